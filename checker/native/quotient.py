@@ -82,6 +82,8 @@ BLOCK = 64
 """Candidates whose lines are read before any of them is inserted, while those of as many others are prefetched."""
 RING_WORDS = 8 * BLOCK
 """Words for what was computed of two blocks: lines, words and fields, and which of the known ones count."""
+FULL_LINE, MIXED_LINE = 8, 9
+"""In place of the first free slot: there is none, and no entry of this word; or there is such an entry, of another field."""
 SPARE_WORDS = 4
 """Words of an entry that is put aside while the table grows: the line, the word, the rest of the field, and the level."""
 
@@ -195,13 +197,15 @@ def take(line: P64, k: U64, word: U64, field: U64, workers: U64) -> U64:
     return 1
 
 
-def enter(home: U64, word: U64, wanted: U64, level: U64, level_bits: U64, far: U64, workers: U64, is_room: U64) -> U64:
-    """Looks for a candidate from its line on, no further than `far`, and inserts it if it is new.
+def enter(
+    home: U64, passed: U64, word: U64, home_field: U64, level: U64, level_bits: U64, far: U64, workers: U64, is_room: U64
+) -> U64:
+    """Looks for a candidate from its line on, of which so many are `passed`, no further than `far`; inserts it if it is new.
 
     The level it was found on; 0 if it is new; NOWHERE if it is new and there is no room.
     """
-    line = p64(home)
-    passed = 0
+    line = at(p64(home), passed * LINE)
+    wanted = home_field + (passed << level_bits)
     while passed < far:
         found = match_line(line, word)
         seen = level_in(line, found, wanted, level_bits)
@@ -272,7 +276,7 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
             seen = field & level_mask
             known = (found & 255 != 0) & (seen != 0) & ((((field ^ fields[here + i]) >> level_bits) << others) == 0)
             # An entry never leaves, and the first free slot is taken first: while it is free, nothing else was inserted here.
-            free = trailing_zeros((found >> 8) | (1 << LINE)) if found & 255 == 0 else LINE
+            free = trailing_zeros((found >> 8) | (1 << FULL_LINE)) if found & 255 == 0 else MIXED_LINE
             pending[left] = (free << 32) | i
             left += 1 - known
             prefetch(line, LINE if found == 0 else 0)
@@ -286,8 +290,9 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
             word = words[here + i]
             wanted = fields[here + i]
             seen = 0
-            if free == LINE or count >= limit or take(p64(home), free, word, wanted | level, workers) == 0:
-                seen = enter(home, word, wanted, level, level_bits, far, workers, 1 if count < limit else 0)
+            if free >= FULL_LINE or count >= limit or take(p64(home), free, word, wanted | level, workers) == 0:
+                is_room = 1 if count < limit else 0
+                seen = enter(home, 1 if free == FULL_LINE else 0, word, wanted, level, level_bits, far, workers, is_room)
             if seen == NOWHERE:
                 # Those behind it are asked again, and counted then.
                 for late in range(i + 1, end - begin):
@@ -432,66 +437,110 @@ def move(context: P64, table: P64, fill: P8, b: U64, word: U64, field: U64, inve
     return set_aside(context, product >> 32, next_word, next_top, level, spared)
 
 
-def move_doubled(context: P64, table: P64, fill: P8, b: U64, word: U64, field: U64, place_of: U64, spared: U64) -> U64:
-    """As `move`, where there will be twice the lines: the first bit of the offset, which stands at a place among what is
-    kept, becomes the last of the line's number, and nothing else changes."""
+def grow_apart(context: P64, table: P64, fill: P8, inverse: U64) -> U64:
+    """Moves every entry to where it belongs in the next layout, from the last line on; as `grow`."""
+    field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
+    old = p64(context[HOMES])
+    spared = 0
+    b = context[BUCKETS] + PAD
+    while b > 0:
+        b -= 1
+        take_line(at(table, b * LINE), old)
+        for slot in unrolled(LINE_SLOTS):
+            if old[slot] != 0:
+                spared = move(context, table, fill, b, old[slot], field_of(old, slot) & field_mask, inverse, spared)
+                if spared == NOWHERE:
+                    return NOWHERE
+    return spared
+
+
+def take_line(line: P64, old: P64) -> None:
+    """Copies a line and makes it empty."""
+    for w in unrolled(LINE):
+        old[w] = line[w]
+        line[w] = 0
+
+
+def double(context: P64, table: P64, fill: P8) -> U64:
+    """As `grow_apart`, where there will be twice the lines, of the same kind.
+
+    The first bit of the offset, which stands at one place of what is kept, becomes the last of the line's number, and nothing
+    else of it changes. Where an entry goes is decided by few numbers, which stay in registers.
+    """
+    displacement_mask = (1 << context[DISPLACEMENT_BITS]) - 1
     level_bits = context[LEVEL_BITS]
-    displacement_bits = context[DISPLACEMENT_BITS]
-    level = field & ((1 << level_bits) - 1)
-    home = b - ((field >> level_bits) & ((1 << displacement_bits) - 1))
-    top = field >> (level_bits + displacement_bits)
+    level_mask = (1 << level_bits) - 1
+    below = level_bits + context[DISPLACEMENT_BITS]
+    next_level_bits = context[NEXT_LEVEL_BITS]
+    next_below = next_level_bits + context[NEXT_DISPLACEMENT_BITS]
+    most = 1 << context[NEXT_DISPLACEMENT_BITS]
+    place_of = context[REST_BITS] + 31 - context[SHARE]
     in_word = place_of < LOW_BITS
-    bit = (word >> (place_of + 1)) & 1 if in_word else (top >> (place_of - LOW_BITS)) & 1
-    next_word = word - (bit << (place_of + 1)) if in_word else word
-    next_top = top if in_word else top - (bit << (place_of - LOW_BITS))
-    number = 2 * home + bit
-    if number > b:
-        return spared if place(context, table, fill, number, next_word, next_top, level) else NOWHERE
-    return set_aside(context, number, next_word, next_top, level, spared)
+    word_bit = 1 << (place_of + 1) if in_word else 0
+    top_bit = 0 if in_word else 1 << (place_of - LOW_BITS)
+    last = context[NEXT_BUCKETS] + PAD - 1
+    field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
+    old = p64(context[HOMES])
+    spared = 0
+    b = context[BUCKETS] + PAD
+    while b > 0:
+        b -= 1
+        take_line(at(table, b * LINE), old)
+        for slot in unrolled(LINE_SLOTS):
+            word = old[slot]
+            if word != 0:
+                field = field_of(old, slot) & field_mask
+                level = field & level_mask
+                top = field >> below
+                is_set = ((word & word_bit) | (top & top_bit)) != 0
+                home = 2 * (b - ((field >> level_bits) & displacement_mask)) + is_set
+                word = word & (word_bit ^ NOWHERE)
+                top = top & (top_bit ^ NOWHERE)
+                if home > b:
+                    number = home
+                    k = fill[number]
+                    while k == LINE_SLOTS:
+                        number += 1
+                        k = fill[number]
+                    passed = number - home
+                    if passed >= most or number >= last:
+                        return NOWHERE
+                    fill[number] = k + 1
+                    line = at(table, number * LINE)
+                    line[k] = word
+                    field = (top << next_below) | (passed << next_level_bits) | level
+                    line[LINE_SLOTS + k // FIELDS] = line[LINE_SLOTS + k // FIELDS] | (field << (k % FIELDS * FIELD_BITS))
+                else:
+                    spared = set_aside(context, home, word, top, level, spared)
+                    if spared == NOWHERE:
+                        return NOWHERE
+    return spared
 
 
 def grow(context: P64) -> U64:
     """Gives the worker's part of the table its next layout, in place; 1 if done, 0 if it failed (STATUS says so)."""
     table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
     fill = p8(context[FILL])
-    field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
-    old = p64(context[HOMES])
-    lines = context[BUCKETS]
-    inverse = inverse_of(lines)
-    doubles = context[NEXT_BUCKETS] == 2 * lines
-    place_of = context[REST_BITS] + 31 - context[SHARE]
     for k in range(context[NEXT_BUCKETS] + PAD + 1):
         fill[k] = 0
-    spared = 0
-    b = lines + PAD
-    while b > 0:
-        b -= 1
-        line = at(table, b * LINE)
-        for w in unrolled(LINE):
-            old[w] = line[w]
-            line[w] = 0
-        for slot in unrolled(LINE_SLOTS):
-            word = old[slot]
-            if word != 0:
-                field = field_of(old, slot) & field_mask
-                if doubles:
-                    spared = move_doubled(context, table, fill, b, word, field, place_of, spared)
-                else:
-                    spared = move(context, table, fill, b, word, field, inverse, spared)
-                if spared == NOWHERE:
-                    context[STATUS] = BROKEN
-                    return 0
-    for k in range(spared):
-        aside = at(p64(context[SPARE]), k * SPARE_WORDS)
-        if place(context, table, fill, aside[0], aside[1], aside[2], aside[3]) == 0:
-            context[STATUS] = BROKEN
-            return 0
-    return 1
+    if (context[NEXT_FIELD_BITS] == FIELD_BITS) & (context[NEXT_BUCKETS] == 2 * context[BUCKETS]):
+        spared = double(context, table, fill)
+    else:
+        spared = grow_apart(context, table, fill, inverse_of(context[BUCKETS]))
+    done = spared != NOWHERE
+    if done:
+        for k in range(spared):
+            aside = at(p64(context[SPARE]), k * SPARE_WORDS)
+            if place(context, table, fill, aside[0], aside[1], aside[2], aside[3]) == 0:
+                done = 0
+    if done == 0:
+        context[STATUS] = BROKEN
+    return done
 
 
 FUNCTIONS = (
     hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, kept_of, word_of,
     top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, level_in, take, enter, absorb, insert,
-    offset_in, rest_in, upper_in, inverse_of, tag_in, restore, collect, place, set_aside, move, move_doubled, grow,
+    offset_in, rest_in, upper_in, inverse_of, tag_in, restore, collect, place, set_aside, move, take_line, grow_apart, double, grow,
 )  # fmt: skip
 """Everything that is translated, callees first."""
