@@ -132,6 +132,7 @@ def _with_loops(plan: KernelPlan, kernel: bytes, kind: LineKind | None) -> Objec
 
 def _loops(words: int, kind: LineKind | None) -> bytes:
     constants = literals(words, kind)
+    constants["COMPRESSES"] = int(bool(llvm.get_host_cpu_features().get("avx512vbmi2")))
     functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
     key = hashlib.sha256(f"{_source_hash()} {llvmlite.__version__} {processor()} {constants}".encode()).hexdigest()
     return _cached(f"{key}-loops", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))

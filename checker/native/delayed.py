@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from acked.checker.native.exchange import get_record
 from acked.checker.native.language import P8, P16, P64, U64, at, minimum, p16, p64, prefetch
-from acked.checker.native.quotient import RING, RING_WORDS
+from acked.checker.native.quotient import RING_WORDS
 from acked.checker.native.slots import (
     ACTS,
     BUCKETS,
@@ -53,7 +53,7 @@ UNMARKED, EARLIER, THIS_LEVEL = range(3)
 """What a candidate is: new so far; of a level up to that which is expanded; on disk as new on the level at hand."""
 TOGETHER = 256
 """States that are looked for together: the lines of all are prefetched before the first is read."""
-assert TOGETHER <= RING * RING_WORDS
+assert TOGETHER <= RING_WORDS
 LOG_PARTS = 3
 """16-bit numbers of an entry of the log: the lower and the upper half of the candidate's index, and the action."""
 

@@ -57,6 +57,14 @@ def trailing_zeros(value: U64) -> U64:
     _only_native(value)
 
 
+def list_ones(target: P16, bits: U64, first: U64) -> U64:
+    """Lists `first + k` for every one bit k of `bits`, in order; how many there are. Writes up to 64 numbers in any case.
+
+    Where the processor compresses vectors of such numbers (`COMPRESSES` in `slots.py`) this takes a few instructions.
+    """
+    _only_native(target, bits, first)
+
+
 def minimum(a: U64, b: U64) -> U64:
     """The smaller of two numbers."""
     _only_native(a, b)

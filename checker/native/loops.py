@@ -18,6 +18,7 @@ from acked.checker.native.language import (
     call,
     copy,
     fetch_add,
+    list_ones,
     load_acquire,
     minimum,
     p16,
@@ -37,6 +38,7 @@ from acked.checker.native.slots import (
     BLOCK,
     BUCKETS,
     COLUMNS,
+    COMPRESSES,
     DEFERRED,
     DEFERRED_END,
     DEFERS,
@@ -108,7 +110,9 @@ def deal(row: P64, n: U64, target: P16) -> U64:
         bits = row[word]
         if word * 64 + 64 > n:
             bits = bits & ((1 << (n & 63)) - 1)
-        while bits != 0:
+        if COMPRESSES:
+            m += list_ones(at(target, m), bits, word * 64)
+        while (COMPRESSES == 0) & (bits != 0):
             target[m] = word * 64 + trailing_zeros(bits)
             bits = bits & (bits - 1)
             m += 1

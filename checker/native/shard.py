@@ -150,7 +150,7 @@ class Shard:
         self._columns = reserve(shape.leaves * shape.column_bytes // 8)
         self._rows = reserve(max(shape.rows, 1) * BATCH // 64)
         self._scratch = {
-            slots.LIST: reserve((BATCH + FIRE_GROUP) // 4),
+            slots.LIST: reserve((BATCH + max(FIRE_GROUP, 64)) // 4),
             slots.OUT: reserve((worst + FIRE_GROUP + slots.GROUP) * self.words),
             slots.ACTS: reserve(worst // 4 + 1),
             slots.HASHES: reserve(worst),

@@ -53,5 +53,8 @@ RUNNING, FULL, BROKEN = range(3)
 # The literal that the loops are compiled with, the number of words in a state; the value here only names it.
 W = 1
 
+# Whether the processor packs the chosen 16-bit numbers of a vector in one instruction (AVX-512 VBMI2).
+COMPRESSES = 0
+
 # Literals of a layout of lines (`lines.py`): the slots of a line, the fields in each of its other words, and their bits.
 LINE_SLOTS = FIELDS = FIELD_BITS = 1

@@ -14,6 +14,8 @@ from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
 _LLVM_TYPE = {"U64": "i64", "P8": "ptr", "P16": "ptr", "P64": "ptr"}
+_HALF = 32
+"""Numbers of 16 bits that a vector has room for, half as many as a word has bits."""
 _ELEMENT = {"P8": "i8", "P16": "i16", "P64": "i64"}
 _ARITHMETIC = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "udiv", ast.Mod: "urem", ast.BitAnd: "and",
@@ -25,6 +27,8 @@ _PRELUDE = """\
 declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.ctpop.i64(i64)
+declare i32 @llvm.ctpop.i32(i32)
+declare <32 x i16> @llvm.experimental.vector.compress.v32i16(<32 x i16>, <32 x i1>, <32 x i16>)
 declare i64 @llvm.umin.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
@@ -442,6 +446,8 @@ class _Translator:
             return _Value("0", "U64")
         if name == "match_bucket":
             return self._match_bucket(*texts)
+        if name == "list_ones":
+            return self._list_ones(*texts)
         if name == "trailing_zeros":
             return self._let(f"call i64 @llvm.cttz.i64(i64 {texts[0]}, i1 false)", "U64")
         if name == "minimum":
@@ -471,6 +477,27 @@ class _Translator:
             masks.append(self._let(f"zext i8 {packed} to i64", "U64").text)
         free = self._let(f"shl i64 {self._let(f'xor i64 {masks[1]}, 255', 'U64').text}, 8", "U64").text
         return self._let(f"or i64 {masks[0]}, {free}", "U64")
+
+    def _list_ones(self, target: str, bits: str, first: str) -> _Value:
+        wide = f"<{_HALF} x i16>"
+        single = self._let(f"insertelement {wide} poison, i16 {self._let(f'trunc i64 {first} to i16', 'U64').text}, i64 0", "U64")
+        base = self._let(f"shufflevector {wide} {single.text}, {wide} poison, <{_HALF} x i32> zeroinitializer", "U64").text
+        listed = "0"
+        for half in range(2):
+            numbers = ", ".join(f"i16 {half * _HALF + k}" for k in range(_HALF))
+            all_of_half = self._let(f"add {wide} {base}, <{numbers}>", "U64").text
+            part = self._let(f"trunc i64 {self._let(f'lshr i64 {bits}, {half * _HALF}', 'U64').text} to i{_HALF}", "U64").text
+            mask = self._let(f"bitcast i{_HALF} {part} to <{_HALF} x i1>", "U64").text
+            chosen = self._let(
+                f"call {wide} @llvm.experimental.vector.compress.v{_HALF}i16"
+                f"({wide} {all_of_half}, <{_HALF} x i1> {mask}, {wide} poison)",
+                "U64",
+            ).text
+            place = self._let(f"getelementptr inbounds i16, ptr {target}, i64 {listed}", "P16").text
+            self._emit(f"store {wide} {chosen}, ptr {place}, align 2")
+            count = self._let(f"call i{_HALF} @llvm.ctpop.i{_HALF}(i{_HALF} {part})", "U64").text
+            listed = self._let(f"add i64 {listed}, {self._let(f'zext i{_HALF} {count} to i64', 'U64').text}", "U64").text
+        return _Value(listed, "U64")
 
     @staticmethod
     def _arguments(arguments: Sequence[_Value]) -> str:
