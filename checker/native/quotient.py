@@ -312,6 +312,8 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
 
 def offset_in(rest_bits: U64, word: U64, top: U64) -> U64:
     """The offset in an entry."""
+    if FIELD_BITS < 64:
+        return (((word >> 1) & ((1 << LOW_BITS) - 1)) | (top << LOW_BITS)) >> rest_bits
     kept = ((word >> 1) & ((1 << LOW_BITS) - 1)) | (top << LOW_BITS)
     above = top >> (64 - LOW_BITS)
     if rest_bits >= 64:
@@ -322,7 +324,7 @@ def offset_in(rest_bits: U64, word: U64, top: U64) -> U64:
 def rest_in(rest_bits: U64, word: U64, top: U64) -> U64:
     """The first 64 bits of the rest of the state of an entry."""
     kept = ((word >> 1) & ((1 << LOW_BITS) - 1)) | (top << LOW_BITS)
-    return kept if rest_bits >= 64 else kept & ((1 << rest_bits) - 1)
+    return kept if (rest_bits >= 64) & (FIELD_BITS == 64) else kept & ((1 << rest_bits) - 1)
 
 
 def upper_in(rest_bits: U64, top: U64) -> U64:
@@ -383,75 +385,30 @@ def collect(context: P64, level: U64, states: P64, room: U64) -> U64:
 # -- growth -------------------------------------------------------------------------------------------------------------
 
 
-def place(context: P64, table: P64, fill: P8, number: U64, word: U64, top: U64, level: U64) -> U64:
-    """Puts an entry, in the next layout, into the first line with room from its own on; 0 if there is none near."""
-    slots = context[NEXT_SLOTS]
-    fields = context[NEXT_FIELDS]
-    at_line = number
-    k = fill[at_line]
+def place(
+    table: P64, fill: P8, home: U64, word: U64, top: U64, level: U64, level_bits: U64, below: U64, far: U64, last: U64,
+    slots: U64, fields: U64, per: U64, field_bits: U64,
+) -> U64:  # fmt: skip
+    """Puts an entry, in the next layout, into the first line with room from its own on; 0 if there is none near.
+
+    A division by the number of fields in a word is a product with `per`, shifted by 8. Numbers and no context, so that they
+    stay in registers.
+    """
+    number = home
+    k = fill[number]
     while k == slots:
-        at_line += 1
-        k = fill[at_line]
-    displacement = at_line - number
-    if displacement >> context[NEXT_DISPLACEMENT_BITS] != 0 or at_line >= context[NEXT_BUCKETS] + PAD - 1:
+        number += 1
+        k = fill[number]
+    if number - home >= far or number >= last:
         return 0
-    fill[at_line] = k + 1
-    line = at(table, at_line * LINE)
-    level_bits = context[NEXT_LEVEL_BITS]
-    field = (top << (level_bits + context[NEXT_DISPLACEMENT_BITS])) | (displacement << level_bits) | level
+    fill[number] = k + 1
+    field = (top << below) | ((number - home) << level_bits) | level
+    at_word = (k * per) >> 8
+    line = at(table, number * LINE)
     line[k] = word
-    line[slots + k // fields] = line[slots + k // fields] | (field << (k % fields * context[NEXT_FIELD_BITS]))
+    line = at(line, slots + at_word)
+    line[0] = line[0] | (field << ((k - at_word * fields) * field_bits))
     return 1
-
-
-def set_aside(context: P64, number: U64, word: U64, top: U64, level: U64, spared: U64) -> U64:
-    """Keeps an entry that cannot be placed yet; how many are kept now, NOWHERE if it failed."""
-    # Lines up to its own may still hold entries that have not moved: only near the start, for a few.
-    if (spared + 1) * SPARE_WORDS > SPARE_SLOTS:
-        return NOWHERE
-    aside = at(p64(context[SPARE]), spared * SPARE_WORDS)
-    aside[0] = number
-    aside[1] = word
-    aside[2] = top
-    aside[3] = level
-    return spared + 1
-
-
-def move(context: P64, table: P64, fill: P8, b: U64, word: U64, field: U64, inverse: U64, spared: U64) -> U64:
-    """Moves an entry of line b to where it belongs in the next layout; how many are put aside now, NOWHERE if it failed."""
-    rest_bits = context[REST_BITS]
-    level_bits = context[LEVEL_BITS]
-    displacement_bits = context[DISPLACEMENT_BITS]
-    level = field & ((1 << level_bits) - 1)
-    home = b - ((field >> level_bits) & ((1 << displacement_bits) - 1))
-    top = field >> (level_bits + displacement_bits)
-    tag = tag_in(home, offset_in(rest_bits, word, top), context[BUCKETS], context[SHARE], inverse)
-    product = tag * context[NEXT_BUCKETS]
-    offset = (product & 0xFFFFFFFF) >> context[NEXT_SHARE]
-    rest = rest_in(rest_bits, word, top)
-    kept = kept_of(rest, offset, rest_bits)
-    next_word = word_of(word >> 32, kept)
-    next_top = top_of(kept, upper_in(rest_bits, top), offset, rest_bits)
-    if product >> 32 > b:
-        return spared if place(context, table, fill, product >> 32, next_word, next_top, level) else NOWHERE
-    return set_aside(context, product >> 32, next_word, next_top, level, spared)
-
-
-def grow_apart(context: P64, table: P64, fill: P8, inverse: U64) -> U64:
-    """Moves every entry to where it belongs in the next layout, from the last line on; as `grow`."""
-    field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
-    old = p64(context[HOMES])
-    spared = 0
-    b = context[BUCKETS] + PAD
-    while b > 0:
-        b -= 1
-        take_line(at(table, b * LINE), old)
-        for slot in unrolled(LINE_SLOTS):
-            if old[slot] != 0:
-                spared = move(context, table, fill, b, old[slot], field_of(old, slot) & field_mask, inverse, spared)
-                if spared == NOWHERE:
-                    return NOWHERE
-    return spared
 
 
 def take_line(line: P64, old: P64) -> None:
@@ -461,28 +418,44 @@ def take_line(line: P64, old: P64) -> None:
         line[w] = 0
 
 
-def double(context: P64, table: P64, fill: P8) -> U64:
-    """As `grow_apart`, where there will be twice the lines, of the same kind.
+def grow(context: P64) -> U64:
+    """Gives the worker's part of the table its next layout, in place; 1 if done, 0 if it failed (STATUS says so).
 
-    The first bit of the offset, which stands at one place of what is kept, becomes the last of the line's number, and nothing
-    else of it changes. Where an entry goes is decided by few numbers, which stay in registers.
+    Entries move from the last line on. Where there will be twice the lines, the first bit of an entry's offset becomes the
+    last of its line's number, and nothing else of it changes; else the hash is had back, and its place computed anew.
     """
-    displacement_mask = (1 << context[DISPLACEMENT_BITS]) - 1
+    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
+    fill = p8(context[FILL])
+    rest_bits = context[REST_BITS]
+    share = context[SHARE]
     level_bits = context[LEVEL_BITS]
     level_mask = (1 << level_bits) - 1
+    displacement_mask = (1 << context[DISPLACEMENT_BITS]) - 1
     below = level_bits + context[DISPLACEMENT_BITS]
+    field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
+    lines = context[BUCKETS]
+    inverse = inverse_of(lines)
+    next_lines = context[NEXT_BUCKETS]
+    next_share = context[NEXT_SHARE]
     next_level_bits = context[NEXT_LEVEL_BITS]
     next_below = next_level_bits + context[NEXT_DISPLACEMENT_BITS]
-    most = 1 << context[NEXT_DISPLACEMENT_BITS]
-    place_of = context[REST_BITS] + 31 - context[SHARE]
-    in_word = place_of < LOW_BITS
-    word_bit = 1 << (place_of + 1) if in_word else 0
-    top_bit = 0 if in_word else 1 << (place_of - LOW_BITS)
-    last = context[NEXT_BUCKETS] + PAD - 1
-    field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
+    far = 1 << context[NEXT_DISPLACEMENT_BITS]
+    last = next_lines + PAD - 1
+    slots = context[NEXT_SLOTS]
+    fields = context[NEXT_FIELDS]
+    per = 256 // fields + 1
+    field_bits = context[NEXT_FIELD_BITS]
+    doubles = next_lines == 2 * lines
+    # The first bit of the offset is at one place of what is kept, in the word or in the field.
+    first_bit = rest_bits + 31 - share
+    word_bit = 1 << (first_bit + 1) if first_bit < LOW_BITS else 0
+    top_bit = 0 if first_bit < LOW_BITS else 1 << (first_bit - LOW_BITS)
     old = p64(context[HOMES])
+    spare = p64(context[SPARE])
     spared = 0
-    b = context[BUCKETS] + PAD
+    for k in range(last + 2):
+        fill[k] = 0
+    b = lines + PAD
     while b > 0:
         b -= 1
         take_line(at(table, b * LINE), old)
@@ -492,55 +465,74 @@ def double(context: P64, table: P64, fill: P8) -> U64:
                 field = field_of(old, slot) & field_mask
                 level = field & level_mask
                 top = field >> below
-                is_set = ((word & word_bit) | (top & top_bit)) != 0
-                home = 2 * (b - ((field >> level_bits) & displacement_mask)) + is_set
-                word = word & (word_bit ^ NOWHERE)
-                top = top & (top_bit ^ NOWHERE)
-                if home > b:
-                    number = home
-                    k = fill[number]
-                    while k == LINE_SLOTS:
-                        number += 1
-                        k = fill[number]
-                    passed = number - home
-                    if passed >= most or number >= last:
-                        return NOWHERE
-                    fill[number] = k + 1
-                    line = at(table, number * LINE)
-                    line[k] = word
-                    field = (top << next_below) | (passed << next_level_bits) | level
-                    line[LINE_SLOTS + k // FIELDS] = line[LINE_SLOTS + k // FIELDS] | (field << (k % FIELDS * FIELD_BITS))
+                home = b - ((field >> level_bits) & displacement_mask)
+                if doubles:
+                    home = 2 * home + (((word & word_bit) | (top & top_bit)) != 0)
+                    word = word & (word_bit ^ NOWHERE)
+                    top = top & (top_bit ^ NOWHERE)
                 else:
-                    spared = set_aside(context, home, word, top, level, spared)
-                    if spared == NOWHERE:
-                        return NOWHERE
-    return spared
-
-
-def grow(context: P64) -> U64:
-    """Gives the worker's part of the table its next layout, in place; 1 if done, 0 if it failed (STATUS says so)."""
-    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
-    fill = p8(context[FILL])
-    for k in range(context[NEXT_BUCKETS] + PAD + 1):
-        fill[k] = 0
-    if (context[NEXT_FIELD_BITS] == FIELD_BITS) & (context[NEXT_BUCKETS] == 2 * context[BUCKETS]):
-        spared = double(context, table, fill)
-    else:
-        spared = grow_apart(context, table, fill, inverse_of(context[BUCKETS]))
-    done = spared != NOWHERE
-    if done:
-        for k in range(spared):
-            aside = at(p64(context[SPARE]), k * SPARE_WORDS)
-            if place(context, table, fill, aside[0], aside[1], aside[2], aside[3]) == 0:
-                done = 0
-    if done == 0:
-        context[STATUS] = BROKEN
-    return done
+                    product = tag_in(home, offset_in(rest_bits, word, top), lines, share, inverse) * next_lines
+                    home = product >> 32
+                    offset = (product & 0xFFFFFFFF) >> next_share
+                    kept = kept_of(rest_in(rest_bits, word, top), offset, rest_bits)
+                    top = top_of(kept, upper_in(rest_bits, top), offset, rest_bits)
+                    word = word_of(word >> 32, kept)
+                done = 1
+                if home > b:
+                    done = place(
+                        table,
+                        fill,
+                        home,
+                        word,
+                        top,
+                        level,
+                        next_level_bits,
+                        next_below,
+                        far,
+                        last,
+                        slots,
+                        fields,
+                        per,
+                        field_bits,
+                    )
+                else:
+                    # Lines up to this one may still hold entries that have not moved: only near the start, for a few.
+                    done = (spared + 1) * SPARE_WORDS <= SPARE_SLOTS
+                    aside = at(spare, spared * SPARE_WORDS * done)
+                    aside[0] = home
+                    aside[1] = word
+                    aside[2] = top
+                    aside[3] = level
+                    spared += 1
+                if done == 0:
+                    context[STATUS] = BROKEN
+                    return 0
+    for k in range(spared):
+        aside = at(spare, k * SPARE_WORDS)
+        done = place(
+            table,
+            fill,
+            aside[0],
+            aside[1],
+            aside[2],
+            aside[3],
+            next_level_bits,
+            next_below,
+            far,
+            last,
+            slots,
+            fields,
+            per,
+            field_bits,
+        )
+        if done == 0:
+            context[STATUS] = BROKEN
+            return 0
+    return 1
 
 
 FUNCTIONS = (
     hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, kept_of, word_of,
     top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, level_in, take, enter, absorb, insert,
-    offset_in, rest_in, upper_in, inverse_of, tag_in, restore, collect, place, set_aside, move, take_line, grow_apart, double, grow,
-)  # fmt: skip
+    offset_in, rest_in, upper_in, inverse_of, tag_in, restore, collect, place, take_line, grow,)  # fmt: skip
 """Everything that is translated, callees first."""
