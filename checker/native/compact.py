@@ -28,6 +28,8 @@ STEPS = ((2, 1), (1, 2)), ((3, 2), (3, 4)), ((9, 8), (7, 8))
 MOST_LINES = 1 << 31
 """More lines no table has: the number of one has fewer bits than half a hash, and there is address space for all states."""
 MOST_SLOTS = max(kind.slots for kind in KINDS)
+FEW_IN_LINE = 2
+"""States a line of a new table has, so that it does not grow at once."""
 MOVED = 1 << 18
 """States that a worker moves before old memory is given back."""
 WORTH = 1.1
@@ -158,9 +160,9 @@ class CompactShard(Shard):
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes of its part of the table, and of its states of two levels."""
-        states = self.found - self._memory.level_begins[self._worker]
-        return LINE_BYTES * (self._lines.lines + PAD) + 8 * self.words * states
+        """Bytes of its part of the table, and of its states whose memory was not given back."""
+        states = address(self.states) + 8 * self.words * self.count - self._released
+        return LINE_BYTES * (self._lines.lines + PAD) + max(states, 0)
 
     def begin_level(self) -> None:
         """States found from now on belong to the next level; counters and violations start anew."""
@@ -240,9 +242,9 @@ class CompactShard(Shard):
         return self._collect(address(self.context), level, address(self.states), self._visited.room)
 
 
-def compact_lines(shape: Shape, workers: int, memory: int) -> Lines | None:
-    """The layout of the table that a search of such states begins with; None if it had better keep them."""
-    lines = first_lines(shape.word_bits)
+def compact_lines(shape: Shape, workers: int, memory: int, states: int = 0) -> Lines | None:
+    """The layout of the table that a search begins with when it has found so many states; None if it had better keep them."""
+    lines = first_lines(shape.word_bits, fewest=states // (FEW_IN_LINE * workers))
     if lines is None or (lines.lines + PAD) * LINE_BYTES * workers * 4 + 8 * shape.words * BATCH * workers > memory:
         return None
     return lines

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, TypeVar
 from acked.checker.bounds import Bounds, give_way
 from acked.checker.errors import SystemFailure
 from acked.checker.native.compact import CompactShard, compact_lines, compact_team, without_states
-from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, load_kernel
-from acked.checker.native.lines import LineKind
+from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, compile_optimized, load_kernel
+from acked.checker.native.lines import LineKind, Lines
 from acked.checker.native.shape import Shape, shape_of
 from acked.checker.native.shard import Shard, address, alone, begin_level, make_room, states_for, team
 from acked.checker.observer import Observer, Progress
@@ -40,6 +40,10 @@ TIER_UP_RATIO = 150
 """A search is long, and worth the optimizing compilation, once it has generated so many states for every byte of its quickly
 compiled code: by then it has taken about as long as that compilation will. Counted, not timed: a busy machine is slow at
 both."""
+
+FORGET_FROM = 1 << 18
+"""From so many states on a search does without those of expanded levels, which is faster and takes less memory; before, there is
+nothing to gain, and code to load for it."""
 
 LOCAL = Capabilities(
     "local",
@@ -82,6 +86,8 @@ class LocalSearch:
         self._started = 0.0
         self._kind: LineKind | None = None
         self._optimized_kernel: Future[ObjectCode] | None = None
+        self._forgetting_kernel: Future[ObjectCode] | None = None
+        self._most_bytes = 0
         self._delayed: DelayedSearch | None = None
 
     def run(self) -> Result:
@@ -124,7 +130,8 @@ class LocalSearch:
                 )
         except KeyboardInterrupt:
             notes = self.ledger.interrupt()
-        memory = sum(shard.memory_bytes for shard in self.shards)
+        self._measure_memory()
+        memory = self._most_bytes
         if self._delayed is not None:
             memory = max(memory, self._delayed.most_bytes)
             notes = [*notes, self._told_beyond()]
@@ -296,6 +303,8 @@ class LocalSearch:
         begins before 0).
         """
         done = list(begins)
+        if self._is_ready_to_forget() and self._forget_states(done):
+            begins, ends, done = self._counted_from(done, begins, ends)
         is_deferred = False
         while is_deferred or any(at < end for at, end in zip(done, ends, strict=True)):
             done = self._each(
@@ -305,9 +314,7 @@ class LocalSearch:
             if is_deferred:
                 self._make_room_for_deferred()
                 if self._may_forget and any(shard.is_full for shard in self.shards) and self._forget_states(done):
-                    begins = [begin - at for begin, at in zip(begins, done, strict=True)]
-                    ends = [end - at for end, at in zip(ends, done, strict=True)]
-                    done = [0] * len(done)
+                    begins, ends, done = self._counted_from(done, begins, ends)
             if any(shard.is_broken for shard in self.shards):
                 raise SystemFailure(
                     "the table of visited states could not be rearranged; please report this with the spec"
@@ -316,23 +323,55 @@ class LocalSearch:
                 if not self._goes_beyond:
                     self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
                 return False, begins, ends
+            self._measure_memory()
             if not is_deferred:
                 self._release(done)
                 self._report_progress(sum(ends) - sum(done))
         return True, begins, ends
 
+    @staticmethod
+    def _counted_from(done: Sequence[int], begins: Sequence[int], ends: Sequence[int]) -> tuple[list[int], ...]:
+        """Where a level begins and ends, and how far it is done, when the first state that is not done becomes number 0."""
+        return (
+            [begin - at for begin, at in zip(begins, done, strict=True)],
+            [end - at for end, at in zip(ends, done, strict=True)],
+            [0] * len(done),
+        )
+
+    def _measure_memory(self) -> None:
+        self._most_bytes = max(self._most_bytes, sum(shard.memory_bytes for shard in self.shards))
+
+    def _lines(self) -> Lines | None:
+        """The layout of a table without states for what was found so far; None if there had better be none."""
+        states = max(sum(shard.found for shard in self.shards), FORGET_FROM)
+        return compact_lines(shape_of(self.question.plan), len(self.shards), self.bounds.memory, states)
+
+    def _is_ready_to_forget(self) -> bool:
+        """Whether the search is large enough to go on without the states of expanded levels, and the code for that is there.
+
+        It is compiled beside the search.
+        """
+        if not self._may_forget or isinstance(self.shards[0], CompactShard):
+            return False
+        states = sum(shard.count for shard in self.shards)
+        if self._forgetting_kernel is None:
+            lines = self._lines() if 2 * states >= FORGET_FROM else None
+            if lines is not None:
+                self._forgetting_kernel = self._compiler.submit(compile_kernel, self.question.plan, lines.kind)
+            return False
+        return states >= FORGET_FROM and self._forgetting_kernel.done()
+
     def _forget_states(self, done: Sequence[int]) -> bool:
-        """Goes on without the states of expanded levels, which takes half the memory, if it is full; False if it does not
-        help, or they have been given up already."""
+        """Goes on without the states of expanded levels, which takes half the memory; False if it does not help, or they have
+        been given up already."""
         if isinstance(self.shards[0], CompactShard):
             return False
         shape = shape_of(self.question.plan)
-        lines = compact_lines(shape, len(self.shards), self.bounds.memory)
+        lines = self._lines()
         if lines is None:
             return False
         if self._recorder is not None:
             self._recorder.wait()  # What it has yet to write must stay where it is.
-        self.observer.phase("going on without the states of expanded levels")
         kernel = load_kernel(self.question.plan, lines.kind)
         new = without_states(self.shards, shape, kernel, self.bounds.memory, lines, self._levels, done, self._at_once)
         if new is None:
