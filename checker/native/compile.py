@@ -21,7 +21,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from acked.checker.cache import NotOurs, open_cache
-from acked.checker.native import kernel, language, loops, quotient, slots, table, translator
+from acked.checker.native import growth, kernel, language, loops, quotient, slots, table, translator, vectors
 from acked.checker.native.kernel import fire_ir, optimized_ir, vector_ir
 from acked.checker.native.lines import LineKind
 from acked.checker.question import orbits, symmetry
@@ -88,7 +88,7 @@ def _emit_here(ir: str, codegen: int, passes: int | None) -> bytes:
 @cache
 def _source_hash() -> str:
     plan = sys.modules[KernelPlan.__module__]
-    modules = (kernel, loops, quotient, table, slots, language, translator, orbits, symmetry, plan)
+    modules = (kernel, loops, quotient, growth, table, slots, language, translator, vectors, orbits, symmetry, plan)
     sources = [Path(module.__file__ or "").read_bytes() for module in modules]
     return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acked.checker.native import quotient, table
+from acked.checker.native import growth, table
 from acked.checker.native.kernel import FIRE_GROUP
 from acked.checker.native.language import (
     P16,
@@ -356,5 +356,5 @@ COMMON = (
 FUNCTIONS = (*table.FUNCTIONS, *COMMON, link)
 """Everything that is translated for a table with states, callees first."""
 
-QUOTIENT_FUNCTIONS = (*quotient.FUNCTIONS, *COMMON)
+QUOTIENT_FUNCTIONS = (*growth.FUNCTIONS, *COMMON)
 """Everything that is translated for a table without states, callees first."""

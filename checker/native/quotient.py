@@ -8,7 +8,6 @@ docstring of this package.
 from __future__ import annotations
 
 from acked.checker.native.language import (
-    P8,
     P16,
     P64,
     U64,
@@ -19,40 +18,28 @@ from acked.checker.native.language import (
     load_acquire,
     match_bucket,
     minimum,
-    p8,
     p64,
     prefetch,
     trailing_zeros,
     unrolled,
 )
 from acked.checker.native.slots import (
-    BROKEN,
     BUCKETS,
     COUNT,
     DISPLACEMENT_BITS,
     FIELD_BITS,
     FIELDS,
-    FILL,
     HOMES,
     LEVEL,
     LEVEL_BITS,
     LINE_SLOTS,
     NEW,
-    NEXT_BUCKETS,
-    NEXT_DISPLACEMENT_BITS,
-    NEXT_FIELD_BITS,
-    NEXT_FIELDS,
-    NEXT_LEVEL_BITS,
-    NEXT_SHARE,
-    NEXT_SLOTS,
     NOWHERE,
     REST_BITS,
     SEEN,
     SHARE,
-    SPARE,
     SPLIT,
     STATES,
-    STATUS,
     STRIDE,
     TABLE,
     WORKER,
@@ -61,13 +48,11 @@ from acked.checker.native.slots import (
 )
 from acked.checker.native.table import (
     PAD,
-    SPARE_SLOTS,
     copy_state,
     differ,
     hash_all,
     hash_rest,
     hash_state,
-    insert,
     less,
     owner_of,
     reserve_room,
@@ -84,8 +69,6 @@ RING_WORDS = 8 * BLOCK
 """Words for what was computed of two blocks: lines, words and fields, and which of the known ones count."""
 FULL_LINE, MIXED_LINE = 8, 9
 """In place of the first free slot: there is none, and no entry of this word; or there is such an entry, of another field."""
-SPARE_WORDS = 4
-"""Words of an entry that is put aside while the table grows: the line, the word, the rest of the field, and the level."""
 
 
 def shifted(x: U64, bits: U64) -> U64:
@@ -382,157 +365,9 @@ def collect(context: P64, level: U64, states: P64, room: U64) -> U64:
     return total
 
 
-# -- growth -------------------------------------------------------------------------------------------------------------
-
-
-def place(
-    table: P64, fill: P8, home: U64, word: U64, top: U64, level: U64, level_bits: U64, below: U64, far: U64, last: U64,
-    slots: U64, fields: U64, per: U64, field_bits: U64,
-) -> U64:  # fmt: skip
-    """Puts an entry, in the next layout, into the first line with room from its own on; 0 if there is none near.
-
-    A division by the number of fields in a word is a product with `per`, shifted by 8. Numbers and no context, so that they
-    stay in registers.
-    """
-    number = home
-    k = fill[number]
-    while k == slots:
-        number += 1
-        k = fill[number]
-    if number - home >= far or number >= last:
-        return 0
-    fill[number] = k + 1
-    field = (top << below) | ((number - home) << level_bits) | level
-    at_word = (k * per) >> 8
-    line = at(table, number * LINE)
-    line[k] = word
-    line = at(line, slots + at_word)
-    line[0] = line[0] | (field << ((k - at_word * fields) * field_bits))
-    return 1
-
-
-def take_line(line: P64, old: P64) -> None:
-    """Copies a line and makes it empty."""
-    for w in unrolled(LINE):
-        old[w] = line[w]
-        line[w] = 0
-
-
-def grow(context: P64) -> U64:
-    """Gives the worker's part of the table its next layout, in place; 1 if done, 0 if it failed (STATUS says so).
-
-    Entries move from the last line on. Where there will be twice the lines, the first bit of an entry's offset becomes the
-    last of its line's number, and nothing else of it changes; else the hash is had back, and its place computed anew.
-    """
-    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
-    fill = p8(context[FILL])
-    rest_bits = context[REST_BITS]
-    share = context[SHARE]
-    level_bits = context[LEVEL_BITS]
-    level_mask = (1 << level_bits) - 1
-    displacement_mask = (1 << context[DISPLACEMENT_BITS]) - 1
-    below = level_bits + context[DISPLACEMENT_BITS]
-    field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
-    lines = context[BUCKETS]
-    inverse = inverse_of(lines)
-    next_lines = context[NEXT_BUCKETS]
-    next_share = context[NEXT_SHARE]
-    next_level_bits = context[NEXT_LEVEL_BITS]
-    next_below = next_level_bits + context[NEXT_DISPLACEMENT_BITS]
-    far = 1 << context[NEXT_DISPLACEMENT_BITS]
-    last = next_lines + PAD - 1
-    slots = context[NEXT_SLOTS]
-    fields = context[NEXT_FIELDS]
-    per = 256 // fields + 1
-    field_bits = context[NEXT_FIELD_BITS]
-    doubles = next_lines == 2 * lines
-    # The first bit of the offset is at one place of what is kept, in the word or in the field.
-    first_bit = rest_bits + 31 - share
-    word_bit = 1 << (first_bit + 1) if first_bit < LOW_BITS else 0
-    top_bit = 0 if first_bit < LOW_BITS else 1 << (first_bit - LOW_BITS)
-    old = p64(context[HOMES])
-    spare = p64(context[SPARE])
-    spared = 0
-    for k in range(last + 2):
-        fill[k] = 0
-    b = lines + PAD
-    while b > 0:
-        b -= 1
-        take_line(at(table, b * LINE), old)
-        for slot in unrolled(LINE_SLOTS):
-            word = old[slot]
-            if word != 0:
-                field = field_of(old, slot) & field_mask
-                level = field & level_mask
-                top = field >> below
-                home = b - ((field >> level_bits) & displacement_mask)
-                if doubles:
-                    home = 2 * home + (((word & word_bit) | (top & top_bit)) != 0)
-                    word = word & (word_bit ^ NOWHERE)
-                    top = top & (top_bit ^ NOWHERE)
-                else:
-                    product = tag_in(home, offset_in(rest_bits, word, top), lines, share, inverse) * next_lines
-                    home = product >> 32
-                    offset = (product & 0xFFFFFFFF) >> next_share
-                    kept = kept_of(rest_in(rest_bits, word, top), offset, rest_bits)
-                    top = top_of(kept, upper_in(rest_bits, top), offset, rest_bits)
-                    word = word_of(word >> 32, kept)
-                done = 1
-                if home > b:
-                    done = place(
-                        table,
-                        fill,
-                        home,
-                        word,
-                        top,
-                        level,
-                        next_level_bits,
-                        next_below,
-                        far,
-                        last,
-                        slots,
-                        fields,
-                        per,
-                        field_bits,
-                    )
-                else:
-                    # Lines up to this one may still hold entries that have not moved: only near the start, for a few.
-                    done = (spared + 1) * SPARE_WORDS <= SPARE_SLOTS
-                    aside = at(spare, spared * SPARE_WORDS * done)
-                    aside[0] = home
-                    aside[1] = word
-                    aside[2] = top
-                    aside[3] = level
-                    spared += 1
-                if done == 0:
-                    context[STATUS] = BROKEN
-                    return 0
-    for k in range(spared):
-        aside = at(spare, k * SPARE_WORDS)
-        done = place(
-            table,
-            fill,
-            aside[0],
-            aside[1],
-            aside[2],
-            aside[3],
-            next_level_bits,
-            next_below,
-            far,
-            last,
-            slots,
-            fields,
-            per,
-            field_bits,
-        )
-        if done == 0:
-            context[STATUS] = BROKEN
-            return 0
-    return 1
-
-
 FUNCTIONS = (
-    hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, kept_of, word_of,
-    top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, level_in, take, enter, absorb, insert,
-    offset_in, rest_in, upper_in, inverse_of, tag_in, restore, collect, place, take_line, grow,)  # fmt: skip
-"""Everything that is translated, callees first."""
+    hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, kept_of,
+    word_of, top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, level_in, take, enter, absorb,
+    offset_in, rest_in, upper_in, inverse_of, tag_in, restore, collect,
+)  # fmt: skip
+"""Everything that is translated but growth, callees first."""

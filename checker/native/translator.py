@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
+from acked.checker.native import vectors
+
 _LLVM_TYPE = {"U64": "i64", "P8": "ptr", "P16": "ptr", "P64": "ptr"}
-_HALF = 32
-"""Numbers of 16 bits that a vector has room for, half as many as a word has bits."""
 _ELEMENT = {"P8": "i8", "P16": "i16", "P64": "i64"}
 _ARITHMETIC = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.FloorDiv: "udiv", ast.Mod: "urem", ast.BitAnd: "and",
@@ -27,13 +27,9 @@ _PRELUDE = """\
 declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
 declare i64 @llvm.cttz.i64(i64, i1)
 declare i64 @llvm.ctpop.i64(i64)
-declare i32 @llvm.ctpop.i32(i32)
-declare <32 x i16> @llvm.experimental.vector.compress.v32i16(<32 x i16>, <32 x i1>, <32 x i16>)
 declare i64 @llvm.umin.i64(i64, i64)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
-
-
 
 Function = Callable[..., object]
 
@@ -118,6 +114,9 @@ class _Translator:
         self._emit(f"{name} = {text}")
         return _Value(name, type_)
 
+    def _named(self, text: str) -> str:
+        return self._let(text, "U64").text
+
     def _label(self, name: str) -> None:
         self.f.lines.append(f"{name}:")
 
@@ -131,7 +130,7 @@ class _Translator:
 
     def translate(self) -> str:
         bodies = [self._function(tree) for name, tree in self.trees.items() if name not in self.generators]
-        return "\n".join([_PRELUDE, *bodies])
+        return "\n".join([_PRELUDE, vectors.DECLARATIONS, *bodies])
 
     def _parameters(self, name: str) -> list[tuple[str, str]]:
         """Names and types."""
@@ -444,10 +443,8 @@ class _Translator:
             size = self._let(f"shl i64 {texts[2]}, 3", "U64")
             self._emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {texts[0]}, ptr {texts[1]}, i64 {size.text}, i1 false)")
             return _Value("0", "U64")
-        if name == "match_bucket":
-            return self._match_bucket(*texts)
-        if name == "list_ones":
-            return self._list_ones(*texts)
+        if name in vectors.WORDS:
+            return _Value(vectors.WORDS[name](self._named, self._emit, *texts), "U64")
         if name == "trailing_zeros":
             return self._let(f"call i64 @llvm.cttz.i64(i64 {texts[0]}, i1 false)", "U64")
         if name == "minimum":
@@ -460,44 +457,6 @@ class _Translator:
             target = self._let(f"inttoptr i64 {texts[0]} to ptr", "P8").text
             return self._let(f"call i64 {target}({self._arguments(arguments[1:])})", "U64")
         self._fail(node, f"{name} is not a word of the subset")
-
-    def _match_bucket(self, slots: str, shift: str, tag: str) -> _Value:
-        wide, bits = "<8 x i64>", "<8 x i1>"
-        loaded = self._let(f"load {wide}, ptr {slots}, align 64", "U64").text
-        tags = self._let(f"lshr {wide} {loaded}, splat (i64 {shift})", "U64").text
-        single = self._let(f"insertelement {wide} poison, i64 {tag}, i64 0", "U64").text
-        wanted = self._let(f"shufflevector {wide} {single}, {wide} poison, <8 x i32> zeroinitializer", "U64").text
-        used = self._let(f"icmp ne {wide} {loaded}, zeroinitializer", "Bool").text
-        # A free slot does not match tag 0.
-        same = self._let(f"icmp eq {wide} {tags}, {wanted}", "Bool").text
-        matches = self._let(f"and {bits} {same}, {used}", "Bool").text
-        masks = []
-        for mask in (matches, used):
-            packed = self._let(f"bitcast {bits} {mask} to i8", "U64").text
-            masks.append(self._let(f"zext i8 {packed} to i64", "U64").text)
-        free = self._let(f"shl i64 {self._let(f'xor i64 {masks[1]}, 255', 'U64').text}, 8", "U64").text
-        return self._let(f"or i64 {masks[0]}, {free}", "U64")
-
-    def _list_ones(self, target: str, bits: str, first: str) -> _Value:
-        wide = f"<{_HALF} x i16>"
-        single = self._let(f"insertelement {wide} poison, i16 {self._let(f'trunc i64 {first} to i16', 'U64').text}, i64 0", "U64")
-        base = self._let(f"shufflevector {wide} {single.text}, {wide} poison, <{_HALF} x i32> zeroinitializer", "U64").text
-        listed = "0"
-        for half in range(2):
-            numbers = ", ".join(f"i16 {half * _HALF + k}" for k in range(_HALF))
-            all_of_half = self._let(f"add {wide} {base}, <{numbers}>", "U64").text
-            part = self._let(f"trunc i64 {self._let(f'lshr i64 {bits}, {half * _HALF}', 'U64').text} to i{_HALF}", "U64").text
-            mask = self._let(f"bitcast i{_HALF} {part} to <{_HALF} x i1>", "U64").text
-            chosen = self._let(
-                f"call {wide} @llvm.experimental.vector.compress.v{_HALF}i16"
-                f"({wide} {all_of_half}, <{_HALF} x i1> {mask}, {wide} poison)",
-                "U64",
-            ).text
-            place = self._let(f"getelementptr inbounds i16, ptr {target}, i64 {listed}", "P16").text
-            self._emit(f"store {wide} {chosen}, ptr {place}, align 2")
-            count = self._let(f"call i{_HALF} @llvm.ctpop.i{_HALF}(i{_HALF} {part})", "U64").text
-            listed = self._let(f"add i64 {listed}, {self._let(f'zext i{_HALF} {count} to i64', 'U64').text}", "U64").text
-        return _Value(listed, "U64")
 
     @staticmethod
     def _arguments(arguments: Sequence[_Value]) -> str:

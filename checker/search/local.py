@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, TypeVar
 
 from acked.checker.bounds import Bounds, give_way
 from acked.checker.errors import SystemFailure
-from acked.checker.native.compact import CompactShard, compact_lines, compact_team, without_states
-from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, compile_optimized, load_kernel
-from acked.checker.native.lines import LineKind, Lines
+from acked.checker.native.compact import CompactShard, compact_team, without_states
+from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, load_kernel
+from acked.checker.native.lines import LineKind
 from acked.checker.native.shape import Shape, shape_of
 from acked.checker.native.shard import Shard, address, alone, begin_level, make_room, states_for, team
 from acked.checker.observer import Observer, Progress
@@ -25,6 +25,7 @@ from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
 from acked.checker.search.delayed import DelayedSearch
+from acked.checker.search.forgetting import Forgetting
 from acked.checker.store.recorder import Recorder, load_levels
 from acked.checker.store.run_directory import RunDirectory
 from acked.checker.store.trace_back import Walker, shortest_run
@@ -40,10 +41,6 @@ TIER_UP_RATIO = 150
 """A search is long, and worth the optimizing compilation, once it has generated so many states for every byte of its quickly
 compiled code: by then it has taken about as long as that compilation will. Counted, not timed: a busy machine is slow at
 both."""
-
-FORGET_FROM = 1 << 18
-"""From so many states on a search does without those of expanded levels, which is faster and takes less memory; before, there is
-nothing to gain, and code to load for it."""
 
 LOCAL = Capabilities(
     "local",
@@ -86,7 +83,9 @@ class LocalSearch:
         self._started = 0.0
         self._kind: LineKind | None = None
         self._optimized_kernel: Future[ObjectCode] | None = None
-        self._forgetting_kernel: Future[ObjectCode] | None = None
+        self._forgetting = Forgetting(
+            question.plan, self.bounds.memory, is_allowed=not keeps_states and not question.graph_properties
+        )
         self._most_bytes = 0
         self._delayed: DelayedSearch | None = None
 
@@ -174,8 +173,8 @@ class LocalSearch:
         stored = self._stored
         levels = range(1, stored.known_levels + 1) if stored is not None and stored.commits else ()
         known = sum(file.states for level in levels if stored is not None for file in stored.files_of(level))
-        if known > states_for(shape.words, workers, memory) and self._may_forget:
-            lines = compact_lines(shape, workers, memory)
+        if known > states_for(shape.words, workers, memory):
+            lines = self._forgetting.first_lines(workers)
             if lines is not None:
                 self._kind = lines.kind
                 self._kernel = load_kernel(plan, lines.kind)
@@ -185,11 +184,6 @@ class LocalSearch:
         self.shards = team(shape, self._kernel, workers, memory)
         for shard in self.shards:
             shard.defer()
-
-    @property
-    def _may_forget(self) -> bool:
-        """Whether what is asked needs no state once its level is expanded."""
-        return not self._keeps_states and not self.question.graph_properties
 
     # -- levels ---------------------------------------------------------------------------------------------------
 
@@ -303,7 +297,7 @@ class LocalSearch:
         begins before 0).
         """
         done = list(begins)
-        if self._is_ready_to_forget() and self._forget_states(done):
+        if self._forgetting.is_ready(self.shards, self._compiler) and self._forget_states(done):
             begins, ends, done = self._counted_from(done, begins, ends)
         is_deferred = False
         while is_deferred or any(at < end for at, end in zip(done, ends, strict=True)):
@@ -313,12 +307,11 @@ class LocalSearch:
             is_deferred = self.shards[0].needs_growth
             if is_deferred:
                 self._make_room_for_deferred()
-                if self._may_forget and any(shard.is_full for shard in self.shards) and self._forget_states(done):
+                if any(shard.is_full for shard in self.shards) and self._forget_states(done):
+                    self.observer.phase("going on without the states of expanded levels")
                     begins, ends, done = self._counted_from(done, begins, ends)
             if any(shard.is_broken for shard in self.shards):
-                raise SystemFailure(
-                    "the table of visited states could not be rearranged; please report this with the spec"
-                )
+                raise SystemFailure("the table of visited states could not be rearranged; please report this with the spec")
             if any(shard.is_full for shard in self.shards):
                 if not self._goes_beyond:
                     self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
@@ -341,35 +334,13 @@ class LocalSearch:
     def _measure_memory(self) -> None:
         self._most_bytes = max(self._most_bytes, sum(shard.memory_bytes for shard in self.shards))
 
-    def _lines(self) -> Lines | None:
-        """The layout of a table without states for what was found so far; None if there had better be none."""
-        states = max(sum(shard.found for shard in self.shards), FORGET_FROM)
-        return compact_lines(shape_of(self.question.plan), len(self.shards), self.bounds.memory, states)
-
-    def _is_ready_to_forget(self) -> bool:
-        """Whether the search is large enough to go on without the states of expanded levels, and the code for that is there.
-
-        It is compiled beside the search.
-        """
-        if not self._may_forget or isinstance(self.shards[0], CompactShard):
-            return False
-        states = sum(shard.count for shard in self.shards)
-        if self._forgetting_kernel is None:
-            lines = self._lines() if 2 * states >= FORGET_FROM else None
-            if lines is not None:
-                self._forgetting_kernel = self._compiler.submit(compile_kernel, self.question.plan, lines.kind)
-            return False
-        return states >= FORGET_FROM and self._forgetting_kernel.done()
-
     def _forget_states(self, done: Sequence[int]) -> bool:
         """Goes on without the states of expanded levels, which takes half the memory; False if it does not help, or they have
         been given up already."""
-        if isinstance(self.shards[0], CompactShard):
-            return False
-        shape = shape_of(self.question.plan)
-        lines = self._lines()
+        lines = self._forgetting.lines(self.shards)
         if lines is None:
             return False
+        shape = shape_of(self.question.plan)
         if self._recorder is not None:
             self._recorder.wait()  # What it has yet to write must stay where it is.
         kernel = load_kernel(self.question.plan, lines.kind)
@@ -434,9 +405,7 @@ class LocalSearch:
         """The work done by every worker at once; a Ctrl-C waits until the native calls are back."""
         if len(self.shards) == 1:
             return [work(0, self.shards[0])]
-        futures: list[Future[T]] = [
-            self._pool.submit(work, worker, shard) for worker, shard in enumerate(self.shards)
-        ]
+        futures: list[Future[T]] = [self._pool.submit(work, worker, shard) for worker, shard in enumerate(self.shards)]
         return _results(futures)
 
     @property

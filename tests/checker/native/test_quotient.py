@@ -130,13 +130,13 @@ def test_the_first_word_is_had_back_from_the_hash_and_the_others() -> None:
 @pytest.mark.parametrize("count", [512, 513, 767, 768, 1000, 1 << 17, (1 << 20) + 12345, (1 << 31) - 1])
 def test_line_and_offset_tell_the_upper_half_of_the_hash(count: int) -> None:
     kernel: Kernel = load_kernel(question_of(1, 1 << 20).plan, LineKind(6, 3, 21))
-    tag_in = kernel.function("tag_in", 4)
+    tag_in, inverse = kernel.function("tag_in", 5), kernel.function("inverse_of", 1)(count)
     share = count.bit_length() - 1
     chance = random.Random(count)
     ends = [0, 1, (1 << 32) - 1]
     for tag in ends + [chance.randrange(1 << 32) for _ in range(1_000)]:
         product = tag * count
-        assert tag_in(product >> 32, (product & 0xFFFF_FFFF) >> share, count, share) == tag
+        assert tag_in(product >> 32, (product & 0xFFFF_FFFF) >> share, count, share, inverse) == tag
 
 
 def test_line_and_offset_tell_the_hash_for_every_number_of_lines() -> None:

@@ -1,0 +1,203 @@
+"""How a table without states grows, in place, from one layout of its lines to the next.
+
+Functions in the subset of `language.py`, compiled with those of `quotient.py`.
+"""
+
+from __future__ import annotations
+
+from acked.checker.native.language import P8, P64, U64, at, p8, p64, unrolled
+from acked.checker.native.quotient import (
+    FUNCTIONS as TABLE_FUNCTIONS,
+)
+from acked.checker.native.quotient import (
+    LINE,
+    LOW_BITS,
+    field_of,
+    inverse_of,
+    kept_of,
+    offset_in,
+    rest_in,
+    tag_in,
+    top_of,
+    upper_in,
+    word_of,
+)
+from acked.checker.native.slots import (
+    BROKEN,
+    BUCKETS,
+    DISPLACEMENT_BITS,
+    FIELD_BITS,
+    FILL,
+    HOMES,
+    LEVEL_BITS,
+    LINE_SLOTS,
+    NEXT_BUCKETS,
+    NEXT_DISPLACEMENT_BITS,
+    NEXT_FIELD_BITS,
+    NEXT_FIELDS,
+    NEXT_LEVEL_BITS,
+    NEXT_SHARE,
+    NEXT_SLOTS,
+    NOWHERE,
+    REST_BITS,
+    SHARE,
+    SPARE,
+    STATUS,
+    STRIDE,
+    TABLE,
+    WORKER,
+)
+from acked.checker.native.table import PAD, SPARE_SLOTS, insert
+
+SPARE_WORDS = 4
+"""Words of an entry that is put aside while the table grows: the line, the word, the rest of the field, and the level."""
+
+
+def place(
+    table: P64, fill: P8, home: U64, word: U64, top: U64, level: U64, level_bits: U64, below: U64, far: U64, last: U64,
+    slots: U64, fields: U64, per: U64, field_bits: U64,
+) -> U64:  # fmt: skip
+    """Puts an entry, in the next layout, into the first line with room from its own on; 0 if there is none near.
+
+    A division by the number of fields in a word is a product with `per`, shifted by 8. Numbers and no context, so that they
+    stay in registers.
+    """
+    number = home
+    k = fill[number]
+    while k == slots:
+        number += 1
+        k = fill[number]
+    if number - home >= far or number >= last:
+        return 0
+    fill[number] = k + 1
+    field = (top << below) | ((number - home) << level_bits) | level
+    at_word = (k * per) >> 8
+    line = at(table, number * LINE)
+    line[k] = word
+    line = at(line, slots + at_word)
+    line[0] = line[0] | (field << ((k - at_word * fields) * field_bits))
+    return 1
+
+
+def take_line(line: P64, old: P64) -> None:
+    """Copies a line and makes it empty."""
+    for w in unrolled(LINE):
+        old[w] = line[w]
+        line[w] = 0
+
+
+def grow(context: P64) -> U64:
+    """Gives the worker's part of the table its next layout, in place; 1 if done, 0 if it failed (STATUS says so).
+
+    Entries move from the last line on. Where there will be twice the lines, the first bit of an entry's offset becomes the
+    last of its line's number, and nothing else of it changes; else the hash is had back, and its place computed anew.
+    """
+    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
+    fill = p8(context[FILL])
+    rest_bits = context[REST_BITS]
+    share = context[SHARE]
+    level_bits = context[LEVEL_BITS]
+    level_mask = (1 << level_bits) - 1
+    displacement_mask = (1 << context[DISPLACEMENT_BITS]) - 1
+    below = level_bits + context[DISPLACEMENT_BITS]
+    field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
+    lines = context[BUCKETS]
+    inverse = inverse_of(lines)
+    next_lines = context[NEXT_BUCKETS]
+    next_share = context[NEXT_SHARE]
+    next_level_bits = context[NEXT_LEVEL_BITS]
+    next_below = next_level_bits + context[NEXT_DISPLACEMENT_BITS]
+    far = 1 << context[NEXT_DISPLACEMENT_BITS]
+    last = next_lines + PAD - 1
+    slots = context[NEXT_SLOTS]
+    fields = context[NEXT_FIELDS]
+    per = 256 // fields + 1
+    field_bits = context[NEXT_FIELD_BITS]
+    doubles = next_lines == 2 * lines
+    # The first bit of the offset is at one place of what is kept, in the word or in the field.
+    first_bit = rest_bits + 31 - share
+    word_bit = 1 << (first_bit + 1) if first_bit < LOW_BITS else 0
+    top_bit = 0 if first_bit < LOW_BITS else 1 << (first_bit - LOW_BITS)
+    old = p64(context[HOMES])
+    spare = p64(context[SPARE])
+    spared = 0
+    for k in range(last + 2):
+        fill[k] = 0
+    b = lines + PAD
+    while b > 0:
+        b -= 1
+        take_line(at(table, b * LINE), old)
+        for slot in unrolled(LINE_SLOTS):
+            word = old[slot]
+            if word != 0:
+                field = field_of(old, slot) & field_mask
+                level = field & level_mask
+                top = field >> below
+                home = b - ((field >> level_bits) & displacement_mask)
+                if doubles:
+                    home = 2 * home + (((word & word_bit) | (top & top_bit)) != 0)
+                    word = word & (word_bit ^ NOWHERE)
+                    top = top & (top_bit ^ NOWHERE)
+                else:
+                    product = tag_in(home, offset_in(rest_bits, word, top), lines, share, inverse) * next_lines
+                    home = product >> 32
+                    offset = (product & 0xFFFFFFFF) >> next_share
+                    kept = kept_of(rest_in(rest_bits, word, top), offset, rest_bits)
+                    top = top_of(kept, upper_in(rest_bits, top), offset, rest_bits)
+                    word = word_of(word >> 32, kept)
+                done = 1
+                if home > b:
+                    done = place(
+                        table,
+                        fill,
+                        home,
+                        word,
+                        top,
+                        level,
+                        next_level_bits,
+                        next_below,
+                        far,
+                        last,
+                        slots,
+                        fields,
+                        per,
+                        field_bits,
+                    )
+                else:
+                    # Lines up to this one may still hold entries that have not moved: only near the start, for a few.
+                    done = (spared + 1) * SPARE_WORDS <= SPARE_SLOTS
+                    aside = at(spare, spared * SPARE_WORDS * done)
+                    aside[0] = home
+                    aside[1] = word
+                    aside[2] = top
+                    aside[3] = level
+                    spared += 1
+                if done == 0:
+                    context[STATUS] = BROKEN
+                    return 0
+    for k in range(spared):
+        aside = at(spare, k * SPARE_WORDS)
+        done = place(
+            table,
+            fill,
+            aside[0],
+            aside[1],
+            aside[2],
+            aside[3],
+            next_level_bits,
+            next_below,
+            far,
+            last,
+            slots,
+            fields,
+            per,
+            field_bits,
+        )
+        if done == 0:
+            context[STATUS] = BROKEN
+            return 0
+    return 1
+
+
+FUNCTIONS = (*TABLE_FUNCTIONS, place, take_line, grow, insert)
+"""Everything that is translated of a table without states, callees first."""

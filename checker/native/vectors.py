@@ -1,0 +1,59 @@
+"""Words of the native loops that look at many numbers at once, as LLVM IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+Let = Callable[[str], str]
+"""Gives the value of an instruction a name."""
+Emit = Callable[[str], None]
+"""Adds an instruction without a value."""
+
+HALF = 32
+"""Numbers of 16 bits that a vector has room for, half as many as a word has bits."""
+
+DECLARATIONS = f"""\
+declare i32 @llvm.ctpop.i{HALF}(i{HALF})
+declare <{HALF} x i16> @llvm.experimental.vector.compress.v{HALF}i16(<{HALF} x i16>, <{HALF} x i1>, <{HALF} x i16>)
+"""
+
+
+def match_bucket(let: Let, _: Emit, slots: str, shift: str, tag: str) -> str:
+    """`language.match_bucket`."""
+    wide, bits = "<8 x i64>", "<8 x i1>"
+    loaded = let(f"load {wide}, ptr {slots}, align 64")
+    tags = let(f"lshr {wide} {loaded}, splat (i64 {shift})")
+    single = let(f"insertelement {wide} poison, i64 {tag}, i64 0")
+    wanted = let(f"shufflevector {wide} {single}, {wide} poison, <8 x i32> zeroinitializer")
+    used = let(f"icmp ne {wide} {loaded}, zeroinitializer")
+    # A free slot does not match tag 0.
+    same = let(f"icmp eq {wide} {tags}, {wanted}")
+    matches = let(f"and {bits} {same}, {used}")
+    masks = [let(f"zext i8 {let(f'bitcast {bits} {mask} to i8')} to i64") for mask in (matches, used)]
+    free = let(f"shl i64 {let(f'xor i64 {masks[1]}, 255')}, 8")
+    return let(f"or i64 {masks[0]}, {free}")
+
+
+def list_ones(let: Let, emit: Emit, target: str, bits: str, first: str) -> str:
+    """`language.list_ones`: for each half of the word, the numbers whose bits are set are packed and stored, and the others
+    behind them, where the next are stored."""
+    wide = f"<{HALF} x i16>"
+    single = let(f"insertelement {wide} poison, i16 {let(f'trunc i64 {first} to i16')}, i64 0")
+    base = let(f"shufflevector {wide} {single}, {wide} poison, <{HALF} x i32> zeroinitializer")
+    listed = "0"
+    for half in range(2):
+        numbers = ", ".join(f"i16 {half * HALF + k}" for k in range(HALF))
+        numbered = let(f"add {wide} {base}, <{numbers}>")
+        part = let(f"trunc i64 {let(f'lshr i64 {bits}, {half * HALF}')} to i{HALF}")
+        mask = let(f"bitcast i{HALF} {part} to <{HALF} x i1>")
+        name = f"@llvm.experimental.vector.compress.v{HALF}i16"
+        chosen = let(f"call {wide} {name}({wide} {numbered}, <{HALF} x i1> {mask}, {wide} poison)")
+        place = let(f"getelementptr inbounds i16, ptr {target}, i64 {listed}")
+        emit(f"store {wide} {chosen}, ptr {place}, align 2")
+        count = let(f"call i{HALF} @llvm.ctpop.i{HALF}(i{HALF} {part})")
+        listed = let(f"add i64 {listed}, {let(f'zext i{HALF} {count} to i64')}")
+    return listed
+
+
+WORDS: Mapping[str, Callable[..., str]] = {"match_bucket": match_bucket, "list_ones": list_ones}
+"""By name; each is given `Let`, `Emit`, and its arguments as texts."""

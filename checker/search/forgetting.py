@@ -1,0 +1,47 @@
+"""When a search goes on without the states of expanded levels, with which table, and with which code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Executor, Future
+
+from acked.checker.native.compact import CompactShard, compact_lines
+from acked.checker.native.compile import ObjectCode, compile_kernel
+from acked.checker.native.lines import Lines
+from acked.checker.native.shape import shape_of
+from acked.checker.native.shard import Shard
+from acked.checker.question.plan import KernelPlan
+
+FORGET_FROM = 1 << 18
+"""From so many states on a search does without those of expanded levels, which takes half the memory and no more time; with
+fewer there is nothing to gain, and code to load for it."""
+
+
+class Forgetting:
+    """What a search within a budget of bytes knows of going on without states; nothing where every state is asked for."""
+
+    def __init__(self, plan: KernelPlan, memory: int, is_allowed: bool) -> None:
+        self._plan, self._memory, self._is_allowed = plan, memory, is_allowed
+        self._code: Future[ObjectCode] | None = None
+
+    def first_lines(self, workers: int, states: int = 0) -> Lines | None:
+        """The layout of a table for so many states; None if they had better be kept."""
+        return compact_lines(shape_of(self._plan), workers, self._memory, states) if self._is_allowed else None
+
+    def lines(self, shards: Sequence[Shard]) -> Lines | None:
+        """The layout for what shards have found; None if they had better keep it, or do without it already."""
+        if isinstance(shards[0], CompactShard):
+            return None
+        return self.first_lines(len(shards), max(sum(shard.found for shard in shards), FORGET_FROM))
+
+    def is_ready(self, shards: Sequence[Shard], compiler: Executor) -> bool:
+        """Whether the search is large enough, and the code is there, which is compiled beside it."""
+        states = sum(shard.found for shard in shards)
+        if 2 * states < FORGET_FROM:
+            return False
+        if self._code is None:
+            lines = self.lines(shards)
+            if lines is not None:
+                self._code = compiler.submit(compile_kernel, self._plan, lines.kind)
+            return False
+        return states >= FORGET_FROM and self._code.done() and not isinstance(shards[0], CompactShard)
