@@ -29,7 +29,7 @@ MOST_LINES = 1 << 31
 """More lines no table has: the number of one has fewer bits than half a hash, and there is address space for all states."""
 MOST_SLOTS = max(kind.slots for kind in KINDS)
 FEW_IN_LINE = 2
-"""States a line of a new table has, so that it does not grow at once."""
+"""States a line of a new table has, so that it does not grow at once, if there is memory."""
 MOVED = 1 << 18
 """States that a worker moves before old memory is given back."""
 WORTH = 1.1
@@ -244,10 +244,13 @@ class CompactShard(Shard):
 
 def compact_lines(shape: Shape, workers: int, memory: int, states: int = 0) -> Lines | None:
     """The layout of the table that a search begins with when it has found so many states; None if it had better keep them."""
-    lines = first_lines(shape.word_bits, fewest=states // (FEW_IN_LINE * workers))
-    if lines is None or (lines.lines + PAD) * LINE_BYTES * workers * 4 + 8 * shape.words * BATCH * workers > memory:
-        return None
-    return lines
+    for fewest in (states // (FEW_IN_LINE * workers), 0):
+        lines = first_lines(shape.word_bits, fewest=fewest)
+        if lines is not None:
+            least = (lines.lines + PAD) * LINE_BYTES * workers * 4 + 8 * shape.words * BATCH * workers
+            if least <= memory:
+                return lines
+    return None
 
 
 def compact_team(shape: Shape, kernel: Kernel, workers: int, memory: int, lines: Lines) -> Sequence[CompactShard]:

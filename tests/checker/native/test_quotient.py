@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,11 +16,12 @@ from acked.checker.native.compact import CompactShard, compact_lines, compact_te
 from acked.checker.native.compile import Kernel, load_kernel
 from acked.checker.native.lines import LineKind, first_lines, lines_for
 from acked.checker.native.shape import shape_of
-from acked.checker.native.shard import address, make_room, numbers, states_for
+from acked.checker.native.shard import Shard, address, make_room, numbers, states_for
 from acked.checker.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Words
-from acked.checker.search import local
+from acked.checker.search import forgetting, local
+from acked.checker.search.forgetting import FORGET_FROM, Forgetting
 from acked.checker.search.local import LocalSearch, search
 from acked.checker.store.run_directory import RunDirectory
 from acked.invariants.property import Property
@@ -152,9 +154,7 @@ def test_line_and_offset_tell_the_hash_for_every_number_of_lines() -> None:
 
 @pytest.mark.usefixtures("_keeps_none")
 @pytest.mark.parametrize("workers", [1, 2])
-def test_a_search_deeper_than_levels_have_bits_gets_a_layout_with_more(
-    workers: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_search_deeper_than_levels_have_bits_gets_a_layout_with_more(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     question = ask(counters(1, 700), always("Short", lambda s: s.n0 < 650))
     monkeypatch.setattr(lines, "KINDS", (LineKind(6, 3, 15), LineKind(5, 2, 32)))
     run = LocalSearch(question, Bounds(workers, MEMORY))
@@ -249,7 +249,10 @@ def budget(question: Question, share: float, workers: int) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize("workers", [1, 2, 5])
 @pytest.mark.parametrize("share", [0.85, 0.95])
-def test_a_search_whose_memory_is_full_goes_on_without_states(workers: int, share: float) -> None:
+def test_a_search_whose_memory_is_full_goes_on_without_states(
+    workers: int, share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forgetting, "FORGET_FROM", 1 << 40)
     small = ask(counters(6, 8), always("Small", lambda s: s.n0 <= 8))
     for question in (small, ask(counters(5, 13), every_sum(60))):
         whole = search(question, Bounds(workers, MEMORY))
@@ -257,6 +260,40 @@ def test_a_search_whose_memory_is_full_goes_on_without_states(workers: int, shar
         part = search(question, Bounds(workers, budget(question, share, workers)), observer=listener)
         assert answer(part) == answer(whole)
         assert listener.phases.count("going on without the states of expanded levels") == 1
+
+
+@pytest.mark.parametrize("workers", [1, 2, 5])
+def test_a_large_search_goes_on_without_states_before_its_memory_is_full(
+    workers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def is_ready(_: Forgetting, shards: Sequence[Shard], __: object) -> bool:
+        seen.append(isinstance(shards[0], CompactShard))
+        return sum(shard.found for shard in shards) >= 10_000  # at once, whatever has been compiled
+
+    for question in (ask(counters(5, 7), always("Small", lambda s: s.n0 <= 8)), ask(counters(5, 7), every_sum(30))):
+        whole = search(question, Bounds(workers, MEMORY))
+        with monkeypatch.context() as patch:
+            patch.setattr(Forgetting, "is_ready", is_ready)
+            assert answer(search(question, Bounds(workers, MEMORY))) == answer(whole)
+        assert (seen[0], seen[-1]) == (False, True)
+        seen.clear()
+
+
+def test_what_a_search_needs_to_go_on_without_states_is_compiled_beside_it() -> None:
+    question = ask(counters(5, 13), always("Small", lambda s: s.n0 <= 13))
+    searching = LocalSearch(question, Bounds(1, MEMORY), keeps_states=True)
+    assert searching.run().distinct_states > FORGET_FROM
+    with ThreadPoolExecutor(1) as compiler:
+        waiting = Forgetting(question.plan, MEMORY, is_allowed=True)
+        assert not waiting.is_ready(searching.shards, compiler)  # It has only been asked for.
+        compiler.submit(int).result()  # behind it
+        assert waiting.is_ready(searching.shards, compiler)
+        never = Forgetting(question.plan, MEMORY, is_allowed=False)
+        assert [never.is_ready(searching.shards, compiler) for _ in range(2)] == [False, False]
+        small = Forgetting(question.plan, 1 << 16, is_allowed=True)
+        assert [small.is_ready(searching.shards, compiler) for _ in range(2)] == [False, False]
 
 
 @pytest.mark.slow

@@ -18,7 +18,7 @@ from acked.checker.observer import Observer, Progress
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
-from acked.checker.search import local
+from acked.checker.search import forgetting, local
 from acked.checker.search.local import LocalSearch, search
 from tests.checker.toys import always, answer, ask, counters, every_step, traveller
 
@@ -28,7 +28,7 @@ MEMORY = 1 << 28
 @pytest.fixture
 def _keeps_states(monkeypatch: pytest.MonkeyPatch) -> None:
     """The table with states, though these could do without."""
-    monkeypatch.setattr(local, "compact_lines", lambda *_: None)
+    monkeypatch.setattr(forgetting, "compact_lines", lambda *_: None)
 
 
 def grid(count: int, top: int) -> Question:
