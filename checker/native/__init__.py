@@ -20,7 +20,8 @@ worker's, and:
 1. *unpack* turns W words a state into one column of narrow lanes per leaf of the schema, so that
 2. *guards* decides all actions' guards and all state properties for a vector of states at a time, into ROWS: a row of bits
    per action (enabled?), then one per property (violated?). The rows of the properties are read first (`note_states`).
-3. *deal* lists the one bits of an action's row, the numbers of the states in which it is enabled, into LIST, and
+3. *deal* lists the one bits of an action's row, the numbers of the states in which it is enabled, into LIST (where the
+   processor packs chosen numbers of a vector, without a branch: `vectors.py`), and
 4. *fire* makes the successors of the listed states under that action, one after the other into OUT; checks of steps that
    fail become FLAGS. With symmetry, `represent` then replaces every successor by the representative of its orbit.
 5. *absorb* looks every successor up in the table and appends those that are new to the worker's own array.
@@ -30,14 +31,15 @@ enabled, not actions times states. `batches` and `fired` are this sequence for e
 
 The table without states
 ------------------------
-A search whose memory is full, and that asks only which states can be reached and how they break something, goes on with no
-states but those of two levels (`compact.py`; a level's memory is given back while it is expanded), and so has room for
-nearly twice as many. It is slower than with states: that is why it does not begin so. Its table is a *quotient table*
-(Cleary: Compact hash tables using bidirectional linear probing, IEEE Transactions on Computers, 1984): the place of an
-entry tells a part of the state, and the entry has the rest. `hash_state` is a bijection of the first word, given the
-others, so a state is its hash and its other words. The upper half of the hash, times the number of lines, is a line and an
-*offset* in it; an entry has the offset, the lower half of the hash, the other words, the *displacement* (how many lines
-from its own it stands), and the *level* it was found on. `lines.py` has which bits these are. These hold at every moment:
+A search that has become large, and that asks only which states can be
+reached and how they break something, goes on with no states but those of two levels (`compact.py`; a level's memory is
+given back while it is expanded), and so has room for nearly twice as many. It begins with states, because code for this is
+loaded in the time of a small search. Its table is a *quotient table* (Cleary: Compact hash tables using bidirectional
+linear probing, IEEE Transactions on Computers, 1984): the place of an entry tells a part of the state, and the entry has
+the rest. `hash_state` is a bijection of the first word, given the others, so a state is its hash and its other words. The
+upper half of the hash, times the number of lines, is a line and an *offset* in it; an entry has the offset, the lower half
+of the hash, the other words, the *displacement* (how many lines from its own it stands), and the *level* it was found on.
+`lines.py` has which bits these are. These hold at every moment:
 
 - *Exact.* Line, offset and the rest give the state back (`restore`), so entries that agree are of one state; nothing is
   compared that might be the same of two. No state is ever read to decide.
@@ -50,20 +52,24 @@ from its own it stands), and the *level* it was found on. `lines.py` has which b
   one that waits. Words that differ are of different states, whatever their fields will be. So two workers with one state
   want the same slot, the processor gives it to one, and the other finds that word: nothing is lost or doubled.
 
-The whole table gets its next layout in place, while nobody looks anything up: from the end, every entry is taken out,
-given back its hash, and put where that belongs among more lines. The more lines, the fewer bits an entry needs, and the more
-slots a line may have. Traces are walked back by levels: `collect` lists the states of one from the table.
+The whole table gets its next layout in place, while nobody looks anything up (`growth.py`): from the end, every entry is
+taken out, given back its hash, and put where that belongs among more lines. It doubles while there is memory, because then
+the first bit of an entry's offset becomes the last of its line's number, and nothing has to be computed. The more lines,
+the fewer bits an entry needs, and the more slots a line may have. Traces are walked back by levels: `collect` lists the
+states of one from the table.
 
-`absorb` reads the lines of a block of candidates and tells those that are known by no branch, because whether a state is new
-is as good as random; the others are then looked for one by one.
+Where the candidates of a block stand if they are known is computed with vectors, while the lines of the block before are
+read. `absorb` tells those that are known by no branch, because whether a state is new is as good as random; the others are
+then inserted one by one, into the slot that was seen free if it still is.
 
 The table with states
 ---------------------
-What asks for the graph of all states needs them by number, and states too wide for a slot are better kept apart. All workers
-look into one hash table (Laarman, van de Pol, Weber: Boosting multi-core reachability performance with shared
-hash tables, FMCAD 2010). It has as many parts as there are workers, and the hash says in which part a state is looked for.
-A part is an array of buckets of eight 64-bit slots, a cache line each. A slot is 0 or `tag << 32 | index + 1`: the 32 upper
-bits of the hash, and where the state stands among all workers' states. These hold at every moment:
+Every search begins with it. What asks for the graph of all states needs them by
+number, and states too wide for a slot are better kept apart. All workers look into one hash table (Laarman, van de Pol,
+Weber: Boosting multi-core reachability performance with shared hash tables, FMCAD 2010). It has as many parts as there are
+workers, and the hash says in which part a state is looked for. A part is an array of buckets of eight 64-bit slots, a cache
+line each. A slot is 0 or `tag << 32 | index + 1`: the 32 upper bits of the hash, and where the state stands among all
+workers' states. These hold at every moment:
 
 - *Exact.* A tag that agrees is always confirmed against the whole state. Tags save time, never a comparison that matters.
 - *An entry never moves or leaves* while workers are at it. So what a worker saw stays true, and may only have been added

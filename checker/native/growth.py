@@ -5,6 +5,8 @@ Functions in the subset of `language.py`, compiled with those of `quotient.py`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from acked.checker.native.language import P8, P64, U64, at, p8, p64, unrolled
 from acked.checker.native.quotient import (
     FUNCTIONS as TABLE_FUNCTIONS,
@@ -86,14 +88,14 @@ def take_line(line: P64, old: P64) -> None:
         line[w] = 0
 
 
-def grow(context: P64) -> U64:
-    """Gives the worker's part of the table its next layout, in place; 1 if done, 0 if it failed (STATUS says so).
+def relocated(context: P64) -> Iterator[tuple[U64, U64, U64, U64, U64]]:
+    """Takes out every entry, from the last line on; yields its line, the number of the line that is its own in the next
+    layout, its word and top there, and its level.
 
-    Entries move from the last line on. Where there will be twice the lines, the first bit of an entry's offset becomes the
-    last of its line's number, and nothing else of it changes; else the hash is had back, and its place computed anew.
+    Where there will be twice the lines, the first bit of an entry's offset becomes the last of its line's number, and nothing
+    else of it changes; else its hash is had back, and its place computed anew.
     """
     table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
-    fill = p8(context[FILL])
     rest_bits = context[REST_BITS]
     share = context[SHARE]
     level_bits = context[LEVEL_BITS]
@@ -105,24 +107,12 @@ def grow(context: P64) -> U64:
     inverse = inverse_of(lines)
     next_lines = context[NEXT_BUCKETS]
     next_share = context[NEXT_SHARE]
-    next_level_bits = context[NEXT_LEVEL_BITS]
-    next_below = next_level_bits + context[NEXT_DISPLACEMENT_BITS]
-    far = 1 << context[NEXT_DISPLACEMENT_BITS]
-    last = next_lines + PAD - 1
-    slots = context[NEXT_SLOTS]
-    fields = context[NEXT_FIELDS]
-    per = 256 // fields + 1
-    field_bits = context[NEXT_FIELD_BITS]
     doubles = next_lines == 2 * lines
     # The first bit of the offset is at one place of what is kept, in the word or in the field.
     first_bit = rest_bits + 31 - share
     word_bit = 1 << (first_bit + 1) if first_bit < LOW_BITS else 0
     top_bit = 0 if first_bit < LOW_BITS else 1 << (first_bit - LOW_BITS)
     old = p64(context[HOMES])
-    spare = p64(context[SPARE])
-    spared = 0
-    for k in range(last + 2):
-        fill[k] = 0
     b = lines + PAD
     while b > 0:
         b -= 1
@@ -131,7 +121,6 @@ def grow(context: P64) -> U64:
             word = old[slot]
             if word != 0:
                 field = field_of(old, slot) & field_mask
-                level = field & level_mask
                 top = field >> below
                 home = b - ((field >> level_bits) & displacement_mask)
                 if doubles:
@@ -145,59 +134,50 @@ def grow(context: P64) -> U64:
                     kept = kept_of(rest_in(rest_bits, word, top), offset, rest_bits)
                     top = top_of(kept, upper_in(rest_bits, top), offset, rest_bits)
                     word = word_of(word >> 32, kept)
-                done = 1
-                if home > b:
-                    done = place(
-                        table,
-                        fill,
-                        home,
-                        word,
-                        top,
-                        level,
-                        next_level_bits,
-                        next_below,
-                        far,
-                        last,
-                        slots,
-                        fields,
-                        per,
-                        field_bits,
-                    )
-                else:
-                    # Lines up to this one may still hold entries that have not moved: only near the start, for a few.
-                    done = (spared + 1) * SPARE_WORDS <= SPARE_SLOTS
-                    aside = at(spare, spared * SPARE_WORDS * done)
-                    aside[0] = home
-                    aside[1] = word
-                    aside[2] = top
-                    aside[3] = level
-                    spared += 1
-                if done == 0:
-                    context[STATUS] = BROKEN
-                    return 0
+                yield b, home, word, top, field & level_mask
+
+
+def grow(context: P64) -> U64:
+    """Gives the worker's part of the table its next layout, in place; 1 if done, 0 if it failed (STATUS says so)."""
+    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
+    fill = p8(context[FILL])
+    level_bits = context[NEXT_LEVEL_BITS]
+    below = level_bits + context[NEXT_DISPLACEMENT_BITS]
+    far = 1 << context[NEXT_DISPLACEMENT_BITS]
+    last = context[NEXT_BUCKETS] + PAD - 1
+    slots = context[NEXT_SLOTS]
+    fields = context[NEXT_FIELDS]
+    per = 256 // fields + 1
+    field_bits = context[NEXT_FIELD_BITS]
+    spare = p64(context[SPARE])
+    spared = 0
+    failed = 0
+    for k in range(last + 2):
+        fill[k] = 0
+    for b, home, word, top, level in relocated(context):
+        if home > b:
+            done = place(table, fill, home, word, top, level, level_bits, below, far, last, slots, fields, per, field_bits)
+            failed = failed | (1 - done)
+        elif (spared + 1) * SPARE_WORDS > SPARE_SLOTS:
+            failed = 1
+        else:
+            # Lines up to this one may still hold entries that have not moved: only near the start, for a few.
+            aside = at(spare, spared * SPARE_WORDS)
+            aside[0] = home
+            aside[1] = word
+            aside[2] = top
+            aside[3] = level
+            spared += 1
     for k in range(spared):
-        aside = at(spare, k * SPARE_WORDS)
+        entry = at(spare, k * SPARE_WORDS)
         done = place(
-            table,
-            fill,
-            aside[0],
-            aside[1],
-            aside[2],
-            aside[3],
-            next_level_bits,
-            next_below,
-            far,
-            last,
-            slots,
-            fields,
-            per,
-            field_bits,
+            table, fill, entry[0], entry[1], entry[2], entry[3], level_bits, below, far, last, slots, fields, per, field_bits
         )
-        if done == 0:
-            context[STATUS] = BROKEN
-            return 0
-    return 1
+        failed = failed | (1 - done)
+    if failed:
+        context[STATUS] = BROKEN
+    return 1 - failed
 
 
-FUNCTIONS = (*TABLE_FUNCTIONS, place, take_line, grow, insert)
+FUNCTIONS = (*TABLE_FUNCTIONS, place, take_line, relocated, grow, insert)
 """Everything that is translated of a table without states, callees first."""

@@ -116,14 +116,21 @@ def upper_of(state: P64, split: U64) -> U64:
     return lower(state[2], 64 - split) if W == 3 else 0
 
 
-def find_lines(
-    table: U64, workers: U64, stride: U64, lines: U64, share: U64, rest_bits: U64, split: U64, below: U64,
-    homes: P64, words: P64, fields: P64, candidates: P64, hashes: P64, n: U64,
-) -> None:  # fmt: skip
-    """Of n candidates: the address of the line of each, and the word and the field that stand there if it is known.
+def find_lines(context: P64, homes: P64, candidates: P64, hashes: P64, n: U64) -> None:
+    """Of n candidates of a block: the address of each one's line, and the word and the field that stand there if it is known.
 
-    Of a field, `below` bits are not the state's. Numbers and no context, and no branch, so that it is done with vectors.
+    Without a branch, and what does not change in registers, so that it is done with vectors.
     """
+    words = at(homes, 2 * BLOCK)
+    fields = at(homes, 4 * BLOCK)
+    table = context[TABLE]
+    workers = context[WORKERS]
+    stride = context[STRIDE]
+    lines = context[BUCKETS]
+    share = context[SHARE]
+    rest_bits = context[REST_BITS]
+    split = context[SPLIT]
+    below = context[LEVEL_BITS] + context[DISPLACEMENT_BITS]
     for j in range(n):
         h = hashes[j]
         candidate = at(candidates, j * W)
@@ -206,86 +213,88 @@ def enter(
     return NOWHERE
 
 
+def tell_known(
+    homes: P64, following: P64, ahead: U64, size: U64, level: U64, level_bits: U64, pending: P64, new: P64, acts: P16
+) -> U64:
+    """Looks at the lines of a block of candidates, of which `homes` has what `find_lines` found; prefetches those of the
+    following block.
+
+    Counts those that are known, by no branch, and lists the others as pending; returns how many these are. Of each stands the
+    first slot that was free above its number in the block.
+    """
+    words = at(homes, 2 * BLOCK)
+    fields = at(homes, 4 * BLOCK)
+    counted = at(homes, 6 * BLOCK)
+    level_mask = (1 << level_bits) - 1
+    others = level_bits + 64 - FIELD_BITS
+    left = 0
+    for i in range(size):
+        if i < ahead:
+            prefetch(p64(following[i]), 0)
+        line = p64(homes[i])
+        found = match_line(line, words[i])
+        field = field_of(line, trailing_zeros(found | 256) & 7)
+        seen = field & level_mask
+        known = (found & 255 != 0) & (seen != 0) & ((((field ^ fields[i]) >> level_bits) << others) == 0)
+        # An entry never leaves, and the first free slot is taken first: while it is free, nothing else was inserted here.
+        free = trailing_zeros((found >> 8) | (1 << FULL_LINE)) if found & 255 == 0 else MIXED_LINE
+        pending[left] = (free << 32) | i
+        left += 1 - known
+        prefetch(line, LINE if found == 0 else 0)
+        counts = known & (seen == level)
+        counted[i] = counts
+        new[acts[i]] += counts
+    return left
+
+
 def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: U64) -> U64:
     """Inserts candidates, up to `room` new ones; returns how many are done: the next is new, if there is one.
 
-    Counts, by action, those whose target was not reached before this level. Of a block of candidates those are told first, by
-    no branch, that stand where they are looked for first; then the others are looked for one by one, most of them new.
+    Counts, by action, those whose target was not reached before this level. Of a block of candidates those are told first
+    that stand where they are looked for first; then the others are looked for one by one, most of them new.
     """
-    table = context[TABLE]
     workers = context[WORKERS]
-    stride = context[STRIDE]
-    lines = context[BUCKETS]
-    share = context[SHARE]
-    rest_bits = context[REST_BITS]
-    split = context[SPLIT]
     level_bits = context[LEVEL_BITS]
-    below = level_bits + context[DISPLACEMENT_BITS]
     far = 1 << context[DISPLACEMENT_BITS]
     level = context[LEVEL]
-    level_mask = (1 << level_bits) - 1
-    others = level_bits + 64 - FIELD_BITS
     own = p64(context[STATES])
     count = context[COUNT]
     limit = count + room
     new = p64(context[NEW])
-    homes = p64(context[HOMES])
-    words = at(homes, 2 * BLOCK)
-    fields = at(homes, 4 * BLOCK)
-    counted = at(homes, 6 * BLOCK)
     pending = p64(context[SEEN])
+    homes = p64(context[HOMES])
     ahead = minimum(BLOCK, n)
-    find_lines(table, workers, stride, lines, share, rest_bits, split, below, homes, words, fields, candidates, hashes, ahead)
+    find_lines(context, homes, candidates, hashes, ahead)
     for i in range(ahead):
         prefetch(p64(homes[i]), 0)
     begin = 0
     while begin < n:
-        end = minimum(begin + BLOCK, n)
-        ahead = minimum(BLOCK, n - end)
-        here = begin & BLOCK
-        there = BLOCK - here
-        find_lines(
-            table, workers, stride, lines, share, rest_bits, split, below, at(homes, there), at(words, there),
-            at(fields, there), at(candidates, end * W), at(hashes, end), ahead,
-        )  # fmt: skip
-        left = 0
-        for i in range(end - begin):
-            if i < ahead:
-                prefetch(p64(homes[there + i]), 0)
-            line = p64(homes[here + i])
-            found = match_line(line, words[here + i])
-            k = trailing_zeros(found | 256) & 7
-            field = field_of(line, k)
-            seen = field & level_mask
-            known = (found & 255 != 0) & (seen != 0) & ((((field ^ fields[here + i]) >> level_bits) << others) == 0)
-            # An entry never leaves, and the first free slot is taken first: while it is free, nothing else was inserted here.
-            free = trailing_zeros((found >> 8) | (1 << FULL_LINE)) if found & 255 == 0 else MIXED_LINE
-            pending[left] = (free << 32) | i
-            left += 1 - known
-            prefetch(line, LINE if found == 0 else 0)
-            counts = known & (seen == level)
-            counted[i] = counts
-            new[acts[begin + i]] += counts
+        size = ahead
+        ahead = minimum(BLOCK, n - begin - size)
+        following = at(p64(context[HOMES]), BLOCK - (begin & BLOCK))
+        find_lines(context, following, at(candidates, (begin + size) * W), at(hashes, begin + size), ahead)
+        left = tell_known(homes, following, ahead, size, level, level_bits, pending, new, at(acts, begin))
         for p in range(left):
             i = pending[p] & 0xFFFFFFFF
             free = pending[p] >> 32
-            home = homes[here + i]
-            word = words[here + i]
-            wanted = fields[here + i]
+            home = homes[i]
+            word = homes[2 * BLOCK + i]
+            wanted = homes[4 * BLOCK + i]
             seen = 0
             if free >= FULL_LINE or count >= limit or take(p64(home), free, word, wanted | level, workers) == 0:
-                is_room = 1 if count < limit else 0
-                seen = enter(home, 1 if free == FULL_LINE else 0, word, wanted, level, level_bits, far, workers, is_room)
+                passed = 1 if free == FULL_LINE else 0
+                seen = enter(home, passed, word, wanted, level, level_bits, far, workers, 1 if count < limit else 0)
             if seen == NOWHERE:
                 # Those behind it are asked again, and counted then.
-                for late in range(i + 1, end - begin):
-                    new[acts[begin + late]] -= counted[late]
+                for late in range(i + 1, size):
+                    new[acts[begin + late]] -= homes[6 * BLOCK + late]
                 context[COUNT] = count
                 return begin + i
             copy_state(at(own, count * W), at(candidates, (begin + i) * W))
             count += seen == 0
             new[acts[begin + i]] += (seen == 0) | (seen == level)
-        begin = end
+        begin += size
+        homes = following
     context[COUNT] = count
     return n
 
@@ -367,7 +376,7 @@ def collect(context: P64, level: U64, states: P64, room: U64) -> U64:
 
 FUNCTIONS = (
     hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, kept_of,
-    word_of, top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, level_in, take, enter, absorb,
-    offset_in, rest_in, upper_in, inverse_of, tag_in, restore, collect,
+    word_of, top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, level_in, take, enter, tell_known,
+    absorb, offset_in, rest_in, upper_in, inverse_of, tag_in, restore, collect,
 )  # fmt: skip
 """Everything that is translated but growth, callees first."""
