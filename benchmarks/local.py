@@ -44,14 +44,21 @@ def acked() -> list[str]:
     return [str(beside)] if beside.exists() else [sys.executable, "-P", "-m", "acked"]
 
 
-def run(arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> Run:
+def run(
+    arguments: Sequence[str], environment: Mapping[str, str] | None = None, program: Sequence[str] | None = None
+) -> Run:
     """Runs one `acked` command and waits for it, with the operating system's own account of its memory."""
-    return run_at_once(1, arguments, environment)[0]
+    return run_at_once(1, arguments, environment, program)[0]
 
 
-def run_at_once(copies: int, arguments: Sequence[str], environment: Mapping[str, str] | None = None) -> list[Run]:
-    """Runs one command several times side by side, and waits for all."""
-    command = [*acked(), *arguments, "--format", "json", "--quiet"]
+def run_at_once(
+    copies: int,
+    arguments: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    program: Sequence[str] | None = None,
+) -> list[Run]:
+    """Runs one command, of this checkout or another program's, several times side by side, and waits for all."""
+    command = [*(program or acked()), *arguments, "--format", "json", "--quiet"]
     with ExitStack() as files:
         outs = [files.enter_context(tempfile.TemporaryFile()) for _ in range(copies)]
         begin = time.perf_counter()
@@ -102,7 +109,7 @@ def on_provided_memory(spec: str, states: int, workers: int) -> float:
                 for start, size in ((address(shard.states), 8 * shard.words * share), (part, 8 * entries)):
                     ctypes.memset(start, 0, size)
 
-    return Provided(find_spec(spec).question(), Bounds(workers)).run().seconds
+    return Provided(find_spec(spec).question(), Bounds(workers), keeps_states=True).run().seconds
 
 
 def main() -> None:
@@ -147,7 +154,7 @@ def main() -> None:
     apart = [sum(a.answer["seconds"] / b.answer["seconds"] for b in pair) for a, pair in zip(singles, pairs, strict=True)]
     show("two separate searches at once, over one", apart, "times", one)
     there = [[on_provided_memory(options.spec, states, w) for w in (1, 2)] for _ in range(options.runs)]
-    show("two workers over one, memory there before", [a / b for a, b in there], "times", None)
+    show("... states kept, memory there before", [a / b for a, b in there], "times", None)
     start = statistics.median(item.peak_bytes for item in smalls)
     for name, runs, command in (("one worker", singles, one), ("two workers", doubles, two), ("partition", wides, wide)):
         per_state = [(r.peak_bytes - start) / r.answer["distinct_states"] for r in runs]

@@ -1,0 +1,74 @@
+"""This checkout's search against another checkout's, such as the commit before a change, in pairs in the same minutes.
+
+For each question: generated states a second of the search alone, and bytes a state (what a search says of its table and its
+states); the ratio is taken pair by pair. The tight setting gives a search so little memory that its table grows by small
+steps near the end.
+
+    git worktree add ../before COMMIT && make -C ../before setup
+    python benchmarks/against.py ../before [--runs N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+from local import Run, run, run_at_once
+
+TIGHT = {"kip320-large": "150MB", "partition": "118MB"}
+"""About 15 and 20 bytes a state."""
+
+
+def rates(runs: Sequence[Run]) -> list[float]:
+    """Millions of generated states a second, of the search alone."""
+    return [one.answer["generated_states"] / one.answer["seconds"] / 1e6 for one in runs]
+
+
+def row(what: str, mine: Sequence[Run], others: Sequence[Run]) -> None:
+    """Prints one comparison."""
+    pairs = [a / b for a, b in zip(rates(mine), rates(others), strict=True)]
+    sizes = [
+        statistics.median(one.answer["memory_bytes"] / one.answer["distinct_states"] for one in runs)
+        for runs in (mine, others)
+    ]
+    print(
+        f"{what:<36} {statistics.median(rates(mine)):6.1f} M/s, before {statistics.median(rates(others)):6.1f}: "
+        f"{statistics.median(pairs):.2f} times ({min(pairs):.2f} to {max(pairs):.2f}); "
+        f"{sizes[0]:.1f} bytes a state, before {sizes[1]:.1f}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Runs and prints everything."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("other", type=Path, help="a checkout that is set up")
+    parser.add_argument("--runs", type=int, default=7, help="pairs of runs")
+    options = parser.parse_args()
+    other = [str(options.other / ".venv" / "bin" / "acked")]
+    print(f"$ python benchmarks/against.py {options.other} --runs {options.runs}")
+    for spec, tight in TIGHT.items():
+        for workers in (1, 2):
+            asked = ["check", spec, "-w", str(workers)]
+            settings = {"": asked, f", --memory {tight}": [*asked, "--memory", tight]} if workers == 1 else {"": asked}
+            for setting, command in settings.items():
+                run(command), run(asked, program=other)  # compiled, and the memory touched
+                mine, others = [], []
+                for _ in range(options.runs):
+                    mine.append(run(command))
+                    others.append(run(asked, program=other))
+                row(f"{spec} -w {workers}{setting}", mine, others)
+    one, two = (["check", "kip320-large", "-w", str(workers)] for workers in (1, 2))
+    gains, apart = [], []
+    for _ in range(options.runs):
+        single = run(one)
+        gains.append(single.answer["seconds"] / run(two).answer["seconds"])
+        apart.append(sum(single.answer["seconds"] / each.answer["seconds"] for each in run_at_once(2, one)))
+    print(f"two workers over one {statistics.median(gains):.2f} ({min(gains):.2f} to {max(gains):.2f}); "
+          f"two separate searches {statistics.median(apart):.2f} ({min(apart):.2f} to {max(apart):.2f})")  # fmt: skip
+
+
+if __name__ == "__main__":
+    main()
