@@ -249,7 +249,7 @@ class _Play:
             **broken(acknowledged, records, last, leader, failed),
             **({"ReadsStay": has_gone(reads, last, leader)} if reads else {}),
             **({"LatestOffsetStays": latest != sorted(latest)} if latest else {}),
-            **({} if rivals is None else {"BrokersFollowZookeeper": not rivals.are_followed()}),
+            **({} if rivals is None else rivals.broken()),
             **({} if leader is None else {"IsrIsAlive": self._counts_on_the_dead(last)}),
         }
 

@@ -339,7 +339,7 @@ class _OfRivals:
         self._nobody_resigns = {
             c: _Clause(
                 "an old controller that has done what it had begun hears at once that it is the controller no longer",
-                pool.not_(self._of_state(lambda s, c: s.believer[c].active & ~is_in_charge(s, c) & ~s.believer[c].due.is_empty, c)),
+                pool.not_(self._of_state(_has_sent_in_vain, c)),
             )
             for c in range(instance.constants["candidates"])
         }
@@ -347,7 +347,8 @@ class _OfRivals:
     def of(self, step: ActionInstance) -> list[_Clause]:
         """The clauses of a step."""
         name, candidate = step.action.name, cast(int, step.arguments.get("controller", -1))
-        clauses = [clause for other, clause in self._nobody_resigns.items() if name != "ResignAsController" or other != candidate]
+        resigns = candidate if name == "ResignAsController" else None
+        clauses = [clause for other, clause in self._nobody_resigns.items() if other != resigns]
         if name not in _RACES:
             clauses.append(self._nobody_races)
         elif _shrinks(step):
@@ -355,9 +356,9 @@ class _OfRivals:
         if name in _BROKERS_LIVE:
             clauses.append(self._never("the driver ends no broker where there may be several controllers"))
         if name == "MoveLeadershipAsController":
-            moves = self._of_state(lambda s, c: s.believer[c].active & ~is_in_charge(s, c), candidate)
-            reason = "of moves of leadership the driver has that which the first controller had begun before it lost its office"
-            clauses.append(_Clause(reason, moves if candidate == 0 else self._instance.pool.not_(moves)))
+            reason = "of moves of leadership the driver has what the first controller had begun while it was in office"
+            is_old = _Clause(reason, self._instance.pool.not_(self._of_state(is_in_charge, candidate)))
+            clauses.append(is_old if candidate == 0 else self._never(reason))
         if name in _TOLD:
             reason = "what an old controller has sent comes to nothing, as its connections end when it resigns"
             clauses.append(_Clause(reason, self._of_state(is_in_charge, candidate)))
@@ -368,6 +369,11 @@ class _OfRivals:
 
     def _of_state(self, predicate: Callable[[Any, Candidate], Bool], candidate: int) -> Expr:
         return self._instance.state_predicate("playable", lambda s: predicate(s, each(Candidate)[candidate]))
+
+
+def _has_sent_in_vain(s: State, c: Candidate) -> Bool:
+    """Whether somebody who is the controller no longer has written something, and no broker has heard of it."""
+    return s.believer[c].active & ~is_in_charge(s, c) & ~s.believer[c].due.is_empty
 
 
 def _shrinks(step: ActionInstance) -> bool:

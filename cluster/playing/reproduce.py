@@ -154,7 +154,7 @@ def reproduce_each(wanted: Iterable[Prepared]) -> Iterator[Reproduction]:
                 left.popleft()
                 yield Reproduction(prepared, plan.mode, played, cluster.seconds, None)
                 is_new = False
-                if not left or plan.rivals or not cleared(cluster, f"{TOPIC}{number}"):
+                if not left or prepared.setting.rivals or not cleared(cluster, f"{TOPIC}{number}"):
                     break
 
 

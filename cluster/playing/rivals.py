@@ -1,9 +1,9 @@
 """Several controllers with ZooKeeper: one that is it no longer and goes on, the one that follows it, and what each sends.
 
-/controller is deleted, which is how operators make another broker the controller. The first one hears of it late: the
-notification is held, or it has begun something before. A session that ended would do as well as long as the old controller
-writes nothing; ZooKeeper takes no write of an ended session, and from 1.1 a broker begins another one only when it is the
-controller no longer (KAFKA-5473).
+The first one hears late that it is the controller no longer: the notification is held, or it has begun something before. To
+1.0 the session of one that has begun something ends, and it goes on with that in its next session. From 1.1 on it begins the
+next one only when it has resigned (KAFKA-5473), and ZooKeeper takes nothing in the old one. /controller is deleted there,
+which is how operators make another broker the controller.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.proxies.frame import Frame, Phase, notifies, writes
 from acked.cluster.proxies.gate import Gate
 from acked.cluster.stories.stage import Stage
-from acked.cluster.waiting import NotSeen, wait_for
+from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.facts import PartitionState
 
@@ -38,6 +38,9 @@ REBALANCES: Mapping[str, str] = {
 """By these a controller moves leadership to the first replica by itself, as it does unless it is told not to."""
 _REBALANCED = 15.0
 """Seconds that this may take: it begins five after the election of the controller."""
+_NO_TOPIC, _NOT_CONTROLLER = "none-of-this-name", 41
+_RESIGNS_FIRST = (1, 1)
+"""From then on a broker whose session has ended resigns before it begins another."""
 MOVES = "MoveLeadershipAsController"
 
 
@@ -94,7 +97,10 @@ class Rivals:
             for other in self._cluster.addresses.nodes:
                 if other != node:
                     self._races[other] = self._hold_zookeeper(other, partial(writes, path=CONTROLLER_NODE))
-            state.delete_controller()
+            if target is not None and self._cluster.plan.release.number < _RESIGNS_FIRST:
+                self._cluster.network.end_sessions(node)
+            else:
+                state.delete_controller()
 
     def _moves_later(self, expired: ScriptStep) -> int | None:
         """The broker to which the candidate moves leadership before it resigns; None if it does not."""
@@ -107,7 +113,7 @@ class Rivals:
         return None
 
     def _begin_move(self, candidate: int, target: int, state: ZooKeeperState) -> None:
-        """The controller finds that the first replica does not lead, and is about to write that it does; the write is held."""
+        """The controller finds that the first replica does not lead, and is about to write that it does: that is held."""
         topic, leads = self._stage.topic, f'"leader":{target},'.encode()
         self._begun[candidate] = self._hold_zookeeper(
             self._nodes[candidate], lambda frame: writes(frame, state_node(topic)) and leads in frame.payload
@@ -175,7 +181,7 @@ class Rivals:
                 gate = self._orders[candidate, broker]
                 for frame in gate.held:
                     close(gate, frame)  # It waits for answers before it ends its connections.
-            return bool(log_lines(log, r"\] Resigned", self._log_sizes[candidate]))
+            return bool(log_lines(log, "[Rr]esigned", self._log_sizes[candidate]))
 
         wait_for(resigned, f"that candidate {candidate} has resigned", self.seconds, self._stage.check)
 
@@ -191,7 +197,20 @@ class Rivals:
         gate = self._orders[candidate, broker]
         self._gates.take_order(gate, broker, self._stage.topic, epoch, self.seconds, self._stage.check)
 
-    def are_followed(self) -> bool:
+    def broken(self) -> dict[str, bool]:
+        """Which promises about controllers are broken now."""
+        return {"BrokersFollowZookeeper": not self._are_followed(), "OneController": len(self._acting()) > 1}
+
+    def _acting(self) -> list[int]:
+        """The nodes that take themselves for the controller: asked to delete a topic that is not there, they look for it."""
+
+        def acts(node: int) -> bool:
+            with self._cluster.client(node) as ask:
+                return ask.delete_topic(_NO_TOPIC) != _NOT_CONTROLLER
+
+        return [node for node in self._nodes if acts(node)]
+
+    def _are_followed(self) -> bool:
         """Whether every replica takes itself for the leader if ZooKeeper says so, and else not; but for those that are
         down, and those to which something is still on its way.
         """

@@ -41,8 +41,9 @@ class Setting:
 
     `has_eligible_leaders`: whether the feature of KIP-966 is on, of releases that have it; None: as the release has it.
     `sessions_expire`: nobody tells the controller that a broker is dead. `is_idempotent`: records carry a producer id.
-    `rivals`: brokers without replicas that may be the controller, beside the first. `compares_eligible`: another set of eligible leaders is another way. In a control it is none: it follows from the setting
-    or the release by itself, before the run has come to what is mended, and where it matters another leader is elected.
+    `rivals`: brokers without replicas that may be the controller, beside the first. `compares_eligible`: another set of
+    eligible leaders is another way. In a control it is none: it follows from the setting or the release by itself, before the
+    run has come to what is mended, and where it matters another leader is elected.
     """
 
     replicas: int
