@@ -218,7 +218,8 @@ class Cluster:
         plan = self.plan
         program = Program(plan.java, plan.jars, "", (), archive=plan.archive)
         nodes = {
-            number: broker_node(number, self._folder(number), plan.release, program, self.addresses, plan.settings,
+            number: broker_node(number, self._folder(number), plan.release, program, self.addresses,
+                                {**plan.settings, **(plan.of_controller if number == CONTROLLER else {})},
                                 self._watchdog, plan.logging)
             for number in self.addresses.nodes
         }  # fmt: skip

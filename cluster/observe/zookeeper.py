@@ -15,6 +15,13 @@ from acked.checker.errors import SystemFailure
 from acked.cluster.waiting import wait_for
 
 _REASSIGN, _ELECT = "/admin/reassign_partitions", "/admin/preferred_replica_election"
+CONTROLLER_NODE, CONTROLLER_EPOCH = "/controller", "/controller_epoch"
+"""Who is the controller, and the newest controller epoch."""
+
+
+def state_node(topic: str) -> str:
+    """Where a partition's leader and ISR are."""
+    return f"/brokers/topics/{topic}/partitions/0/state"
 
 
 @dataclass(frozen=True)
@@ -36,7 +43,7 @@ class ZooKeeperState:
     def partition(self, topic: str) -> PartitionInZooKeeper | None:
         """Leader, epoch and ISR; None if the controller has not written them yet."""
         try:
-            text, _ = self._client.get(f"/brokers/topics/{topic}/partitions/0/state")
+            text, _ = self._client.get(state_node(topic))
         except NoNodeError:
             return None
         found = json.loads(text)
@@ -54,11 +61,25 @@ class ZooKeeperState:
         """The brokers that are registered."""
         return tuple(sorted(int(name) for name in self._client.get_children("/brokers/ids")))
 
-    def move_leadership(self, topic: str, order: Sequence[int], seconds: float) -> None:
-        """Makes the first of `order` the leader: a reassignment to this order, then the election of the preferred replica.
+    def controller(self) -> int | None:
+        """The broker that is the controller; None while nobody is."""
+        try:
+            text, _ = self._client.get(CONTROLLER_NODE)
+        except NoNodeError:
+            return None
+        return int(json.loads(text)["brokerid"])
 
-        Both are written as the tools of Kafka 2 do; the reassignment raises the leader epoch once by itself.
-        """
+    def controller_epoch(self) -> int:
+        """The newest controller epoch."""
+        text, _ = self._client.get(CONTROLLER_EPOCH)
+        return int(text)
+
+    def delete_controller(self) -> None:
+        """Nobody is the controller any more: how operators make another broker the controller."""
+        self._client.delete(CONTROLLER_NODE)
+
+    def reorder(self, topic: str, order: Sequence[int], seconds: float) -> None:
+        """Gives a topic's replicas another order, by a reassignment, which raises the leader epoch once."""
         wanted = list(order)
         if list(self.assignment(topic)) != wanted:
             part = {"topic": topic, "partition": 0, "replicas": wanted}
@@ -67,7 +88,14 @@ class ZooKeeperState:
                 lambda: not self._client.exists(_REASSIGN) and list(self.assignment(topic)) == wanted,
                 f"the reassignment of {topic} to {wanted}", seconds,
             )  # fmt: skip
-        state = self.partition(topic)
+
+    def move_leadership(self, topic: str, order: Sequence[int], seconds: float) -> None:
+        """Makes the first of `order` the leader: a reassignment to this order, then the election of the preferred replica.
+
+        Both are written as the tools of Kafka 2 do; the reassignment raises the leader epoch once by itself.
+        """
+        self.reorder(topic, order, seconds)
+        state, wanted = self.partition(topic), list(order)
         if state is None or state.leader != wanted[0]:
             part = {"topic": topic, "partition": 0}
             self._client.create(_ELECT, json.dumps({"version": 1, "partitions": [part]}).encode())

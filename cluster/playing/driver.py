@@ -14,6 +14,7 @@ from acked.cluster.playing.hearing import agrees, cuts_nothing, error_of, is_up_
 from acked.cluster.playing.heartbeats import shut_down_unhindered
 from acked.cluster.playing.playable import HEARS
 from acked.cluster.playing.producers import NotAppended, Producers
+from acked.cluster.playing.rivals import OF_RIVALS, Rivals
 from acked.cluster.playing.script import Script, ScriptStep, State
 from acked.cluster.playing.sessions import Sessions
 from acked.cluster.playing.setting import LAG_SECONDS, Setting
@@ -25,7 +26,6 @@ from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.facts import FetchRequest, PartitionState
-from acked.cluster.wire.older import leader_and_isr_answer
 from acked.model.language.words import says_brokers
 
 _OUT_OF_RANGE = 1
@@ -49,6 +49,7 @@ class Driver:
         self.gates = Gates(cluster.network, self._mode, self.replicas)
         self.producers = Producers(stage, setting.acks, seconds, setting.is_idempotent)
         self.sessions = Sessions(cluster, stage, setting.sessions_expire, seconds)
+        self.rivals = Rivals(cluster, stage, script, self.gates, self._ask_epochs, seconds) if cluster.plan.rivals else None
         self._emptied: set[int] = set()
         self._uncommitted: dict[int, Frame] = {}
         """By leader: the controller's answer to its request for another ISR, which is held."""
@@ -61,6 +62,8 @@ class Driver:
         """Creates the topic in the order that leads to the script's elections; nobody hears of anything from then on."""
         self.stage.create(self.script.order, settings)
         self.gates.hold_orders(self.replicas)
+        if self.rivals is not None:
+            self.rivals.hold_orders()
         leader = self.script.order[0]
         for follower in self.replicas:
             if follower != leader:
@@ -72,7 +75,10 @@ class Driver:
 
     def perform(self, step: ScriptStep) -> None:
         """Takes a step; `Parted` if the brokers do something else."""
-        _STEPS[step.action](self, step)
+        if self.rivals is not None and step.action in OF_RIVALS:
+            OF_RIVALS[step.action](self.rivals, step)
+        else:
+            _STEPS[step.action](self, step)
         self._last_fetch = pair_of(step) if step.action.startswith("Fetch") else None
 
     # -- producing --------------------------------------------------------------------------------------------------------
@@ -245,31 +251,9 @@ class Driver:
             if truth.leader == broker:
                 wait_for(lambda: self.stage.leads(broker), f"that broker {broker} leads", self.seconds)
         else:
-            self._take_order(broker, truth)
+            order = self.gates.orders[broker]
+            self.gates.take_order(order, broker, self.stage.topic, truth.epoch, self.seconds, self.stage.check)
         self.gates.close_fetches(broker)
-
-    def _take_order(self, broker: int, truth: PartitionView) -> None:
-        gate = self.gates.orders[broker]
-        while True:
-            order = gate.wait(self.seconds)
-            states = [one for one in order.facts if isinstance(one, PartitionState)] if isinstance(order.facts, tuple) else []
-            mine = [one for one in states if one.topic in (self.stage.topic, "") or len(states) == 1]
-            if mine and truth.epoch is not None and mine[0].epoch < truth.epoch:
-                # Answered in the broker's name, as if another controller had come, which says only what is now.
-                gate.answer(leader_and_isr_answer(order.version, order.correlation), order)
-                continue
-            answers = self.gates.response_to(order)
-            gate.let(order)
-
-            def look(answers: Gate = answers) -> tuple[Frame, ...]:
-                # A broker ends its fetcher before it answers, and that one waits for an answer of its own.
-                self.gates.close_fetches(broker)
-                return answers.held
-
-            wait_for(look, f"that broker {broker} has taken up what it is told", self.seconds, self.stage.check)
-            answers.lift()
-            if mine:
-                return
 
     def _follow_metadata(self, broker: int, look: Callable[[PartitionView], bool]) -> None:
         gate = self.gates.orders[broker]
@@ -490,5 +474,5 @@ _STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "MoveLeadership": Driver._move_leadership,
     "Reassign": Driver._reassign,
 }
-ACTIONS = _STEPS.keys()
+ACTIONS = _STEPS.keys() | OF_RIVALS.keys()
 """The actions of the model that have a driver step."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import permutations
 
 from acked.cluster.nodes.addresses import CONTROLLER
@@ -10,8 +10,10 @@ from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.proxies.gate import Gate
 from acked.cluster.proxies.network import Network
 from acked.cluster.releases.release import Mode
-from acked.cluster.waiting import NotSeen
+from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api
+from acked.cluster.wire.facts import PartitionState
+from acked.cluster.wire.older import leader_and_isr_answer
 
 FETCHES = (Api.FETCH, Api.OFFSET_FOR_LEADER_EPOCH)
 
@@ -43,6 +45,33 @@ class Gates:
     def release_orders(self, broker: int) -> None:
         """A broker hears of everything as it comes."""
         self.orders.pop(broker).lift()
+
+    def take_order(self, gate: Gate, broker: int, topic: str, epoch: int | None, seconds: float,
+                   check: Callable[[], None]) -> None:  # fmt: skip
+        """Lets a broker hear of a topic in a leader epoch by what waits at a gate: of what was decided before it never hears.
+
+        Returns when it has taken that up.
+        """
+        while True:
+            order = gate.wait(seconds)
+            states = [one for one in order.facts if isinstance(one, PartitionState)] if isinstance(order.facts, tuple) else []
+            mine = [one for one in states if one.topic in (topic, "") or len(states) == 1]
+            if mine and epoch is not None and mine[0].epoch < epoch:
+                # Answered in the broker's name, as if another controller had come, which says only what is now.
+                gate.answer(leader_and_isr_answer(order.version, order.correlation), order)
+                continue
+            answers = self.response_to(order)
+            gate.let(order)
+
+            def look(answers: Gate = answers) -> tuple[Frame, ...]:
+                # A broker ends its fetcher before it answers, and that one waits for an answer of its own.
+                self.close_fetches(broker)
+                return answers.held
+
+            wait_for(look, f"that broker {broker} has taken up what it is told", seconds, check)
+            answers.lift()
+            if mine:
+                return
 
     def response_to(self, request: Frame) -> Gate:
         """A gate for the response to one request that is still held."""

@@ -216,6 +216,8 @@ class _Play:
     def _go_on(self, parted: ScriptStep) -> None:
         """Takes what follows as far as the brokers let themselves be led, without comparing."""
         self._driver.seconds = self._driver.producers.seconds = AFTER_PARTING
+        if self._driver.rivals is not None:
+            self._driver.rivals.seconds = AFTER_PARTING
         for step in self._script.steps[parted.index :]:
             begun = time.monotonic()
             with suppress(Parted, SystemFailure):
@@ -240,13 +242,14 @@ class _Play:
         )  # fmt: skip
 
     def _broken(self, acknowledged: Mapping[int, int], records: int, last: Seen, leader: int | None) -> dict[str, bool]:
-        reads, latest = self._driver.reads, self._driver.latest
+        reads, latest, rivals = self._driver.reads, self._driver.latest, self._driver.rivals
         given = self._script.steps[-1].after["producer"]["status"] if self._script.steps else ()
         failed = [record for record, status in enumerate(given) if status == FAILED and record not in acknowledged]
         return {
             **broken(acknowledged, records, last, leader, failed),
             **({"ReadsStay": has_gone(reads, last, leader)} if reads else {}),
             **({"LatestOffsetStays": latest != sorted(latest)} if latest else {}),
+            **({} if rivals is None else rivals.broken()),
             **({} if leader is None else {"IsrIsAlive": self._counts_on_the_dead(last)}),
         }
 

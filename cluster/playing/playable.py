@@ -24,10 +24,12 @@ from acked.model.language.protocol import ActionInstance, Instance
 from acked.model.language.quantify import each, every, truth
 from acked.model.language.semantics import Guard
 from acked.model.language.values import Bool
+from acked.model.partition.believing import is_in_charge
 from acked.model.partition.common import presumes_leadership
+from acked.model.partition.controllers import are_many
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import assigned, caught_up_stay
-from acked.model.partition.state import Replica, State
+from acked.model.partition.state import Candidate, Replica, State
 
 _WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
 _RACE = "it is a race inside one broker, which drops the connection when its role changes"
@@ -61,12 +63,11 @@ NOT_PLAYED: Mapping[str, str] = {
     ),
     **dict.fromkeys(
         (
-            *("Expire", "ResignAsController", "BecomeController", "CreateControllerNode", "TakeControllerEpoch"),
-            *("FailToTakeEpoch", "TakeOutAsController", "ElectAsController", "ElectUncleanlyAsController"),
-            *("MoveLeadershipAsController", "BecomeLeaderAsTold", "BecomeFollowerAsTold", "HearOfController"),
+            *("TakeOutAsController", "ElectAsController", "ElectUncleanlyAsController", "FailToTakeEpoch"),
             *("RefuseOldController", "StopReplicaLate", "AnswerFromBehind"),
         ),
-        "no step of the driver pauses a controller, and a controller's requests are not held one by one",
+        "of several controllers the driver has who is the controller, a move of leadership by one that is it no longer, and "
+        "what brokers hear from the one that is",
     ),
 }
 """By action why it is not played. All others are, if the clauses of `_Clauses` hold."""
@@ -85,6 +86,9 @@ _MAY_WAIT: Mapping[str, tuple[str, ...]] = {
 
 REPORTS = "ReportDirectory"
 ELECTIONS = ("ElectLeader", "ElectUncleanly")
+_RACES = ("CreateControllerNode", "TakeControllerEpoch", "BecomeController")
+_TOLD = ("HearOfController", "BecomeLeaderAsTold", "BecomeFollowerAsTold")
+_BROKERS_LIVE = ("Crash", "ShutDown", "Restart", "LoseSession", "RegainSession", "ReplaceDisk", "ReturnWithEmptyDisk")
 HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
 """The actions by which a broker hears who leads, with the parameter that is this broker."""
 
@@ -130,7 +134,7 @@ class _Clause:
 
 def playable(question: Question, mode: Mode, is_timed: bool = False, ways: Ways = LATEST_WAYS) -> Question:
     """The question about the runs that can be played: fewer actions, further clauses; `is_timed`: also those of `TIMED`."""
-    _check_protocol(question)
+    _check_protocol(question, mode)
     made = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
     clauses = _Clauses(made, mode, ways)
     made.actions = tuple(
@@ -157,7 +161,7 @@ def left_out(question: Question, is_timed: bool = False) -> dict[str, str]:
 
 def refusal(question: Question, run: Run, mode: Mode, ways: Ways = LATEST_WAYS) -> Refusal | None:
     """The first step of a run that cannot be played; None if all can."""
-    _check_protocol(question)
+    _check_protocol(question, mode)
     clauses = _Clauses(question.instance, mode, ways)
     if run.loop is not None:
         return Refusal(len(run.actions), run.actions[-1].label, "the trace goes on for ever")
@@ -192,10 +196,12 @@ def _knows_less(instance: Instance, codes: Sequence[int], step: ActionInstance) 
     return bool(state["known_end"][leader][follower] != state["log"][follower]["end"])
 
 
-def _check_protocol(question: Question) -> None:
+def _check_protocol(question: Question, mode: Mode) -> None:
     found, constants = question.instance.protocol, question.instance.constants
     if found is not partition:
         raise ConfigurationError(f"real brokers play traces of {partition.name}, and this one is of {found.name}")
+    if are_many(constants) and mode is not Mode.ZOOKEEPER:
+        raise ConfigurationError("several controllers are there with ZooKeeper alone; name a release to 3.9 with --kafka")
     first, brokers = constants[assigned.name], constants["replicas"]
     if 0 < first < brokers:
         raise ConfigurationError(
@@ -229,6 +235,7 @@ class _Clauses:
             pool.not_(heard),
         )
         reported = pool.any(step.guard for step in steps if step.action.name == REPORTS)
+        self._rivals = _OfRivals(instance) if are_many(instance.constants) else None
         self._nothing_reported = _Clause("a broker tells of its new directory at once", pool.not_(reported))
         self._is_kraft = mode is Mode.KRAFT
 
@@ -238,6 +245,8 @@ class _Clauses:
         if name in ELECTIONS:
             return []
         clauses = [self._nobody_elected]
+        if self._rivals is not None:
+            clauses += self._rivals.of(step)
         if name in HEARS:
             return clauses
         if self._is_kraft:
@@ -318,6 +327,57 @@ class _Clauses:
 
     def _of_state(self, predicate: Callable[[Any, Replica], Bool], broker: Any) -> Expr:
         return self._instance.state_predicate("playable", lambda s: predicate(s, each(Replica)[broker]))
+
+
+class _OfRivals:
+    """The further clauses where there may be several controllers."""
+
+    def __init__(self, instance: Instance) -> None:
+        pool, self._instance = instance.pool, instance
+        races = pool.any(step.guard for step in instance.actions if step.action.name in _RACES and not _shrinks(step))
+        self._nobody_races = _Clause("there is no controller, and another broker becomes it at once", pool.not_(races))
+        self._nobody_resigns = {
+            c: _Clause(
+                "an old controller that has done what it had begun hears at once that it is the controller no longer",
+                pool.not_(self._of_state(_has_sent_in_vain, c)),
+            )
+            for c in range(instance.constants["candidates"])
+        }
+
+    def of(self, step: ActionInstance) -> list[_Clause]:
+        """The clauses of a step."""
+        name, candidate = step.action.name, cast(int, step.arguments.get("controller", -1))
+        resigns = candidate if name == "ResignAsController" else None
+        clauses = [clause for other, clause in self._nobody_resigns.items() if other != resigns]
+        if name not in _RACES:
+            clauses.append(self._nobody_races)
+        elif _shrinks(step):
+            clauses.append(self._never("a new controller leaves followers that are gone in the ISR"))
+        if name in _BROKERS_LIVE:
+            clauses.append(self._never("the driver ends no broker where there may be several controllers"))
+        if name == "MoveLeadershipAsController":
+            reason = "of moves of leadership the driver has what the first controller had begun while it was in office"
+            is_old = _Clause(reason, self._instance.pool.not_(self._of_state(is_in_charge, candidate)))
+            clauses.append(is_old if candidate == 0 else self._never(reason))
+        if name in _TOLD:
+            reason = "what an old controller has sent comes to nothing, as its connections end when it resigns"
+            clauses.append(_Clause(reason, self._of_state(is_in_charge, candidate)))
+        return clauses
+
+    def _never(self, reason: str) -> _Clause:
+        return _Clause(reason, self._instance.state_predicate("playable", lambda s: truth(False)))
+
+    def _of_state(self, predicate: Callable[[Any, Candidate], Bool], candidate: int) -> Expr:
+        return self._instance.state_predicate("playable", lambda s: predicate(s, each(Candidate)[candidate]))
+
+
+def _has_sent_in_vain(s: State, c: Candidate) -> Bool:
+    """Whether somebody who is the controller no longer has written something, and no broker has heard of it."""
+    return s.believer[c].active & ~is_in_charge(s, c) & ~s.believer[c].due.is_empty
+
+
+def _shrinks(step: ActionInstance) -> bool:
+    return bool(step.arguments.get("shrinks", False))
 
 
 def _are_all_in_sync(s: State) -> Bool:

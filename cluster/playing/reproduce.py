@@ -18,6 +18,7 @@ from acked.cluster.nodes.plan import ClusterPlan, make_plan
 from acked.cluster.playing.observed import Observed, observed
 from acked.cluster.playing.play import Played, SeenStep, play
 from acked.cluster.playing.playable import ways_of
+from acked.cluster.playing.rivals import of_controller
 from acked.cluster.playing.script import Script, script_of
 from acked.cluster.playing.setting import OtherRule, Setting, other_rules, setting_of
 from acked.cluster.releases.release import Mode, mode_of, release
@@ -153,7 +154,7 @@ def reproduce_each(wanted: Iterable[Prepared]) -> Iterator[Reproduction]:
                 left.popleft()
                 yield Reproduction(prepared, plan.mode, played, cluster.seconds, None)
                 is_new = False
-                if not left or not cleared(cluster, f"{TOPIC}{number}"):
+                if not left or prepared.setting.rivals or not cleared(cluster, f"{TOPIC}{number}"):
                     break
 
 
@@ -186,6 +187,6 @@ def planned(
     logging = configuration(chosen.number, None, TOPIC) if is_observed else None
     plan = make_plan(
         brokers.version, mode, brokers.home, range(setting.replicas), setting.brokers, setting.features(chosen), keep,
-        heed.said, has_witness=True, logging=logging,
+        heed.said, has_witness=True, logging=logging, rivals=setting.rivals, of_controller=of_controller(prepared.script),
     )  # fmt: skip
     return with_archive(plan, heed.said)

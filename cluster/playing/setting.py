@@ -10,6 +10,7 @@ from acked.checker.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.cluster.releases.release import Mode, Release
 from acked.cluster.wire.client import ALL_REPLICAS
+from acked.model.partition.controllers import are_many
 from acked.model.partition.settings import (
     ACKS_0,
     ACKS_1,
@@ -40,8 +41,9 @@ class Setting:
 
     `has_eligible_leaders`: whether the feature of KIP-966 is on, of releases that have it; None: as the release has it.
     `sessions_expire`: nobody tells the controller that a broker is dead. `is_idempotent`: records carry a producer id.
-    `compares_eligible`: another set of eligible leaders is another way. In a control it is none: it follows from the setting
-    or the release by itself, before the run has come to what is mended, and where it matters another leader is elected.
+    `rivals`: brokers without replicas that may be the controller, beside the first. `compares_eligible`: another set of
+    eligible leaders is another way. In a control it is none: it follows from the setting or the release by itself, before the
+    run has come to what is mended, and where it matters another leader is elected.
     """
 
     replicas: int
@@ -51,6 +53,7 @@ class Setting:
     has_eligible_leaders: bool | None = None
     sessions_expire: bool = False
     is_idempotent: bool = False
+    rivals: int = 0
     compares_eligible: bool = True
 
     def changed(self, key: str, value: str) -> Setting:
@@ -96,7 +99,8 @@ def setting_of(question: Question) -> Setting:
     }
     return Setting(constants["replicas"], _ACKS.get(constants[acks.name], ALL_REPLICAS), topic,
                    has_eligible_leaders=bool(constants[eligible_leader_replicas.name]),
-                   is_idempotent=bool(constants[idempotence.name]))  # fmt: skip
+                   is_idempotent=bool(constants[idempotence.name]),
+                   rivals=constants["candidates"] - 1 if are_many(constants) else 0)  # fmt: skip
 
 
 def other_rules(question: Question, chosen: Release, mode: Mode) -> tuple[OtherRule, ...]:

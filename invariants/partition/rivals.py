@@ -164,7 +164,7 @@ PROPERTIES: tuple[Property, ...] = (
         leader_is_answered,
         "a leader does not wait for an answer to AlterPartition that nobody will give",
         "KAFKA-14154",
-        "3.3 with ZooKeeper",
+        "2.7 with ZooKeeper",
         lacks=_lacks_controllers,
     ),
     Property(

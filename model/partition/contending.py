@@ -1,10 +1,10 @@
 """Several controllers with ZooKeeper: the race for /controller, what an old controller still does, and its requests.
 
 A broker that creates the ephemeral node /controller is the controller, and reads the partition's state and the list of
-brokers. If its session ends the node is gone and another may create it, while the first goes on as the controller until it
-notices. What a controller may write is decided by ZooKeeper, what a broker takes from it by the controller epoch that the
-broker knows. Everything here is there only with `controllers = "many"`. Sources: `KafkaController`, `PartitionStateMachine`,
-`KafkaZkClient`, `ReplicaManager` of 0.8.2 to 3.3; KAFKA-6082, KIP-380, KAFKA-1120, KAFKA-14154.
+brokers. If its session ends, or somebody deletes the node, another may create it, while the first goes on as the controller
+until it notices. What a controller may write is decided by ZooKeeper, what a broker takes from it by the controller epoch
+that the broker knows. Everything here is there only with `controllers = "many"`. Sources: `KafkaController`,
+`PartitionStateMachine`, `KafkaZkClient`, `ReplicaManager` of 0.8.2 to 3.3; KAFKA-6082, KIP-380, KAFKA-1120, KAFKA-14154.
 """
 
 from __future__ import annotations
@@ -113,13 +113,19 @@ def _says_state(t: Telling) -> str:
 
 @action(
     says=lambda t: (
-        f"the controller, candidate {t.controller}, loses its ZooKeeper session and does not know; /controller is gone"
+        f"/controller goes, with the session of candidate {t.controller} or deleted by somebody; candidate {t.controller} "
+        "does not know"
     ),
     when=lambda: bool(fails_over.value),
     actor="controller", fault=Fault.SESSION,
 )
 def expire(s: State, controller: Candidate) -> None:
-    """The session of the controller ends: a long pause or a cut network; its node goes, and it goes on as it was."""
+    """The controller's node goes, and it goes on as it was: its session has ended (a long pause, a cut network), or an
+    operator has deleted the node.
+
+    Nothing is written in a session that has ended. To 1.0 a broker goes on with what it had begun in its next session; from
+    1.1 on it resigns first (KAFKA-5473), so only one whose node was deleted still writes. 1.0.2 and 2.0.1 were seen to.
+    """
     require("holds /controller", s.zookeeper.controller == controller)
     s.zookeeper.controller = None
 
@@ -457,7 +463,11 @@ def stop_replica_late(s: State, controller: Candidate, broker: Replica) -> None:
     ),
 )  # fmt: skip
 def answer_from_behind(s: State, controller: Candidate, leader: Replica) -> None:
-    """To 3.2 a controller that knows an older leader epoch than the leader says that the leader is fenced (KAFKA-14154)."""
+    """A controller that knows an older leader epoch than the leader says that the leader is fenced (KAFKA-14154).
+
+    No release does: 2.7.0 to 3.2.3 take a newer epoch than their own to ZooKeeper, whose refusal they answer with
+    NOT_CONTROLLER; the check that did it (pull request 12032) and its mend (12506) were both new in 3.3.0.
+    """
     broker, mine = s.broker[leader], s.believer[controller]
     require("takes itself for the controller", mine.active)
     require("presumes leadership", presumes_leadership(s, leader))

@@ -57,7 +57,7 @@ requests_name_incarnation = switch(
 behind_controller_resent = switch(
     "behind_controller_resent",
     "a leader whose AlterPartition request came to a controller that is behind asks again, rather than take itself for "
-    "deposed and wait (3.3, KAFKA-14154)",
+    "deposed and wait (all releases: KAFKA-14154 came and went between 3.2 and 3.3)",
     default=True,
 )
 

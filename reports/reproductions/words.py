@@ -164,9 +164,22 @@ def acknowledged_in_words(reproduction: Reproduction) -> str:
     return says_list(said) if said else "the producer was answered nothing"
 
 
+_OF_CONTROLLERS: Mapping[str, tuple[str, str]] = {
+    "BrokersFollowZookeeper": (
+        "the broker that ZooKeeper names as leader does not lead, or another one does",
+        "the broker that ZooKeeper names as leader leads, and no other does",
+    ),
+    "OneController": ("two brokers take themselves for the controller", "one broker takes itself for the controller"),
+}
+"""By promise that is decided where there are several controllers: what is said if it is broken, and if it is kept."""
+
+
 def end_in_words(reproduction: Reproduction, promise: Property | None) -> str:
     """What has become of what was acknowledged, or of the promise that the trace is about."""
     played = reproduction.played
+    if promise is not None and promise.name in _OF_CONTROLLERS and promise.name in played.broken:
+        is_broken, is_kept = _OF_CONTROLLERS[promise.name]
+        return is_broken if played.broken[promise.name] else is_kept
     if promise is not None and not played.broken.get(promise.name, True) and any(played.broken.values()):
         return f"{promise.name} holds"
     if played.lost and (promise is None or played.is_broken(promise.name) is None or promise.name.startswith("Acked")):

@@ -41,7 +41,7 @@ def to_4_1() -> Upgrade:
     ("version", "target", "plane", "software", "protocol", "features"),
     [
         ("2.4", "2.5", "zookeeper", {"fetch_fencing", "unknown_producers_accepted"}, set(), set()),
-        ("2.6", "2.7", "zookeeper", {"alter_partition_settled", "behind_controller_resent"}, {"asynchronous_isr"}, set()),
+        ("2.6", "2.7", "zookeeper", {"alter_partition_settled"}, {"asynchronous_isr"}, set()),
         ("3.5", "3.6", "kraft", set(), {"shrink_bumps_epoch", "alter_bumps_epoch"}, set()),
         ("3.9", "4.0", "kraft", {"reregistration_noticed", "assignment_keeps_elr"}, set(), {"eligible_leader_replicas"}),
         ("4.1", "4.3", "kraft", {"assignment_keeps_elr"}, set(), set()),

@@ -32,7 +32,7 @@ class Fakes:
         gates = SimpleNamespace(lift=lambda: self.closed.append("gates"))
         return SimpleNamespace(
             begin=lambda settings: None, perform=perform, producers=producers, gates=gates, reads=[], latest=[], seconds=0.0,
-            sessions=SimpleNamespace(lost=set()),
+            rivals=None, sessions=SimpleNamespace(lost=set()),
         )  # fmt: skip
 
     def stage(self, *_: object) -> Any:

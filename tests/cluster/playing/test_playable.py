@@ -6,6 +6,7 @@ import pytest
 
 from acked.asking.specs import find_spec
 from acked.checker.errors import ConfigurationError
+from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.cluster.playing.driver import ACTIONS
 from acked.cluster.playing.playable import NOT_PLAYED, as_asked, left_out, playable, refusal, ways_of
@@ -138,3 +139,49 @@ def test_a_leader_that_learns_its_isr_asks_for_a_follower_only_when_that_one_fet
     assert (refused.index, "asks when it is fetched from" in refused.reason) == (7, True)
     fetched = [*labels[:5], "FetchUnanswered(follower=1, leader=0)", *labels[5:]]
     assert refusal(asked, run(asked, fetched), Mode.KRAFT) is None
+
+
+EXPIRES, CREATES, TAKES = (
+    "Expire(controller=0)", "CreateControllerNode(controller=1)", "TakeControllerEpoch(controller=1, shrinks=False)",
+)  # fmt: skip
+MOVES, RESIGNS = "MoveLeadershipAsController(controller=0, broker=1)", "ResignAsController(controller=0)"
+
+
+@pytest.mark.slow
+def test_a_move_of_leadership_by_an_old_controller_is_played() -> None:
+    asked = find_spec("kafka6082-bug").question()
+    found = search(playable(asked, Mode.ZOOKEEPER)).violations[0].run
+    labels = [step.label for step in as_asked(asked, found).actions]
+    assert labels[:5] == [EXPIRES, CREATES, TAKES, MOVES, RESIGNS]
+    assert refusal(asked, run(asked, labels), Mode.ZOOKEEPER) is None
+
+
+@pytest.fixture(scope="module")
+def contended() -> Question:
+    return question("2.0", controllers="many", leadership_moves=True, crashes="clean", replicas=2, acks="1")
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        ([EXPIRES, SENT], "another broker becomes it at once"),
+        ([EXPIRES, CREATES, RESIGNS], "another broker becomes it at once"),
+        ([EXPIRES, CREATES, TAKES, MOVES, SENT], "hears at once that it is the controller no longer"),
+        ([EXPIRES, CREATES, TAKES, MOVES, "BecomeLeaderAsTold(controller=0, leader=1)"], "hears at once"),
+        ([EXPIRES, CREATES, TAKES, MOVES.replace("controller=0", "controller=1")], "what the first controller had begun"),
+        ([MOVES], "what the first controller had begun"),
+        (["Crash(broker=1, log_end=0, checkpoint=0)"], "ends no broker where there may be several controllers"),
+    ],
+)
+def test_what_the_driver_has_not_of_several_controllers_is_refused_with_the_step(
+    labels: list[str], reason: str, contended: Question
+) -> None:
+    refused = refusal(contended, run(contended, labels), Mode.ZOOKEEPER)
+    assert refused is not None
+    assert (refused.index, refused.label) == (len(labels), labels[-1])
+    assert reason in refused.reason
+
+
+def test_several_controllers_are_refused_with_kraft(contended: Question) -> None:
+    with pytest.raises(ConfigurationError, match="several controllers are there with ZooKeeper alone"):
+        refusal(contended, run(contended, [EXPIRES]), Mode.KRAFT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import struct
 import threading
 import time
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from acked.cluster.proxies.frame import Link, LinkKind, Phase, close_session
+from acked.cluster.proxies.frame import Frame, Link, LinkKind, Phase, close_session, notifies, writes
 from acked.cluster.proxies.network import Network
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api
@@ -218,3 +219,36 @@ def test_a_gate_answers_in_the_targets_name(pair: Pair) -> None:
         assert pair.broker.asked == []
         gate.lift()
         assert client.metadata().controller == 3
+
+
+OF_ZOOKEEPER = Link(1, 8, ("127.0.0.1", 1), ("127.0.0.1", 2), LinkKind.ZOOKEEPER)
+
+
+def asked(api: int, path: str, data: bytes = b"") -> Frame:
+    """A request to ZooKeeper about one node, as its protocol writes it."""
+    payload = struct.pack(">iii", 7, api, len(path)) + path.encode() + data
+    return Frame(OF_ZOOKEEPER, 1, Phase.REQUEST, api, 0, 7, payload)
+
+
+def test_what_creates_or_changes_a_node_of_zookeeper_is_told_from_what_reads_it_and_from_other_nodes() -> None:
+    create, get, set_data, multi = 1, 4, 5, 14
+    assert writes(asked(create, "/controller"), "/controller")
+    assert writes(asked(set_data, "/controller_epoch"), "/controller_epoch")
+    assert not writes(asked(set_data, "/controller_epoch"), "/controller")
+    assert not writes(asked(get, "/controller"), "/controller")
+    names = [struct.pack(">i", len(name)) + name for name in (b"/controller", b"/controller_epoch")]
+    checked = Frame(OF_ZOOKEEPER, 1, Phase.REQUEST, multi, 0, 7, struct.pack(">ii", 7, multi) + bytes(9).join(names))
+    assert writes(checked, "/controller")
+    assert writes(checked, "/controller_epoch")
+    of_kafka = Frame(Link(1, 0, ("127.0.0.1", 1), ("127.0.0.1", 2)), 1, Phase.REQUEST, 1, 0, 7, checked.payload)
+    assert not writes(of_kafka, "/controller")
+
+
+def test_a_watch_that_fires_is_told_from_an_answer() -> None:
+    def told(number: int) -> Frame:
+        payload = struct.pack(">iqiiii", number, -1, 0, 2, 3, 11) + b"/controller"
+        return Frame(OF_ZOOKEEPER, 1, Phase.RESPONSE, None, 0, 0, payload)
+
+    assert notifies(told(-1), "/controller")
+    assert not notifies(told(7), "/controller")
+    assert not notifies(told(-1), "/brokers/ids")

@@ -157,7 +157,7 @@ def test_rules_of_controllers_by_release() -> None:
         return [found[name].value for name in names]
 
     assert [rules(version) for version in ("0.8", "2.0", "2.1", "2.2", "2.7", "3.2", "3.3", "3.9")] == [
-        [0, 0, 0, 1], [0, 0, 0, 1], [1, 1, 0, 1], [1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 1, 0], [1, 1, 1, 1], [1, 1, 1, 1],
+        [0, 0, 0, 1], [0, 0, 0, 1], [1, 1, 0, 1], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1],
     ]  # fmt: skip
 
 

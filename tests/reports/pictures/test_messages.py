@@ -78,7 +78,8 @@ RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
         "LateRecordsAreMixed": ("4.0", {**ONE, **MOVES, "late_reads": 1, "crashes": "none"}),
         "RemoveFromIsr": ("2.4", {**ONE, "replicas": 3, "acks": "all", "crashes": "none", "reassignment": 1, "assigned": 1,
                                   "moved_to": 2}),
-        "AnswerFromBehind": ("3.2", {**ONE, "crashes": "none", "leadership_moves": 1, "controllers": 1, "acks": "0"}),
+        "AnswerFromBehind": ("3.2", {**ONE, "crashes": "none", "leadership_moves": 1, "controllers": 1, "acks": "0",
+                                     "behind_controller_resent": 0}),
     },
     "transactions": {
         "VerifyAnotherCopy": ("3.6", {"guard_unique": 0, "partitions": 1, "producers": 1, "transactions": 1, "timeouts": 0}),

@@ -6,6 +6,7 @@ import io
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,15 @@ from acked.checker.errors import ExitCode, SpecUnreadable
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import replay
 from acked.cluster.stories.seen import Seen
+from acked.invariants.catalogue import properties_of
+from acked.model.partition.protocol import partition
 from acked.reports.console import open_console
 from acked.reports.reproductions.document import answer_document
 from acked.reports.reproductions.page import page_data, reproduction_page
 from acked.reports.reproductions.saved import read_answer
 from acked.reports.reproductions.terminal import print_answer
-from acked.reports.reproductions.words import Answer, Verdict, modelled, real
-from tests.reports.reproductions.made import answer, prepared, seen
+from acked.reports.reproductions.words import Answer, Verdict, end_in_words, modelled, real
+from tests.reports.reproductions.made import answer, played, prepared, seen
 
 
 def text(shown: Answer, width: int = 60) -> str:
@@ -184,3 +187,17 @@ def test_a_line_of_the_model_and_one_of_brokers_are_written_alike() -> None:
     script = prepared().script
     assert modelled(script.steps[0].after) == real(seen(0), 2) == ["r0 | hw 0", "- | hw 0", "0, ISR {0, 1}"]
     assert real(Seen(None, seen(0).replicas, ()), 2) == ["r0 | hw 0, down", "- | hw 0, down", "nobody, ISR {}"]
+
+
+@pytest.mark.parametrize(
+    ("broken", "said"),
+    [
+        (True, "the broker that ZooKeeper names as leader does not lead, or another one does"),
+        (False, "the broker that ZooKeeper names as leader leads, and no other does"),
+    ],
+)
+def test_what_became_of_a_promise_about_controllers_is_said(broken: bool, said: str) -> None:
+    made = played(prepared())
+    end = replace(made.played, lost=(), broken={"BrokersFollowZookeeper": broken, "OneController": not broken})
+    promise = properties_of(partition)["BrokersFollowZookeeper"]
+    assert end_in_words(replace(made, played=end), promise) == said
