@@ -181,7 +181,8 @@ class ReleaseCell:
     """One answer.
 
     `obligations` counts those that were proved for the promises of the cell's release and faults together; `missing` has
-    those that an open cell lacks, as `step: clause`, up to the first clause that is not kept.
+    those that an open cell lacks, as `step: clause`, up to the first clause that is not kept; `broken` are those of them
+    that a step of a small instance refutes, from a state in which all clauses hold.
     """
 
     release: Release
@@ -190,6 +191,7 @@ class ReleaseCell:
     verdict: ReleaseVerdict
     obligations: int = 0
     missing: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
     refutation: Refutation | None = None
 
 
@@ -202,13 +204,17 @@ def switches_of(release: Release, *faults: FaultClass) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class ReleaseWork:
-    """What the table may take, and where answers are kept; `tell` is called as the table grows: what, verdict, seconds."""
+    """What the table may take, and where answers are kept.
+
+    `tell` is called as the work goes on: what, verdict, seconds; `filled` with how many cells have their answer.
+    """
 
     limits: Limits
     runner: Runner | None = None
     keeper: Keeper | None = None
     cache: ResultCache | None = None
     tell: Callable[[str, str, float], None] = lambda *_: None
+    filled: Callable[[int], None] = lambda _: None
 
 
 def fill_table(releases: Sequence[Release], faults: Sequence[FaultClass], work: ReleaseWork) -> tuple[ReleaseCell, ...]:
@@ -217,6 +223,7 @@ def fill_table(releases: Sequence[Release], faults: Sequence[FaultClass], work: 
     try:
         # What is known to be lost there needs no attempt at a proof; of the other promises nothing is known to break.
         cells |= _refuted_cells([(release, fault, Kept.ACKED) for fault in faults for release in releases], work)
+        work.filled(len(cells))
         known = shipped_sets(partition)
         # What rests on few lemmas first.
         for promises in ((Kept.ONCE, Kept.ORDER), (Kept.ACKED,)):
@@ -247,6 +254,7 @@ def prove_promises(
         known = CoreFile(known.fingerprint, {**known.cores, **proof.cores(known).cores})
         made = _of_proof(release, together, promises, proof)
         cells |= {place: cell for place, cell in made.items() if place not in cells}
+        work.filled(len(cells))
         told = ", ".join(f"{at[2].value}, {at[1].value}: {cell.verdict.value}" for at, cell in made.items())
         work.tell(f"{' '.join(release)}: {told or 'not proved for all at once'}", "", proof.seconds)
     return known
@@ -319,9 +327,13 @@ def _of_proof(
             if is_proved(proof, promise.goals):
                 cells[place] = ReleaseCell(*place, ReleaseVerdict.PROVED, number)
             elif len(faults) == 1:
-                missing = tuple(f"{item.subject}: {item.clause}" for item in missing_for(proof, promise.goals))
+                lacking = missing_for(proof, promise.goals)
+                missing = tuple(f"{item.subject}: {item.clause}" for item in lacking)
+                broken = tuple(
+                    name for name, item in zip(missing, lacking, strict=True) if item.verdict is SolverVerdict.REFUTED
+                )
                 vacuous = tuple(f"{name}: not seen to be possible" for name in proof.vacuous)
-                cells[place] = ReleaseCell(*place, ReleaseVerdict.OPEN, number, (*missing, *vacuous))
+                cells[place] = ReleaseCell(*place, ReleaseVerdict.OPEN, number, (*missing, *vacuous), broken)
     return cells
 
 
