@@ -13,6 +13,7 @@ import pytest
 from acked.asking.options import AskedSpec
 from acked.checker.batch.local import BatchLimits
 from acked.checker.processes import Limits
+from acked.checker.proof import releases
 from acked.checker.proof.releases import (
     RELEASES,
     FaultClass,
@@ -29,6 +30,7 @@ from acked.checker.proof.releases import (
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.commands.check import check
+from acked.commands.prove import prove
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import CLEAN_CRASHES, RULES
 from acked.model.partition.versions import KRAFT, LATEST, VERSIONS, ZOOKEEPER, planes_of
@@ -107,6 +109,27 @@ def test_a_command_of_the_page_asks_what_refuted_the_cell() -> None:
         given = check.make_context("check", [name, *options]).params
         changed = AskedSpec.given(**{key: given[key] for key in ("name", "constants", "version", "control_plane")})
         assert changed.load().constants == dict(asked[command].asked.constants), command
+
+
+def test_an_interrupted_table_has_what_was_found_and_says_what_was_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(releases, "prove_cell", interrupted)
+    counts: list[int] = []
+    work = ReleaseWork(Limits(1, 60.0), BatchLimits.default(1), filled=counts.append)
+    cells = fill_table((("2.5", ZOOKEEPER),), (FaultClass.MACHINE,), work)
+    assert [item.verdict for item in cells] == [ReleaseVerdict.REFUTED, *[ReleaseVerdict.NOT_ASKED] * 2]
+    assert counts == [1]
+
+
+def test_the_page_was_written_by_the_command_that_it_names() -> None:
+    (line,) = (line for line in PAGE.read_text("utf-8").splitlines() if line.endswith("` wrote this page"))
+    _, name, *options = shlex.split(line.split("`")[1])
+    given = prove.make_context(name, options).params
+    assert given["releases"]
+    assert PAGE.samefile(CHECKOUT / given["markdown"])
+    assert given["version"] is given["control_plane"] is None
 
 
 def reachable(release: Release, *faults: FaultClass) -> list[dict[str, Any]]:
