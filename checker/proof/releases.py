@@ -224,12 +224,12 @@ def fill_table(releases: Sequence[Release], faults: Sequence[FaultClass], work: 
         # What is known to be lost there needs no attempt at a proof; of the other promises nothing is known to break.
         cells |= _refuted_cells([(release, fault, Kept.ACKED) for fault in faults for release in releases], work)
         work.filled(len(cells))
-        known = shipped_sets(partition)
+        known = dict.fromkeys((False, True), shipped_sets(partition))
         # What rests on few lemmas first.
         for promises in ((Kept.ONCE, Kept.ORDER), (Kept.ACKED,)):
             for release in reversed(releases):
                 # Lemma sets ship for the newest rules; what one release needs besides may do for the one before.
-                known = prove_promises(release, faults, promises, cells, work, known)
+                prove_promises(release, faults, promises, cells, work, known)
         left = [at for at, cell in cells.items() if cell.verdict is ReleaseVerdict.OPEN and at[2] is not Kept.ACKED]
         cells |= _refuted_cells(left, work)
     except KeyboardInterrupt:
@@ -244,20 +244,24 @@ def prove_promises(
     promises: Sequence[Kept],
     cells: dict[Place, ReleaseCell],
     work: ReleaseWork,
-    known: CoreFile,
-) -> CoreFile:
-    """Adds the cells of promises that are proved together, where they have none; returns what lemma sets are known then."""
+    known: dict[bool, CoreFile],
+) -> None:
+    """Adds the cells of promises that are proved together, where they have none, and the lemma sets that are known then.
+
+    Whether a machine dies decides which of them are of use: sets of the one kind take the place of the other's in vain.
+    """
     for together in attempts([fault for fault in faults if (release, fault, promises[0]) not in cells]):
         if all((release, fault, promises[0]) in cells for fault in together):
             continue
-        proof = prove_cell(release, together, promises, work, known)
-        known = CoreFile(known.fingerprint, {**known.cores, **proof.cores(known).cores})
+        dies = FaultClass.MACHINE in together
+        proof = prove_cell(release, together, promises, work, known[dies])
+        found = proof.cores(known[dies]).cores
+        known[dies] = CoreFile(known[dies].fingerprint, {**known[dies].cores, **found})
         made = _of_proof(release, together, promises, proof)
         cells |= {place: cell for place, cell in made.items() if place not in cells}
         work.filled(len(cells))
         told = ", ".join(f"{at[2].value}, {at[1].value}: {cell.verdict.value}" for at, cell in made.items())
         work.tell(f"{' '.join(release)}: {told or 'not proved for all at once'}", "", proof.seconds)
-    return known
 
 
 def attempts(faults: Sequence[FaultClass]) -> tuple[tuple[FaultClass, ...], ...]:
