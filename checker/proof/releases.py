@@ -222,7 +222,7 @@ def fill_table(releases: Sequence[Release], faults: Sequence[FaultClass], work: 
     cells: dict[Place, ReleaseCell] = {}
     try:
         # What is known to be lost there needs no attempt at a proof; of the other promises nothing is known to break.
-        cells |= _refuted_cells([(release, fault, Kept.ACKED) for fault in faults for release in releases], work)
+        cells |= refuted_cells([(release, fault, Kept.ACKED) for fault in faults for release in releases], work)
         work.filled(len(cells))
         known = dict.fromkeys((False, True), shipped_sets(partition))
         # What rests on few lemmas first.
@@ -231,7 +231,7 @@ def fill_table(releases: Sequence[Release], faults: Sequence[FaultClass], work: 
                 # Lemma sets ship for the newest rules; what one release needs besides may do for the one before.
                 prove_promises(release, faults, promises, cells, work, known)
         left = [at for at, cell in cells.items() if cell.verdict is ReleaseVerdict.OPEN and at[2] is not Kept.ACKED]
-        cells |= _refuted_cells(left, work)
+        cells |= refuted_cells(left, work)
     except KeyboardInterrupt:
         work.tell("interrupted: what was not asked yet stays out", "", 0.0)
     places = [(release, fault, promise) for release in releases for fault in faults for promise in Kept]
@@ -282,7 +282,7 @@ def all_at_once(faults: Iterable[FaultClass]) -> dict[str, int]:
     return worst
 
 
-def _refuted_cells(places: Sequence[Place], work: ReleaseWork) -> dict[Place, ReleaseCell]:
+def refuted_cells(places: Sequence[Place], work: ReleaseWork) -> dict[Place, ReleaseCell]:
     """The cells among these that a search refutes; where clean crashes suffice, nothing more is asked."""
     clean = refuted([place for place in places if place[1] is FaultClass.CLEAN], work)
     beside = {
