@@ -80,8 +80,8 @@ def releases_markdown(cells: Sequence[ReleaseCell], command: str) -> Iterator[st
     for fault in dict.fromkeys(item.faults for item in cells):
         yield f"- *{_SHORT[fault]}*: {fault.value}"
     yield ""
-    yield "Nothing else does, in any cell: no broker is back before the controller misses it, no answer arrives late, no replica"
-    yield "is moved to another broker, no disk comes back empty, and the controller never fails over."
+    yield "Nothing else does, in any cell: no broker is back before the controller misses it, no answer arrives late, no"
+    yield "replica is moved to another broker, no disk comes back empty, and the controller never fails over."
     yield ""
     yield "“Proved”: z3 proved every obligation that the promise rests on. “Refuted”: a search found a trace, of so many"
     yield "steps. “Open”: neither; the list below the table says which steps are not known to keep which lemma, and"
