@@ -81,7 +81,8 @@ class Argument:
     for, by name. `afterwards` names clauses that the proofs of later ones may use as they are after a step. On the `small`
     instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the lemma sets, below
     `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes that are not at least `least`.
-    Those of `older_cores` come first, where rules are older than those that `cores` were found for and a step does more.
+    Those of `older_cores` come first, where a step does other things than where `cores` were found: under older rules it
+    does more, and what a crash or an election does to whose machine died is another argument.
     Actions in `never` cannot happen, and it says why: that none of their steps is seen leaves nothing out.
     """
 
@@ -110,6 +111,13 @@ _IDEMPOTENCE_GOALS = ("NoDuplicates", "NoReordering")
 
 def _instances(names: tuple[str, ...], *sizes: tuple[int, ...]) -> tuple[Mapping[str, int], ...]:
     return tuple(dict(zip(names, values, strict=True)) for values in sizes)
+
+
+def _other_cores(is_asynchronous: bool, machine_dies: bool) -> str:
+    """The file of the lemma sets of `partition` that come first, if there is one."""
+    if not is_asynchronous:  # Before KIP-497 whoever fetches what the leader has is in the ISR by the same step.
+        return "partition/partition_older_cores.json"
+    return "partition/partition_machine_cores.json" if machine_dies else ""
 
 
 def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None) -> Argument | None:
@@ -144,8 +152,7 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
             },
             {"replicas": 2, "min_insync_replicas": 2} if dies else {},
             {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
-            # Before KIP-497 whoever fetches what the leader has is in the ISR by the same step.
-            "" if given[asynchronous_isr.name] else "partition/partition_older_cores.json",
+            _other_cores(bool(given[asynchronous_isr.name]), dies),
         )
     if protocol.state is ReplicationState:
         return Argument(

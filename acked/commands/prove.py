@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from acked.asking.options import JOBS, MEMORY, SPEC, AskedSpec, changing, collects, option, shows, writes_trace
+from acked.asking.options import CACHE, JOBS, MEMORY, SPEC, AskedSpec, changing, collects, option, shows, writes_trace
 from acked.asking.output import Output, TraceFile
 from acked.checker.errors import ConfigurationError
 from acked.checker.proof.result import DEFAULT_DEPTH
@@ -60,6 +60,8 @@ _chooses_program = collects(
                     "constants, refuted, or open; one release with --kafka-version."),
     markdown=option("--markdown", type=click.Path(path_type=Path), metavar="FILE",
                     help="With --releases: also write the table as a page in Markdown."),
+    use_cache=CACHE.saying("With --releases: reuse answers that were found before; with --no-cache ask all anew and store "
+                           "nothing."),
     certificate=option("--certificate", type=click.Path(path_type=Path), metavar="DIR",
                        help="With --all-constants: write a proof that holds into this folder, for --check."),
     check=option("--check", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
@@ -120,7 +122,7 @@ def prove(
         return prove_variants(limits, output)
     if program is Program.RELEASES:
         changes = asked.changes
-        return prove_releases(changes.version, changes.control_plane, programs.markdown, limits, output)
+        return prove_releases(changes.version, changes.control_plane, programs, solver, output)
     if programs.check is not None:
         if not asked.name and not asked.changes.are_none:
             text = "--check has the settings of the certificate; name the SPEC that yours are of, or leave them out"

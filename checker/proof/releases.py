@@ -181,7 +181,8 @@ class ReleaseCell:
     """One answer.
 
     `obligations` counts those that were proved for the promises of the cell's release and faults together; `missing` has
-    those that an open cell lacks, as `step: clause`, up to the first clause that is not kept.
+    those that an open cell lacks, as `step: clause`, up to the first clause that is not kept; `broken` are those of them
+    that a step of a small instance refutes, from a state in which all clauses hold.
     """
 
     release: Release
@@ -190,6 +191,7 @@ class ReleaseCell:
     verdict: ReleaseVerdict
     obligations: int = 0
     missing: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
     refutation: Refutation | None = None
 
 
@@ -202,13 +204,17 @@ def switches_of(release: Release, *faults: FaultClass) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class ReleaseWork:
-    """What the table may take, and where answers are kept; `tell` is called as the table grows: what, verdict, seconds."""
+    """What the table may take, and where answers are kept.
+
+    `tell` is called as the work goes on: what, verdict, seconds; `filled` with how many cells have their answer.
+    """
 
     limits: Limits
     runner: Runner | None = None
     keeper: Keeper | None = None
     cache: ResultCache | None = None
     tell: Callable[[str, str, float], None] = lambda *_: None
+    filled: Callable[[int], None] = lambda _: None
 
 
 def fill_table(releases: Sequence[Release], faults: Sequence[FaultClass], work: ReleaseWork) -> tuple[ReleaseCell, ...]:
@@ -216,15 +222,16 @@ def fill_table(releases: Sequence[Release], faults: Sequence[FaultClass], work: 
     cells: dict[Place, ReleaseCell] = {}
     try:
         # What is known to be lost there needs no attempt at a proof; of the other promises nothing is known to break.
-        cells |= _refuted_cells([(release, fault, Kept.ACKED) for fault in faults for release in releases], work)
-        known = shipped_sets(partition)
+        cells |= refuted_cells([(release, fault, Kept.ACKED) for fault in faults for release in releases], work)
+        work.filled(len(cells))
+        known = dict.fromkeys((False, True), shipped_sets(partition))
         # What rests on few lemmas first.
         for promises in ((Kept.ONCE, Kept.ORDER), (Kept.ACKED,)):
             for release in reversed(releases):
                 # Lemma sets ship for the newest rules; what one release needs besides may do for the one before.
-                known = prove_promises(release, faults, promises, cells, work, known)
+                prove_promises(release, faults, promises, cells, work, known)
         left = [at for at, cell in cells.items() if cell.verdict is ReleaseVerdict.OPEN and at[2] is not Kept.ACKED]
-        cells |= _refuted_cells(left, work)
+        cells |= refuted_cells(left, work)
     except KeyboardInterrupt:
         work.tell("interrupted: what was not asked yet stays out", "", 0.0)
     places = [(release, fault, promise) for release in releases for fault in faults for promise in Kept]
@@ -237,19 +244,24 @@ def prove_promises(
     promises: Sequence[Kept],
     cells: dict[Place, ReleaseCell],
     work: ReleaseWork,
-    known: CoreFile,
-) -> CoreFile:
-    """Adds the cells of promises that are proved together, where they have none; returns what lemma sets are known then."""
+    known: dict[bool, CoreFile],
+) -> None:
+    """Adds the cells of promises that are proved together, where they have none, and the lemma sets that are known then.
+
+    Whether a machine dies decides which of them are of use: sets of the one kind take the place of the other's in vain.
+    """
     for together in attempts([fault for fault in faults if (release, fault, promises[0]) not in cells]):
         if all((release, fault, promises[0]) in cells for fault in together):
             continue
-        proof = prove_cell(release, together, promises, work, known)
-        known = CoreFile(known.fingerprint, {**known.cores, **proof.cores(known).cores})
+        dies = FaultClass.MACHINE in together
+        proof = prove_cell(release, together, promises, work, known[dies])
+        found = proof.cores(known[dies]).cores
+        known[dies] = CoreFile(known[dies].fingerprint, {**known[dies].cores, **found})
         made = _of_proof(release, together, promises, proof)
         cells |= {place: cell for place, cell in made.items() if place not in cells}
+        work.filled(len(cells))
         told = ", ".join(f"{at[2].value}, {at[1].value}: {cell.verdict.value}" for at, cell in made.items())
         work.tell(f"{' '.join(release)}: {told or 'not proved for all at once'}", "", proof.seconds)
-    return known
 
 
 def attempts(faults: Sequence[FaultClass]) -> tuple[tuple[FaultClass, ...], ...]:
@@ -270,7 +282,7 @@ def all_at_once(faults: Iterable[FaultClass]) -> dict[str, int]:
     return worst
 
 
-def _refuted_cells(places: Sequence[Place], work: ReleaseWork) -> dict[Place, ReleaseCell]:
+def refuted_cells(places: Sequence[Place], work: ReleaseWork) -> dict[Place, ReleaseCell]:
     """The cells among these that a search refutes; where clean crashes suffice, nothing more is asked."""
     clean = refuted([place for place in places if place[1] is FaultClass.CLEAN], work)
     beside = {
@@ -319,9 +331,13 @@ def _of_proof(
             if is_proved(proof, promise.goals):
                 cells[place] = ReleaseCell(*place, ReleaseVerdict.PROVED, number)
             elif len(faults) == 1:
-                missing = tuple(f"{item.subject}: {item.clause}" for item in missing_for(proof, promise.goals))
+                lacking = missing_for(proof, promise.goals)
+                missing = tuple(f"{item.subject}: {item.clause}" for item in lacking)
+                broken = tuple(
+                    name for name, item in zip(missing, lacking, strict=True) if item.verdict is SolverVerdict.REFUTED
+                )
                 vacuous = tuple(f"{name}: not seen to be possible" for name in proof.vacuous)
-                cells[place] = ReleaseCell(*place, ReleaseVerdict.OPEN, number, (*missing, *vacuous))
+                cells[place] = ReleaseCell(*place, ReleaseVerdict.OPEN, number, (*missing, *vacuous), broken)
     return cells
 
 

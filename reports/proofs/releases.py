@@ -56,6 +56,7 @@ def releases_document(cells: Sequence[ReleaseCell], total_seconds: float) -> dic
                 "verdict": item.verdict.value,
                 "obligations": item.obligations,
                 "missing": list(item.missing),
+                "broken": list(item.broken),
                 "refutation": _refutation(item),
             }
             for item in cells
@@ -64,8 +65,8 @@ def releases_document(cells: Sequence[ReleaseCell], total_seconds: float) -> dic
     }
 
 
-def releases_markdown(cells: Sequence[ReleaseCell]) -> Iterator[str]:
-    """The lines of the page that docs keep."""
+def releases_markdown(cells: Sequence[ReleaseCell], command: str) -> Iterator[str]:
+    """The lines of the page that docs keep; `command` is what writes it."""
     yield "# Which Kafka keeps what, whatever the sizes"
     yield ""
     yield "For those who run a release and want to know what is proved of it: release by release, what may go wrong, and"
@@ -79,12 +80,23 @@ def releases_markdown(cells: Sequence[ReleaseCell]) -> Iterator[str]:
     for fault in dict.fromkeys(item.faults for item in cells):
         yield f"- *{_SHORT[fault]}*: {fault.value}"
     yield ""
+    yield "Nothing else does, in any cell: no broker is back before the controller misses it, no answer arrives late, no"
+    yield "replica is moved to another broker, no disk comes back empty, and the controller never fails over."
+    yield ""
     yield "“Proved”: z3 proved every obligation that the promise rests on. “Refuted”: a search found a trace, of so many"
     yield "steps. “Open”: neither; the list below the table says which steps are not known to keep which lemma, and"
-    yield "[the page of the proof](partition_proof.md#which-kafka) which statement is missing."
+    yield "[the page of the proof](partition_proof.md#which-kafka) which statement is missing. “A step breaks it”: on a small"
+    yield "instance, from a state in which all lemmas hold, which need not be a reachable one. Otherwise z3 found neither a"
+    yield "proof nor such a step within its limits."
     if any(item.verdict is ReleaseVerdict.NOT_ASKED for item in cells):
         yield "“Not asked”: the run that wrote this page was ended before; nothing is claimed."
-    yield "`acked prove --releases --markdown docs/releases.md` writes this page, and continues where it was interrupted."
+    yield ""
+    yield f"`{command}` wrote this page"
+    if "--no-cache" in command.split():
+        yield "in one run that asked everything. Without `--no-cache` it goes on where it was interrupted: answers are kept"
+    else:
+        yield "and goes on where it was interrupted: answers are kept"
+    yield "for as long as the rules, the lemmas, z3's version and the code that asks z3 are the same."
     for promise in Kept:
         yield ""
         yield f"## {promise.value.capitalize()}"
@@ -133,7 +145,8 @@ def _notes(cells: Sequence[ReleaseCell], promise: Kept, code: bool = False) -> I
     missing: dict[tuple[FaultClass, tuple[str, ...]], list[Release]] = {}
     for item in mine:
         if item.verdict is ReleaseVerdict.OPEN:
-            missing.setdefault((item.faults, item.missing), []).append(item.release)
+            named = tuple(f"{name} (a step breaks it)" if name in item.broken else name for name in item.missing)
+            missing.setdefault((item.faults, named), []).append(item.release)
     for (fault, obligations), releases in missing.items():
         text = "; ".join(obligations[:_MOST_NAMED])
         more = len(obligations) - _MOST_NAMED

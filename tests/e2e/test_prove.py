@@ -209,6 +209,8 @@ def test_ctrl_c_ends_everything() -> None:
         (("--suggest",), ("no counterexample", "--suggest")),
         (("--lemma-sets", "sets.json"), ("--lemma-sets", "--all-constants")),
         (("--certificate", "folder"), ("--certificate", "--all-constants")),
+        (("--no-cache",), ("--no-cache", "--releases")),
+        (("--all-constants", "--no-cache"), ("--no-cache", "--releases")),
         (("--check", "folder", "--all-constants"), ("--all-constants", "--check")),
         (("--check", "folder", "--smt2", "x"), ("--smt2", "--check")),
         (("--all-constants", "--method", "bmc"), ("--method", "--all-constants")),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from pathlib import Path
@@ -14,13 +15,11 @@ from acked.checker.files import check_writable
 from acked.version import __version__
 
 if TYPE_CHECKING:
-    from acked.checker.processes import Limits
     from acked.checker.proof.releases import Release
+    from acked.commands.proving.request import Programs, Solver
 
 
-def prove_releases(
-    version: str | None, control_plane: str | None, markdown: Path | None, limits: Limits, output: Output
-) -> int:
+def prove_releases(version: str | None, control_plane: str | None, programs: Programs, solver: Solver, output: Output) -> int:
     """Fills the table, or the rows of one release, prints it and returns the exit code; writes the page, if one is named.
 
     Answers that were found before are in the cache, so that what was interrupted goes on where it was.
@@ -30,22 +29,25 @@ def prove_releases(
     from acked.checker.cache import cache_folder, open_cache
     from acked.checker.observer import ProofProgress
     from acked.checker.proof.kept import KeptProofs
-    from acked.checker.proof.releases import FaultClass, ReleaseVerdict, ReleaseWork, fill_table
+    from acked.checker.proof.releases import FaultClass, Kept, ReleaseVerdict, ReleaseWork, fill_table
     from acked.reports.proofs.proof import ProofReporter
     from acked.reports.proofs.releases import print_releases, releases_document, releases_markdown
 
+    limits, markdown = solver.limits, programs.markdown
     rows = releases_named(version, control_plane)
     if markdown is not None:
         check_writable(markdown, "table")
-    store, folder = open_cache(), cache_folder("results")
-    total = len(rows) * len(FaultClass)
+    store, folder = (open_cache(), cache_folder("results")) if programs.use_cache else (None, None)
+    total = len(rows) * len(FaultClass) * len(Kept)
     done = 0
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
 
         def tell(subject: str, verdict: str, seconds: float) -> None:
-            nonlocal done
-            done += not verdict
             observer.decided(ProofProgress(subject, verdict, seconds, done, total))
+
+        def filled(cells: int) -> None:
+            nonlocal done
+            done = cells
 
         work = ReleaseWork(
             limits,
@@ -53,16 +55,27 @@ def prove_releases(
             None if store is None else KeptProofs(store),
             None if folder is None else ResultCache(folder, __version__),
             tell,
+            filled,
         )
         cells = fill_table(rows, tuple(FaultClass), work)
     seconds = time.perf_counter() - STARTED
     if markdown is not None:
-        put_text("\n".join(releases_markdown(cells)) + "\n", markdown, "table")
+        command = written_by(version, control_plane, markdown, programs, solver)
+        put_text("\n".join(releases_markdown(cells, command)) + "\n", markdown, "table")
     output.emit(lambda: releases_document(cells, seconds), lambda console: print_releases(console, cells, seconds))
     verdicts = {item.verdict for item in cells}
     if ReleaseVerdict.NOT_ASKED in verdicts:
         return int(ExitCode.INTERRUPTED)
     return int(ExitCode.TOO_LARGE if ReleaseVerdict.OPEN in verdicts else ExitCode.HOLDS)
+
+
+def written_by(version: str | None, control_plane: str | None, markdown: Path, programs: Programs, solver: Solver) -> str:
+    """The command line that writes the same page, with all that has a say in what is found."""
+    said = ["acked", "prove", "--releases", "--markdown", str(markdown)]
+    for option, value in (("--kafka-version", version), ("--control-plane", control_plane), ("--jobs", solver.jobs)):
+        said += [] if value is None else [option, str(value)]
+    said += ["--timeout", f"{solver.timeout:g}"]
+    return shlex.join(said if programs.use_cache else [*said, "--no-cache"])
 
 
 def releases_named(version: str | None, control_plane: str | None) -> tuple[Release, ...]:

@@ -45,7 +45,10 @@ REFUSED: tuple[tuple[Program | Method, tuple[str, ...], str], ...] = (
      "{given} cannot be combined with --releases; leave one of them out"),
     *((program, ("--markdown",), "--markdown needs --releases; leave it out")
       for program in (Program.MATRIX, Program.ALL_CONSTANTS, Program.SUGGEST, Program.CHECK)),
+    *((program, ("--cache",), "--cache and --no-cache need --releases; leave them out")
+      for program in (Program.MATRIX, Program.ALL_CONSTANTS, Program.SUGGEST, Program.CHECK)),
     (Program.INSTANCE, ("--markdown",), "--markdown needs --releases; add that, or leave it out"),
+    (Program.INSTANCE, ("--cache",), "--cache and --no-cache need --releases; add that, or leave them out"),
     (Program.CHECK, (*_OF_ONE_INSTANCE, "--smt2", "--all-constants", "--lemma-sets", "--certificate", "--matrix"),
      "{given} cannot be combined with --check; leave one of them out"),
     (Program.MATRIX, ("SPEC", "--constant", "--kafka-version", "--control-plane"),
@@ -89,6 +92,7 @@ class Programs:
     lemma_sets: Path | None
     releases: bool
     markdown: Path | None
+    use_cache: bool
     certificate: Path | None
     check: Path | None
 

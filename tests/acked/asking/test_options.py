@@ -20,8 +20,8 @@ from acked.reports.exports import catalogue, graphs
 CONTEXT = click.Context(cli)
 COMMANDS = {name: command for name in cli.list_commands(CONTEXT) if (command := cli.get_command(CONTEXT, name))}
 OWN = {
-    "--check", "--constant", "--control-plane", "--depth", "--format", "--html", "--jobs", "--kafka-version", "--levels",
-    "--log-size", "--markdown", "--master", "--max-states", "--memory", "--out", "--partition", "--records",
+    "--cache", "--check", "--constant", "--control-plane", "--depth", "--format", "--html", "--jobs", "--kafka-version",
+    "--levels", "--log-size", "--markdown", "--master", "--max-states", "--memory", "--out", "--partition", "--records",
     "--faults", "--run-dir", "--seed", "--select", "--slow", "--stories", "--symmetry", "--timeout", "--topic", "--trace-out",
     "--workers",
 }  # fmt: skip

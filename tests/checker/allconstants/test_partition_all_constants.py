@@ -32,7 +32,7 @@ from acked.invariants.partition.lemmas import MACHINE_LEMMAS
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import LOSSY_OUTSIDE_ISR
-from acked.model.partition.versions import ZOOKEEPER
+from acked.model.partition.versions import KRAFT, LATEST, ZOOKEEPER
 from acked.reports.proofs.all_constants import print_all_constants
 from tests.places import SPECS
 
@@ -194,6 +194,23 @@ def prover_of_2_5() -> Prover:
 
 def older() -> CoreFile:
     return CoreFile.load(PACKAGE / "invariants" / "partition" / "partition_older_cores.json")
+
+
+def test_where_a_machine_dies_crashes_and_elections_are_proved_with_sets_of_their_own() -> None:
+    """Three lemmas at most do, which the table of releases would otherwise look for, for minutes, in every release."""
+    rules = switches_of((LATEST, KRAFT), FaultClass.MACHINE)
+    argued = argument_of(partition, rules)
+    assert argued is not None
+    own = CoreFile.load(PACKAGE / "invariants" / "partition" / "partition_machine_cores.json").cores
+    known = with_older_sets(SHIPPED, argued).cores
+    asked = Prover(Obligations(partition, argued, (), rules))
+    named = {item.key: item for item in asked.obligations.all}
+    assert {"Crash|AckedInPlace", "Restart|AckedInPlace", "ElectLeader|AckedInPlace"} <= set(own) <= set(named)
+    for key, core in own.items():
+        assert known[key] == core
+        assert len(core.lemmas) <= 3
+        assert asked.effort(named[key], core, EFFORT // 10) is not None
+    assert asked.effort(named["Crash|CommitQuorum"], SHIPPED.cores["Crash|CommitQuorum"], EFFORT // 10) is None
 
 
 QUICK = "FetchNothingNew|AckedInPlace"
