@@ -35,9 +35,7 @@ class Bound:
     smt2: Path | None = None
 
 
-def check_bounded(
-    question: Question, bound: Bound, limits: Limits, observer: Observer | None = None
-) -> ProofResult:
+def check_bounded(question: Question, bound: Bound, limits: Limits, observer: Observer | None = None) -> ProofResult:
     """The shortest violation of up to `bound.depth` actions, or the depth up to which there is none."""
     told = observer or Observer()
     begin = time.perf_counter()
@@ -131,5 +129,3 @@ def broken_properties(question: Question, run: Run) -> list[Property]:
         if not holds:
             broken.append(item)
     return broken
-
-

@@ -361,4 +361,3 @@ class Inbox:
         """Gives the file back."""
         if self._file is not None:
             self._file.close()
-

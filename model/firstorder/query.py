@@ -185,4 +185,3 @@ def _unit(domain: LeafDomain) -> str | None:
     if isinstance(domain, OptionalDomain) and not issubclass(domain.item, Id):
         return str(domain.item.__name__)
     return None
-
