@@ -1,12 +1,12 @@
-"""Looks for an upgrade on the way of which an answer is worse than before it and after it. What it asked is in docs/upgrading.md.
+"""Looks for an upgrade during which an answer is worse than before it and after it; docs/upgrading.md has what it asked.
 
+    python tools/upgrades.py --faults clean --faults one-machine --span 1
     python tools/upgrades.py --count
-    python tools/upgrades.py --faults clean --faults one-machine
 
 Every release is upgraded to each of the next ones (`--span` of them), with acks=all and acks=1, with and without idempotence,
-with min.insync.replicas 1 and 2, of two replicas unless `--replicas` says otherwise. Each of the five questions is asked under
-each class of faults before and after the upgrade; where both are no, under every mixture of rules that `acked audit
---upgrade-to` asks about. A search that passes `--max-states` is undecided. Exit code 12 if an answer is worse only in between.
+with min.insync.replicas 1 and 2, of two replicas unless `--replicas` says otherwise. The five questions are asked under each
+class of faults before and after the upgrade; where both are no, under every mixture of rules that `acked audit --upgrade-to`
+asks about. A search that passes `--max-states` is undecided. Exit code 12 if an answer is worse only in between.
 """
 
 from __future__ import annotations
@@ -86,9 +86,8 @@ def upgrades(span: int) -> Iterator[tuple[str, str, str]]:
 def configuration_of(given: dict[str, str], old: str, plane: str) -> Configuration | None:
     """The settings in a release; None where it has no such settings or refuses them."""
     wanted = dict(given)
-    if not release(old).since("0.11"):
-        if wanted.pop("enable.idempotence") == "true":
-            return None
+    if not release(old).since("0.11") and wanted.pop("enable.idempotence") == "true":
+        return None
     entries = [SettingEntry(key, value, OPTION, 0) for key, value in wanted.items()]
     try:
         return configure(settle(recognise([], entries, False), None, ()), release(old), plane)

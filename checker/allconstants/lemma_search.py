@@ -31,7 +31,6 @@ AFTER_WAYS = (14, 16, 18)
 FIRST_EFFORT = SEARCH_EFFORT // 20
 """The same for what is tried before a small instance is asked: most obligations need no more."""
 
-
 class CoreSearch:
     """Looks for lemma sets: small instances name candidates, z3's proof of the obligation itself says which it used."""
 

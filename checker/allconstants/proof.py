@@ -253,7 +253,9 @@ def prove_all_constants(
     except KeyboardInterrupt:
         interrupted = True
     made = tuple(results[number] for number in sorted(results))
-    found = (item.key for item in made if item.verdict is SolverVerdict.UNSAT and item.lemmas and _is_new(known, item))
+    found = (
+        item.key for item in made if item.verdict is SolverVerdict.UNSAT and item.lemmas and _is_new(known, item)
+    )
     # Of a protocol without some clause the argument says nothing.
     never = {} if dropped else {name: argument.never[name] for name in vacuous if name in argument.never}
     return AllConstantsProof(

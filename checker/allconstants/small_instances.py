@@ -41,7 +41,9 @@ class SmallInstance:
     ) -> None:
         self.instance: Instance = protocol.instantiate(constants, drop)
         self._clauses = {item.name: item for item in clauses}
-        self._before = {item.name: self.instance.state_predicate(item.name, item.predicate) for item in clauses}
+        self._before = {
+            item.name: self.instance.state_predicate(item.name, item.predicate) for item in clauses
+        }
         self._seconds = seconds
         self._alive = alive
 

@@ -173,7 +173,6 @@ def _answers(
             else:
                 told = reply.value
                 verdict, seconds, way, reason = SolverVerdict(told.answer), told.seconds, told.way, told.reason
-            yield (
-                numbers[reply.task],
-                ObligationResult(item.subject, item.clause, verdict, seconds, item.core.lemmas, way, reason=reason),
+            yield numbers[reply.task], ObligationResult(
+                item.subject, item.clause, verdict, seconds, item.core.lemmas, way, reason=reason
             )

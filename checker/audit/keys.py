@@ -217,7 +217,9 @@ KEYS: dict[str, Key] = {
             (Default("0.8", "1", "KafkaConfig: 1 (a setting since 0.8.2)"),),
             constant=settings.min_insync_replicas,
         ),
-        Key(DEFAULT_FACTOR, _BROKER, _integer(1, 32767), (Default("0.8", "1", "KafkaConfig: default.replication.factor=1"),)),
+        Key(
+            DEFAULT_FACTOR, _BROKER, _integer(1, 32767), (Default("0.8", "1", "KafkaConfig: default.replication.factor=1"),)
+        ),
         Key(REPLICATION_FACTOR, _TOPIC, _integer(1, 32767), (), constant=settings.replicas),
         Key(
             UNCLEAN,
@@ -233,7 +235,9 @@ KEYS: dict[str, Key] = {
             FLUSH_MESSAGES,
             _BROKER,
             _integer(1, MAX_LONG),
-            (Default("0.8", str(MAX_LONG), "KafkaConfig: no bound"),),
+            (
+                Default("0.8", str(MAX_LONG), "KafkaConfig: no bound"),
+            ),
         ),
         Key(TOPIC_FLUSH_MESSAGES, _TOPIC, _integer(1, MAX_LONG), ()),
         Key(

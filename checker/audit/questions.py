@@ -227,7 +227,9 @@ NEVER_ASKED = frozenset(
 def _as_one(constants: dict[str, int]) -> dict[str, int]:
     """The same for all constants that make the same steps: releases that a question cannot tell apart are searched once."""
     same = {
-        rule.name: rule.default for rule, switches in NEEDS.items() if not any(constants[switch.name] for switch in switches)
+        rule.name: rule.default
+        for rule, switches in NEEDS.items()
+        if not any(constants[switch.name] for switch in switches)
     }
     same[settings.in_flight_refused.name] = settings.in_flight_refused.default
     return constants | {name: value for name, value in same.items() if value is not None}

@@ -182,9 +182,11 @@ def ask_upgrade(
     return Upgrade(source, target, configuration.plane, names, answers, is_sampled)
 
 
-def stages_of(configuration: Configuration, target: ReleaseNumber) -> tuple[Mapping[Stage, Rules], Stages, bool]:
-    """The rules that differ, by the stage at which they come; those that are in force at each stage; whether not every mixture
-    is among these. `ConfigurationError` for an upgrade that there is not."""
+def stages_of(configuration: Configuration, target: ReleaseNumber) -> tuple[dict[Stage, dict[str, int]], Stages, bool]:
+    """The rules that differ by the stage at which they come, those in force at each stage, and whether some mixtures are left out.
+
+    `ConfigurationError` for an upgrade that there is not.
+    """
     check_upgrade(Deployment(configuration.release, configuration.plane), target)
     new = _differing(configuration, target)
     stages, is_sampled = _stages(new, configuration.plane)

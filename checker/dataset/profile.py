@@ -35,7 +35,9 @@ def read_profile(place: Path) -> Profile:
         return _of_run(place)
     if (place / "about.json").is_file():
         return _of_dataset(place)
-    raise ConfigurationError(f"{place} is neither a run directory (acked check --run-dir) nor a dataset (acked states --out)")
+    raise ConfigurationError(
+        f"{place} is neither a run directory (acked check --run-dir) nor a dataset (acked states --out)"
+    )
 
 
 def _title(body: dict[str, Any]) -> str:

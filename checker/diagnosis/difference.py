@@ -123,7 +123,9 @@ def _first_missing(search: LocalSearch, other: Question) -> Run | None:
     return None
 
 
-def _least(search: LocalSearch, depth: int, missing: Callable[[int, int, int, int, int], int]) -> tuple[Words, int] | None:
+def _least(
+    search: LocalSearch, depth: int, missing: Callable[[int, int, int, int, int], int]
+) -> tuple[Words, int] | None:
     """The least (state, action) of a level, counted from 1, among what a native loop lists."""
     words, found = search.question.instance.schema.words, []
     for shard, (begin, end) in zip(search.shards, search.levels[depth - 1], strict=True):

@@ -166,7 +166,9 @@ class _Backwards:
             made.setdefault(self._state(shard, index), []).append((action, targets[target]))
         return made
 
-    def _rows(self, depth: int, call: Callable[[int, int, int, int, int], int]) -> list[tuple[Shard, int, int, int]]:
+    def _rows(
+        self, depth: int, call: Callable[[int, int, int, int, int], int]
+    ) -> list[tuple[Shard, int, int, int]]:
         """What a native loop lists of all shards' states of a level, counted from 1."""
         found = []
         for shard, (begin, end) in zip(self._search.shards, self._search.levels[depth - 1], strict=True):

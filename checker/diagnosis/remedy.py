@@ -114,7 +114,9 @@ def _decided(tried: Remedy, question: Question) -> Remedy:
         return tried
     if result.stopped is StopReason.INTERRUPTED:
         raise KeyboardInterrupt
-    return replace(tried, verdict=result.verdict, states=result.distinct_states, is_symmetric=question.is_symmetric)
+    return replace(
+        tried, verdict=result.verdict, states=result.distinct_states, is_symmetric=question.is_symmetric
+    )
 
 
 # -- what could be changed ----------------------------------------------------------------------------------------------
@@ -196,7 +198,9 @@ def _shown(constant: Constant, value: int) -> str:
 # -- how the change blocks the run --------------------------------------------------------------------------------------
 
 
-def _tried(candidate: _Candidate, other: Instance, question: Question, run: Run, violates: Property) -> Remedy | None:
+def _tried(
+    candidate: _Candidate, other: Instance, question: Question, run: Run, violates: Property
+) -> Remedy | None:
     """None if the run happens as before, or breaks the promise all the same."""
     if candidate.sort in (RemedyKind.CLAUSE, RemedyKind.PROTOCOL):
         blocked = under(other, question.instance, run).blocked

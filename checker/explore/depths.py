@@ -62,7 +62,9 @@ class Depths:
     def _explored(self) -> NDArray[np.uint64]:
         # An instance of its own: making expressions is not for several threads.
         fresh = self._instance.protocol.instantiate(self._instance.constants, self._instance.dropped)
-        search = LocalSearch(Question(fresh, ()), Bounds(workers=1, memory=_MEMORY, max_states=self._most), keeps_states=True)
+        search = LocalSearch(
+            Question(fresh, ()), Bounds(workers=1, memory=_MEMORY, max_states=self._most), keeps_states=True
+        )
         result = search.run()
         (shard,) = search.shards
         width = fresh.schema.words

@@ -45,7 +45,9 @@ def list_bad_steps(context: P64, begin: U64, end: U64, bit: U64, found: P64, roo
     return total
 
 
-def list_sources(context: P64, begin: U64, end: U64, targets: P64, slots: P64, mask: U64, found: P64, room: U64) -> U64:
+def list_sources(
+    context: P64, begin: U64, end: U64, targets: P64, slots: P64, mask: U64, found: P64, room: U64
+) -> U64:
     """(state, action, target) of the steps from states begin..end-1 to a target; `slots` finds targets by their hash."""
     picked = p16(context[LIST])
     out = p64(context[OUT])

@@ -152,7 +152,8 @@ def _unpack(plan: KernelPlan) -> str:
         picks = ", ".join(f"i32 {k * words + word}" for k in range(group))
         lanes.append(
             code.let(
-                f"shufflevector <{group * words} x i64> {loaded}, <{group * words} x i64> poison, <{group} x i32> <{picks}>"
+                f"shufflevector <{group * words} x i64> {loaded}, <{group * words} x i64> poison, "
+                f"<{group} x i32> <{picks}>"
             )
         )
     for index, leaf in enumerate(schema.leaves):

@@ -47,7 +47,6 @@ class P64(_Pointer):
 
 Pointer = TypeVar("Pointer", P8, P16, P64)
 
-
 def prefetch(pointer: P64, index: U64) -> None:
     """Prefetches `pointer[index]` into L2, which has more outstanding-miss slots than L1."""
     _only_native(pointer, index)

@@ -30,6 +30,7 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
 
+
 Function = Callable[..., object]
 
 
@@ -140,7 +141,9 @@ class _Translator:
 
     def _scope(self, name: str) -> _Scope:
         literals = {
-            key: value for key, value in self.globals[name].items() if isinstance(value, int) and not isinstance(value, bool)
+            key: value
+            for key, value in self.globals[name].items()
+            if isinstance(value, int) and not isinstance(value, bool)
         }
         return _Scope(name, {**literals, **self.constants})
 

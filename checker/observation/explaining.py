@@ -279,14 +279,11 @@ class Explainer:
         fetch = {"follower": self._me(event), "leader": leader}
         end = event["offset"] + event["records"]
         if state[place.late_leader] == leader + 1:
-            yield (
-                (move("LateRecordsCount", follower=self._me(event)),),
-                both(
-                    self._is(place.end, event["offset"], "log end", event["offset"], before=True),
-                    self._is(place.end, end, "that the log then ends at", end),
-                    self._is(place.late_hw, event["leader_hw"], "that the leader's HW was", event["leader_hw"], before=True),
-                    self._raised(event),
-                ),
+            yield (move("LateRecordsCount", follower=self._me(event)),), both(
+                self._is(place.end, event["offset"], "log end", event["offset"], before=True),
+                self._is(place.end, end, "that the log then ends at", end),
+                self._is(place.late_hw, event["leader_hw"], "that the leader's HW was", event["leader_hw"], before=True),
+                self._raised(event),
             )
         yield (move("FetchAtOnce", end, **fetch),), told
         yield (move("FetchWhileHwWaits", end, **fetch),), told
@@ -418,7 +415,9 @@ class Explainer:
         me = self._me(event)
         place = self.subject.at[me]
         end = state[place.end] if event.get("end") is None else event["end"]
-        told = both(self._is(place.hw, event["hw"], "HW", event["hw"]), self._is(place.end, end, "log end", end))
+        told = both(
+            self._is(place.hw, event["hw"], "HW", event["hw"]), self._is(place.end, end, "log end", end)
+        )
         back: list[tuple[Move, ...]] = [(move("Restart", broker=me, is_clean=clean),) for clean in (True, False)]
         if not state[place.down]:
             back = [(move("Crash", end, event["hw"], broker=me), *rest) for rest in back]

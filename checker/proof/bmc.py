@@ -35,7 +35,9 @@ class Bound:
     smt2: Path | None = None
 
 
-def check_bounded(question: Question, bound: Bound, limits: Limits, observer: Observer | None = None) -> ProofResult:
+def check_bounded(
+    question: Question, bound: Bound, limits: Limits, observer: Observer | None = None
+) -> ProofResult:
     """The shortest violation of up to `bound.depth` actions, or the depth up to which there is none."""
     told = observer or Observer()
     begin = time.perf_counter()
@@ -129,3 +131,5 @@ def broken_properties(question: Question, run: Run) -> list[Property]:
         if not holds:
             broken.append(item)
     return broken
+
+

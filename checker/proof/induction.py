@@ -239,7 +239,9 @@ class _Attempt:
             else:
                 made[reply.task] = self._obligation(task, reply.value, sizes[task.step])
             done = made[reply.task]
-            self.observer.decided(ProofProgress(done.label, done.verdict.value, done.seconds, len(made), len(tasks)))
+            self.observer.decided(
+                ProofProgress(done.label, done.verdict.value, done.seconds, len(made), len(tasks))
+            )
         yield from (made[number] for number in sorted(made))
 
     def _obligation(self, task: StepTask, answer: StepAnswer, instances: int) -> Obligation:
@@ -271,7 +273,9 @@ class _Attempt:
         assumed = [root for item, root in zip(self.claims, self.roots, strict=True) if item.kind is not Kind.STEP]
         actions = [instance.actions[number] for number in steps]
         is_one = all(all(Evaluator(assumed)(codes)) for codes in states)
-        is_one = is_one and all(Evaluator([action.guard])(codes)[0] for action, codes in zip(actions, states, strict=True))
+        is_one = is_one and all(
+            Evaluator([action.guard])(codes)[0] for action, codes in zip(actions, states, strict=True)
+        )
         words = [instance.schema.pack(codes) for codes in states]
         is_one = is_one and all(
             tuple(instance.fire(action, before)) == after
@@ -352,7 +356,9 @@ def explored(result: ProofResult, max_states: int, observer: Observer) -> ProofR
         found = tuple(replace(one, reachability=reachability(one.run.states[0])) for one in item.counterexamples)
         return replace(item, counterexamples=found)
 
-    actions = tuple(replace(action, obligations=tuple(map(told, action.obligations))) for action in result.induction.actions)
+    actions = tuple(
+        replace(action, obligations=tuple(map(told, action.obligations))) for action in result.induction.actions
+    )
     covered = f"explicit search saw {'all' if is_complete else 'only'} {answer.distinct_states:,} reachable states"
     broken = sorted(answer.violations, key=lambda item: item.trace_length)
     if not broken:

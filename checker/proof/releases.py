@@ -327,7 +327,6 @@ def _of_proof(
 
 # -- what refutes ------------------------------------------------------------------------------------------------------
 
-
 def refuted(places: Iterable[Place], work: ReleaseWork) -> dict[Place, Refutation]:
     """The first spec for each place that violates its promise, in rounds of one spec for each."""
     waiting = {place: made for place in places if (made := questions_of(*place))}
@@ -342,7 +341,9 @@ def refuted(places: Iterable[Place], work: ReleaseWork) -> dict[Place, Refutatio
                 found[place] = refutation
             verdict = "no violation found" if refutation is None else f"refuted in {refutation.steps} steps"
             work.tell(asking.command, verdict, answered.outcome.seconds if answered.outcome is not None else 0.0)
-        waiting = {place: questions[1:] for place, questions in waiting.items() if place not in found and len(questions) > 1}
+        waiting = {
+            place: questions[1:] for place, questions in waiting.items() if place not in found and len(questions) > 1
+        }
     return found
 
 
@@ -377,7 +378,9 @@ def _asked(spec: Spec, release: Release, changes: Mapping[str, Any]) -> Question
     profile = {name: setting.value for name, setting in partition.profile(*release).items()}
     given = {**spec.given, **changes}
     bound, _ = settle(partition, given, bind_constants(partition, {**profile, **given}), release[1])
-    return QuestionText(spec.asked.protocol, tuple(bound.items()), spec.asked.properties, symmetry=spec.asked.symmetry)
+    return QuestionText(
+        spec.asked.protocol, tuple(bound.items()), spec.asked.properties, symmetry=spec.asked.symmetry
+    )
 
 
 def _is_within(spec: Spec, changes: Mapping[str, Any], rules: Mapping[str, int], faults: FaultClass) -> bool:

@@ -196,7 +196,9 @@ def _reachable(question: Question) -> tuple[Instance, list[list[int]]]:
     for most in (max(asked.values(), default=1), 2, 1):
         constants = {item.name: max(item.lo, min(most, asked[item.name])) for item in protocol.constants}
         instance = protocol.instantiate(constants, question.instance.dropped)
-        explorer = LocalSearch(Question(instance, ()), Bounds(workers=1, max_states=SMALL_STATES), keeps_states=True)
+        explorer = LocalSearch(
+            Question(instance, ()), Bounds(workers=1, max_states=SMALL_STATES), keeps_states=True
+        )
         result = explorer.run()
         if result.stopped is StopReason.COMPLETE or most == 1:
             break

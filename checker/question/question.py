@@ -115,7 +115,9 @@ class Question:
             overflow = pool.any(bad for _, bad in step.overflows)
             conditions = [overflow, *(pool.not_(self.holds_in_step(i, step)) for i in self.step_properties)]
             checks += [
-                StepCheck(number, bit, violated) for bit, violated in enumerate(conditions) if violated is not pool.false
+                StepCheck(number, bit, violated)
+                for bit, violated in enumerate(conditions)
+                if violated is not pool.false
             ]
         plan = self._with_probes(KernelPlan(self.instance, tuple(violations), tuple(checks), self.is_symmetric))
         return self._with_graph_properties(plan)

@@ -343,7 +343,7 @@ class Renaming:
                 test, then, other = node.args
                 parts = (self._form(test, IdKind.PLAIN), self._form(then, kind), self._form(other, kind))
                 return self._forms.number((Op.ITE, *parts))
-            case ((Op.BITAND | Op.BITOR | Op.BITXOR), IdKind.SET):
+            case (Op.BITAND | Op.BITOR | Op.BITXOR), IdKind.SET:
                 return self._forms.number((node.op, tuple(sorted(self._form(arg, kind) for arg in node.args))))
             case Op.SHL, IdKind.SET:
                 return self._forms.number((Op.SHL, self._form(node.args[1], IdKind.ID)))

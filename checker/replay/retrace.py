@@ -111,7 +111,9 @@ def _likeness(step: ActionInstance, hint: StepHint) -> tuple[bool, float]:
     return same, likeness
 
 
-def _blocked(instance: Instance, index: int, codes: Sequence[int], target: Sequence[int], hint: StepHint) -> BlockedStep:
+def _blocked(
+    instance: Instance, index: int, codes: Sequence[int], target: Sequence[int], hint: StepHint
+) -> BlockedStep:
     """Prefers the disabled action that would reach the target, then the one the trace names, then one that changes the right
     fields.
     """

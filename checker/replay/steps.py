@@ -33,7 +33,9 @@ def value_at(state: Any, path: tuple[str | int, ...]) -> Any:
     return state
 
 
-def changed_fields(instance: Instance, before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+def changed_fields(
+    instance: Instance, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> list[tuple[str, Any, Any]]:
     """The leaf fields whose value differs, each with both values; a field that only one of the states has differs, too."""
     fields = [(leaf.name, value_at(before, leaf.path), value_at(after, leaf.path)) for leaf in instance.schema.leaves]
     return [field for field in fields if field[1] != field[2]]

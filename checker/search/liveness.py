@@ -58,7 +58,9 @@ def decide(graph: StateGraph, position: int) -> GraphViolation | None:
     part = fair_parts(graph, region, groups)
     if not (part >= 0).any():
         return None
-    lifted = [_Fair(fair.group, fair.steps, fair.enabled | bound) for fair, bound in zip(groups, held_up, strict=True)]
+    lifted = [
+        _Fair(fair.group, fair.steps, fair.enabled | bound) for fair, bound in zip(groups, held_up, strict=True)
+    ]
     if any(bound.any() for bound in held_up):
         part = fair_parts(graph, region, lifted)
     stuck = int((part >= 0).sum())
@@ -218,7 +220,9 @@ class _Steps:
 class _Lassos:
     """The ways into a fair set, and round in it."""
 
-    def __init__(self, graph: StateGraph, start: Mask, region: Mask, part: Numbers, groups: Sequence[_Fair]) -> None:
+    def __init__(
+        self, graph: StateGraph, start: Mask, region: Mask, part: Numbers, groups: Sequence[_Fair]
+    ) -> None:
         self._graph, self._start, self._part, self._groups = graph, start, part, groups
         self._order = _Order(graph)
         self._level = np.searchsorted(graph.ends, np.arange(graph.count), side="right")

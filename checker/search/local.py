@@ -308,7 +308,9 @@ class LocalSearch:
                     ends = [end - at for end, at in zip(ends, done, strict=True)]
                     done = [0] * len(done)
             if any(shard.is_broken for shard in self.shards):
-                raise SystemFailure("the table of visited states could not be rearranged; please report this with the spec")
+                raise SystemFailure(
+                    "the table of visited states could not be rearranged; please report this with the spec"
+                )
             if any(shard.is_full for shard in self.shards):
                 if not self._goes_beyond:
                     self._each(lambda worker, shard: shard.inspect(done[worker], ends[worker]))  # noqa: B023
@@ -404,7 +406,9 @@ class LocalSearch:
         """The work done by every worker at once; a Ctrl-C waits until the native calls are back."""
         if len(self.shards) == 1:
             return [work(0, self.shards[0])]
-        futures: list[Future[T]] = [self._pool.submit(work, worker, shard) for worker, shard in enumerate(self.shards)]
+        futures: list[Future[T]] = [
+            self._pool.submit(work, worker, shard) for worker, shard in enumerate(self.shards)
+        ]
         return _results(futures)
 
     @property

@@ -51,7 +51,9 @@ def _held_up(graph: StateGraph, position: int, lost: Mask) -> str:
 # -- why nothing helps ------------------------------------------------------------------------------------------------
 
 
-def _why(graph: StateGraph, holds: Mask, position: int, index: int, dead: int, counted: Mask) -> list[str]:
+def _why(
+    graph: StateGraph, holds: Mask, position: int, index: int, dead: int, counted: Mask
+) -> list[str]:
     """Sentences about the dead end: what can still happen there, and what would help but cannot happen."""
     question, instance = graph.question, graph.question.instance
     item = question.properties[position]

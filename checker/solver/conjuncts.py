@@ -64,7 +64,9 @@ class Pieces:
         """For each claim the numbers of the pieces that stand for all of them after the step."""
         named = tuple(sorted(set(ids_of(step))))
         free = [number for number in range(self._size) if number not in named]
-        renamings = [Renaming(self._instance, self._forms, self._sort, to) for to in generators(self._size, free)]
+        renamings = [
+            Renaming(self._instance, self._forms, self._sort, to) for to in generators(self._size, free)
+        ]
         same = self._identity.step(step)
         if any(renaming.step(step) != same for renaming in renamings):
             return tuple(tuple(range(len(items))) for items in self.of)

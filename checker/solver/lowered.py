@@ -47,7 +47,9 @@ class LoweredProblem:
     def after(self, action: SolverStep, claims: Sequence[int]) -> list[Expr]:
         """The conditions of claims after a step, over the state before it."""
         new = {leaf: self.rows[row] for leaf, row in action.updates}
-        same = {leaf: self.pool.field(leaf, field.cardinality) for leaf, field in enumerate(self.problem.fields)}
+        same = {
+            leaf: self.pool.field(leaf, field.cardinality) for leaf, field in enumerate(self.problem.fields)
+        }
         afterwards = {self.count + leaf: code for leaf, code in {**same, **new}.items()}
         state = self._replaced([self.claim(n) for n in claims if not self.problem.claims[n].is_step], new)
         step = self._replaced([self.claim(n) for n in claims if self.problem.claims[n].is_step], afterwards)

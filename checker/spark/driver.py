@@ -123,7 +123,9 @@ class SparkSearch:
                 self.stored.verify(self._codec)
             if self.ledger.findings:
                 self.observer.phase("rebuilding the shortest trace")
-            violations = tuple(shortest_run(self.question, found, self._source) for found in self.ledger.reported())
+            violations = tuple(
+                shortest_run(self.question, found, self._source) for found in self.ledger.reported()
+            )
         except KeyboardInterrupt:
             self.notes += self.ledger.interrupt()
         return self.ledger.result(
@@ -416,3 +418,4 @@ def reason_of(text: str) -> str:
     if raised:
         return raised[-1].partition(": ")[2]
     return next((words for sign, words in known if sign in text), lines[0][:200] if lines else "no reason given")
+

@@ -392,7 +392,9 @@ def find_source(
 
 
 @cache
-def _walker(shape: Shape, code: ObjectCode, portable: PortableCode | None, moves: ObjectCode, buckets: int) -> Walker:
+def _walker(
+    shape: Shape, code: ObjectCode, portable: PortableCode | None, moves: ObjectCode, buckets: int
+) -> Walker:
     return Walker(shape, _kernel(code, portable), StateCodec(shape, buckets, _exchange(moves, shape)))
 
 

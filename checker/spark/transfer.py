@@ -361,3 +361,4 @@ class Inbox:
         """Gives the file back."""
         if self._file is not None:
             self._file.close()
+

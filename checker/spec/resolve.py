@@ -36,7 +36,7 @@ def _listed(protocol: Protocol, names: Collection[str]) -> str:
 def no_constant(protocol: Protocol, name: str, known: Collection[str]) -> str:
     """That a protocol has no constant of a name, with the one that was meant, or all of them."""
     if name in ("version", "kafka_version", "kafka-version"):
-        return f'{protocol.name} has no constant {name!r}; a release is version = "…" in a spec, or --kafka-version'
+        return f"{protocol.name} has no constant {name!r}; a release is version = \"…\" in a spec, or --kafka-version"
     listed = _listed(protocol, known)
     return f"{protocol.name} has no constant {name!r}{near(name, known)}; {listed}"
 
@@ -47,7 +47,9 @@ def property_named(protocol: Protocol, name: str, written: Iterable[Property] = 
     if name == DEADLOCK.name:
         return DEADLOCK
     if name not in known:
-        raise ConfigurationError(f"{protocol.name} has no property {name!r}{near(name, known)}; {_listed(protocol, known)}")
+        raise ConfigurationError(
+            f"{protocol.name} has no property {name!r}{near(name, known)}; {_listed(protocol, known)}"
+        )
     return known[name]
 
 
@@ -57,7 +59,7 @@ def clause_named(protocol: Protocol, text: str) -> tuple[str, str]:
     actions = [item.name for item in protocol.actions]
     if not separator or action.strip() not in actions:
         raise ConfigurationError(
-            f'{text!r} does not name a guard clause; write "Action: label" with one of the actions {choices(actions)}'
+            f"{text!r} does not name a guard clause; write \"Action: label\" with one of the actions {choices(actions)}"
         )
     return action.strip(), label.strip()
 

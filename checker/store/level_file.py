@@ -241,3 +241,4 @@ def damaged(path: Path, what: str) -> DamagedFile:
 def cannot_write(path: Path, error: OSError) -> SystemFailure:
     """The sentence about a file that cannot be written."""
     return SystemFailure(f"cannot write {path}: {error.strerror}; make room, or choose another folder")
+

@@ -126,7 +126,9 @@ def format_tool(node: Node, arguments: tuple[str, ...]) -> Program:
     return replace(node.program, main=FORMAT_CLASS, arguments=arguments)
 
 
-def _prepare(folder: Path, number: int, binding: LogBinding, addresses: Addresses, own: str | None = None) -> tuple[str, ...]:
+def _prepare(
+    folder: Path, number: int, binding: LogBinding, addresses: Addresses, own: str | None = None
+) -> tuple[str, ...]:
     """The folder's files, and the options that name them."""
     (folder / "data").mkdir(parents=True, exist_ok=True)
     (folder / "hosts").write_text(addresses.hosts(number), encoding="ascii")

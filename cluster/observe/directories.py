@@ -82,7 +82,9 @@ def _node(file: Path) -> int:
 
 def decided(directories: Sequence[Directory], topic: str, partition: int) -> tuple[Event, ...]:
     """What the metadata log says of the partition, from the copy that goes furthest; empty without one."""
-    copies = [controller_events(item.path, topic, partition) for item in directories if (item.path / FOLDER).is_dir()]
+    copies = [
+        controller_events(item.path, topic, partition) for item in directories if (item.path / FOLDER).is_dir()
+    ]
     return max(copies, key=lambda events: events[-1].line if events else -1, default=())
 
 

@@ -89,7 +89,9 @@ class Driver:
         answers.lift()
         self.producers.forget(record)
 
-    def _send(self, record: int, leader: int, statuses: Sequence[int], is_held: Callable[[], bool] = lambda: False) -> None:
+    def _send(
+        self, record: int, leader: int, statuses: Sequence[int], is_held: Callable[[], bool] = lambda: False
+    ) -> None:
         try:
             self.producers.send(record, leader, statuses, is_held)
         except NotAppended as error:

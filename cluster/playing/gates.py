@@ -28,7 +28,9 @@ class Gates:
         self.fetches = {pair: network.hold(*pair, FETCHES) for pair in permutations(replicas, 2)}
         self.orders: dict[int, Gate] = {}
         self.asks = {broker: network.hold(broker, CONTROLLER, Api.ALTER_PARTITION) for broker in replicas}
-        self.answers = {broker: network.hold(broker, CONTROLLER, Api.ALTER_PARTITION, Phase.RESPONSE) for broker in replicas}
+        self.answers = {
+            broker: network.hold(broker, CONTROLLER, Api.ALTER_PARTITION, Phase.RESPONSE) for broker in replicas
+        }
 
     def hold_orders(self, brokers: Collection[int]) -> None:
         """From now on these brokers hear of nothing before they are let."""

@@ -39,3 +39,4 @@ def is_up_to_date(state: State, broker: int) -> bool:
     if mine.get("down") or mine["leader_epoch"] != controller["leader_epoch"]:
         return False
     return mine["leader"] != broker or (mine["isr"] == controller["isr"] and not mine.get("outdated"))
+

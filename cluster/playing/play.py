@@ -265,3 +265,4 @@ class _Differ(Exception):
 
 def _leader_of(partition: PartitionView | None) -> int | None:
     return None if partition is None or partition.leader < 0 else partition.leader
+

@@ -136,8 +136,7 @@ def playable(question: Question, mode: Mode, is_timed: bool = False, ways: Ways 
     made.actions = tuple(
         _with_clauses(made, step, clauses.of(step))
         for step in made.actions
-        if step.action.name not in NOT_PLAYED
-        and step.action.name != "FetchRecord"
+        if step.action.name not in NOT_PLAYED and step.action.name != "FetchRecord"
         and (is_timed or step.action.name not in TIMED)
     )
     return Question(made, question.properties)

@@ -176,7 +176,9 @@ def can_be_validated(prepared: Prepared) -> bool:
     return is_read(release(prepared.brokers.version).number, mode is Mode.KRAFT)
 
 
-def planned(prepared: Prepared, keep: bool = False, heed: Heed | None = None, is_observed: bool = False) -> ClusterPlan:
+def planned(
+    prepared: Prepared, keep: bool = False, heed: Heed | None = None, is_observed: bool = False
+) -> ClusterPlan:
     """The cluster that a run is played on; `is_observed`: it logs what a validation needs."""
     heed = heed or Heed()
     brokers, setting = prepared.brokers, prepared.setting

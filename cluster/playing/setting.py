@@ -112,5 +112,7 @@ def rules_unlike(constants: Mapping[str, int], chosen: Release, mode: Mode) -> t
         if rule is eligible_leader_replicas and chosen.number >= _FIRST_WITH_ELIGIBLE_LEADERS:
             continue  # A feature, which is switched as the trace has it.
         if rule.name in has and has[rule.name].value != constants[rule.name]:
-            found.append(OtherRule(rule.name, str(rule.show(constants[rule.name])), str(rule.show(has[rule.name].value))))
+            found.append(
+                OtherRule(rule.name, str(rule.show(constants[rule.name])), str(rule.show(has[rule.name].value)))
+            )
     return tuple(found)

@@ -177,7 +177,9 @@ def broken(seen: Seen, told: Mapping[int, str], inputs: Mapping[int, int] | None
     }
 
 
-def _of_inputs(seen: Seen, readable: list[list[str]], hidden: list[list[str]], inputs: Mapping[int, int]) -> dict[str, bool]:
+def _of_inputs(
+    seen: Seen, readable: list[list[str]], hidden: list[list[str]], inputs: Mapping[int, int]
+) -> dict[str, bool]:
     """Whether an input was processed twice, or passed over: results of it are not in all partitions but the last."""
     named = {name_of(txn): read for txn, read in inputs.items()}
     results = list(zip(seen.ledgers[:-1], hidden[:-1], strict=True))

@@ -131,7 +131,9 @@ def judge(
     return Judged(verdict, about, compared, presence)
 
 
-def subject_of(begun: Begun, version: str | None, settings: Mapping[str, object], said: Callable[[str], None]) -> Subject:
+def subject_of(
+    begun: Begun, version: str | None, settings: Mapping[str, object], said: Callable[[str], None]
+) -> Subject:
     """The rules of the release that is named, else of the one in the logs, and the settings; differences are told."""
     of = f"the logs are of Kafka {', '.join(begun.releases)}"
     if version is not None:
@@ -153,3 +155,5 @@ def subject_of(begun: Begun, version: str | None, settings: Mapping[str, object]
             said(f"the logs say {name} = {begun.settings[name]}; {value} is taken, as asked for")
     brokers = sorted(begun.created["replicas"])
     return Subject(named, brokers, {**begun.settings, **settings})
+
+

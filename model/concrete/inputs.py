@@ -107,7 +107,9 @@ class Inputs(Pool):
         """A field, of codes 0..greatest, of the record that a log holds at an offset; 0 where it holds none."""
         return self._input((log, field, offset.id), Lookup(log, field, offset), (0, greatest))
 
-    def search(self, wanted: Wanted, variable: Expr, body: Expr, bounds: tuple[int, int], otherwise: Expr) -> Expr:
+    def search(
+        self, wanted: Wanted, variable: Expr, body: Expr, bounds: tuple[int, int], otherwise: Expr
+    ) -> Expr:
         """The result of a quantifier; `ModelError` if its body changes elsewhere than at points that can be told."""
         made = Search(wanted, variable, body, bounds, otherwise, breaks_of(self, body, variable))
         key = (wanted, variable.id, body.id, bounds, otherwise.id)

@@ -190,7 +190,9 @@ class RunStore(Store):
             raise ModelError("a record that is in a log is changed there, for which there is no concrete reading")
         self._appending[1][path[len(self.layout.log_places[number].path) + 2 :]] = code
 
-    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
+    def blank_from(
+        self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr
+    ) -> None:
         """The log is cut."""
         number = self._the_log(slots)
         self.versions[number] = Cut(self.versions[number], cut)

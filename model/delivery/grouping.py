@@ -56,9 +56,7 @@ def _says_given(t: Telling) -> str:
 
 
 @action(
-    says=_says_given,
-    actor=GROUP,
-    messages=(Tells(GROUP, "member", "has the partition"),),
+    says=_says_given, actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
 )
 def rebalance(s: State, member: Member) -> None:
     """The group gives the partition to a member: to begin with, when its owner is gone, or from one that has not heard."""
@@ -74,8 +72,7 @@ def rebalance(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} hears that it does not have the partition any more, and stops where it is",
-    actor="member",
-    messages=(Tells(GROUP, "member", "ILLEGAL_GENERATION"),),
+    actor="member", messages=(Tells(GROUP, "member", "ILLEGAL_GENERATION"),),
 )
 def hear_of_loss(s: State, member: Member) -> None:
     """A member hears that the group has given its partition to another."""
@@ -87,8 +84,7 @@ def hear_of_loss(s: State, member: Member) -> None:
 @action(
     says=lambda t: f"member {t.member} dies, and comes back as a new member",
     when=lambda: crashes.on,
-    actor="member",
-    fault=Fault.STOPS,
+    actor="member", fault=Fault.STOPS,
 )
 def crash(s: State, member: Member) -> None:
     """A member dies with what it had in hand; the group takes the partition from it."""
@@ -110,8 +106,7 @@ def is_pending(s: State) -> Bool:
 
 @action(
     says=lambda t: f"member {t.member} asks where to go on, and is told offset {t.after.member[t.member].position}",
-    actor="member",
-    messages=(
+    actor="member", messages=(
         Tells("member", GROUP, "OffsetFetch"),
         Tells(GROUP, "member", lambda t: f"offset {t.after.member[t.member].position}"),
     ),
@@ -143,8 +138,7 @@ def poll(s: State, member: Member) -> None:
 @action(
     says=lambda t: f"member {t.member} commits offset {t.after.committed}",
     when=lambda: commits.value in (BEFORE, AFTER),
-    actor="member",
-    messages=(Tells("member", GROUP, lambda t: f"OffsetCommit: {t.after.committed}"),),
+    actor="member", messages=(Tells("member", GROUP, lambda t: f"OffsetCommit: {t.after.committed}"),),
 )
 def commit_offset(s: State, member: Member) -> None:
     """A member commits the offset after its record, before or after it has processed it."""
@@ -161,8 +155,7 @@ def commit_offset(s: State, member: Member) -> None:
 @action(
     says=lambda t: f"poll commits offset {t.after.committed} for member {t.member} by itself",
     when=lambda: commits.value == AUTO,
-    actor="member",
-    messages=(Tells("member", GROUP, lambda t: f"OffsetCommit: {t.after.committed}"),),
+    actor="member", messages=(Tells("member", GROUP, lambda t: f"OffsetCommit: {t.after.committed}"),),
 )
 def commit_by_poll(s: State, member: Member) -> None:
     """The interval is over: poll commits the offset after all records that it has returned so far."""

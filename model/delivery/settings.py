@@ -23,7 +23,7 @@ commits = choice(
 )
 threads = switch(
     "threads",
-    'records are handed to another thread, and the next poll does not wait for them (only with commits = "auto")',
+    "records are handed to another thread, and the next poll does not wait for them (only with commits = \"auto\")",
     default=False,
 )
 PER_INSTANCE, PER_PARTITION = range(2)
@@ -31,7 +31,7 @@ ids = choice(
     "ids",
     ("per instance", "per partition"),
     "whether every member has a transactional.id of its own, or every input partition has one that goes from owner to owner "
-    '(only with commits = "in transaction")',
+    "(only with commits = \"in transaction\")",
     "per instance",
 )
 

@@ -87,9 +87,7 @@ def _result_text(t: Telling) -> str:
 
 
 @action(
-    says=_says_result,
-    when=lambda: not transacts.value,
-    actor="member",
+    says=_says_result, when=lambda: not transacts.value, actor="member",
     messages=(Tells("member", BROKERS, _result_text), Tells(BROKERS, "member", "ack")),
 )
 def process(s: State, member: Member) -> None:
@@ -106,9 +104,7 @@ def process(s: State, member: Member) -> None:
 @action(
     says=lambda t: f"{_says_result(t)}, and the answer is lost",
     when=lambda: bool(resends.value),
-    actor="member",
-    fault=Fault.LOST,
-    messages=(Tells("member", BROKERS, _result_text),),
+    actor="member", fault=Fault.LOST, messages=(Tells("member", BROKERS, _result_text),),
 )
 def process_unanswered(s: State, member: Member) -> None:
     """A member processes its record and the result is written; the answer is lost, and the producer will send it again."""
@@ -135,9 +131,7 @@ def _says_initialised(t: Telling) -> str:
 
 
 @action(
-    says=_says_initialised,
-    when=lambda: bool(transacts.value),
-    actor="member",
+    says=_says_initialised, when=lambda: bool(transacts.value), actor="member",
     messages=(Tells("member", COORDINATOR, "InitProducerId"), Tells(COORDINATOR, "member", "initialised")),
 )
 def initialise(s: State, member: Member) -> None:
@@ -158,11 +152,9 @@ def initialise(s: State, member: Member) -> None:
 
 
 @action(
-    says=lambda t: (
-        f"member {t.member} begins a transaction, processes input {t.before.member[t.member].record}, and writes its result"
-    ),
-    when=lambda: bool(transacts.value),
-    actor="member",
+    says=lambda t: f"member {t.member} begins a transaction, processes input {t.before.member[t.member].record}, and writes "
+    "its result",
+    when=lambda: bool(transacts.value), actor="member",
     messages=(Tells("member", BROKERS, _result_text), Tells(BROKERS, "member", "ack")),
 )
 def process_in_txn(s: State, member: Member) -> None:
@@ -178,8 +170,7 @@ def process_in_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} adds offset {t.after.txn[t.member].offset} to its transaction",
-    when=lambda: bool(transacts.value),
-    actor="member",
+    when=lambda: bool(transacts.value), actor="member",
     messages=(Tells("member", GROUP, lambda t: f"TxnOffsetCommit: {t.after.txn[t.member].offset}"),),
 )
 def add_offset(s: State, member: Member) -> None:
@@ -196,8 +187,7 @@ def add_offset(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} commits its transaction, which is decided with that",
-    when=lambda: bool(transacts.value),
-    actor="member",
+    when=lambda: bool(transacts.value), actor="member",
     messages=(Tells("member", COORDINATOR, "EndTxn: COMMIT"), Tells(COORDINATOR, "member", "done")),
 )
 def commit_txn(s: State, member: Member) -> None:
@@ -212,9 +202,7 @@ def commit_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} aborts, and will ask for its offset again",
-    when=lambda: bool(transacts.value),
-    actor="member",
-    messages=(Tells("member", COORDINATOR, "EndTxn: ABORT"),),
+    when=lambda: bool(transacts.value), actor="member", messages=(Tells("member", COORDINATOR, "EndTxn: ABORT"),),
 )
 def abort_txn(s: State, member: Member) -> None:
     """A member aborts its transaction, if it is still open, and reads again from the committed offset."""
@@ -229,10 +217,7 @@ def abort_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"the open transaction of member {t.member} takes too long, and is aborted; the member is fenced",
-    when=lambda: bool(transacts.value),
-    actor=COORDINATOR,
-    fault=Fault.UNHEARD,
-    messages=(_marker("ABORT"),),
+    when=lambda: bool(transacts.value), actor=COORDINATOR, fault=Fault.UNHEARD, messages=(_marker("ABORT"),),
 )
 def time_out(s: State, member: Member) -> None:
     """transaction.timeout.ms is over: the transaction is aborted and its producer fenced; the application starts anew."""
@@ -247,13 +232,9 @@ def _end_if_marked(s: State, m: Member) -> None:
 
 
 @action(
-    says=lambda t: (
-        f"the result of input {t.before.txn[t.member].result} is readable"
-        + (" once more" if t.after.written[t.before.txn[t.member].result] > 1 else "")
-    ),
-    when=lambda: bool(transacts.value),
-    actor=BROKERS,
-    messages=(_marker("COMMIT"),),
+    says=lambda t: f"the result of input {t.before.txn[t.member].result} is readable"
+    + (" once more" if t.after.written[t.before.txn[t.member].result] > 1 else ""),
+    when=lambda: bool(transacts.value), actor=BROKERS, messages=(_marker("COMMIT"),),
 )
 def mark_result(s: State, member: Member) -> None:
     """The marker is written where the result is."""
@@ -267,9 +248,7 @@ def mark_result(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"the group's committed offset is {t.after.committed}",
-    when=lambda: bool(transacts.value),
-    actor=GROUP,
-    messages=(_marker("COMMIT", GROUP),),
+    when=lambda: bool(transacts.value), actor=GROUP, messages=(_marker("COMMIT", GROUP),),
 )
 def mark_offset(s: State, member: Member) -> None:
     """The marker is written where the offset is."""

@@ -73,7 +73,9 @@ class FirstOrder:
         lo, hi = bounds
         end = lo if is_greatest else hi
         fallback: Code = end if otherwise is None else over.lift(otherwise)
-        return wrap(extreme(self.logic, over.__name__, lambda x: term_of(body(wrap(x))), fallback, lo, hi, is_greatest))
+        return wrap(
+            extreme(self.logic, over.__name__, lambda x: term_of(body(wrap(x))), fallback, lo, hi, is_greatest)
+        )
 
     def each(self, over: type[V]) -> list[V]:
         """Refused: there may be any number."""

@@ -58,14 +58,10 @@ class Normaliser:
         if term.op is Op.ITE and term.is_bool:
             condition, then, other = term.args
             both = logic.and_(logic.or_(logic.not_(condition), then), logic.or_(condition, other))
-            return (
-                self._split(both, True, universal)
-                if holds
-                else self._split(
-                    logic.and_(logic.or_(logic.not_(condition), logic.not_(then)), logic.or_(condition, logic.not_(other))),
-                    True,
-                    universal,
-                )
+            return self._split(both, True, universal) if holds else self._split(
+                logic.and_(logic.or_(logic.not_(condition), logic.not_(then)), logic.or_(condition, logic.not_(other))),
+                True,
+                universal,
             )
         if term.op is Op.EQ and term.args[0].is_bool:
             a, b = term.args
@@ -261,3 +257,4 @@ def substitute(logic: Logic, term: Term, values: Mapping[Variable, Term]) -> Ter
         else:
             made[node.id] = logic.rebuild(node, tuple(made[arg.id] for arg in node.args))
     return made[term.id]
+

@@ -185,3 +185,4 @@ def _unit(domain: LeafDomain) -> str | None:
     if isinstance(domain, OptionalDomain) and not issubclass(domain.item, Id):
         return str(domain.item.__name__)
     return None
+

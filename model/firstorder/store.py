@@ -130,9 +130,9 @@ class FunctionStore:
             taken = self.contents[*other, None, *_key(path)]
             self._replace(
                 (*log, None, *_key(path)),
-                lambda index: self.logic.all(
-                    (self._is_at(index[:-1], at), self.logic.le(first, index[-1]), self.logic.lt(index[-1], stop))
-                ),
+                lambda index: self.logic.all((
+                    self._is_at(index[:-1], at), self.logic.le(first, index[-1]), self.logic.lt(index[-1], stop)
+                )),
                 lambda index, taken=taken: taken((*there, index[-1])),  # type: ignore[misc]
             )
 

@@ -29,7 +29,9 @@ class Held(Declaration):
     _within: Callable[[], Bool] | None
     """Of what a log holds: whether the log has that record now."""
 
-    def _bind(self, store: StateStore, path: SymbolicPath, holder: Held | None, within: Callable[[], Bool] | None) -> None:
+    def _bind(
+        self, store: StateStore, path: SymbolicPath, holder: Held | None, within: Callable[[], Bool] | None
+    ) -> None:
         # Past `__setattr__`, which assigns fields.
         self.__dict__.update(_store=store, _path=path, _holder=holder, _since=len(store.changes), _within=within)
 

@@ -385,7 +385,8 @@ class Instance:
         context = Trace(self.pool, ground.constants, FINITE, guards)
         with active(context), located(f"{self.protocol.name}: action {item.name}"):
             bound = {
-                name: domain.wrap(self.pool.int(code)) for (name, domain), code in zip(parameters.items(), codes, strict=True)
+                name: domain.wrap(self.pool.int(code))
+                for (name, domain), code in zip(parameters.items(), codes, strict=True)
             }
             try:
                 item.function(self._root(store), **bound)

@@ -171,7 +171,10 @@ class Struct(Held):
     def fields(cls) -> dict[str, Field[Any, Any]]:
         """The declared fields, base classes first."""
         return {
-            name: value for base in reversed(cls.__mro__) for name, value in vars(base).items() if isinstance(value, Field)
+            name: value
+            for base in reversed(cls.__mro__)
+            for name, value in vars(base).items()
+            if isinstance(value, Field)
         }
 
     @classmethod

@@ -177,7 +177,9 @@ class Store:
         """The code of every leaf, for the one who has the trace made: that he looks is no part of it (`tracings.py`)."""
         return list.copy(self.codes)
 
-    def _write_each(self, path: SymbolicPath, at: int, index: Expr, code: Callable[[int], Expr], when: Expr | None) -> None:
+    def _write_each(
+        self, path: SymbolicPath, at: int, index: Expr, code: Callable[[int], Expr], when: Expr | None
+    ) -> None:
         """Writes `code(leaf)` to the element that the index at `at` means; further indices may be symbolic, too."""
         pool = index.pool
         for k in range(self._count(path[:at])):

@@ -64,7 +64,9 @@ def is_no_newer(s: State, voter: Replica, candidate: Replica) -> Bool:
     """The voter's log is no more up to date than the candidate's: by the last record's term, then by length (Raft §5.4.1)."""
     mine, other = s.log[voter], s.log[candidate]
     same_term = mine.last.term == other.last.term
-    return mine.is_empty | (~other.is_empty & ((mine.last.term < other.last.term) | (same_term & (mine.end <= other.end))))
+    return mine.is_empty | (
+        ~other.is_empty & ((mine.last.term < other.last.term) | (same_term & (mine.end <= other.end)))
+    )
 
 
 def agree_until(s: State, leader: Replica, follower: Replica) -> Offset:
@@ -75,7 +77,8 @@ def agree_until(s: State, leader: Replica, follower: Replica) -> Offset:
     ours, theirs = s.log[leader], s.log[follower]
     return greatest(
         Offset,
-        lambda o: (o == 0) | ((o > 0) & ours.has(o - 1) & theirs.has(o - 1) & (ours.at(o - 1).term == theirs.at(o - 1).term)),
+        lambda o: (o == 0)
+        | ((o > 0) & ours.has(o - 1) & theirs.has(o - 1) & (ours.at(o - 1).term == theirs.at(o - 1).term)),
     )
 
 
@@ -154,3 +157,5 @@ def says_heard(t: Telling) -> str:
     if before.leads:
         return f"replica {t.follower} hears of term {after.term} and leads no more; "
     return ""
+
+

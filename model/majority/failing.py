@@ -43,10 +43,8 @@ def crash(s: State, replica: Replica, log_end: Offset) -> None:
 
 
 @action(
-    says=lambda t: f"replica {t.replica} restarts",
-    when=lambda: crashes.value != NO_CRASHES,
-    actor="replica",
-    fault=Fault.RESTARTS,
+    says=lambda t: f"replica {t.replica} restarts", when=lambda: crashes.value != NO_CRASHES,
+    actor="replica", fault=Fault.RESTARTS,
 )
 def restart(s: State, replica: Replica) -> None:
     """A replica that was down comes back; it knows its term, whom it voted for, and its log."""

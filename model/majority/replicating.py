@@ -19,8 +19,7 @@ from acked.model.majority.state import Offset, Record, RecordId, Replica, State,
         f"a producer sends record {t.before.next_record} to leader {t.leader}, which appends it at offset "
         f"{t.before.log[t.leader].end} in term {t.before.replica[t.leader].term}; the producer has no answer yet"
     ),
-    actor=PRODUCER,
-    messages=(Tells(PRODUCER, "leader", lambda t: f"r{t.before.next_record}"),),
+    actor=PRODUCER, messages=(Tells(PRODUCER, "leader", lambda t: f"r{t.before.next_record}"),),
 )
 def write(s: State, leader: Replica) -> None:
     """A producer's next record reaches a replica that leads, as far as it knows."""
@@ -87,8 +86,7 @@ def replicate(s: State, leader: Replica, follower: Replica) -> None:
         f"{says_heard(t)}replica {t.follower} hears from leader {t.leader}, whose records it has, of term "
         f"{t.after.replica[t.follower].term} and high watermark {t.after.replica[t.leader].hw}"
     ),
-    actor="leader",
-    messages=asks("leader", "follower", _says_hw, _says_match),
+    actor="leader", messages=asks("leader", "follower", _says_hw, _says_match),
 )
 def heartbeat(s: State, leader: Replica, follower: Replica) -> None:
     """A follower that has all that its leader has learns of its term and of what is committed; its leader learns that."""
@@ -125,7 +123,9 @@ def commit(s: State, leader: Replica, until: Offset) -> None:
     require("leads", mine.leads)
     require("beyond the high watermark", until > mine.hw)
     require("leader holds it", until <= log.end)
-    require("a majority holds it", how_many(lambda r: (r == leader) | (until <= s.match[leader][r])) >= majority())
+    require(
+        "a majority holds it", how_many(lambda r: (r == leader) | (until <= s.match[leader][r])) >= majority()
+    )
     require("of the leader's own term", log.at(until - 1).term == mine.term)
     mine.hw = until
     for record in each(RecordId):

@@ -18,7 +18,9 @@ from acked.model.language.values import Bool, Id, Int
 replicas = Constant("replicas", 1, 5, "replicas that hold a copy of the log and vote", 3)
 log_size = Constant("log_size", 1, 4, "offsets a log has room for", 2)
 records = Constant("records", 1, 4, "different records that producers send", 2)
-max_term = Constant("max_term", 0, 14, "the last term; 0 stands for any number of elections: terms are then kept by rank", 0)
+max_term = Constant(
+    "max_term", 0, 14, "the last term; 0 stands for any number of elections: terms are then kept by rank", 0
+)
 
 AT_ONCE, ONE_BY_ONE = range(2)
 votes = choice(
@@ -35,7 +37,7 @@ crashes = choice(
     "flushed always",
     "clean",
 )
-lossy_crashes = Constant("lossy_crashes", 0, 3, 'how many crashes lose a suffix, if crashes = "lossy"; 0: any number', 0)
+lossy_crashes = Constant("lossy_crashes", 0, 3, "how many crashes lose a suffix, if crashes = \"lossy\"; 0: any number", 0)
 lost_logs_vote = switch(
     "lost_logs_vote",
     "a replica that has lost a suffix of its log goes on voting, which Raft forbids: it needs a log that survives",
@@ -67,7 +69,7 @@ def _highest_term(constants: Mapping[str, int]) -> int:
     if constants["max_term"]:
         return constants["max_term"]
     if constants["votes"] == ONE_BY_ONE:
-        raise ModelError('votes = "one by one" counts terms one by one, too; bound them with max_term')
+        raise ModelError("votes = \"one by one\" counts terms one by one, too; bound them with max_term")
     return highest_rank(most_terms(constants), "terms", max_term.name)
 
 

@@ -38,8 +38,7 @@ VOTES = Tells(Those(Replica, lambda t: [voter for voter in t.voters if voter != 
         f"{says_set(t.voters)}"
     ),
     when=lambda: votes.value != ONE_BY_ONE,
-    actor="candidate",
-    messages=(VOTES,),
+    actor="candidate", messages=(VOTES,),
 )
 def elect(s: State, candidate: Replica, voters: SetValue[Replica]) -> None:
     """A candidate takes a new term, and a majority whose logs are no newer than its own votes for it."""
@@ -68,8 +67,7 @@ def elect(s: State, candidate: Replica, voters: SetValue[Replica]) -> None:
 @action(
     says=lambda t: f"replica {t.candidate} stands for leader in term {t.after.replica[t.candidate].term}",
     when=lambda: votes.value == ONE_BY_ONE,
-    actor="candidate",
-    fault=Fault.UNHEARD,
+    actor="candidate", fault=Fault.UNHEARD,
 )
 def stand(s: State, candidate: Replica) -> None:
     """A replica that has heard of no leader for too long takes the next term and votes for itself."""
@@ -89,8 +87,7 @@ def stand(s: State, candidate: Replica) -> None:
         + (" and leads no more" if t.before.replica[t.voter].leads else "")
     ),
     when=lambda: votes.value == ONE_BY_ONE,
-    actor="voter",
-    messages=(Tells("voter", "candidate", _says_vote),),
+    actor="voter", messages=(Tells("voter", "candidate", _says_vote),),
 )
 def vote(s: State, candidate: Replica, voter: Replica) -> None:
     """A replica gives its one vote of a term to a candidate whose log is at least as up to date (Raft §5.4.1)."""
@@ -130,8 +127,7 @@ def take_office(s: State, candidate: Replica) -> None:
         + (" and leads no more" if t.before.replica[t.replica].leads else "")
     ),
     when=lambda: votes.value == ONE_BY_ONE,
-    actor="replica",
-    messages=(Tells("other", "replica", lambda t: f"t{t.after.replica[t.replica].term}"),),
+    actor="replica", messages=(Tells("other", "replica", lambda t: f"t{t.after.replica[t.replica].term}"),),
 )
 def hear_of_term(s: State, replica: Replica, other: Replica) -> None:
     """Whatever a replica is asked or told in a newer term, it takes up the term and neither leads nor stands any more."""

@@ -75,9 +75,7 @@ def answer_late(s: State, follower: Replica, leader: Replica, end: Offset, advan
 @action(
     says=lambda t: f"{says_round(t)}; the answer, {says_late(t.after.late[t.follower])}, is late",
     when=lambda: late_answers.on,
-    actor="follower",
-    fault=Fault.LATE,
-    messages=FETCH_LATE,
+    actor="follower", fault=Fault.LATE, messages=FETCH_LATE,
 )
 def fetch_late(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
     """The answer to a fetch, with the records below `end` or none, is on its way while leadership may change.
@@ -94,9 +92,7 @@ def fetch_late(s: State, follower: Replica, leader: Replica, end: Offset) -> Non
         f"{says_late(t.after.late[t.follower])}, is late"
     ),
     when=lambda: late_answers.on and hw_waits_for_caught_up.on,
-    actor="follower",
-    fault=Fault.LATE,
-    messages=FETCH_LATE,
+    actor="follower", fault=Fault.LATE, messages=FETCH_LATE,
 )
 def fetch_late_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
     """The same where the leader's high watermark waits for a follower outside the ISR that may soon join (KAFKA-4485)."""
@@ -108,9 +104,7 @@ def fetch_late_while_hw_waits(s: State, follower: Replica, leader: Replica, end:
         f"{says_round(t)}; their logs diverge, and the answer, to truncate to {t.after.late[t.follower].truncate_to}, is late"
     ),
     when=lambda: bool(truncates_late.value),
-    actor="follower",
-    fault=Fault.LATE,
-    messages=FETCH_DIVERGING_LATE,
+    actor="follower", fault=Fault.LATE, messages=FETCH_DIVERGING_LATE,
 )
 def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
     """The answer that makes a follower truncate is on its way while leadership may change."""
@@ -148,8 +142,7 @@ def _says_taken(t: Telling) -> str:
 @action(
     says=_says_taken,
     when=lambda: late_answers.on,
-    actor="follower",
-    messages=(LATE_RECORDS_ARRIVE,),
+    actor="follower", messages=(LATE_RECORDS_ARRIVE,),
 )
 def late_records_count(s: State, follower: Replica) -> None:
     """The answer arrives while its follower follows that leader, again or still, and is at the offset that it asked for.
@@ -171,10 +164,11 @@ def late_records_count(s: State, follower: Replica) -> None:
 
 
 @action(
-    says=lambda t: f"{_says_taken(t)}; what it brings from offset {t.start} on was read from the leader's log as it was sent",
+    says=lambda t: (
+        f"{_says_taken(t)}; what it brings from offset {t.start} on was read from the leader's log as it was sent"
+    ),
     when=lambda: bool(reads_late.value),
-    actor="follower",
-    messages=(LATE_RECORDS_ARRIVE,),
+    actor="follower", messages=(LATE_RECORDS_ARRIVE,),
 )
 def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: Offset) -> None:
     """The answer's bytes from an offset on are sent after its leader has truncated its log and written it anew (KAFKA-18723).
@@ -205,8 +199,7 @@ def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: 
         f"{says_cut_as_told(t, t.before.late[t.follower].hw)}"
     ),
     when=lambda: bool(truncates_late.value),
-    actor="follower",
-    messages=(LATE_ANSWER_ARRIVES,),
+    actor="follower", messages=(LATE_ANSWER_ARRIVES,),
 )
 def late_answer_counts(s: State, follower: Replica) -> None:
     """The answer to truncate arrives while its follower follows that leader, again or still, and is where it was."""
@@ -221,9 +214,7 @@ def late_answer_counts(s: State, follower: Replica) -> None:
 @action(
     says=lambda t: f"the late answer of broker {t.before.late[t.follower].leader} comes to nothing",
     when=lambda: late_answers.on,
-    actor="follower",
-    fault=Fault.LOST,
-    messages=(LATE_ANSWER_ENDS,),
+    actor="follower", fault=Fault.LOST, messages=(LATE_ANSWER_ENDS,),
 )
 def late_answer_is_dropped(s: State, follower: Replica) -> None:
     """The answer is lost, or arrives where nobody asks for it any more."""

@@ -104,7 +104,9 @@ def is_on_its_way(s: State, c: Candidate, broker: Replica) -> Bool:
     return due | mine.earlier[broker].leader.is_some if queues.value else due
 
 
-def next_request(s: State, c: Candidate, broker: Replica) -> tuple[OptionalValue[Replica], Epoch, SetValue[Replica]]:
+def next_request(
+    s: State, c: Candidate, broker: Replica
+) -> tuple[OptionalValue[Replica], Epoch, SetValue[Replica]]:
     """Leader, leader epoch and ISR of the request that arrives next: of two the older one, for they arrive in order."""
     mine, older = s.believer[c], s.believer[c].earlier[broker]
     if not queues.value:
@@ -242,6 +244,7 @@ def loses_requests(s: State, broker: Replica) -> None:
     s.broker[broker].known_controller = None
     if not requests_name_incarnation.on:
         return
+
 
     def lose(c: Candidate) -> None:
         mine = s.believer[c]

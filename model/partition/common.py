@@ -66,7 +66,11 @@ def presumes_leadership(s: State, r: Replica) -> Bool:
 
 def is_true_leader(s: State, r: Replica) -> Bool:
     """The controller's leader, which has taken up the controller's leader epoch."""
-    return (s.controller.leader == r) & presumes_leadership(s, r) & (s.broker[r].leader_epoch == s.controller.leader_epoch)
+    return (
+        (s.controller.leader == r)
+        & presumes_leadership(s, r)
+        & (s.broker[r].leader_epoch == s.controller.leader_epoch)
+    )
 
 
 def has_session(s: State, r: Replica) -> Bool:

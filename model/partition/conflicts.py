@@ -69,7 +69,7 @@ def settle(
     if control_plane == ZOOKEEPER:
         for name in _KRAFT_ONLY:
             if given.get(name):
-                raise ModelError(f'{name} needs control_plane = "{KRAFT}": a ZooKeeper controller does not have it')
+                raise ModelError(f"{name} needs control_plane = \"{KRAFT}\": a ZooKeeper controller does not have it")
     if controllers.are_many(constants):
         _check_controllers(constants)
     settled = dict(constants)
@@ -108,7 +108,7 @@ def _check_controllers(constants: Mapping[str, int]) -> None:
     many = 'controllers = "many"'
     if constants["moves_in_one_record"] or constants["eligible_leader_replicas"]:
         raise ModelError(
-            f'{many} is about brokers that race for /controller in ZooKeeper; set control_plane = "{ZOOKEEPER}" and a '
+            f"{many} is about brokers that race for /controller in ZooKeeper; set control_plane = \"{ZOOKEEPER}\" and a "
             "version from 0.8 to 3.9"
         )
     if constants["reassignment"]:

@@ -27,8 +27,7 @@ from acked.model.partition.state import Offset, Replica, State
 @action(
     says=lambda t: f"a consumer reads record {t.after.consumer.record} at offset {t.offset} from broker {t.broker}",
     when=lambda: consumer.value != NO_CONSUMER,
-    actor=CONSUMER,
-    messages=(reads_from("broker"),),
+    actor=CONSUMER, messages=(reads_from("broker"),),
 )
 def read(s: State, broker: Replica, offset: Offset) -> None:
     """A consumer reads below the high watermark of a leader, or of a follower (2.4, KIP-392)."""
@@ -49,8 +48,7 @@ def read(s: State, broker: Replica, offset: Offset) -> None:
         f"{t.after.consumer.record} at offset {t.offset} from it"
     ),
     when=lambda: consumer.value == FROM_FOLLOWERS and bool(takes_hw_first.value),
-    actor="follower",
-    messages=FETCH_READ_BEFORE_TRUNCATION,
+    actor="follower", messages=FETCH_READ_BEFORE_TRUNCATION,
 )
 def read_before_truncation(s: State, follower: Replica, leader: Replica, offset: Offset) -> None:
     """From 2.8 to 3.4 a consumer could read between the high watermark of a diverging answer and the truncation."""
@@ -66,8 +64,7 @@ def read_before_truncation(s: State, follower: Replica, leader: Replica, offset:
 @action(
     says=lambda t: f"broker {t.leader} answers a client that the latest offset is {t.after.consumer.latest}",
     when=lambda: offset_queries.on,
-    actor=CONSUMER,
-    messages=(LATEST_OFFSET,),
+    actor=CONSUMER, messages=(LATEST_OFFSET,),
 )
 def query_latest_offset(s: State, leader: Replica) -> None:
     """ListOffsets(latest) is answered with the high watermark; from 2.2 not before that has reached the leader's epoch.

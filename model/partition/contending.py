@@ -116,8 +116,7 @@ def _says_state(t: Telling) -> str:
         f"the controller, candidate {t.controller}, loses its ZooKeeper session and does not know; /controller is gone"
     ),
     when=lambda: bool(fails_over.value),
-    actor="controller",
-    fault=Fault.SESSION,
+    actor="controller", fault=Fault.SESSION,
 )
 def expire(s: State, controller: Candidate) -> None:
     """The session of the controller ends: a long pause or a cut network; its node goes, and it goes on as it was."""
@@ -128,8 +127,7 @@ def expire(s: State, controller: Candidate) -> None:
 @action(
     says=lambda t: f"candidate {t.controller} notices that it is the controller no longer, and resigns",
     when=lambda: bool(fails_over.value),
-    actor="controller",
-    messages=(Ends("controller"),),
+    actor="controller", messages=(Ends("controller"),),
 )
 def resign_as_controller(s: State, controller: Candidate) -> None:
     """An old controller hears that its session has ended, or is refused by ZooKeeper; what it had not sent is not sent."""
@@ -142,8 +140,7 @@ def resign_as_controller(s: State, controller: Candidate) -> None:
 @action(
     says=lambda t: f"candidate {t.controller} creates /controller and is the controller {_says_loaded(t)}",
     when=lambda: bool(fails_over.value and not elected_in_two_steps.value),
-    actor="controller",
-    messages=(CREATED, SENT),
+    actor="controller", messages=(CREATED, SENT),
 )
 def become_controller(s: State, controller: Candidate, shrinks: Bool) -> None:
     """The first candidate to create /controller is the controller, in the next controller epoch; the others watch the node.
@@ -159,8 +156,7 @@ def become_controller(s: State, controller: Candidate, shrinks: Bool) -> None:
 @action(
     says=lambda t: f"candidate {t.controller} creates /controller, and has no controller epoch yet",
     when=lambda: bool(fails_over.value and elected_in_two_steps.value),
-    actor="controller",
-    messages=(CREATED,),
+    actor="controller", messages=(CREATED,),
 )
 def create_controller_node(s: State, controller: Candidate) -> None:
     """To 2.0 the controller epoch is a second write, which names the version that was read before."""
@@ -174,8 +170,7 @@ def create_controller_node(s: State, controller: Candidate) -> None:
 @action(
     says=lambda t: f"candidate {t.controller}, which created /controller, begins {_says_loaded(t)}",
     when=lambda: bool(fails_over.value and elected_in_two_steps.value),
-    actor="controller",
-    messages=(SENT,),
+    actor="controller", messages=(SENT,),
 )
 def take_controller_epoch(s: State, controller: Candidate, shrinks: Bool) -> None:
     """The second write succeeds if nobody has taken a controller epoch since; whose /controller is there is not asked."""
@@ -266,8 +261,7 @@ def require_may_write(s: State, controller: Candidate) -> None:
         f"{says_set(t.after.believer[t.controller].due)}"
     ),
     when=lambda: bool(fails_over.value),
-    actor="controller",
-    messages=WRITTEN,
+    actor="controller", messages=WRITTEN,
 )
 def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """An old controller handles an event from before it lost its session: a broker is gone.
@@ -290,8 +284,7 @@ def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> 
 @action(
     says=lambda t: f"{_says_who(t)} elects broker {t.broker}; {_says_state(t)}",
     when=lambda: bool(contend.value),
-    actor="controller",
-    messages=WRITTEN,
+    actor="controller", messages=WRITTEN,
 )
 def elect_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """There is no leader: a controller elects an in-sync replica that it takes for alive."""
@@ -308,9 +301,7 @@ def elect_as_controller(s: State, controller: Candidate, broker: Replica) -> Non
 @action(
     says=lambda t: f"{_says_who(t)} elects broker {t.broker}, which is not in sync, uncleanly; {_says_state(t)}",
     when=lambda: bool(contend.value) and unclean_election.on,
-    actor="controller",
-    fault=Fault.UNCLEAN,
-    messages=WRITTEN,
+    actor="controller", fault=Fault.UNCLEAN, messages=WRITTEN,
 )
 def elect_uncleanly_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """With unclean.leader.election.enable any broker that the controller takes for alive is elected if no other can be."""
@@ -327,8 +318,7 @@ def elect_uncleanly_as_controller(s: State, controller: Candidate, broker: Repli
 @action(
     says=lambda t: f"{_says_who(t)} moves leadership to broker {t.broker}; {_says_state(t)}",
     when=lambda: bool(contend.value) and leadership_moves.on,
-    actor="controller",
-    messages=WRITTEN,
+    actor="controller", messages=WRITTEN,
 )
 def move_leadership_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """Preferred election: another in-sync replica leads while the leader lives."""
@@ -367,10 +357,8 @@ def _by(t: Telling) -> str:
 
 
 @action(
-    says=lambda t: _by(t) + says_office(t),
-    when=lambda: bool(contend.value),
-    actor="leader",
-    messages=(arrives("leader"), Ends("leader", ALTER_PARTITION), no_late_answer("leader"), ANSWERS),
+    says=lambda t: _by(t) + says_office(t), when=lambda: bool(contend.value),
+    actor="leader", messages=(arrives("leader"), Ends("leader", ALTER_PARTITION), no_late_answer("leader"), ANSWERS),
 )
 def become_leader_as_told(s: State, controller: Candidate, leader: Replica) -> None:
     """A broker is told that it leads, in a newer leader epoch than it knows."""
@@ -383,10 +371,8 @@ def become_leader_as_told(s: State, controller: Candidate, leader: Replica) -> N
 
 
 @action(
-    says=lambda t: _by(t) + says_following(t),
-    when=lambda: bool(contend.value),
-    actor="follower",
-    messages=(arrives("follower"), Ends("follower", ALTER_PARTITION), no_late_answer("follower")),
+    says=lambda t: _by(t) + says_following(t), when=lambda: bool(contend.value),
+    actor="follower", messages=(arrives("follower"), Ends("follower", ALTER_PARTITION), no_late_answer("follower")),
 )
 def become_follower_as_told(s: State, controller: Candidate, follower: Replica, leader: Replica) -> None:
     """A broker is told whom to follow, in a newer leader epoch than it knows."""
@@ -406,8 +392,7 @@ def become_follower_as_told(s: State, controller: Candidate, follower: Replica, 
         "of no newer leader epoch"
     ),
     when=lambda: bool(contend.value),
-    actor="broker",
-    messages=(arrives("broker"),),
+    actor="broker", messages=(arrives("broker"),),
 )
 def hear_of_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """A request with a leader epoch that the broker knows changes nothing but the newest controller that it knows."""
@@ -424,8 +409,7 @@ def hear_of_controller(s: State, controller: Candidate, broker: Replica) -> None
         f"the old controller, candidate {t.controller}, in controller epoch {t.before.believer[t.controller].epoch}"
     ),
     when=lambda: bool(fails_over.value),
-    actor="broker",
-    messages=(arrives("broker"), Tells("broker", "controller", "STALE_CONTROLLER_EPOCH")),
+    actor="broker", messages=(arrives("broker"), Tells("broker", "controller", "STALE_CONTROLLER_EPOCH")),
 )
 def refuse_old_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """STALE_CONTROLLER_EPOCH: the broker has heard from a newer controller."""
@@ -441,9 +425,7 @@ def refuse_old_controller(s: State, controller: Candidate, broker: Replica) -> N
         f"{t.broker} when it is back; it follows nobody any more, and keeps its leader epoch"
     ),
     when=lambda: bool(stops_late.value),
-    actor="broker",
-    fault=Fault.LATE,
-    messages=(Tells("controller", "broker", "StopReplica"),),
+    actor="broker", fault=Fault.LATE, messages=(Tells("controller", "broker", "StopReplica"),),
 )
 def stop_replica_late(s: State, controller: Candidate, broker: Replica) -> None:
     """A StopReplica request to a broker's former incarnation stops the fetcher of the new one (KIP-380)."""

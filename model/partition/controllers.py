@@ -21,7 +21,7 @@ controllers = choice(
     "one",
 )
 candidates = Constant(
-    "candidates", 1, 3, 'brokers that may be the controller and hold no copy (only with controllers = "many")', 2
+    "candidates", 1, 3, "brokers that may be the controller and hold no copy (only with controllers = \"many\")", 2
 )
 max_controller_epoch = Constant(
     "max_controller_epoch", 0, 14,
@@ -29,7 +29,8 @@ max_controller_epoch = Constant(
 )  # fmt: skip
 late_requests = switch(
     "late_requests",
-    'a StopReplica request may still be on its way when its broker is back from a shutdown (only with controllers = "many")',
+    "a StopReplica request may still be on its way when its broker is back from a shutdown (only with controllers = "
+    "\"many\")",
     default=False,
 )
 requests_queued = Constant(

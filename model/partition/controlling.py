@@ -78,9 +78,7 @@ def _says_crash(t: Telling) -> str:
 @action(
     says=_says_crash,
     when=lambda: crashes.value >= LOSSY_OUTSIDE_ISR or (crashes.value == CLEAN_CRASHES and kills.on),
-    actor="broker",
-    fault=Fault.STOPS,
-    messages=GOES_DOWN,
+    actor="broker", fault=Fault.STOPS, messages=GOES_DOWN,
 )
 def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
     """A broker crashes; of its log a prefix is left, of its high watermark the last checkpoint, of the rest nothing.
@@ -100,8 +98,7 @@ def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Non
 @action(
     says=lambda t: f"broker {t.broker} is shut down{_says_gone(t)}{says_no_answers(t, t.broker)}",
     when=lambda: crashes.value != NO_CRASHES and not kills.on,
-    actor="broker",
-    messages=GOES_DOWN,
+    actor="broker", messages=GOES_DOWN,
 )
 def shut_down(s: State, broker: Replica) -> None:
     """A controlled shutdown: everything is flushed, and the controller will know that nothing was lost (KIP-966).
@@ -121,9 +118,7 @@ def shut_down(s: State, broker: Replica) -> None:
         f"leader's log end {t.before.log[t.leader].end}; rather than truncate it halts{_says_gone(t)}"
     ),
     when=lambda: bool(halts.value),
-    actor="follower",
-    fault=Fault.STOPS,
-    messages=(*FETCH_OUT_OF_RANGE, Ends("follower")),
+    actor="follower", fault=Fault.STOPS, messages=(*FETCH_OUT_OF_RANGE, Ends("follower")),
 )
 def halt(s: State, follower: Replica, leader: Replica) -> None:
     """A follower whose log is longer than its leader's halts: without unclean elections that should not be (KAFKA-3924).
@@ -156,9 +151,7 @@ def _says_unnoticed(t: Telling) -> str:
 @action(
     says=_says_unnoticed,
     when=lambda: bool(restarts_unnoticed.value),
-    actor="broker",
-    fault=Fault.RESTARTS,
-    messages=GOES_DOWN,
+    actor="broker", fault=Fault.RESTARTS, messages=GOES_DOWN,
 )
 def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
     """A broker goes down and registers again before the controller has taken it out of the ISR; it is told again who leads.
@@ -268,9 +261,7 @@ def restart(s: State, broker: Replica, is_clean: Bool) -> None:
 @action(
     says=lambda t: f"broker {t.broker} loses its session with the controller and does not know{_says_gone(t)}",
     when=lambda: zombies.on,
-    actor="broker",
-    fault=Fault.SESSION,
-    messages=(Ends("broker", LEADERSHIP),),
+    actor="broker", fault=Fault.SESSION, messages=(Ends("broker", LEADERSHIP),),
 )
 def lose_session(s: State, broker: Replica) -> None:
     """The controller takes a live broker for dead: a long pause or a cut network; the broker goes on as it was."""
@@ -282,10 +273,8 @@ def lose_session(s: State, broker: Replica) -> None:
 
 
 @action(
-    says=lambda t: f"broker {t.broker} has a session with the controller again",
-    when=lambda: zombies.on,
-    actor="broker",
-    fault=Fault.SESSION,
+    says=lambda t: f"broker {t.broker} has a session with the controller again", when=lambda: zombies.on,
+    actor="broker", fault=Fault.SESSION,
 )
 def regain_session(s: State, broker: Replica) -> None:
     """A broker that was taken for dead registers again."""
@@ -306,8 +295,7 @@ def _says_emptied(t: Telling) -> str:
 @action(
     says=lambda t: f"while broker {t.broker} is down its disk is replaced by an empty one{_says_emptied(t)}",
     when=lambda: bool(empties.value),
-    actor="broker",
-    fault=Fault.DISK,
+    actor="broker", fault=Fault.DISK,
 )
 def replace_disk(s: State, broker: Replica) -> None:
     """A broker that is down will come back with an empty disk: its volume or its node was replaced; it keeps its id.
@@ -334,8 +322,7 @@ def replace_disk(s: State, broker: Replica) -> None:
         "eligible leaders"
     ),
     when=lambda: bool(reports_directory.value),
-    actor="broker",
-    messages=(Tells("broker", CONTROLLER, "AssignReplicasToDirs"),),
+    actor="broker", messages=(Tells("broker", CONTROLLER, "AssignReplicasToDirs"),),
 )
 def report_directory(s: State, broker: Replica) -> None:
     """A broker with a new disk says that its replica is in another directory (KIP-858): to 4.2 that clears the ELR.
@@ -354,9 +341,7 @@ def report_directory(s: State, broker: Replica) -> None:
         f"{says_no_answers(t, t.broker)}{_says_emptied(t)}"
     ),
     when=lambda: bool(empties_unnoticed.value),
-    actor="broker",
-    fault=Fault.DISK,
-    messages=GOES_DOWN,
+    actor="broker", fault=Fault.DISK, messages=GOES_DOWN,
 )
 def return_with_empty_disk(s: State, broker: Replica) -> None:
     """As `restart_unnoticed`, with an empty disk: a container whose volume lives no longer than itself starts again."""
@@ -439,8 +424,7 @@ def _says_elected(t: Telling) -> str:
 @action(
     says=lambda t: f"the controller elects {_says_elected(t)}",
     when=lambda: controllers.value == ONE,
-    actor=CONTROLLER,
-    messages=(ELECTION,),
+    actor=CONTROLLER, messages=(ELECTION,),
 )
 def elect_leader(s: State, broker: Replica) -> None:
     """There is no leader: the controller elects a live in-sync replica, or with KIP-966 an eligible one."""
@@ -454,9 +438,7 @@ def elect_leader(s: State, broker: Replica) -> None:
 @action(
     says=lambda t: f"no in-sync replica is alive, and the controller elects another, uncleanly: {_says_elected(t)}",
     when=lambda: unclean_election.on and controllers.value == ONE,
-    actor=CONTROLLER,
-    fault=Fault.UNCLEAN,
-    messages=(ELECTION,),
+    actor=CONTROLLER, fault=Fault.UNCLEAN, messages=(ELECTION,),
 )
 def elect_uncleanly(s: State, broker: Replica) -> None:
     """With unclean.leader.election.enable any live replica is elected if no other can be; what it lacks is lost."""
@@ -474,8 +456,7 @@ def elect_uncleanly(s: State, broker: Replica) -> None:
 @action(
     says=lambda t: f"the controller moves leadership: {_says_elected(t)}",
     when=lambda: leadership_moves.on and controllers.value == ONE,
-    actor=CONTROLLER,
-    messages=(ELECTION,),
+    actor=CONTROLLER, messages=(ELECTION,),
 )
 def move_leadership(s: State, broker: Replica) -> None:
     """Preferred election, a reassignment, or a controlled shutdown: another in-sync replica leads while the leader lives."""

@@ -92,8 +92,7 @@ def cut_as_told(s: State, follower: Replica, to: Offset, read: Offset) -> None:
 @action(
     says=says_following,
     when=lambda: controllers.value == ONE,
-    actor="follower",
-    messages=hears_who_leads("follower"),
+    actor="follower", messages=hears_who_leads("follower"),
 )
 def become_follower(s: State, follower: Replica, leader: Replica) -> None:
     """A broker learns whom to follow, in a newer leader epoch; to 0.10.2 it truncates to its high watermark at once."""
@@ -235,10 +234,11 @@ def asks_in_vain(s: State, leader: Replica, follower: Replica) -> Bool:
 
 
 @action(
-    says=lambda t: f"broker {t.follower} asks broker {t.leader} where its epoch ends and {says_cut(t, t.follower)}",
+    says=lambda t: (
+        f"broker {t.follower} asks broker {t.leader} where its epoch ends and {says_cut(t, t.follower)}"
+    ),
     when=lambda: bool(truncates_by_request.value),
-    actor="follower",
-    messages=WHERE_MY_EPOCH_ENDS,
+    actor="follower", messages=WHERE_MY_EPOCH_ENDS,
 )
 def truncate_by_epoch(s: State, follower: Replica, leader: Replica) -> None:
     """A follower asks its leader up to where their logs can agree, and truncates there, before it fetches."""
@@ -355,8 +355,7 @@ def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
 
 @action(
     says=lambda t: f"{says_round(t)}; it gets no record and high watermark {t.after.broker[t.follower].hw}",
-    actor="follower",
-    messages=FETCH,
+    actor="follower", messages=FETCH,
 )
 def fetch_nothing_new(s: State, follower: Replica, leader: Replica) -> None:
     """A follower at its leader's log end fetches and waits there in vain; the answer brings the high watermark alone."""
@@ -393,8 +392,7 @@ def _says_batch(t: Telling) -> str:
 
 @action(
     says=lambda t: f"{says_round(t)}; the answer, read first, brings {_says_batch(t)}",
-    actor="follower",
-    messages=FETCH,
+    actor="follower", messages=FETCH,
 )
 def fetch_at_once(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
     """A fetch that is answered at once, with the records below `end` and the high watermark from before the fetch.
@@ -410,8 +408,7 @@ def fetch_at_once(s: State, follower: Replica, leader: Replica, end: Offset) -> 
         f"{says_round(t)}; its high watermark waits for a follower outside the ISR, and the answer brings {_says_batch(t)}"
     ),
     when=lambda: hw_waits_for_caught_up.on,
-    actor="follower",
-    messages=FETCH,
+    actor="follower", messages=FETCH,
 )
 def fetch_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
     """A fetch after which the leader's high watermark waits for a follower outside the ISR that may soon join (KAFKA-4485).
@@ -423,9 +420,7 @@ def fetch_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offs
 
 @action(
     says=lambda t: f"{says_round(t)}; the answer to the fetch is lost",
-    actor="follower",
-    fault=Fault.LOST,
-    messages=FETCH_UNANSWERED,
+    actor="follower", fault=Fault.LOST, messages=FETCH_UNANSWERED,
 )
 def fetch_unanswered(s: State, follower: Replica, leader: Replica) -> None:
     """A follower fetches and its leader learns how far it has come, but the answer does not arrive."""

@@ -67,8 +67,7 @@ from acked.model.partition.words import says_answers, says_complete, says_office
 @action(
     says=says_office,
     when=lambda: controllers.value == ONE,
-    actor="leader",
-    messages=(*hears_who_leads("leader"), ANSWERS),
+    actor="leader", messages=(*hears_who_leads("leader"), ANSWERS),
 )
 def become_leader(s: State, leader: Replica) -> None:
     """A broker learns that it leads; it keeps its log and its high watermark, and knows nothing of its followers yet.
@@ -129,8 +128,7 @@ def _hears_of_isr() -> bool:
 @action(
     says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}",
     when=_hears_of_isr,
-    actor="leader",
-    messages=HEARS_OF_ISR,
+    actor="leader", messages=HEARS_OF_ISR,
 )
 def learn_isr(s: State, leader: Replica) -> None:
     """The leader hears of an ISR that the controller has committed; a change that it had in flight is thereby over."""
@@ -140,8 +138,7 @@ def learn_isr(s: State, leader: Replica) -> None:
 @action(
     says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}; {WAITS}",
     when=lambda: hw_waits_for_caught_up.on and _hears_of_isr(),
-    actor="leader",
-    messages=HEARS_OF_ISR,
+    actor="leader", messages=HEARS_OF_ISR,
 )
 def learn_isr_while_hw_waits(s: State, leader: Replica) -> None:
     """The leader hears of an ISR, and its high watermark waits for a follower outside it that may soon join (KAFKA-4485)."""
@@ -184,8 +181,7 @@ def require_too_slow(s: State, leader: Replica, followers: SetValue[Replica]) ->
 @action(
     says=lambda t: f"leader {t.leader} removes {says_brokers(t.followers)} from the ISR, which is now {_says_isr(t)}",
     when=lambda: not asynchronous_isr.on,
-    actor="leader",
-    messages=CHANGED_ISR,
+    actor="leader", messages=CHANGED_ISR,
 )
 def shrink_isr(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
     """The leader finds followers too slow and takes them out of the ISR, in one write to ZooKeeper."""
@@ -197,8 +193,7 @@ def shrink_isr(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
         f"leader {t.leader} removes {says_brokers(t.followers)} from the ISR, which is now {_says_isr(t)}; {WAITS}"
     ),
     when=lambda: not asynchronous_isr.on and hw_waits_for_caught_up.on,
-    actor="leader",
-    messages=CHANGED_ISR,
+    actor="leader", messages=CHANGED_ISR,
 )
 def shrink_isr_while_hw_waits(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
     """The leader takes slow followers out, and its high watermark waits for another that may soon join (KAFKA-4485)."""
@@ -222,8 +217,7 @@ def write_smaller_isr(s: State, leader: Replica, followers: SetValue[Replica], a
 @action(
     says=lambda t: f"leader {t.leader} asks the controller to take {says_brokers(t.followers)} out of the ISR",
     when=lambda: asynchronous_isr.on,
-    actor="leader",
-    messages=ASK_FOR_ISR,
+    actor="leader", messages=ASK_FOR_ISR,
 )
 def ask_to_shrink(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
     """The leader finds followers too slow and asks the controller for an ISR without them, in one request."""
@@ -237,8 +231,7 @@ def ask_to_shrink(s: State, leader: Replica, followers: SetValue[Replica]) -> No
 @action(
     says=lambda t: f"leader {t.leader} asks the controller to take broker {t.follower} into the ISR",
     when=lambda: asynchronous_isr.on,
-    actor="leader",
-    messages=ASK_FOR_ISR,
+    actor="leader", messages=ASK_FOR_ISR,
 )
 def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     """The leader has seen a follower reach its high watermark and asks the controller for an ISR with it."""
@@ -277,8 +270,7 @@ def _says_new_epoch(t: Telling) -> str:
         + f"; broker {t.leader} has not heard yet"
     ),
     when=lambda: asynchronous_isr.on,
-    actor=CONTROLLER,
-    messages=COMMITTED_ISR,
+    actor=CONTROLLER, messages=COMMITTED_ISR,
 )
 def commit_alter_partition(s: State, leader: Replica) -> None:
     """The controller commits the ISR that the leader asked for, if the partition has not changed since (KIP-497).
@@ -306,9 +298,7 @@ def commit_alter_partition(s: State, leader: Replica) -> None:
 @action(
     says=lambda t: f"the controller's answer to leader {t.leader} is lost, and the leader goes on waiting for it",
     when=lambda: bool(answers_get_lost.value),
-    actor=CONTROLLER,
-    fault=Fault.LOST,
-    messages=(LOST_ISR_ANSWER,),
+    actor=CONTROLLER, fault=Fault.LOST, messages=(LOST_ISR_ANSWER,),
 )
 def lose_answer(s: State, leader: Replica) -> None:
     """The controller has committed or refused an ISR, and its leader never hears; until it does it asks for no other."""
@@ -322,8 +312,7 @@ def lose_answer(s: State, leader: Replica) -> None:
 @action(
     says=lambda t: f"the controller refuses the ISR that leader {t.leader} asked for, because it has a fenced member",
     when=lambda: asynchronous_isr.on and fenced_stay_out.on and (zombies.on or not isr_checks_broker_epoch.on),
-    actor=CONTROLLER,
-    messages=REFUSED_ISR,
+    actor=CONTROLLER, messages=REFUSED_ISR,
 )
 def refuse_alter_partition(s: State, leader: Replica) -> None:
     """INELIGIBLE_REPLICA: a broker that would join is fenced; the leader goes back to the committed ISR (3.3, KIP-841)."""

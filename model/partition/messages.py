@@ -47,7 +47,9 @@ ANSWERS = Tells("leader", PRODUCER, _answers)
 
 WRITE: tuple[Message, ...] = (Tells(PRODUCER, "leader", lambda t: f"r{t.record}"), ANSWERS)
 WRITE_ANSWERED_OR_NOT: tuple[Message, ...] = (*WRITE, Tells("leader", PRODUCER, _lost_answer, Course.LOST))
-LOST_WRITE = Tells(PRODUCER, Those(Replica, lambda t: t.before.controller.leader), lambda t: f"r{t.record}", Course.LOST)
+LOST_WRITE = Tells(
+    PRODUCER, Those(Replica, lambda t: t.before.controller.leader), lambda t: f"r{t.record}", Course.LOST
+)
 
 
 def reads_from(broker: str) -> Tells:

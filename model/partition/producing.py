@@ -115,9 +115,13 @@ def require_accepted(s: State, leader: Replica, record: RecordId) -> None:
         require("next in sequence", is_next_in_sequence(s, leader, record))
 
 
-def append(s: State, leader: Replica, record: RecordId, answered: Bool, advance: Advance = advance_high_watermark) -> None:
+def append(
+    s: State, leader: Replica, record: RecordId, answered: Bool, advance: Advance = advance_high_watermark
+) -> None:
     """The leader appends the record; if the answer is due now, it reaches the producer or is lost."""
-    s.log[leader].append(Record(id=record, epoch=s.broker[leader].leader_epoch.value, session=s.producer.session))
+    s.log[leader].append(
+        Record(id=record, epoch=s.broker[leader].leader_epoch.value, session=s.producer.session)
+    )
     if acks.value == ACKS_1:
         s.producer.status[record] = ite(answered, status(ACKED), without_success())
     elif acks.value == ACKS_0:
@@ -206,8 +210,7 @@ def retry(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
 @action(
     says=lambda t: f"{_says_append(t)}; the high watermark waits for a follower outside the ISR",
     when=lambda: hw_waits_for_caught_up.on,
-    actor=PRODUCER,
-    messages=WRITE_ANSWERED_OR_NOT,
+    actor=PRODUCER, messages=WRITE_ANSWERED_OR_NOT,
 )
 def produce_while_hw_waits(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
     """A record is sent, for the first time or again, to a leader whose high watermark waits (KAFKA-4485).
@@ -228,8 +231,7 @@ def produce_while_hw_waits(s: State, leader: Replica, record: RecordId, answered
 @action(
     says=_says_append,
     when=lambda: retries.on and idempotence.on and acks.value != ACKS_0,
-    actor=PRODUCER,
-    messages=WRITE,
+    actor=PRODUCER, messages=WRITE,
 )
 def retry_known(s: State, leader: Replica, record: RecordId) -> None:
     """A retry of a record that the leader holds from this producer id is not appended again, but answered (KIP-98)."""
@@ -250,8 +252,7 @@ def _says_give_up(t: Telling) -> str:
 
 
 @action(
-    says=_says_give_up,
-    when=lambda: acks.value != ACKS_0 and (not retries.on or delivery_timeout.on),
+    says=_says_give_up, when=lambda: acks.value != ACKS_0 and (not retries.on or delivery_timeout.on),
     actor=PRODUCER,
 )
 def give_up(s: State, record: RecordId) -> None:
@@ -271,9 +272,7 @@ def give_up(s: State, record: RecordId) -> None:
 @action(
     says=lambda t: f"record {t.record} is lost on its way, and the producer, which wants no answer, takes it for sent",
     when=lambda: acks.value == ACKS_0,
-    actor=PRODUCER,
-    fault=Fault.LOST,
-    messages=(LOST_WRITE,),
+    actor=PRODUCER, fault=Fault.LOST, messages=(LOST_WRITE,),
 )
 def lose_request(s: State, record: RecordId) -> None:
     """With acks=0 nobody notices a request that does not arrive."""
@@ -285,8 +284,7 @@ def lose_request(s: State, record: RecordId) -> None:
 @action(
     says=lambda t: "the producer restarts and gets a new producer id; the application sends again what was not acknowledged",
     when=lambda: producer_restarts.value > 0,
-    actor=PRODUCER,
-    fault=Fault.RESTARTS,
+    actor=PRODUCER, fault=Fault.RESTARTS,
 )
 def restart_producer(s: State) -> None:
     """A producer without a transactional id restarts under a new producer id; what it sent before is not its own any more.

@@ -73,8 +73,7 @@ def require_another(s: State, target: SetValue[Replica]) -> None:
 
 
 @action(
-    says=_says_asked,
-    when=lambda: reassignment.on and moves_in_one_record.on,
+    says=_says_asked, when=lambda: reassignment.on and moves_in_one_record.on,
     actor=CONTROLLER,
 )
 def reassign(s: State, target: SetValue[Replica]) -> None:
@@ -129,8 +128,7 @@ def cancel_move(s: State) -> None:
         f"{says_assignment(t)}"
     ),
     when=lambda: reassignment.on and moves_replaceable.on and moves_in_one_record.on and unclean_election.on,
-    actor=CONTROLLER,
-    fault=Fault.UNCLEAN,
+    actor=CONTROLLER, fault=Fault.UNCLEAN,
 )
 def cancel_move_uncleanly(s: State, broker: Replica) -> None:
     """With unclean.leader.election.enable a move is cancelled even if no old replica is in sync.
@@ -221,8 +219,7 @@ def rewrite(s: State, target: SetValue[Replica]) -> None:
     says=lambda t: (
         f"every replica of the target is in sync, and the controller completes the reassignment: {says_assignment(t)}"
     ),
-    when=_in_zookeeper,
-    actor=CONTROLLER,
+    when=_in_zookeeper, actor=CONTROLLER,
 )
 def complete_in_zookeeper(s: State) -> None:
     """The replicas are those of the target, which all are in sync; who is removed is in the ISR still (B1 to B3).
@@ -246,8 +243,7 @@ def complete_in_zookeeper(s: State) -> None:
     says=lambda t: (
         f"the controller takes broker {t.broker}, which was removed, out of the ISR, now {says_set(t.after.controller.isr)}"
     ),
-    when=_in_zookeeper,
-    actor=CONTROLLER,
+    when=_in_zookeeper, actor=CONTROLLER,
 )
 def remove_from_isr(s: State, broker: Replica) -> None:
     """Who was removed leaves the ISR, in a leader epoch of its own (B4); the last member stays."""

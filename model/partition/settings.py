@@ -20,7 +20,9 @@ records = Constant("records", 1, 4, "different records that the producer sends",
 max_leader_epoch = Constant(
     "max_leader_epoch", 0, 14, "the last leader epoch; 0 stands for any number of elections: epochs are then kept by rank", 0
 )
-assigned = Constant("assigned", 0, 5, "brokers that hold a copy at first; 0: all of them (only with reassignment)", 0)
+assigned = Constant(
+    "assigned", 0, 5, "brokers that hold a copy at first; 0: all of them (only with reassignment)", 0
+)
 
 # -- what users configure ---------------------------------------------------------------------------------------------
 
@@ -34,7 +36,9 @@ delivery_timeout = switch(
     default=False,
 )
 idempotence = switch("idempotence", "enable.idempotence: the leader knows a record that it was sent before", default=False)
-in_flight = Constant("in_flight", 1, 6, "max.in.flight.requests.per.connection: records that may be on their way at once", 5)
+in_flight = Constant(
+    "in_flight", 1, 6, "max.in.flight.requests.per.connection: records that may be on their way at once", 5
+)
 min_insync_replicas = Constant("min_insync_replicas", 1, 5, "min.insync.replicas", 1)
 unclean_election = switch("unclean_election", "unclean.leader.election.enable", default=False)
 
@@ -52,7 +56,7 @@ crashes = choice(
     "before it was flushed), in or only outside the ISR",
     "clean",
 )
-lossy_crashes = Constant("lossy_crashes", 0, 3, 'how many crashes lose a suffix, if crashes = "lossy"; 0: any number', 0)
+lossy_crashes = Constant("lossy_crashes", 0, 3, "how many crashes lose a suffix, if crashes = \"lossy\"; 0: any number", 0)
 kills = switch(
     "kills",
     "a broker's process may die while its machine lives: its log stays, but the shutdown is unclean; if off, only machines "
@@ -107,8 +111,8 @@ late_reads = switch(
 )
 epoch_cache = switch(
     "epoch_cache",
-    'the epoch cache is kept beside the log, with epochs in which a leader wrote nothing (only with truncation = "floor '
-    'epoch" and epoch_cache_truncated off, else it says nothing that the log does not)',
+    "the epoch cache is kept beside the log, with epochs in which a leader wrote nothing (only with truncation = \"floor "
+    "epoch\" and epoch_cache_truncated off, else it says nothing that the log does not)",
     default=False,
 )
 producer_restarts = Constant("producer_restarts", 0, 2, "how often the producer is restarted, with a new producer id", 0)
@@ -331,7 +335,6 @@ CONSTANTS = (*SIZES, *CONFIGURED, *CIRCUMSTANCES, *RULES)
 
 # -- what follows from them -------------------------------------------------------------------------------------------
 
-
 def most_epochs(constants: Mapping[str, int]) -> int:
     """Leader epochs that can be in use at once: every broker, every record and the controller in one of its own.
 
@@ -384,10 +387,14 @@ asks_in_epoch = Computed(_asks_in_epoch)
 sessions_end = Computed(lambda constants: int(constants["fetch_fencing"] == BY_NEW_SESSION))
 """Whether it matters that a follower's fetch session has ended."""
 
-answers_get_lost = Computed(lambda constants: int(constants["asynchronous_isr"] and not constants["alter_partition_settled"]))
+answers_get_lost = Computed(
+    lambda constants: int(constants["asynchronous_isr"] and not constants["alter_partition_settled"])
+)
 """Whether a leader never learns what became of an AlterPartition request if the answer is lost."""
 
-waits_in_vain = Computed(lambda constants: answers_get_lost.make(constants) or several.asked_in_vain.make(constants))
+waits_in_vain = Computed(
+    lambda constants: answers_get_lost.make(constants) or several.asked_in_vain.make(constants)
+)
 """Whether a leader may wait for ever for the answer to an AlterPartition request."""
 
 keeps_empty_epochs = Computed(_keeps_empty_epochs)
@@ -436,7 +443,9 @@ begins_again = Computed(
 reads_late = Computed(lambda has: int(has["late_answers"] and has["late_reads"]))
 """Whether an answer may bring what its leader's log did not hold yet when it was given."""
 
-takes_hw_first = Computed(lambda has: int(has["truncation"] == BY_DIVERGING_FETCH and not has["truncation_before_hw"]))
+takes_hw_first = Computed(
+    lambda has: int(has["truncation"] == BY_DIVERGING_FETCH and not has["truncation_before_hw"])
+)
 """Whether a follower takes the high watermark of an answer that tells it to truncate, and then truncates."""
 
 truncates_late = Computed(lambda has: int(has["late_answers"] and has["truncation"] == BY_DIVERGING_FETCH))

@@ -175,5 +175,6 @@ def profile(version: str | None, control_plane: str | None) -> dict[str, Setting
     if plane not in planes:
         raise ModelError(f"version {wanted} does not run on control plane {plane!r}; it runs on {' or '.join(planes)}")
     return {
-        name: Setting(change.constant.read(change.value), change.source) for name, change in changes_of(wanted, plane).items()
+        name: Setting(change.constant.read(change.value), change.source)
+        for name, change in changes_of(wanted, plane).items()
     }

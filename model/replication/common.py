@@ -125,7 +125,10 @@ def replicate(s: State, follower: Replica, leader: Replica) -> None:
 
 def says_become_follower(t: Telling) -> str:
     """The words of every way to become a follower."""
-    return f"broker {t.replica} becomes follower of broker {t.leader} in leader epoch {t.epoch} and {says_cut(t, t.replica)}"
+    return (
+        f"broker {t.replica} becomes follower of broker {t.leader} in leader epoch {t.epoch} "
+        f"and {says_cut(t, t.replica)}"
+    )
 
 
 def says_fetch(t: Telling) -> str:
@@ -186,7 +189,9 @@ REQUESTS = Tells(
 
 def takes_up(broker: str) -> Tells:
     """The broker takes up the request that the step names."""
-    return Tells(CONTROLLER, broker, lambda t: _says_request(t.epoch, t), Course.ARRIVES, _LEADER_AND_ISR, lambda t: t.epoch)
+    return Tells(
+        CONTROLLER, broker, lambda t: _says_request(t.epoch, t), Course.ARRIVES, _LEADER_AND_ISR, lambda t: t.epoch
+    )
 
 
 def _label(log: PlainStruct, offset: int) -> str:
@@ -211,7 +216,9 @@ CHANGED_ISR = Tells("leader", CONTROLLER, _says_changed)
 
 def agreed_end(follower: str) -> Tells:
     """A follower learns from its leader where to cut its log."""
-    return Tells("leader", follower, lambda t: f"the logs agree up to offset {t.after.log[t.arguments[follower]].end}")
+    return Tells(
+        "leader", follower, lambda t: f"the logs agree up to offset {t.after.log[t.arguments[follower]].end}"
+    )
 
 
 # -- actions of every variant -----------------------------------------------------------------------------------------
@@ -231,8 +238,7 @@ def _says_controller_shrink(t: Telling) -> str:
         f"the controller elects broker {t.replica} as leader in epoch {t.after.quorum.leader_epoch}, "
         f"ISR {says_set(t.after.quorum.isr)}"
     ),
-    actor=CONTROLLER,
-    messages=(REQUESTS,),
+    actor=CONTROLLER, messages=(REQUESTS,),
 )
 def controller_elect_leader(s: State, replica: Replica) -> None:
     """The controller makes another member of the ISR the leader."""
@@ -254,9 +260,10 @@ def controller_shrink_isr(s: State, replica: Replica) -> None:
 
 
 @action(
-    says=lambda t: f"broker {t.leader} becomes leader in epoch {t.epoch} with ISR {says_set(t.after.replica[t.leader].isr)}",
-    actor="leader",
-    messages=(takes_up("leader"),),
+    says=lambda t: (
+        f"broker {t.leader} becomes leader in epoch {t.epoch} with ISR {says_set(t.after.replica[t.leader].isr)}"
+    ),
+    actor="leader", messages=(takes_up("leader"),),
 )
 def become_leader(s: State, leader: Replica, epoch: Epoch) -> None:
     """A broker learns that it leads; its log and its high watermark stay as they are."""
@@ -271,8 +278,7 @@ def become_leader(s: State, leader: Replica, epoch: Epoch) -> None:
         f"broker {t.leader} appends record {t.before.next_record_id} at offset {t.before.log[t.leader].end} "
         f"in leader epoch {t.before.replica[t.leader].leader_epoch}"
     ),
-    actor="leader",
-    messages=(WRITE,),
+    actor="leader", messages=(WRITE,),
 )
 def leader_write(s: State, leader: Replica) -> None:
     """A producer's next record reaches a broker that presumes leadership."""

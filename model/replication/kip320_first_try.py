@@ -88,8 +88,7 @@ def leader_expand_isr(s: State, leader: Replica, follower: Replica) -> None:
     says=lambda t: (
         f"broker {t.replica} becomes follower of broker {t.leader} in leader epoch {t.epoch} and keeps its log as it is"
     ),
-    actor="replica",
-    messages=(takes_up("replica"),),
+    actor="replica", messages=(takes_up("replica"),),
 )
 def become_follower(s: State, leader: Replica, replica: Replica, epoch: Epoch) -> None:
     """A broker becomes a follower; it truncates later, when fetching shows that the logs differ."""
@@ -106,8 +105,7 @@ def follower_fetch(s: State, follower: Replica, leader: Replica) -> None:
 
 @kip320_first_try.action(
     says=lambda t: f"broker {t.follower} finds that its log differs from broker {t.leader}'s and {says_cut(t, t.follower)}",
-    actor="follower",
-    messages=(agreed_end("follower"),),
+    actor="follower", messages=(agreed_end("follower"),),
 )
 def follower_truncate(s: State, follower: Replica, leader: Replica) -> None:
     """A follower whose log is longer than the leader's, or differs at its end, truncates to the matching point."""

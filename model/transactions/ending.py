@@ -142,8 +142,7 @@ def leave_txn(s: State, i: Producer, fate: int) -> None:
 
 
 @action(
-    says=lambda t: _says_end(t, True),
-    actor="producer",
+    says=lambda t: _says_end(t, True), actor="producer",
     messages=(Tells("producer", COORDINATOR, lambda t: _own_text(t, True)), Tells(COORDINATOR, "producer", _answer)),
 )
 def commit(s: State, producer: Producer) -> None:
@@ -174,9 +173,7 @@ def has_sent(s: State, i: Producer) -> Bool:
 
 
 @action(
-    says=lambda t: _says_end(t, False),
-    when=lambda: aborts.on,
-    actor="producer",
+    says=lambda t: _says_end(t, False), when=lambda: aborts.on, actor="producer",
     messages=(Tells("producer", COORDINATOR, lambda t: _own_text(t, False)), Tells(COORDINATOR, "producer", _answer)),
 )
 def abort(s: State, producer: Producer) -> None:
@@ -218,9 +215,7 @@ def _late_text(t: Telling) -> str:
 @action(
     says=lambda t: f"producer {t.producer} commits its transaction {txn_of(t)}; the request is late, and it will ask again",
     when=lambda: late_end.on,
-    actor="producer",
-    fault=Fault.LATE,
-    messages=(departs("producer", COORDINATOR, _delayed_text, END),),
+    actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
 )
 def delay_commit(s: State, producer: Producer) -> None:
     """An EndTxn with COMMIT is late; the instance asks again."""
@@ -235,9 +230,7 @@ def delay_commit(s: State, producer: Producer) -> None:
 @action(
     says=lambda t: f"producer {t.producer} aborts its transaction {txn_of(t)}; the request is late, and it will ask again",
     when=lambda: late_end.on and aborts.on,
-    actor="producer",
-    fault=Fault.LATE,
-    messages=(departs("producer", COORDINATOR, _delayed_text, END),),
+    actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
 )
 def delay_abort(s: State, producer: Producer) -> None:
     """An EndTxn with ABORT is late; the instance asks again."""
@@ -279,8 +272,7 @@ def _says_late_end(t: Telling) -> str:
 @action(
     says=_says_late_end,
     when=lambda: late_end.on,
-    actor=COORDINATOR,
-    messages=(arrives(LATE_END_SENDER, COORDINATOR, _late_text, END),),
+    actor=COORDINATOR, messages=(arrives(LATE_END_SENDER, COORDINATOR, _late_text, END),),
 )
 def late_end_arrives(s: State) -> None:
     """A late EndTxn ends the transaction that is open under its epoch, whichever that is; the answer reaches nobody.
@@ -304,9 +296,7 @@ def late_end_arrives(s: State) -> None:
 @action(
     says=lambda t: f"the late {result(t.before.late.end.commits)} of transaction {t.before.late.end.txn} is lost or refused",
     when=lambda: late_end.on,
-    actor=COORDINATOR,
-    fault=Fault.LOST,
-    messages=(is_lost(LATE_END_SENDER, COORDINATOR, _late_text, END),),
+    actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(LATE_END_SENDER, COORDINATOR, _late_text, END),),
 )
 def late_end_is_lost(s: State) -> None:
     """A late EndTxn is lost, refused, or repeats what was done."""

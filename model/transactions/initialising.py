@@ -75,9 +75,7 @@ def _says_initialised(t: Telling) -> str:
 
 
 @action(
-    says=_says_initialised,
-    actor="producer",
-    messages=asks_coordinator(lambda t: INIT, says_given),
+    says=_says_initialised, actor="producer", messages=asks_coordinator(lambda t: INIT, says_given),
 )
 def init_producer_id(s: State, producer: Producer) -> None:
     """An instance that has started is given a new producer epoch; no transaction may be open or wait for its markers."""
@@ -93,9 +91,7 @@ def _says_asks(t: Telling) -> str:
 
 
 @action(
-    says=_says_asks,
-    actor="producer",
-    messages=asks_coordinator(lambda t: INIT, "CONCURRENT_TRANSACTIONS"),
+    says=_says_asks, actor="producer", messages=asks_coordinator(lambda t: INIT, "CONCURRENT_TRANSACTIONS"),
 )
 def abort_open_transaction(s: State, producer: Producer) -> None:
     """An instance that has started asks while a transaction is open: that is aborted first, under an epoch of its own."""
@@ -121,8 +117,7 @@ def _own(t: Telling) -> int:
 @action(
     says=lambda t: f"producer {t.producer} asks for another producer epoch than {_own(t)} and is given {says_given(t)}",
     when=lambda: bool(bumps.value),
-    actor="producer",
-    messages=asks_coordinator(lambda t: init_text(_own(t)), says_given),
+    actor="producer", messages=asks_coordinator(lambda t: init_text(_own(t)), says_given),
 )
 def bump_epoch(s: State, producer: Producer) -> None:
     """After an abort with a record unanswered, the client goes on under a new epoch (KIP-360)."""
@@ -143,8 +138,7 @@ def bump_epoch(s: State, producer: Producer) -> None:
 @action(
     says=lambda t: f"producer {t.producer} asks for another producer epoch; the coordinator {says_fenced(t)}",
     when=lambda: bool(bumps.value),
-    actor="producer",
-    messages=asks_coordinator(lambda t: init_text(_own(t)), "CONCURRENT_TRANSACTIONS"),
+    actor="producer", messages=asks_coordinator(lambda t: init_text(_own(t)), "CONCURRENT_TRANSACTIONS"),
 )
 def abort_before_bump(s: State, producer: Producer) -> None:
     """It asks while a transaction is open: that is aborted, whichever instance's it is (the epoch is compared only later)."""
@@ -167,9 +161,7 @@ def _delayed_text(t: Telling) -> str:
 @action(
     says=lambda t: f"producer {t.producer} sends {_delayed_text(t)}, which is late; it will ask again",
     when=lambda: late_init.on,
-    actor="producer",
-    fault=Fault.LATE,
-    messages=(departs("producer", COORDINATOR, _delayed_text, INIT),),
+    actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, INIT),),
 )
 def delay_init(s: State, producer: Producer) -> None:
     """An InitProducerId is late; the instance asks again."""
@@ -199,8 +191,7 @@ def _says_late_init(t: Telling) -> str:
 @action(
     says=_says_late_init,
     when=lambda: late_init.on,
-    actor=COORDINATOR,
-    messages=(arrives(LATE_INIT_SENDER, COORDINATOR, _late_text, INIT),),
+    actor=COORDINATOR, messages=(arrives(LATE_INIT_SENDER, COORDINATOR, _late_text, INIT),),
 )
 def late_init_arrives(s: State) -> None:
     """A late InitProducerId is handled; the answer reaches nobody."""
@@ -222,9 +213,7 @@ def late_init_arrives(s: State) -> None:
 @action(
     says=lambda t: f"the late {_late_text(t)} of producer {t.before.late.init.sender} is lost or refused",
     when=lambda: late_init.on,
-    actor=COORDINATOR,
-    fault=Fault.LOST,
-    messages=(is_lost(LATE_INIT_SENDER, COORDINATOR, _late_text, INIT),),
+    actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(LATE_INIT_SENDER, COORDINATOR, _late_text, INIT),),
 )
 def late_init_is_lost(s: State) -> None:
     """A late InitProducerId is lost, or refused."""
@@ -235,8 +224,7 @@ def late_init_is_lost(s: State) -> None:
 @action(
     says=lambda t: f"producer {t.producer} dies, and starts again",
     when=lambda: restarts.on,
-    actor="producer",
-    fault=Fault.RESTARTS,
+    actor="producer", fault=Fault.RESTARTS,
 )
 def restart(s: State, producer: Producer) -> None:
     """An instance dies with what its client knew; whoever starts it again gives it the same transactional.id."""

@@ -76,15 +76,16 @@ def _says_marker(t: Telling) -> str:
 
 
 @action(
-    says=_says_marker,
-    actor=COORDINATOR,
+    says=_says_marker, actor=COORDINATOR,
     messages=(Tells(COORDINATOR, "partition", _text), Tells("partition", COORDINATOR, "written")),
 )
 def write_marker(s: State, partition: Partition) -> None:
     """A partition writes the marker of the transaction and says so; with the last one the transaction is complete."""
     coordinator = s.coordinator
     require("awaits its marker", coordinator.awaiting.contains(partition))
-    require("the partition accepts it", takes_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch))
+    require(
+        "the partition accepts it", takes_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch)
+    )
     append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
     acknowledge(s, partition)
     renumber_coordinators(s)
@@ -96,8 +97,7 @@ def write_marker(s: State, partition: Partition) -> None:
         f"{_says_written(t, t.before.coordinator.state == PREPARE_COMMIT)}; the coordinator misses that it was the last one"
     ),
     when=lambda: not completion_noticed.on,
-    actor=COORDINATOR,
-    fault=Fault.UNHEARD,
+    actor=COORDINATOR, fault=Fault.UNHEARD,
     messages=(Tells(COORDINATOR, "partition", _text), Tells("partition", COORDINATOR, "written")),
 )
 def write_last_marker_unnoticed(s: State, partition: Partition) -> None:
@@ -105,7 +105,9 @@ def write_last_marker_unnoticed(s: State, partition: Partition) -> None:
     coordinator = s.coordinator
     require("awaits its marker", coordinator.awaiting.contains(partition))
     require("no other does", coordinator.awaiting.remove(partition).is_empty)
-    require("the partition accepts it", takes_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch))
+    require(
+        "the partition accepts it", takes_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch)
+    )
     append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
     coordinator.awaiting = none_of(Partition)
     renumber_coordinators(s)
@@ -115,9 +117,7 @@ def write_last_marker_unnoticed(s: State, partition: Partition) -> None:
 @action(
     says=lambda t: f"the marker for partition {t.partition} is late; the coordinator will send it again",
     when=lambda: late_marker.on,
-    actor=COORDINATOR,
-    fault=Fault.LATE,
-    messages=(departs(COORDINATOR, "partition", _text, MARKER),),
+    actor=COORDINATOR, fault=Fault.LATE, messages=(departs(COORDINATOR, "partition", _text, MARKER),),
 )
 def delay_marker(s: State, partition: Partition) -> None:
     """A WriteTxnMarkers is late; the coordinator sends it again."""
@@ -148,8 +148,7 @@ def _late_text(t: Telling) -> str:
 @action(
     says=lambda t: f"a late marker arrives: {_says_written(t, t.before.late.marker.commits)}",
     when=lambda: late_marker.on,
-    actor="partition",
-    messages=(arrives(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
+    actor="partition", messages=(arrives(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
 )
 def late_marker_arrives(s: State, partition: Partition) -> None:
     """A late marker ends the transaction that is open in the partition, whichever that is; nobody waits for the answer."""
@@ -163,9 +162,7 @@ def late_marker_arrives(s: State, partition: Partition) -> None:
 @action(
     says=lambda t: f"the late marker for partition {t.before.late.marker.partition} is lost or refused",
     when=lambda: late_marker.on,
-    actor=COORDINATOR,
-    fault=Fault.LOST,
-    messages=(is_lost(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
+    actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
 )
 def late_marker_is_lost(s: State) -> None:
     """A late marker is lost, or refused."""
@@ -179,8 +176,7 @@ def late_marker_is_lost(s: State) -> None:
         "gives up the markers of the present one"
     ),
     when=lambda: late_marker.on and not pending_by_epoch.on,
-    actor="partition",
-    messages=(
+    actor="partition", messages=(
         arrives(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),
         Tells("partition", COORDINATOR, "INVALID_PRODUCER_EPOCH"),
     ),
@@ -202,8 +198,7 @@ def late_marker_is_refused(s: State, partition: Partition) -> None:
         + ("; it sends all markers again" if t.before.coordinator.state in (PREPARE_COMMIT, PREPARE_ABORT) else "")
     ),
     when=lambda: coordinator_moves.on,
-    actor=COORDINATOR,
-    fault=Fault.RESTARTS,
+    actor=COORDINATOR, fault=Fault.RESTARTS,
 )
 def move_coordinator(s: State) -> None:
     """Another broker leads the id's partition of `__transaction_state`: it reads the state and sends all markers again."""

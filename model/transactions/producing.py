@@ -79,8 +79,7 @@ from acked.model.transactions.words import (
 @action(
     says=lambda t: f"producer {t.producer} asks where to go on in the input, and is told {says_position(t)}",
     when=lambda: offsets.on,
-    actor="producer",
-    messages=(Tells("producer", GROUP, "OffsetFetch"), Tells(GROUP, "producer", says_position)),
+    actor="producer", messages=(Tells("producer", GROUP, "OffsetFetch"), Tells(GROUP, "producer", says_position)),
 )
 def fetch_offset(s: State, producer: Producer) -> None:
     """An instance asks for the group's committed offset: when it starts, and after an abort, to read the same input again."""
@@ -126,8 +125,7 @@ def _add_text(t: Telling) -> str:
 @action(
     says=lambda t: f"producer {t.producer} adds partition {t.partition} to its transaction {txn_of(t)}{says_opened(t)}",
     when=lambda: bool(adds_partitions.value),
-    actor="producer",
-    messages=(Tells("producer", COORDINATOR, _add_text), Tells(COORDINATOR, "producer", "added")),
+    actor="producer", messages=(Tells("producer", COORDINATOR, _add_text), Tells(COORDINATOR, "producer", "added")),
 )
 def add_partition_to_txn(s: State, producer: Producer, partition: Partition) -> None:
     """An instance adds a partition to its transaction before it sends a record there (transaction_version 1)."""
@@ -142,9 +140,7 @@ def add_partition_to_txn(s: State, producer: Producer, partition: Partition) -> 
 @action(
     says=lambda t: f"producer {t.producer} asks to add partition {t.partition}, and the request is late; it will ask again",
     when=lambda: bool(adds_late.value),
-    actor="producer",
-    fault=Fault.LATE,
-    messages=(departs("producer", COORDINATOR, _add_text, ADD),),
+    actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _add_text, ADD),),
 )
 def delay_add(s: State, producer: Producer, partition: Partition) -> None:
     """An AddPartitionsToTxn is late; the instance asks again."""
@@ -175,8 +171,7 @@ def _late_add_text(t: Telling) -> str:
         f"{says_opened(t) or '; the partition belongs to the open transaction now'}"
     ),
     when=lambda: bool(adds_late.value),
-    actor=COORDINATOR,
-    messages=(arrives(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
+    actor=COORDINATOR, messages=(arrives(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
 )
 def late_add_arrives(s: State, partition: Partition) -> None:
     """A late AddPartitionsToTxn opens a transaction, or adds to the one that is open; the answer reaches nobody."""
@@ -191,9 +186,7 @@ def late_add_arrives(s: State, partition: Partition) -> None:
 @action(
     says=lambda t: f"the late request of transaction {t.before.late.add.txn} to add a partition is lost or refused",
     when=lambda: bool(adds_late.value),
-    actor=COORDINATOR,
-    fault=Fault.LOST,
-    messages=(is_lost(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
+    actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
 )
 def late_add_is_lost(s: State) -> None:
     """A late AddPartitionsToTxn is lost, or refused."""
@@ -244,8 +237,7 @@ def _says_appended(t: Telling) -> str:
 
 @action(
     says=lambda t: f"producer {t.producer} sends {_own(t)} to partition {t.partition}, {_says_appended(t)}",
-    actor="producer",
-    messages=(Tells("producer", "partition", _produce_text), Tells("partition", "producer", "ack")),
+    actor="producer", messages=(Tells("producer", "partition", _produce_text), Tells("partition", "producer", "ack")),
 )
 def produce(s: State, producer: Producer, partition: Partition) -> None:
     """A record is appended and acknowledged; before a partition's leader opens a transaction it asks the coordinator."""
@@ -264,8 +256,7 @@ def produce(s: State, producer: Producer, partition: Partition) -> None:
 @action(
     says=lambda t: f"producer {t.producer} sends {_own(t)} to partition {t.partition} again, which has it already",
     when=lambda: late_produce.on,
-    actor="producer",
-    messages=(Tells("producer", "partition", _produce_text), Tells("partition", "producer", "ack")),
+    actor="producer", messages=(Tells("producer", "partition", _produce_text), Tells("partition", "producer", "ack")),
 )
 def produce_again(s: State, producer: Producer, partition: Partition) -> None:
     """A record that the leader has already is acknowledged and not appended again (KIP-98)."""
@@ -280,9 +271,7 @@ def produce_again(s: State, producer: Producer, partition: Partition) -> None:
 @action(
     says=lambda t: f"producer {t.producer} sends {_own(t)} to partition {t.partition}; the request is late",
     when=lambda: late_produce.on,
-    actor="producer",
-    fault=Fault.LATE,
-    messages=(departs("producer", "partition", _produce_text, PRODUCE),),
+    actor="producer", fault=Fault.LATE, messages=(departs("producer", "partition", _produce_text, PRODUCE),),
 )
 def delay_produce(s: State, producer: Producer, partition: Partition) -> None:
     """A Produce request is late; the client may send it again, or give it up and abort."""
@@ -325,8 +314,7 @@ def _counts_as_verified(s: State, partition: Partition) -> Bool:
 @action(
     says=lambda t: f"the late {_late(t)} reaches partition {t.partition}, {_says_appended(t)}",
     when=lambda: late_produce.on,
-    actor="partition",
-    messages=(arrives(LATE_PRODUCE_SENDER, "partition", _late_produce_text, PRODUCE),),
+    actor="partition", messages=(arrives(LATE_PRODUCE_SENDER, "partition", _late_produce_text, PRODUCE),),
 )
 def late_produce_arrives(s: State, partition: Partition) -> None:
     """A late Produce request is appended; nobody waits for the answer."""
@@ -345,8 +333,7 @@ def late_produce_arrives(s: State, partition: Partition) -> None:
 @action(
     says=lambda t: f"the late {_late(t)} for partition {t.partition} is lost or refused",
     when=lambda: late_produce.on,
-    actor="partition",
-    fault=Fault.LOST,
+    actor="partition", fault=Fault.LOST,
     messages=(is_lost(LATE_PRODUCE_SENDER, "partition", _late_produce_text, PRODUCE),),
 )
 def late_produce_is_lost(s: State, partition: Partition) -> None:
@@ -386,8 +373,7 @@ def verify_late_produce(s: State, partition: Partition) -> None:
         "refused"
     ),
     when=lambda: bool(shares_guard.value),
-    actor="partition",
-    messages=(Tells("partition", COORDINATOR, "verify"),),
+    actor="partition", messages=(Tells("partition", COORDINATOR, "verify"),),
 )
 def verify_another_copy(s: State, partition: Partition) -> None:
     """A further copy of a request waits for the coordinator; all that matters of it is that it waits."""
@@ -403,8 +389,7 @@ def verify_another_copy(s: State, partition: Partition) -> None:
 @action(
     says=lambda t: f"partition {t.partition} forgets the producer, with its epoch and sequence numbers",
     when=lambda: not marker_time_kept.on,
-    actor="partition",
-    fault=Fault.UNHEARD,
+    actor="partition", fault=Fault.UNHEARD,
 )
 def forget_producer(s: State, partition: Partition) -> None:
     """A leader forgets a producer whose last record is long ago, although its marker is new (to 2.4.0, KAFKA-9144)."""

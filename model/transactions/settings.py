@@ -220,7 +220,9 @@ repeats_offsets = Computed(lambda constants: int(bool(constants["offsets"] and c
 """Whether an offset may be appended twice: TxnOffsetCommit has no sequence number."""
 
 log_size = Computed(
-    lambda constants: 2 * constants["transactions"] + int(not constants["marker_time_kept"]) + repeats_offsets.make(constants)
+    lambda constants: (
+        2 * constants["transactions"] + int(not constants["marker_time_kept"]) + repeats_offsets.make(constants)
+    )
 )
 """Offsets of a partition: a record and a marker for every transaction, and a record that is appended twice, if one may be."""
 

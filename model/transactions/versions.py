@@ -74,4 +74,6 @@ def profile(version: str | None, control_plane: str | None) -> dict[str, Setting
     if control_plane is not None:
         raise ModelError("transactions are the same with ZooKeeper and KRaft; remove the control plane")
     wanted = known_version(version, VERSIONS)
-    return {name: Setting(change.constant.read(change.value), change.source) for name, change in changes_of(wanted).items()}
+    return {
+        name: Setting(change.constant.read(change.value), change.source) for name, change in changes_of(wanted).items()
+    }

@@ -20,7 +20,9 @@ _AFTER_VALUE = " sensitive="
 _TOPIC_LINE = re.compile(
     r"^Topic:\s*(?P<name>\S+)\s.*?\bReplicationFactor:\s*(?P<factor>\d+)(?:\s+Configs:\s*(?P<configs>.*))?$"
 )
-_FEATURE_LINE = re.compile(r"^Feature:\s*(?P<name>\S+)\s.*\bFinalizedVersionLevel:\s*(?P<level>\S+)(?:\s+Epoch:\s*\d+)?\s*$")
+_FEATURE_LINE = re.compile(
+    r"^Feature:\s*(?P<name>\S+)\s.*\bFinalizedVersionLevel:\s*(?P<level>\S+)(?:\s+Epoch:\s*\d+)?\s*$"
+)
 _PARTITION_LINE = re.compile(
     r"^\s+Topic:\s*(?P<name>\S+)\s.*?\bPartition:\s*(?P<number>\d+)\s.*?\bReplicas:\s*(?P<replicas>[\d,]+)\s+"
     r"Isr:\s*(?P<isr>[\d,]*)(?=\s|$)"

@@ -13,7 +13,6 @@ from acked.checker.errors import SpecUnreadable
 
 _WHAT = "file of Kafka settings"
 
-
 def json_entries(name: str, text: str) -> list[SettingEntry]:
     def once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
         known: dict[str, object] = {}

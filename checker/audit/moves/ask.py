@@ -159,7 +159,9 @@ class MoveAuditor:
 
     def _case(self, group: MoveGroup, context: Deployment, faults: Faults) -> _Case:
         shape = group.shape
-        now, then = (configure(group.given(size), context.release, context.plane) for size in (shape.replicas, shape.target))
+        now, then = (
+            configure(group.given(size), context.release, context.plane) for size in (shape.replicas, shape.target)
+        )
         return _Case(shape, context, now, then, faults)
 
     # -- what is searched -------------------------------------------------------------------------------------------------
