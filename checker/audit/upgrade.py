@@ -183,7 +183,7 @@ def ask_upgrade(
 
 
 def stages_of(configuration: Configuration, target: ReleaseNumber) -> tuple[dict[Stage, dict[str, int]], Stages, bool]:
-    """The rules that differ by the stage at which they come, those in force at each stage, and whether some mixtures are left out.
+    """The rules that differ by the stage at which they come, those in force at each, and whether some mixtures are left out.
 
     `ConfigurationError` for an upgrade that there is not.
     """

@@ -122,17 +122,18 @@ def _tag_alone(whose: Whose, values: Fields) -> Iterator[SettingEntry]:
     given = holder.text("repository", "name") if nested else values.text("image")
     if tag is None or not tag.text or given:
         return
-    chart = next((image for key, image in _OWN_IMAGES.items() if (found := values.field(key)) and _is_settings(found)), None)
+    given_by = (image for key, image in _OWN_IMAGES.items() if (item := values.field(key)) and _is_settings(item))
+    chart = next(given_by, None)
     if chart is None:
         return
-    found = list(whose.image(f"{chart}:{tag.text}", tag.line))
-    if not found and tag.text[:1].isdigit():
+    named = list(whose.image(f"{chart}:{tag.text}", tag.line))
+    if not named and tag.text[:1].isdigit():
         raise whose.wrong(
             tag.line,
             f"the image's tag {tag.text} has no repository, and is no release of {chart}, which the chart seems to run; "
             "write the image's repository beside it",
         )
-    yield from found
+    yield from named
 
 
 def _variables(whose: Whose, item: Field) -> Iterator[Variable]:
