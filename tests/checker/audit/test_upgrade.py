@@ -108,7 +108,7 @@ def test_an_upgrade_that_there_is_not_is_refused(version: str, target: str, plan
         upgrade(version, target, plane, None)
 
 
-def test_the_scan_asks_every_mixture_that_is_neither_the_rules_before_nor_those_after(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scan_asks_every_mixture_of_rules_before_and_rules_after(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tool, "upgrades", lambda span: iter([("2.6", "2.7", "zookeeper"), ("3.5", "3.6", "kraft")]))
     found = [*tool.cases(1, 2, [Faults()], 1_000)]
     assert {case.upgrade for case in found} == {"2.6 to 2.7 (zookeeper)"}, "to 3.6 all rules change at once"
