@@ -164,9 +164,7 @@ def ask_upgrade(
 ) -> Upgrade:
     """Asks the questions that decide at every stage of an upgrade; `ConfigurationError` for one that there is not."""
     source = configuration.release
-    check_upgrade(Deployment(source, configuration.plane), target)
-    new = _differing(configuration, target)
-    stages, is_sampled = _stages(new, configuration.plane)
+    new, stages, is_sampled = stages_of(configuration, target)
     questions = [question for question in QUESTIONS if question.asked in asked]
     opened = [(question, faults) for question in questions for faults in assumed.under(question.asked)]
 
@@ -182,6 +180,17 @@ def ask_upgrade(
     )
     names = {stage: tuple(rules) for stage, rules in new.items()}
     return Upgrade(source, target, configuration.plane, names, answers, is_sampled)
+
+
+def stages_of(configuration: Configuration, target: ReleaseNumber) -> tuple[dict[Stage, dict[str, int]], Stages, bool]:
+    """The rules that differ by the stage at which they come, those in force at each, and whether some mixtures are left out.
+
+    `ConfigurationError` for an upgrade that there is not.
+    """
+    check_upgrade(Deployment(configuration.release, configuration.plane), target)
+    new = _differing(configuration, target)
+    stages, is_sampled = _stages(new, configuration.plane)
+    return new, stages, is_sampled
 
 
 def _answer(

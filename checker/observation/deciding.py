@@ -34,7 +34,9 @@ class Decisions:
         elected = [] if leader is None or leader < 0 else self._elections(leader)
         lost = tuple(self._lost(index, state) for index in gone)
         with_leader = (*lost, self._lost(leads, state)) if leads >= 0 and leads not in gone else lost
-        for away in dict.fromkeys((lost, with_leader)):
+        # Nobody leads: who is in the ISR has lost its session before, and an unclean election leaves it out of the new one.
+        stay_away: tuple[tuple[Move, ...], ...] = ((),) if leads < 0 and elected else ()
+        for away in dict.fromkeys((*stay_away, lost, with_leader)):
             if leader is None or (leader >= 0 and subject.index.get(leader) == leads):
                 if event.get("recorded"):  # A record does not say who asked for a change.
                     yield from self.commits_isr(event, state)

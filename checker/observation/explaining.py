@@ -54,8 +54,10 @@ class Explainer:
 
     def joint_ways(self, noted: Event, answer: Event, state: State) -> Iterator[Way]:
         """Every way in which the lines of a leader and a follower tell of one fetch, answered before it was noted."""
+        if self._reads_too_far(answer, state):
+            return iter(())
         told = both(self._noted(noted), self._answered(answer, by_itself=False))
-        yield from self._answered_at_once(noted, answer, state, told)
+        return self._answered_at_once(noted, answer, state, told)
 
     def raced_ways(self, noted: Event, answer: Event | None, other: Event, state: State) -> Iterator[Way]:
         """Every way in which another thread tells of the rise that is due to a fetch.
@@ -146,10 +148,10 @@ class Explainer:
             epoch, [wanted] = self.subject.epoch, item.numbers
             return (*state[:epoch], max(state[epoch], wanted), *state[epoch + 1 :])
         key = (item.action, item.bound)
-        if key not in self._steps:
+        step = self._steps.get(key)
+        if step is None and key not in self._steps:
             is_there = item.action not in self._without and self.subject.concrete.has(item.action)
-            self._steps[key] = self.subject.concrete.step(item.action, **dict(item.bound)) if is_there else None
-        step = self._steps[key]
+            step = self._steps[key] = self.subject.concrete.step(item.action, **dict(item.bound)) if is_there else None
         if step is None:
             if item.action in self._without or not self.subject.concrete.has(item.action):
                 return None
@@ -256,14 +258,26 @@ class Explainer:
 
         return check if event.get("cut") else both(check, self._raised(event))
 
+    def _reads_too_far(self, answer: Event, state: State) -> bool:
+        """Whether an answer has more than its leader's log: most ways that lead nowhere end here, before any is made.
+
+        Where it is asked why, they are made, so that the clause that forbids them is named.
+        """
+        leader = self.subject.index.get(answer["leader"])
+        if leader is None or self._found is not None:
+            return False
+        return bool(state[self.subject.at[leader].end] < answer["offset"] + answer["records"])
+
     def _takes_answer(self, event: Event, state: State) -> Iterator[Plan]:
-        told, leader = self._answered(event, by_itself=True), self.subject.index.get(event["leader"])
+        leader, place = self.subject.index.get(event["leader"]), self.subject.at[self._me(event)]
+        if self._reads_too_far(event, state) and not state[place.late_leader]:
+            return
+        told = self._answered(event, by_itself=True)
         if leader is None:
             yield (), told
             return
         fetch = {"follower": self._me(event), "leader": leader}
         end = event["offset"] + event["records"]
-        place = self.subject.at[self._me(event)]
         if state[place.late_leader] == leader + 1:
             yield (move("LateRecordsCount", follower=self._me(event)),), both(
                 self._is(place.end, event["offset"], "log end", event["offset"], before=True),

@@ -1,9 +1,12 @@
-"""Steps of the model that stand for an event, with their numbers as they are."""
+"""Steps of the model that stand for an event, with their numbers as they are.
+
+These are tuples, because one of each is made for every event, which takes a frozen dataclass several times as long.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from acked.model.concrete.program import State
 from acked.model.language.domain import Plain
@@ -12,8 +15,7 @@ Told = Callable[[State, State], str | None]
 """What a line tells of the states before and after its steps: None if it is so, else what is not."""
 
 
-@dataclass(frozen=True)
-class Move:
+class Move(NamedTuple):
     """One step of the model: the action, the indices and truth values that are bound, and its numbers and sets as codes."""
 
     action: str
@@ -43,8 +45,7 @@ Plan = tuple[tuple[Move, ...], Told]
 """How an event may be explained: steps in a row, and what its line tells of the states before and after them."""
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(NamedTuple):
     """How an event is explained: the steps in a row, none where it only shows what is so, and the state after them."""
 
     moves: tuple[Move, ...]
@@ -55,6 +56,10 @@ def both(*parts: Told) -> Told:
     """That all parts are so; else what the first is not that is not."""
 
     def check(before: State, after: State) -> str | None:
-        return next((wrong for part in parts if (wrong := part(before, after)) is not None), None)
+        for part in parts:
+            wrong = part(before, after)
+            if wrong is not None:
+                return wrong
+        return None
 
     return check

@@ -6,7 +6,9 @@ need the producer's side and are not among them: what is below a high watermark 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from operator import itemgetter
 
 from acked.checker.observation.events import Event
 from acked.checker.observation.subject import Subject
@@ -18,6 +20,10 @@ from acked.model.concrete.reading import Check
 from acked.model.partition.protocol import partition
 
 PROMISES = ("LogsAgreeBelowHw", "HwWithinIsr", "LeaderHwStays", "CommittedInIsr", "OneLeaderPerEpoch")
+
+
+Read = Callable[[State], object]
+"""What a promise reads of a state."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +43,14 @@ class Promises:
     def __init__(self, subject: Subject) -> None:
         known = properties_of(partition)
         self._meanings = {name: known[name].promise for name in PROMISES}
-        self._states: list[Check] = []
-        self._steps: list[Check] = []
+        self._states: list[tuple[Check, Read]] = []
+        self._steps: list[tuple[Check, Read]] = []
         for name in PROMISES:
             item = known[name]
             if item.kind is Kind.STEP:
-                self._steps.append(subject.concrete.step_property(name, item.predicate))
+                self._steps.append(_with_what_it_reads(subject.concrete.step_property(name, item.predicate)))
             else:
-                self._states.append(subject.concrete.property(name, item.predicate))
+                self._states.append(_with_what_it_reads(subject.concrete.property(name, item.predicate)))
         self.checked = dict.fromkeys(PROMISES, 0)
         """In how many states, or of how many steps, each was checked."""
 
@@ -53,14 +59,18 @@ class Promises:
         after = taken.after
         if after is before:
             return None
-        for check in self._states:
-            if any(before[place] is not after[place] for place in check.reads):
+        for check, read in self._states:
+            if read(before) != read(after):
                 self.checked[check.name] += 1
                 if not check.holds(after):
                     return Broken(check.name, self._meanings[check.name], taken.events, before, after)
-        for check in self._steps:
-            if any(before[place] != after[place] for place in check.reads):
+        for check, read in self._steps:
+            if read(before) != read(after):
                 self.checked[check.name] += 1
                 if not check.holds(before, after):
                     return Broken(check.name, self._meanings[check.name], taken.events, before, after)
         return None
+
+
+def _with_what_it_reads(check: Check) -> tuple[Check, Read]:
+    return check, itemgetter(*sorted(check.reads))

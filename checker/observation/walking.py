@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
+from typing import NamedTuple
 
 from acked.checker.observation.events import CONTROLLER, Event, Says
 from acked.checker.observation.explaining import Explainer
@@ -48,8 +49,7 @@ AHEAD = 1_500
 """By how many ms events are read ahead of the earliest open one as long as all goes well."""
 
 
-@dataclass(frozen=True)
-class Taken:
+class Taken(NamedTuple):
     """Events that were taken together, as which steps, and the state after them."""
 
     events: tuple[Event, ...]
@@ -57,8 +57,7 @@ class Taken:
     after: State
 
 
-@dataclass(frozen=True)
-class _Choice:
+class _Choice(NamedTuple):
     """One way to go on: the lanes whose heads are taken."""
 
     lanes: tuple[int, ...]
@@ -66,8 +65,7 @@ class _Choice:
     asked: Asked
 
 
-@dataclass(frozen=True)
-class _Frame:
+class _Frame(NamedTuple):
     """A choice that was made, and where it was made."""
 
     options: Iterator[_Choice]
@@ -285,8 +283,7 @@ class Walk:
         if not heads:
             return []
         horizon = heads[0][0] + min(ahead, self.slack.between)
-        if self._next is not None and self._next.at <= horizon:
-            self._read_until(horizon)
+        if self._next is not None and self._next.at <= horizon and self._read_until(horizon):
             heads = self._open_heads()
         first: dict[int, int] = {}
         free = []
@@ -393,7 +390,7 @@ class Walk:
             if len(events) == 1
             else self.explainer.joint_ways(events[0], events[1], self.state)
         )
-        yield from self._made(ways, lanes, events, asked)
+        return self._made(ways, lanes, events, asked)
 
     def _made(
         self, ways: Iterator[Way], lanes: tuple[int, ...], events: tuple[Event, ...], asked: Asked
@@ -450,12 +447,13 @@ class Walk:
                 done = (*asked[:follower], None, *asked[follower + 1 :])
                 yield from self._made(ways, (number, answers, place), (noted, answer, other), done)
 
-    def _answers(self, number: int, answer: Event) -> Iterator[_Choice]:
+    def _answers(self, number: int, answer: Event) -> Iterable[_Choice]:
         """An answer to a fetch that its leader has noted."""
         follower = self.subject.index[answer.by]
-        if self._asked[follower] == (answer["leader"], answer["offset"]):
-            asked = (*self._asked[:follower], None, *self._asked[follower + 1 :])
-            yield from self._ways((number,), (answer,), asked)
+        if self._asked[follower] != (answer["leader"], answer["offset"]):
+            return ()
+        asked = (*self._asked[:follower], None, *self._asked[follower + 1 :])
+        return self._ways((number,), (answer,), asked)
 
     # -- lanes ----------------------------------------------------------------------------------------------------------
 
@@ -465,18 +463,23 @@ class Walk:
         names += [(leader, follower) for leader in brokers for follower in brokers if leader != follower]
         return {name: number for number, name in enumerate(names)}
 
-    def _read_until(self, horizon: int | None) -> None:
-        """Reads events up to a time; without one the next of all."""
+    def _read_until(self, horizon: int | None) -> bool:
+        """Reads events up to a time; without one the next of all. Whether a lane that had no open event has one now."""
+        is_opened = False
         while self._next is not None:
             if horizon is not None and self._next.at > horizon:
-                return
+                break
             event, self._next = self._next, next(self._source, None)
-            follower = event.get("follower") if event.says is Says.NOTES_FETCH else None
-            number = self._numbers.get((event.by, follower), self._numbers.get((event.by, None)))
-            if number is not None:
-                self._lanes[number].events.append(event)
-                if horizon is None:
-                    return
+            follower = event["follower"] if event.says is Says.NOTES_FETCH else None
+            number = self._numbers.get((event.by, follower))
+            if number is None and (number := self._numbers.get((event.by, None))) is None:
+                continue
+            lane = self._lanes[number]
+            is_opened = is_opened or lane.taken == len(lane.events)
+            lane.events.append(event)
+            if horizon is None:
+                break
+        return is_opened
 
 
 def _may_answer(noted: Event, answer: Event) -> bool:

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from acked.checker.errors import SpecUnreadable
 from acked.cluster.lines.following import ANOTHER, Following, readable
@@ -45,6 +45,9 @@ SEGMENT = re.compile(r"\d{20}\.log")
 _SAME = 40
 """Lines whose texts begin alike, numbers apart, count as of one wording."""
 
+_PREFIXES = 10_000
+"""Prefixes of lines of which it is remembered whether they name the partition."""
+
 _SETS = frozenset({"isr", "was", "followers", "replicas", "elr"})
 
 
@@ -61,9 +64,11 @@ def reassigns(said: str) -> bool:
     return found is not None and set(NUMBERS.findall(found[1])) != set(NUMBERS.findall(found[2]))
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """What one line tells; `at` in ms since 1970 by the node's own clock, `line` from 1."""
+class Fact(NamedTuple):
+    """What one line tells; `at` in ms since 1970 by the node's own clock, `line` from 1.
+
+    A tuple, because there is one of every line, and a frozen dataclass takes twice as long to make.
+    """
 
     tells: Tells | None
     """None: the process started."""
@@ -73,6 +78,15 @@ class Fact:
     file: str
     line: int
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A wording for one partition; `names_partition`: what it matches names it."""
+
+    tells: Tells
+    pattern: re.Pattern[str]
+    names_partition: bool
 
 
 @dataclass
@@ -110,20 +124,19 @@ class Lines:
     A line that is not understood is an error, or with `keeps_unknown` kept in `unknown`, one of each kind.
     """
 
-    def __init__(
-        self, topic: str, partition: int, keeps_unknown: bool = False, following: Following | None = None
-    ) -> None:
+    def __init__(self, topic: str, partition: int, keeps_unknown: bool = False, following: Following | None = None) -> None:
         """`following`: the last file of each node is still written to."""
         self._following = following
         self.unknown: dict[str, Unknown] = {}
         self._keeps_unknown = keeps_unknown
         self.name = f"{topic}-{partition}"
         self._mentions = (self.name, f"PartitionChangeRecord(partitionId={partition},")
-        self._table: dict[tuple[str, str], list[tuple[Tells, re.Pattern[str]]]] = {}
+        self._table: dict[tuple[str, str], list[_Wanted]] = {}
         for wording in WORDINGS:
+            wanted = _Wanted(wording.tells, wording.pattern(topic, partition), wording.names_partition)
             for logger in wording.loggers:
-                known = self._table.setdefault((logger, wording.first_word), [])
-                known.append((wording.tells, wording.pattern(topic, partition)))
+                self._table.setdefault((logger, wording.first_word), []).append(wanted)
+        self._prefixes: dict[str, bool] = {}
         self._about = re.compile(rf"(?<![\w.-]){re.escape(self.name)}(?!\d)")
         self._replayed = re.compile(rf"for topic {re.escape(topic)}(?:\. |$)")
         self._seconds: dict[str, int] = {}
@@ -180,16 +193,20 @@ class Lines:
             return Fact(None, at + int(ms), thread, {}, file, number, text)
         if said.startswith(CREATED_LOG) and self._about.search(said) and (found := TOPIC_MIN_ISR.search(said)):
             node.topic_settings["min_insync_replicas"] = int(found[1])
-        for tells, pattern in self._table.get((logger, first_word(said)), ()):
-            match = pattern.match(said)
-            if match is not None and self._is_about(tells, logger, message, match):
+        for wanted in self._table.get((logger, first_word(said)), ()):
+            match = wanted.pattern.match(said)
+            if match is not None and (wanted.names_partition or self._is_about(wanted.tells, logger, message)):
+                tells = wanted.tells
                 node.met[tells] = node.met.get(tells, 0) + 1
                 if tells is Tells.NOTHING:
                     return None
                 if tells in _MAY_REASSIGN and reassigns(said):
                     self._does_not_understand(file, number, text, said, "tells of a reassignment, which acked does not read")
                     return None
-                fields = {key: _value(key, value) for key, value in match.groupdict().items() if value is not None}
+                fields: dict[str, Any] = {}
+                for name, value in match.groupdict().items():
+                    if value is not None:
+                        fields[name] = int(value) if name not in _SETS else frozenset(map(int, NUMBERS.findall(value)))
                 if tells in (Tells.GOT, Tells.TRUNCATING):
                     fields["leader"] = int(NUMBERS.findall(message[message.find("leaderId=") :])[0])
                 return Fact(tells, at + int(ms), thread, fields, file, number, text)
@@ -207,11 +224,17 @@ class Lines:
         known = self.unknown.get(kind, Unknown(file, number, text.strip(), why, 0))
         self.unknown[kind] = replace(known, lines=known.lines + 1)
 
-    def _is_about(self, tells: Tells, logger: str, message: str, match: re.Match[str]) -> bool:
+    def _is_about(self, tells: Tells, logger: str, message: str) -> bool:
         """Whether a line whose text would fit is about this partition: its prefix says so, where it has one."""
         if tells in (Tells.FENCED, Tells.UNFENCED, Tells.REPLAYED) or logger not in STRICT:
             return True
-        return self._about.search(message) is not None
+        prefix = message[: message.find("] ") + 1]
+        known = self._prefixes.get(prefix)
+        if known is None:
+            if len(self._prefixes) > _PREFIXES:
+                self._prefixes.clear()
+            known = self._prefixes[prefix] = self._about.search(prefix) is not None
+        return known or self._about.search(message) is not None
 
     def _is_unknown(self, message: str) -> bool:
         return self._about.search(message) is not None or (
@@ -237,10 +260,6 @@ class Lines:
             node.release = node.release or text[at + len(VERSION) :].split()[0]
         elif found := BROKER_MIN_ISR.search(text):
             node.settings["min_insync_replicas"] = int(found[1])
-
-
-def _value(name: str, text: str) -> Any:
-    return frozenset(map(int, NUMBERS.findall(text))) if name in _SETS else int(text)
 
 
 def _milliseconds(second: str) -> int:

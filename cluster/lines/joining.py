@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from acked.checker.errors import SpecUnreadable
@@ -63,6 +63,8 @@ class Joiner:
         self._last_answer: tuple[Fact, dict[str, Any]] | None = None
         self._is_cut = False
         self._last = self._silent = 0
+        self._quiet = 0
+        """No thread has printed last before this, in the node's own time."""
 
     def events(self, facts: Iterable[Fact | None]) -> Iterator[Event | None]:
         """The events, in the order of their times, the earliest of their lines first where times are equal.
@@ -87,7 +89,8 @@ class Joiner:
                 self._flush_older(fact.at - self._silent - PATIENCE)
             self._take(fact)
             if fact.thread in self._threads:
-                self._threads[fact.thread].last = fact.at - self._silent
+                self._threads[fact.thread].last = last = fact.at - self._silent
+                self._quiet = min(self._quiet, last)
             while self._out and self._out[0][0] < fact.at - LATE and self._out[0][0] <= self._oldest_held(fact.at):
                 yield heapq.heappop(self._out)[-1]
         self._flush_all()
@@ -120,7 +123,7 @@ class Joiner:
             self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.
             return
         if fact.tells is Tells.FOLLOWER and self._is_appending():
-            fact = replace(fact, fields={**fact.fields, "appending": True})
+            fact = fact._replace(fields={**fact.fields, "appending": True})
         thread = self._threads.setdefault(fact.thread, _Thread())
         held = [item.tells for item in thread.held]
         if fact.tells is Tells.RECORDED:
@@ -183,8 +186,11 @@ class Joiner:
     # -- from a thread's facts to events ----------------------------------------------------------------------------------
 
     def _flush_older(self, moment: int) -> None:
+        if moment <= self._quiet:
+            return
         for name in [name for name, thread in self._threads.items() if not thread.held or thread.last < moment]:
             self._flush(self._threads.pop(name))
+        self._quiet = min((thread.last for thread in self._threads.values()), default=moment)
 
     def _flush_whole(self) -> None:
         """What may be whole; a step that has begun and not ended waits for the thread, or for the next start."""

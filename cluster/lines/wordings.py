@@ -78,6 +78,11 @@ class Wording:
     recorded: tuple[str, ...]
 
     @property
+    def names_partition(self) -> bool:
+        """Whether nothing matches that does not name topic and partition, apart from what stands before them."""
+        return re.search(r"(?:^|[ /])TP", self.text) is not None
+
+    @property
     def first_word(self) -> str:
         """The literal first word, to a bracket."""
         return first_word(self.text.replace("\\", ""))

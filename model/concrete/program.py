@@ -109,6 +109,8 @@ class _Writer:
         self._uses: dict[int, int] = {}
         self._count = 0
         self._needs: dict[int, frozenset[int]] = {}
+        self._looking: dict[int, bool] = {}
+        self._starts: dict[tuple[int, int], str] = {}
         for node in (*roots, *(part for item in _reached(pool, roots) for part in parts_of(pool, item))):
             self._uses[node.id] = self._uses.get(node.id, 0) + 1
 
@@ -154,7 +156,8 @@ class _Writer:
             condition, then, other = (self.text(arg) for arg in node.args)
             return self._nested("({1} if {0} else {2})", [condition, then, other])
         if node.op in (Op.AND, Op.OR):
-            parts = [self.text(part) for part in dict.fromkeys(self._operands(node))]
+            wanted = sorted(dict.fromkeys(self._operands(node)), key=self._looks_up)  # What is cheap decides first.
+            parts = [self.text(part) for part in wanted]
             return self._nested("(" + f" {node.op.value} ".join(["{}"] * len(parts)) + ")", parts)
         return self._nested(f"({{}} {_SYMBOLS[node.op]} {{}})", [self.text(arg) for arg in node.args])
 
@@ -206,16 +209,19 @@ class _Writer:
         variable = f"v{read.depth}"
         points = [self.text(point) for point in search.breaks.points]
         self._hoist(search.body, search.variable)
+        starts = [
+            self._starts_of(log, by + (-1 if search.wanted is Wanted.GREATEST else 0)) for log, by in search.breaks.runs
+        ]
         found = self._named(None, "False" if search.wanted is Wanted.SOME else self.text(search.otherwise))
         moved = -1 if search.wanted is Wanted.GREATEST else 0
         tried = [str(hi if search.wanted is Wanted.GREATEST else lo)]
         tried += [f"{point} + {moved}" if moved else point for point in points]
-        for log, by in search.breaks.runs:
-            move = f" + {by + moved}" if by + moved else ""
-            tried.append(f"*[run[0]{move} for run in s[{len(self._layout.leaves) + log}]]")
+        tried += [f"*{name}" for name in starts]
         order = ", reverse=True" if search.wanted is Wanted.GREATEST else ""
-        self.line(f"for {variable} in sorted({{{', '.join(tried)}}}{order}):")
-        outer, self._indent = dict(self._names), self._indent + 1
+        among = f"{{{', '.join(tried)}}}"
+        self.line(f"for {variable} in {among if search.wanted is Wanted.SOME else f'sorted({among}{order})'}:")
+        outer, self._indent = (dict(self._names), self._uses, dict(self._starts)), self._indent + 1
+        self._uses = self._uses_within(search)
         self.line(f"if not {lo} <= {variable} <= {hi}: continue")
         test = self.text(search.body)
         self.line(f"if {test}:")
@@ -223,8 +229,35 @@ class _Writer:
         self.line(f"{found} = {'True' if search.wanted is Wanted.SOME else variable}")
         self.line("break")
         self._indent -= 2
-        self._names = outer
+        self._names, self._uses, self._starts = outer
         return found
+
+    def _starts_of(self, log: int, moved: int) -> str:
+        """Where the runs of a log start, moved by a number, by a name."""
+        if (log, moved) not in self._starts:
+            move = f" + {moved}" if moved else ""
+            made = f"[run[0]{move} for run in s[{len(self._layout.leaves) + log}]]"
+            self._starts[log, moved] = self._named(None, made)
+        return self._starts[log, moved]
+
+    def _uses_within(self, search: Search) -> dict[int, int]:
+        """How often the body of a loop needs what depends on its variable, which other loops with the same one need, too."""
+        found = dict(self._uses)
+        inside = [node for node in _reached(self._pool, [search.body]) if search.variable.id in self._needed(node)]
+        for node in inside:
+            found[node.id] = 1 if node is search.body else 0
+        for node in inside:
+            for part in parts_of(self._pool, node):
+                if search.variable.id in self._needed(part):
+                    found[part.id] += 1
+        return found
+
+    def _looks_up(self, node: Expr) -> bool:
+        """Whether an expression reads records."""
+        if node.id not in self._looking:
+            reached = (item for item in _reached(self._pool, [node]) if item.op is Op.FIELD)
+            self._looking[node.id] = any(isinstance(self._pool.input_of(item), Lookup) for item in reached)
+        return self._looking[node.id]
 
     def _hoist(self, body: Expr, variable: Expr) -> None:
         """Names everything in a body that does not depend on its variable, before the loop."""

@@ -9,6 +9,7 @@ from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Any
 
 from acked.checker.errors import ExitCode, SpecUnreadable
+from acked.cluster.playing.observed import Found
 from acked.cluster.releases.release import Mode
 from acked.reports.console import put_paragraph
 from acked.reports.reproductions.words import MODES
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 FORMAT = "acked-release/1"
+_LATER = ("logged", "unexplained")
+"""Fields that documents written before brokers' lines were validated do not have."""
 
 
 @unique
@@ -49,7 +52,9 @@ _MARKS = {Deed.REPRODUCED: Mark.GOOD, Deed.AS_SAID: Mark.GOOD, Deed.PARTED: Mark
 class ReleaseRow:
     """One question: the spec, its row of the gallery, the promise, rules that are not the release's, and both answers.
 
-    `parted` is the step at which model and brokers part; seconds are None where nothing was started.
+    `parted` is the step at which model and brokers part; seconds are None where nothing was started. `logged` is what a
+    validation says of the brokers' own lines, None where they are not read, and `unexplained` the line and why if it is not
+    explained, or why nothing was read.
     """
 
     spec: str
@@ -65,6 +70,8 @@ class ReleaseRow:
     up_seconds: float | None = None
     seconds: float | None = None
     date: str = ""
+    logged: Found | None = None
+    unexplained: str = ""
 
     def in_words(self, version: str) -> str:
         """A line of progress."""
@@ -123,6 +130,11 @@ def summary_of(whole: WholeRelease) -> str:
                         (Deed.NOT_DECIDED, "not decided")):  # fmt: skip
         if count := whole.count(deed):
             text = f"{text}, {count} {words}"
+    logged = Counter(row.logged for row in violated)
+    validated = logged[Found.EXPLAINED] + logged[Found.NOT_EXPLAINED]
+    if validated:
+        explained = logged[Found.EXPLAINED]
+        text = f"{text}. What the brokers logged meanwhile is a behaviour of the model in {explained} of {validated}"
     return f"{text}."
 
 
@@ -153,6 +165,10 @@ def print_release(console: Console, whole: WholeRelease) -> None:
         if row.reason:
             at = f" at step {row.parted} of {row.steps}" if row.parted else ""
             put_paragraph(console, f"{row.spec}, {row.deed.value}{at}: {row.reason}", "dim", rest="  ")
+        if row.unexplained and row.logged is not None:
+            put_paragraph(
+                console, f"{row.spec}, what its brokers logged is {row.logged.value}: {row.unexplained}", "dim", rest="  "
+            )
     if whole.left_out:
         names = ", ".join(whole.left_out)
         put_paragraph(console, f"Not asked, because they are slow: {names}; --slow asks them, too.", "dim")
@@ -181,8 +197,9 @@ def read_release(document: object) -> WholeRelease:
     try:
         rows = tuple(
             ReleaseRow(**{
-                **{item.name: row[item.name] for item in fields(ReleaseRow)},
+                **{item.name: row[item.name] for item in fields(ReleaseRow) if item.name not in _LATER or item.name in row},
                 "other_rules": tuple(row["other_rules"]), "predicted": Predicted(row["predicted"]), "deed": Deed(row["deed"]),
+                "logged": None if row.get("logged") is None else Found(row["logged"]),
             })
             for row in document["rows"]
         )  # fmt: skip

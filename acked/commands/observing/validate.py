@@ -70,7 +70,8 @@ def validate(
 
     Exit code 0 valid; 12 if a line is not explained, a promise does not hold, disks differ from the lines or from one
     another, or an acknowledged record is missing; 150 if a file cannot be read or the logs lack what is needed, 151 for
-    usage, 153 system.
+    usage, 153 system. There is no 152: where no order was found within the slack of times and the number of steps that
+    are tried, ten times as much the second time, the line counts as not explained.
     """
     from acked.cluster.validating.judge import Asked, judge
     from acked.reports.observations.counting import EventsExplained
@@ -124,4 +125,4 @@ def _write_page(page: Path, judged: Judged) -> None:
     if not has_page(judged.verdict):
         say("every line is explained, so there is nothing to show: no page is written")
         return
-    write_text(page, observation_page(judged.verdict, judged.about), "the page")
+    write_text(page, observation_page(judged.verdict, judged.about), "page")

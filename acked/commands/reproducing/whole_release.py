@@ -158,6 +158,8 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
     except OverTime as error:
         return replace(row, deed=Deed.NOT_DECIDED, reason=str(error))
     row = replace(row, up_seconds=round(done.start_seconds, 1), seconds=round(done.played.seconds, 1))
+    if done.observed is not None:
+        row = replace(row, logged=done.observed.found, unexplained=done.observed.said)
     promise = "" if found.property is None else found.property.name
     return _judged(row, done.played, promise)
 
@@ -170,5 +172,3 @@ def _judged(row: ReleaseRow, played: Played, promise: str) -> ReleaseRow:
     if not played.breaks(promise):
         return replace(row, deed=Deed.NOT_DECIDED, reason=f"all steps were taken, and what is seen does not break {promise}")
     return replace(row, deed=Deed.REPRODUCED)
-
-

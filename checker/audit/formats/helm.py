@@ -29,6 +29,9 @@ from acked.checker.audit.keys import KEYS
 
 _SETTINGS = ("configurationOverrides", "overrideConfiguration", "extraConfigYaml", "extraConfig", "serverProperties",
              "server.properties", "config", "brokerConfig")  # fmt: skip
+_OWN_IMAGES = {"configurationOverrides": "confluentinc/cp-kafka", "overrideConfiguration": "bitnami/kafka",
+               "extraConfig": "bitnami/kafka", "extraConfigYaml": "bitnami/kafka", "config": "bitnami/kafka"}  # fmt: skip
+"""What the chart runs that has such a value, where only a tag is given."""
 _VARIABLES = ("extraEnvVars", "extraEnv", "customEnv", "envOverrides", "env")
 _DIRECT = {
     "defaultReplicationFactor": keys.DEFAULT_FACTOR,
@@ -71,6 +74,7 @@ def _walk(whose: Whose, values: Fields, path: tuple[str, ...]) -> Iterator[Setti
             left.append(item)
     if (at := values.field("image", "imageTag")) is not None:
         own += list(whose.image(image, at.line))
+    own += list(_tag_alone(whose, values))
     yield from own
     yield from _sections(whose, node_fields, path)
     for item in left:
@@ -104,6 +108,32 @@ def _image(values: Fields) -> str:
         return f"{image.node.text('repository', 'name')}:{image.node.text('tag')}"
     tag = values.text("imageTag")
     return f"{values.text('image')}:{tag}" if tag else values.text("image")
+
+
+def _tag_alone(whose: Whose, values: Fields) -> Iterator[SettingEntry]:
+    """The release that a tag without a repository names: the chart has the repository, and its values tell which chart it is.
+
+    Beside values of other programs a tag is not Kafka's. `SpecUnreadable` of a tag that is no number of that chart's image.
+    """
+    image = values.field("image")
+    nested = image is not None and isinstance(image.node, Fields)
+    holder = image.node if image is not None and isinstance(image.node, Fields) else values
+    tag = holder.field("tag" if nested else "imageTag")
+    given = holder.text("repository", "name") if nested else values.text("image")
+    if tag is None or not tag.text or given:
+        return
+    given_by = (image for key, image in _OWN_IMAGES.items() if (item := values.field(key)) and _is_settings(item))
+    chart = next(given_by, None)
+    if chart is None:
+        return
+    named = list(whose.image(f"{chart}:{tag.text}", tag.line))
+    if not named and tag.text[:1].isdigit():
+        raise whose.wrong(
+            tag.line,
+            f"the image's tag {tag.text} has no repository, and is no release of {chart}, which the chart seems to run; "
+            "write the image's repository beside it",
+        )
+    yield from named
 
 
 def _variables(whose: Whose, item: Field) -> Iterator[Variable]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import tempfile
 from dataclasses import replace
@@ -9,12 +10,14 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from acked.asking.output import TraceFile
 from acked.asking.specs import find_spec
 from acked.checker.errors import SystemFailure
 from acked.checker.question.result import Counterexample
 from acked.cli import main
+from acked.cluster.playing.observed import Found
 from acked.cluster.playing.reproduce import Prepared, Reproduction
 from acked.cluster.releases.release import Mode
 from acked.commands.reproducing.whole_release import Candidate, candidates
@@ -23,8 +26,10 @@ from acked.reports.reproductions.release_table import (
     Predicted,
     ReleaseRow,
     WholeRelease,
+    print_release,
     read_release,
     release_document,
+    summary_of,
 )
 from tests.cluster.playing.runs import question, run
 from tests.reports.reproductions.made import played, prepared
@@ -46,7 +51,9 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
         (["kafka14402-bug", "--kafka", "3.5.1", "--html", "x.html"], 151, "played without --html"),
         (["kafka14402-bug", "--kafka", "3.5.1", "--control", "acks=all"], 151, "again on another release"),
         pytest.param(
-            ["acks-1-min-insync", "--kafka", "4.1.0", "-c", "acks=all"], 151, "has no counterexample to play",
+            ["acks-1-min-insync", "--kafka", "4.1.0", "-c", "acks=all"],
+            151,
+            "has no counterexample to play",
             marks=pytest.mark.slow,
         ),
     ],
@@ -273,6 +280,24 @@ def test_the_exit_code_of_a_release_is_its_worst_news(deeds: tuple[Deed, ...], c
     whole = WholeRelease("4.1.0", Mode.KRAFT, rows)
     assert whole.exit_code == code
     assert read_release(json.loads(json.dumps(release_document(whole)))) == whole
+
+
+def test_a_release_s_answer_says_whether_what_its_brokers_logged_is_a_behaviour() -> None:
+    row = ReleaseRow("s", "t", None, "P", (), Predicted.VIOLATED, Deed.REPRODUCED, logged=Found.EXPLAINED)
+    other = replace(row, spec="other", logged=Found.NOT_EXPLAINED, unexplained="0/log:7, broker 0 appends: no")
+    unread = replace(row, spec="unread", logged=Found.NOT_READ, unexplained="a reassignment")
+    whole = WholeRelease("4.1.0", Mode.KRAFT, (row, other, unread, replace(row, spec="before", logged=None)))
+    document = release_document(whole)
+    assert read_release(json.loads(json.dumps(document))) == whole
+    assert summary_of(whole).endswith("What the brokers logged meanwhile is a behaviour of the model in 1 of 2.")
+    written = io.StringIO()
+    print_release(Console(file=written, width=200), whole)
+    said = " ".join(written.getvalue().split())
+    assert "other, what its brokers logged is not explained: 0/log:7, broker 0 appends: no" in said
+    assert "unread, what its brokers logged is not read: a reassignment" in said
+    for item in document["rows"]:  # As they were written before.
+        del item["logged"], item["unexplained"]
+    assert {one.logged for one in read_release(document).rows} == {None}
 
 
 def test_what_concerns_a_release_are_claims_under_its_rules_and_its_own_bugs(monkeypatch: pytest.MonkeyPatch) -> None:

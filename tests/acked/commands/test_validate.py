@@ -13,8 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from acked.checker.observation.events import Says
+from acked.checker.observation.validation import validate
+from acked.checker.observation.walking import Slack
 from acked.cli import main
-from tests.observations import LINES
+from tests.observations import LINES, edited, run
 
 
 def ends(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
@@ -52,6 +55,22 @@ def test_a_line_that_is_not_explained_is_named_with_the_reason(tmp_path: Path, c
     assert "NOT EXPLAINED" in out
     assert "Appended message set with last offset: 1, first offset: 2, next offset: 3" in out
     assert "the line says first offset 2, and by the rules it is 1" in out
+
+
+def test_a_page_that_cannot_be_written_is_the_system_s_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = changed(tmp_path, "0", "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
+    code, _, err = ends(capsys, "validate", str(folder), "-t", "t", "-q", "--html", str(tmp_path / "no" / "page.html"))
+    assert code == 153
+    assert "cannot write the page to" in err
+
+
+def test_a_look_around_that_is_given_up_is_not_explained_and_never_undecided() -> None:
+    """The first search and the one with ten times as much slack end at once: 12 for the command, and no 152."""
+    recorded = run("k4-s1")
+    append = recorded.the(Says.APPENDS)
+    changed = recorded.changed(append, edited(append, next=append["next"] + 1))
+    verdict = validate(recorded.subject, recorded.created, changed, slack=Slack(nodes=1))
+    assert (verdict.is_valid, verdict.stuck is not None, verdict.slack.nodes) == (False, True, 10)
 
 
 def test_the_answer_is_a_document_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

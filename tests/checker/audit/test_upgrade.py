@@ -15,6 +15,7 @@ from acked.checker.audit.upgrade import Stage, Upgrade, ask_upgrade
 from acked.checker.errors import ConfigurationError
 from acked.reports.audit.upgrading import upgrade_markdown, upgrade_part, verdict_with
 from tests.checker.audit.kept import KEPT
+from tools import upgrades as tool
 
 LOSS = AuditQuestion.LOSS
 YES, NO = AuditVerdict.YES, AuditVerdict.NO
@@ -105,3 +106,25 @@ def test_from_2_4_to_2_5_acknowledged_records_are_safe_only_when_every_broker_fe
 def test_an_upgrade_that_there_is_not_is_refused(version: str, target: str, plane: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         upgrade(version, target, plane, None)
+
+
+def test_the_scan_asks_every_mixture_of_rules_before_and_rules_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool, "upgrades", lambda span: iter([("2.6", "2.7", "zookeeper"), ("3.5", "3.6", "kraft")]))
+    found = [*tool.cases(1, 2, [Faults()], 1_000)]
+    assert {case.upgrade for case in found} == {"2.6 to 2.7 (zookeeper)"}, "to 3.6 all rules change at once"
+    loss = [case for case in found if case.question.asked is LOSS]
+    assert {case.settings for case in loss} == {
+        f"acks={acks}, idempotence={idempotence}, min ISR {least}"
+        for acks in ("all", "1") for idempotence in ("true", "false") for least in (1, 2)
+    } - {f"acks=1, idempotence=true, min ISR {least}" for least in (1, 2)}  # Which Kafka refuses.
+    for case in found:
+        tasks = [task for _, task in case.between]
+        assert len({case.before, case.after, *tasks}) == 2 + len(tasks) > 2
+
+
+def test_the_scan_upgrades_to_the_next_releases_on_the_same_control_plane() -> None:
+    pairs = [*tool.upgrades(2)]
+    assert ("2.4", "2.5", "zookeeper") in pairs
+    assert ("2.4", "2.6", "zookeeper") in pairs
+    assert ("3.9.1", "4.0", "kraft") in pairs
+    assert not [pair for pair in pairs if pair[:2] == ("3.9.1", "4.0") and pair[2] != "kraft"]

@@ -38,6 +38,24 @@ def test_an_epoch_in_which_nobody_leads_counts_and_the_next_leader_has_the_one_a
     assert sum(found.steps.values()) == sum(number for name, number in found.steps.items() if name[0].isupper())
 
 
+@pytest.mark.parametrize(("isr", "epoch", "is_valid"), [({1}, 2, True), ({0, 1}, 2, False), ({1}, 3, False)])
+def test_an_unclean_election_leaves_out_of_the_isr_who_has_lost_its_session_before(
+    isr: set[int], epoch: int, is_valid: bool
+) -> None:
+    """Without eligible leaders the last one stays in the ISR when nobody leads (4.0.0, played as unclean-only-acks-1)."""
+    found = verdict_of(
+        {0},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0}),
+        said(2, 0, Says.APPENDS, offset=0, next=1, hw=1),
+        said(1_000, CONTROLLER, Says.CHANGES, leader=-1, epoch=1),
+        said(2_000, CONTROLLER, Says.CHANGES, was={0}, isr=isr, leader=1, epoch=epoch),
+        said(2_100, 1, Says.LEADS, epoch=epoch, offset=0, hw=0, isr=isr),
+        release="4.0",
+    )
+    assert found.is_valid == is_valid
+    assert found.steps.get("ElectUncleanly", 0) == is_valid
+
+
 def test_a_broker_that_shuts_down_in_an_orderly_way_hears_of_the_next_leader() -> None:
     found = verdict_of(
         {0, 1},
