@@ -96,6 +96,16 @@ def test_from_2_4_to_2_5_acknowledged_records_are_safe_only_when_every_broker_fe
     assert (answer.turned_by, answer.is_worse_between) == ((("fetch_fencing",),), False)
 
 
+@pytest.mark.slow
+def test_from_2_6_to_2_8_0_two_replicas_lose_records_only_while_the_protocol_is_raised() -> None:
+    """Followers that are told by a fetch where to truncate (KAFKA-13141), while the ISR is written as before 2.7-IV2."""
+    (answer,) = upgrade("2.6", "2.8", "zookeeper", CrashKind.CLEAN).answers
+    assert (answer.replies[Stage.BEFORE], answer.replies[Stage.FINISHED]) == (NO, NO)
+    assert (answer.replies[Stage.RAISING], answer.is_worse_between) == (YES, True)
+    assert "truncation" in (answer.worse_with or ())
+    assert "asynchronous_isr" not in (answer.worse_with or ())
+
+
 @pytest.mark.parametrize(
     ("version", "target", "plane", "message"),
     [
