@@ -262,8 +262,8 @@ leader is elected.
 
 Made by `python tools/real.py`; one of them again: `acked reproduce kafka7415-bug --kafka 2.0.0 --control 2.0.1`. A lost page
 cache is a log that was cut while its broker was down. “Up” is what the cluster took to start, “played” what the steps took
-(medians, in seconds, on two cores that did other work too). The rules of a trace are those of its spec; where they are not
-those of the release, the command says so.
+(medians, in seconds, on two cores that did other work too; for `kafka15665-bug` they were busy with it). The rules of a
+trace are those of its spec; where they are not those of the release, the command says so.
 
 With `--html FILE` the command writes a page to step through, with the states of model, brokers and control side by side, and
 what the brokers said in their own logs. `--format json` keeps all of it: `acked view` makes the page again, and `acked show`

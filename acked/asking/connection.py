@@ -1,7 +1,7 @@
 """A connection to one broker for requests that the client library does not know, with the same security: TLS, SASL.
 
-What brokers tell of features and of eligible leaders. Whoever asks has been let in by the client library with the same
-properties before; what cannot be set up here is `Unavailable`, and then not known.
+What brokers tell of features, of eligible leaders and of reassignments under way. Whoever asks has been let in by the client
+library with the same properties before; what cannot be set up here is `Unavailable`, and then not known.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Any, Self
 from acked.checker.optional import optional_packages
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_TOPIC_PARTITIONS = 18, 17, 36, 75
-_VERSIONS = {API_VERSIONS: 3, SASL_HANDSHAKE: 1, SASL_AUTHENTICATE: 0, DESCRIBE_TOPIC_PARTITIONS: 0}
+LIST_REASSIGNMENTS = 46
+_VERSIONS = {API_VERSIONS: 3, SASL_HANDSHAKE: 1, SASL_AUTHENTICATE: 0, DESCRIBE_TOPIC_PARTITIONS: 0, LIST_REASSIGNMENTS: 0}
 
 MAX_ANSWER = 64 << 20
 """Bytes of an answer; a longer one is not read."""

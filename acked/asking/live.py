@@ -12,7 +12,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from acked.asking.connection import API_VERSIONS, DESCRIBE_TOPIC_PARTITIONS, Connection, Unavailable
+from acked.asking.connection import (
+    API_VERSIONS,
+    DESCRIBE_TOPIC_PARTITIONS,
+    LIST_REASSIGNMENTS,
+    Connection,
+    Unavailable,
+)
 from acked.checker.audit import keys
 from acked.checker.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue
 from acked.checker.audit.formats.properties import property_entries
@@ -133,8 +139,11 @@ def ask_cluster(
     seconds: float = SECONDS,
     topic: str | None = None,
     tell: Callable[[str], None] = lambda line: None,
+    with_moves: bool = False,
 ) -> LiveCluster:
     """What the cluster at `HOST:PORT` says of its brokers, topics and features; of `topic` alone, if one is named.
+
+    It is asked `with_moves` which partitions are being reassigned. Without, their old and new replicas are all replicas.
 
     `SystemFailure` if nobody answers; what one broker or topic does not say is a failure of that one.
     """
@@ -165,7 +174,17 @@ def ask_cluster(
         at = next(iter(listed.brokers.values()))
         short = [name for name, found in topics.items() if any(_is_short(part) for part in found.partitions.values())]
         eligible = _eligible((at.host or "", at.port), properties, short, clock)
-    return LiveCluster(address, tuple(brokers), tuple(_topics(admin, topics, eligible, clock)), features)
+    found = list(_topics(admin, topics, eligible, clock))
+    if with_moves and listed.brokers:
+        at = listed.brokers.get(listed.controller_id) or next(iter(listed.brokers.values()))
+        moving = _moving((at.host or "", at.port), properties, clock)
+        found = [_with_moves(one, moving) for one in found]
+    return LiveCluster(address, tuple(brokers), tuple(found), features)
+
+
+def _with_moves(topic: LiveTopic, moving: frozenset[tuple[str, int]]) -> LiveTopic:
+    parts = (replace(part, is_moving=(topic.name, part.number) in moving) for part in topic.partitions)
+    return replace(topic, partitions=tuple(parts))
 
 
 def _is_short(partition: Any) -> bool:
@@ -345,3 +364,14 @@ def _eligible(address: tuple[str, int], properties: Mapping[str, str], topics: I
     except Unavailable:
         pass  # What was answered so far is true.
     return found
+
+
+def _moving(address: tuple[str, int], properties: Mapping[str, str], clock: _Clock) -> frozenset[tuple[str, int]]:
+    """Partitions whose reassignment is under way, of all topics (since 2.4, KIP-455); none where that is not answered."""
+    try:
+        with Connection(address, properties, min(clock.left, 5.0)) as connection:
+            connection.log_in()
+            answer = connection.ask(LIST_REASSIGNMENTS, {"timeout": 5_000, "topics": None})
+    except Unavailable:
+        return frozenset()
+    return frozenset((str(topic.name), int(part.partition_index)) for topic in answer.topics for part in topic.partitions)

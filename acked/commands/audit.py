@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,8 +51,8 @@ class ClusterFacts:
     timeout: float | None
     producer: tuple[tuple[str, str], ...]
 
-    def recognised(self, files: tuple[Path, ...]) -> Recognised:
-        """What the files and --set say."""
+    def recognised(self, files: tuple[Path, ...], with_moves: bool = False) -> Recognised:
+        """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned."""
         from acked.checker.audit.entry import OPTION, Scope, SettingEntry
         from acked.checker.audit.gather import recognise
         from acked.checker.audit.keys import KEYS
@@ -60,7 +60,7 @@ class ClusterFacts:
 
         entries = read_all(files)
         if self.bootstrap is not None:
-            entries += self._live(self.bootstrap)
+            entries += self._live(self.bootstrap, with_moves)
         elif self.command_config is not None or self.timeout is not None:
             raise click.UsageError("--command-config and --timeout are about a running cluster; name it with "
                                    "--bootstrap-server, or leave them out.")  # fmt: skip
@@ -71,12 +71,13 @@ class ClusterFacts:
         overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
         return recognise(entries, overrides, self.lenient)
 
-    def _live(self, address: str) -> list[SettingEntry]:
+    def _live(self, address: str, with_moves: bool) -> list[SettingEntry]:
         from acked.asking.live import SECONDS, ask_cluster, client_properties
         from acked.checker.audit.clusters.live import live_entries
 
         properties = client_properties(self.command_config)
-        return live_entries(ask_cluster(address, properties, self.timeout or SECONDS, self.topic))
+        asked = ask_cluster(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
+        return live_entries(asked)
 
 
 @dataclass(frozen=True)
@@ -318,7 +319,8 @@ def audit(
         request = PlanRequest(wanted.plan, cluster.version, cluster.control_plane, cluster.entities,
                               cluster.bootstrap is not None, output, out, wanted.trace_out)  # fmt: skip
         is_bounded = assumed.max_states is not None
-        return audit_plan(request, lambda: cluster.recognised(files), assumptions, is_bounded, batch, batch.cache())
+        known = partial(cluster.recognised, files, with_moves=True)
+        return audit_plan(request, known, assumptions, is_bounded, batch, batch.cache())
     before = None if wanted.baseline is None else read_before(wanted.baseline)
     found = cluster.recognised(files)
     if wanted.show_settings:

@@ -162,7 +162,7 @@ def _candidates(state: State) -> Iterator[Box]:
         role = "is the controller" if holds else "takes itself for the controller, and is not"
         leader = "no leader" if mine["leader"] is None else f"leader {mine['leader']} in leader epoch {mine['leader_epoch']}"
         facts = [
-            Fact("role", f"{role}, controller epoch {mine['epoch']}"),
+            Fact("role", f"{role}, controller epoch {mine['epoch']}", Tone.STRONG if holds else Tone.WRONG),
             Fact("knows", f"knows {leader}, ISR {says_set(mine['isr'])}, alive {says_set(mine['live'])}"),
         ]
         if mine.get("former"):

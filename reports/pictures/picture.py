@@ -146,10 +146,11 @@ class Row:
 
 @dataclass(frozen=True)
 class Fact:
-    """One fact in a box; `key` identifies the fact, `text` is the whole fact in words."""
+    """One fact in a box; `key` identifies the fact, `text` is the whole fact in words, `tone` is as of a badge."""
 
     key: str
     text: str
+    tone: Tone = Tone.PLAIN
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from acked.invariants.property import Kind
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import ActionInstance
 from acked.reports.console import harmless
-from acked.reports.pictures.picture import Box, Look, Message, Picture, Row
+from acked.reports.pictures.picture import Box, Fact, Look, Message, Picture, Row, Tone
 from acked.reports.pictures.providers import provider_of
 from acked.reports.runs.lanes import Lanes, fate_in_words, lanes_of
 from acked.reports.runs.view import Past, StepTeller, StepView, label_of, remarks_on, value_in_words
@@ -277,8 +277,13 @@ def _box(box: Box) -> Json:
         "key": box.key,
         "name": harmless(box.name),
         "epoch": box.epoch,
-        "facts": [[fact.key, harmless(fact.text)] for fact in box.facts],
+        "facts": [_fact(fact) for fact in box.facts],
     }
+
+
+def _fact(fact: Fact) -> list[str]:
+    told = [fact.key, harmless(fact.text)]
+    return told if fact.tone is Tone.PLAIN else [*told, fact.tone.value]
 
 
 def _lanes(lanes: Lanes) -> Json:

@@ -10,7 +10,7 @@ from xml.etree import ElementTree as ET
 
 from acked.reports import palette
 from acked.reports.console import harmless
-from acked.reports.pictures.picture import Box, Cell, Differences, MarkerKind, Message, Picture, Row
+from acked.reports.pictures.picture import Box, Cell, Differences, MarkerKind, Message, Picture, Row, Tone
 from acked.reports.runs.lanes import fate_in_words, lanes_of
 from acked.reports.runs.view import StepView, TraceView
 
@@ -130,14 +130,17 @@ class _Drawing:
         self._y += 20
         change = differs.boxes[box.key]
         self._put(_PAD, self._y, _short(box.name), 12, _INK, weight="bold")
-        texts = [("" if box.epoch is None else f"{self._look.epoch}{box.epoch}", change.epoch)]
-        texts += [(fact.text, fact.key in change.facts) for fact in box.facts]
-        x = float(_LEFT)
-        for text, is_new in texts:
-            if text:
-                look = (_CHANGE, "bold") if is_new else (_INK, "normal")
-                self._put(x, self._y, _short(text), 12, look[0], weight=look[1])
-                x += len(_short(text)) * _LETTER * 1.06 + 18
+        texts = [("" if box.epoch is None else f"{self._look.epoch}{box.epoch}", change.epoch, Tone.PLAIN)]
+        texts += [(fact.text, fact.key in change.facts, fact.tone) for fact in box.facts]
+        letter, x = _LETTER * 1.06, float(_LEFT)
+        most = int((self._width - _PAD - _LEFT) / letter)
+        for text, is_new, tone in texts:
+            for line in textwrap.wrap(harmless(text), most):
+                if x > _LEFT and x + len(line) * letter > self._width - _PAD:
+                    x, self._y = float(_LEFT), self._y + 17
+                colour = _CHANGE if is_new else _BAD if tone is Tone.WRONG else _INK
+                self._put(x, self._y, line, 12, colour, weight="bold" if is_new or tone is not Tone.PLAIN else "normal")
+                x += len(line) * letter + 18
 
     def _row(self, row: Row, differs: Differences) -> None:
         change, top = differs.rows[row.key], self._y

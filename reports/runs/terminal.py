@@ -213,7 +213,7 @@ class _Drawing:
 
     def _box_lines(self, box: Box, change: BoxChange) -> Iterator[list[Span]]:
         epoch = self._epoch_spans(box.epoch, change.epoch)
-        facts = [_fact(fact.text, "", fact.key in change.facts) for fact in box.facts]
+        facts = [_fact(fact.text, _TONES[fact.tone], fact.key in change.facts) for fact in box.facts]
         yield from flow([*self._name_spans(box.name), *epoch], facts, self._layout.left, self._width)
 
     def _offsets_line(self, band: range) -> list[Span]:

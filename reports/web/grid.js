@@ -78,14 +78,14 @@ function isSame(row, old) {
 }
 
 function boxElement(look, box, old) {
-  const known = new Map((old || box).facts);
+  const known = new Map((old || box).facts.map(([key, text]) => [key, text]));
   return el(
     "div",
     { class: "box" },
     el("strong", {}, box.name),
     " ",
     box.epoch === null ? null : el("span", { class: `epoch${old && old.epoch !== box.epoch ? " changed" : ""}` }, epochText(look, box.epoch)),
-    box.facts.map(([key, text]) => [" ", el("span", { class: `fact${known.get(key) === text ? "" : " changed"}` }, isText(known.get(key), text, true))])
+    box.facts.map(([key, text, tone]) => [" ", el("span", { class: `fact${tone ? ` ${tone}` : ""}${known.get(key) === text ? "" : " changed"}` }, isText(known.get(key), text, true))])
   );
 }
 

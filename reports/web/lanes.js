@@ -6,10 +6,17 @@ const ROW = 26;
 const HEAD = 26;
 const LONGEST = 13; // Letters of a name that are shown, and the width of one.
 const LETTER = 7;
+const SMALL = 9; // The smallest names, where a screen is narrow, in px; and the share of that which a letter takes.
+const SHARE = 0.55;
+const NARROW = 620;
 
 function words(message, actors) {
   const told = `${actors[message.from]} to ${actors[message.to]}: ${message.text}`;
   return message.fate ? `${told} (${message.fate})` : told;
+}
+
+function cut(name) {
+  return name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name;
 }
 
 // Where an arrow ends: a message that is late and comes to nothing goes all the way to the step in which it does; any other
@@ -41,11 +48,31 @@ export class Lanes {
     return HEAD + ROW * (step + 0.5);
   }
 
+  // The name above a lane, in two lines where it is wider than the lane.
+  head(name, at) {
+    const shown = cut(name);
+    const isWide = shown.length * this.letters * SHARE > this.pitch - 4 && this.letters < 12;
+    const lines = isWide ? shown.split(" ") : [shown];
+    const text = svg(
+      "text",
+      { x: this.x(at), "text-anchor": "middle" },
+      lines.map((line, number) => svg("tspan", { x: this.x(at), y: lines.length > 1 ? 10 + 11 * number : 15 }, line)),
+      svg("title", {}, name)
+    );
+    if (this.letters < 12) text.style.fontSize = `${this.letters.toFixed(1)}px`;
+    return text;
+  }
+
   draw() {
     const { actors, acting, messages } = this.lanes;
     const room = Math.min(420, innerWidth - 70);
     const longest = Math.max(...actors.map((name) => Math.min(name.length, LONGEST)), 0); // Names stand beside each other.
-    this.pitch = Math.max(74, LETTER * longest + 6, Math.min(120, room / Math.max(actors.length, 1)));
+    const even = Math.min(120, room / Math.max(actors.length, 1));
+    const word = Math.max(...actors.flatMap((name) => cut(name).split(" ").map((part) => part.length)), 1);
+    // On a phone all lanes are seen at once: names are smaller, and stand in two lines.
+    const isNarrow = innerWidth <= NARROW;
+    this.pitch = isNarrow ? Math.max(SMALL * SHARE * word + 4, even) : Math.max(74, LETTER * longest + 6, even);
+    this.letters = isNarrow ? Math.max(SMALL, Math.min(12, (this.pitch - 4) / (SHARE * word))) : 12;
     const width = 40 + this.pitch * actors.length;
     const height = HEAD + ROW * this.count + 8;
     this.band = svg("rect", { class: "now", x: 0, y: HEAD, width, height: ROW });
@@ -54,7 +81,7 @@ export class Lanes {
         "g",
         { class: "lane", "data-actor": name },
         svg("line", { x1: this.x(at), x2: this.x(at), y1: HEAD, y2: height }),
-        svg("text", { x: this.x(at), y: 15, "text-anchor": "middle" }, name.length > LONGEST ? `${name.slice(0, LONGEST - 1)}…` : name, svg("title", {}, name))
+        this.head(name, at)
       )
     );
     const ticks = [...Array(this.count).keys()].map((step) =>

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 import re
@@ -337,6 +338,24 @@ def test_a_phones_width_needs_no_scrolling_sideways(watched: Any, lost: Path) ->
     page = watched.open(lost)
     page.keyboard.press("End")
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
+
+
+def test_on_a_phone_every_lane_is_seen_and_who_is_wrong_stands_out(watched: Any, tmp_path: Path) -> None:
+    spec, page_file = load_spec(SPECS / "claims" / "one-controller.toml"), tmp_path / "page.html"
+    result = search(spec.question(), Bounds(workers=1))
+    found = Counterexample.of(spec.title, result.question, result.violations[0])
+    page_file.write_text(render(trace_data(found)), encoding="utf-8")
+    watched.page.set_viewport_size({"width": 390, "height": 844})
+    page = watched.open(page_file)
+    page.keyboard.press("ArrowRight")
+    diagram = page.locator(".diagram")
+    assert diagram.evaluate("element => element.scrollWidth <= element.clientWidth")
+    boxes = [lane.bounding_box() for lane in page.locator(".diagram .lane text").all()]
+    assert len(boxes) == 6
+    for left, right in itertools.pairwise(boxes):
+        assert left["x"] + left["width"] <= right["x"] + 1
+    expect(page.locator(".fact.wrong")).to_have_text("takes itself for the controller, and is not, controller epoch 0")
+    assert watched.findings() == []
 
 
 def test_the_theme_can_be_switched(watched: Any, lost: Path) -> None:

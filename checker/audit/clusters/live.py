@@ -63,12 +63,16 @@ class LiveBroker:
 
 @dataclass(frozen=True)
 class LivePartition:
-    """A partition as it is now; `eligible` are the leaders that may be elected beside the ISR (KIP-966), as far as known."""
+    """A partition as it is now; `eligible` are the leaders that may be elected beside the ISR (KIP-966), as far as known.
+
+    While a reassignment `is_moving` it the replicas are the old ones and the new.
+    """
 
     number: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
     eligible: tuple[int, ...] = ()
+    is_moving: bool = False
 
 
 @dataclass(frozen=True)
@@ -179,7 +183,7 @@ def _of_topic(cluster: LiveCluster, topic: LiveTopic, brokers: Mapping[int, Live
     for number in dict.fromkeys(len(partition.replicas) for partition in topic.partitions):
         yield entry(REPLICATION_FACTOR, str(number))
     for partition in topic.partitions:
-        yield Assigned(topic.name, partition.number, partition.replicas).entry(address, 0, said)
+        yield Assigned(topic.name, partition.number, partition.replicas, partition.is_moving).entry(address, 0, said)
         if len(partition.isr) < len(partition.replicas):
             now = f"partition {partition.number} has {_ids(partition.isr)} of {_ids(partition.replicas)}"
             now += f" (eligible to lead besides: {_ids(partition.eligible)})" if partition.eligible else ""

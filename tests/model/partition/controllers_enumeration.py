@@ -2,7 +2,8 @@
 
 Nothing here is shared with the protocol. A world has the store (leader, leader epoch, ISR, /controller, controller epochs),
 the brokers, and what every candidate takes for true while it takes itself for the controller. Leaders write the ISR to the
-store themselves; a record is sent once, with acks=0. `controllers_exploration.py` counts the worlds.
+store themselves, or ask for it (`controllers_isr_requests.py`); a record is sent once, with acks=0.
+`controllers_exploration.py` counts the worlds.
 """
 
 from __future__ import annotations
@@ -29,6 +30,12 @@ class Rules:
     old_controllers_refused: bool = True
     requests_name_incarnation: bool = True
     requests_queued: int = 1
+    kills: bool = True
+    late_requests: bool = False
+    asynchronous_isr: bool = False
+    alter_partition_settled: bool = True
+    fenced_stay_out: bool = False
+    behind_controller_resent: bool = True
 
 
 Request = tuple[int, int, frozenset[int]]
@@ -37,7 +44,11 @@ Request = tuple[int, int, frozenset[int]]
 
 @dataclass
 class Broker:
-    """A broker: `epoch` and `follows` are what it was told last; a leader knows where in its log it `began` to lead."""
+    """A broker: `epoch` and `follows` are what it was told last; a leader knows where in its log it `began` to lead.
+
+    Where ISR changes are requests, a leader has `asked` for one, the store may have `moved_on` since the leader read it, and
+    one that is `stuck` waits for an answer that never comes.
+    """
 
     up: bool = True
     log: list[int] = field(default_factory=list)
@@ -48,6 +59,14 @@ class Broker:
     ends: dict[int, int] = field(default_factory=dict)
     heard: int | None = 0
     began: int = 0
+    asked: frozenset[int] | None = None
+    moved_on: bool = False
+    stuck: bool = False
+
+    def leads_no_more(self) -> None:
+        """What only a leader knows, of this office or the last, is forgotten."""
+        self.isr, self.ends, self.began = frozenset(), {}, 0
+        self.asked, self.moved_on, self.stuck = None, False, False
 
 
 @dataclass
@@ -55,7 +74,8 @@ class Controller:
     """A candidate that takes itself for the controller; `is_begun` once it has an epoch of its own.
 
     `owed` are the brokers to which a request with what it knows is under way, behind the one in `queue`, if there is one. Of
-    those that it takes for `live` it knows the `renewed` ones by their former incarnation.
+    those that it takes for `live` it knows the `renewed` ones by their former incarnation. To those in `stops` it has sent a
+    StopReplica request when they were shut down.
     """
 
     epoch: int
@@ -67,6 +87,7 @@ class Controller:
     isr: frozenset[int] = frozenset()
     queue: dict[int, Request] = field(default_factory=dict)
     renewed: frozenset[int] = frozenset()
+    stops: frozenset[int] = frozenset()
 
     def gives_up(self, b: int) -> None:
         """b is gone, as this controller finds: so is the connection, with what was to be sent over it."""
@@ -100,7 +121,7 @@ class World:
 
     def advance(self, b: int) -> None:
         mine = self.brokers[b]
-        ends = [len(mine.log) if r == b else mine.ends.get(r, 0) for r in mine.isr]
+        ends = [len(mine.log) if r == b else mine.ends.get(r, 0) for r in mine.isr | (mine.asked or frozenset())]
         if ends:
             mine.hw = max(mine.hw, min(ends))
 
@@ -150,7 +171,7 @@ class World:
     def forget(self, b: int) -> None:
         mine = self.brokers[b]
         mine.epoch = mine.follows = mine.heard = None
-        mine.isr, mine.ends, mine.began = frozenset(), {}, 0
+        mine.leads_no_more()
         if self.rules.requests_name_incarnation:
             for c, known in enumerate(self.controllers):
                 if known:
@@ -230,10 +251,12 @@ def of_brokers(world: World) -> Iterator[World]:
             s.forget(b)
             s.brokers[b].hw = hw
             yield s
-        for hw in range(mine.hw + 1) if rules.crashes and mine.up else ():
+        for hw in range(0 if rules.kills else mine.hw, mine.hw + 1) if rules.crashes and mine.up else ():
             if world.may_elect or not _takes_epoch(world, b):
                 s = deepcopy(world)
                 known = s.in_charge()
+                if known and rules.late_requests:
+                    known.stops |= {b}
                 if known:
                     changed = s.lose(b)
                     known.gives_up(b)
@@ -253,7 +276,7 @@ def _takes_epoch(world: World, b: int) -> bool:
 def by_leader(world: World, leader: int) -> Iterator[World]:
     """The leader takes followers out of the ISR that lag, all in one write."""
     mine = world.brokers[leader]
-    if not world.in_office(leader) or mine.isr != world.isr:
+    if world.rules.asynchronous_isr or not world.in_office(leader) or mine.isr != world.isr:
         return
     slow = [r for r in sorted(mine.isr - {leader}) if mine.ends.get(r, -1) < len(mine.log)]
     for size in range(1, len(slow) + 1):
@@ -292,7 +315,7 @@ def note(s: World, follower: int, leader: int) -> None:
     """The leader knows how far the follower is, and takes it into the ISR if it is far enough."""
     mine, end = s.brokers[leader], len(s.brokers[follower].log)
     mine.ends[follower] = end
-    writes = s.in_office(leader) and mine.isr == s.isr
+    writes = s.in_office(leader) and mine.isr == s.isr and not s.rules.asynchronous_isr
     if follower not in mine.isr and end >= mine.hw and end >= mine.began and writes:
         mine.isr |= {follower}
         s.isr |= {follower}
@@ -410,8 +433,25 @@ def requests(world: World, c: int, known: Controller) -> Iterator[World]:
             mine.heard = known.epoch
             if there.epoch is None or there.epoch < epoch:
                 mine.epoch, mine.follows = epoch, leader
-                mine.isr, mine.ends = (isr if leader == b else frozenset()), {}
-                mine.began = len(mine.log) if leader == b else 0
+                mine.leads_no_more()
                 if leader == b:
+                    mine.isr, mine.began = isr, len(mine.log)
+                    # A request from before the last change of the ISR names an older version of the node.
+                    mine.moved_on = s.rules.asynchronous_isr and s.in_office(b) and isr != s.isr
                     s.advance(b)
         yield s
+
+
+def of_late_stops(world: World) -> Iterator[World]:
+    """A StopReplica request from before its broker's restart reaches it: it fetches no more. Leaders do not mind."""
+    for c, known in enumerate(world.controllers):
+        for b in sorted(known.stops) if known and known.is_begun else ():
+            there = world.brokers[b]
+            # One that changes nothing may as well be under way for good.
+            if there.up and there.follows not in (None, b) and (there.heard is None or there.heard <= known.epoch):
+                s = deepcopy(world)
+                sender, mine = s.controllers[c], s.brokers[b]
+                assert sender is not None
+                sender.stops -= {b}
+                mine.heard, mine.follows = known.epoch, None
+                yield s

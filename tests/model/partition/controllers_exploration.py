@@ -15,8 +15,10 @@ from tests.model.partition.controllers_enumeration import (
     first,
     of_brokers,
     of_controllers,
+    of_late_stops,
     of_the_race,
 )
+from tests.model.partition.controllers_isr_requests import of_isr_requests
 
 
 def frozen(s: World) -> tuple[object, ...]:
@@ -33,6 +35,7 @@ def frozen(s: World) -> tuple[object, ...]:
         (
             b.up, tuple(leads[e] for e in b.log), b.hw, None if b.epoch is None else leads[b.epoch], b.follows, b.isr,
             tuple(sorted(b.ends.items())), None if b.heard is None else rules[b.heard], b.began,
+            b.asked, b.moved_on, b.stuck,
         )
         for b in s.brokers
     )  # fmt: skip
@@ -41,6 +44,7 @@ def frozen(s: World) -> tuple[object, ...]:
             rules[known.epoch], known.is_begun, known.live, known.owed, known.leader,
             leads[known.leader_epoch] if known.is_begun else 0, known.isr,
             tuple((b, (of, leads[e], isr)) for b, (of, e, isr) in sorted(known.queue.items())), known.renewed,
+            known.stops,
         )
         for known in s.controllers
     )  # fmt: skip
@@ -52,11 +56,11 @@ def thawed(rules: Rules, value: tuple[object, ...]) -> World:
     brokers, controllers, store, sent = value
     leader, leader_epoch, isr, holder, newest, writer = store  # type: ignore[misc]
     made = [
-        Broker(up, list(log), hw, epoch, follows, own, dict(ends), heard, began)
-        for up, log, hw, epoch, follows, own, ends, heard, began in brokers  # type: ignore[attr-defined]
+        Broker(up, list(log), hw, epoch, follows, own, dict(ends), *rest)
+        for up, log, hw, epoch, follows, own, ends, *rest in brokers  # type: ignore[attr-defined]
     ]
     known = [
-        item and Controller(*item[:7], dict(item[7]), item[8])  # type: ignore[index]
+        item and Controller(*item[:7], dict(item[7]), *item[8:])  # type: ignore[index]
         for item in controllers  # type: ignore[attr-defined]
     ]
     return World(rules, made, known, leader, leader_epoch, isr, holder, newest, writer or 0, bool(sent))
@@ -97,7 +101,7 @@ def explore(rules: Rules) -> tuple[int, dict[str, int]]:
         found = []
         for value in level:
             world = thawed(rules, value)
-            for handler in (of_brokers, of_the_race, of_controllers):
+            for handler in (of_brokers, of_the_race, of_controllers, of_isr_requests, of_late_stops):
                 for s in handler(world):
                     for name in broken(world, s):
                         first_broken.setdefault(name, depth)

@@ -100,7 +100,7 @@ def of_rules(rules: Rules) -> Instance:
     constants["crashes"] = "clean" if rules.crashes else "none"
     return instance(
         **constants, acks="0", controllers="many", truncation="diverging fetch", fetch_fencing="leader epoch",
-        hw_waits_for_caught_up=False, reelection_forgets_ends=True,
+        hw_waits_for_caught_up=False, reelection_forgets_ends=True, maximal_isr=rules.asynchronous_isr,
     )  # fmt: skip
 
 
@@ -110,10 +110,15 @@ def answer(rules: Rules) -> tuple[int, dict[str, int]]:
 
 
 UNNOTICED: dict[str, bool] = {"crashes": True, "unnoticed_restarts": True, "requests_name_incarnation": False}
+STOPPED: dict[str, bool] = {"crashes": True, "kills": False, "late_requests": True, "requests_name_incarnation": False}
+ASKED: dict[str, bool] = {"asynchronous_isr": True}
+ASKED_IN_2_7: dict[str, bool] = {**ASKED, "alter_partition_settled": False, "behind_controller_resent": False}
 QUICK = [
     Rules(max_controller_epoch=1),
     Rules(max_controller_epoch=1, max_leader_epoch=2, candidates=1, crashes=True, requests_queued=2),
     Rules(max_controller_epoch=1, max_leader_epoch=1, candidates=1, **UNNOTICED),
+    Rules(max_controller_epoch=1, max_leader_epoch=1, candidates=1, **STOPPED),
+    Rules(max_controller_epoch=1, max_leader_epoch=1, candidates=1, crashes=True, **ASKED),
 ]
 MORE = [
     Rules(max_controller_epoch=1, max_leader_epoch=1, **UNNOTICED),
@@ -128,6 +133,12 @@ MORE = [
     Rules(max_controller_epoch=1, max_leader_epoch=2, leadership_moves=True, requests_queued=2),
     Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True),
     Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True, unclean_election=True),
+    Rules(max_controller_epoch=1, max_leader_epoch=1, **ASKED),
+    Rules(max_controller_epoch=1, max_leader_epoch=1, leadership_moves=True, behind_controller_resent=False, **ASKED),
+    Rules(max_controller_epoch=1, max_leader_epoch=1, leadership_moves=True, **ASKED_IN_2_7),
+    Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True, **ASKED_IN_2_7),
+    Rules(max_controller_epoch=1, max_leader_epoch=1, crashes=True, fenced_stay_out=True, **ASKED),
+    Rules(max_controller_epoch=1, max_leader_epoch=1, **STOPPED),
 ]
 
 

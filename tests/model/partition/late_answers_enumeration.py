@@ -1,0 +1,167 @@
+"""Late answers to fetches once more, in plain Python: the worlds of `enumeration.py` without moves, with answers under way.
+
+Written from what a follower's fetcher thread does: one request to each leader at a time; the answer is read before the leader
+notes the fetch; it is compared with the offset that the follower would fetch at now, and from 3.9.1 and 4.0.1 on with the
+leader epoch of the fetch too (KAFKA-18991). An answer of `enumeration.py` is one that comes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tests.model.partition.enumeration import (
+    Rules,
+    Step,
+    World,
+    broken,
+    change_isr,
+    controller_tells,
+    diverges,
+    elections,
+    fetch,
+    first,
+    frozen,
+    life,
+    produce,
+    thawed,
+)
+
+Answer = tuple[int, int, int, int | None, tuple[int, ...]]
+"""Whose it is, the offset asked for, the high watermark, where to truncate, and the leader's log up to what it brings."""
+
+
+def first_of_all(rules: Rules) -> World:
+    """No answer is late."""
+    return {**first(rules), "late": [None] * rules.replicas}
+
+
+def connections(before: Step, after: Step, names_epoch: bool) -> Step:
+    """A broker that goes down has no connection; one that hears of another leader epoch drops it, if it can tell."""
+    for b in before.brokers:
+        if before.up[b] and not after.up[b]:
+            after.late = [None if r == b or (a and a[0] == b) else a for r, a in enumerate(after.late)]
+        elif names_epoch and after.epoch[b] != before.epoch[b]:
+            after.late[b] = None
+    return after
+
+
+def at_once(rules: Rules, world: World) -> Iterator[Step]:
+    """Fetches that are answered at once: of those that do not await an answer of the same leader."""
+    waiting = [None if a and a[0] == f else f for a, f in zip(world["late"], world["follows"], strict=True)]
+    for n in fetch(rules, {**world, "follows": waiting}):
+        n.follows = list(world["follows"])
+        yield n
+
+
+def departs(rules: Rules, world: World, takes_hw_first: bool) -> Iterator[Step]:
+    """The leader has read the answer to a fetch, and noted the fetch; where logs diverge it notes nothing."""
+    w = Step(rules, world)
+    for b, office in w.offices.items():
+        for r in office["replicas"] - {b}:
+            if not w.up[r] or w.follows[r] != b or w.epoch[r] != w.epoch[b] or w.late[r]:
+                continue
+            end = len(w.logs[r])
+            if diverges(w, b, r):
+                n = Step(rules, world)
+                n.late[r] = (b, end, w.hw[b] if takes_hw_first else 0, 0, ())
+                yield n
+                continue
+            for until in range(end, len(w.logs[b]) + 1):
+                n = Step(rules, world)
+                n.late[r] = (b, end, w.hw[b], None, w.logs[b][:until] if until > end else ())
+                n.offices[b]["ends"][r] = end
+                n.advance(b)
+                yield n
+
+
+def arrives(rules: Rules, world: World, takes_hw_first: bool) -> Iterator[Step]:
+    """The answer counts, if its follower follows that leader and is where it was; or nobody asks for it any more."""
+    w = Step(rules, world)
+    for r, answer in enumerate(w.late):
+        if answer is None:
+            continue
+        n = Step(rules, world)
+        n.late[r] = None
+        yield n
+        leader, at, hw, cut, records = answer
+        if w.follows[r] != leader or len(w.logs[r]) != at:
+            continue
+        n = Step(rules, world)
+        n.late[r] = None
+        if cut is None:
+            n.logs[r] = n.logs[r] + records[at:]
+            n.hw[r] = min(hw, len(n.logs[r]))
+        else:
+            n.hw[r] = min(min(hw, at) if takes_hw_first else n.hw[r], cut)
+            n.logs[r] = n.logs[r][:cut]
+        yield n
+
+
+def steps(rules: Rules, world: World, names_epoch: bool, takes_hw_first: bool) -> Iterator[Step]:
+    """Where one step leads to."""
+    before = Step(rules, world)
+    for handler in (produce, controller_tells, change_isr, life, elections, at_once):
+        for n in handler(rules, world):
+            if takes_hw_first and handler is at_once:
+                yield cut_after_high_watermark(before, n)
+            else:
+                yield connections(before, n, names_epoch)
+    yield from departs(rules, world, takes_hw_first)
+    yield from arrives(rules, world, takes_hw_first)
+
+
+def cut_after_high_watermark(before: Step, n: Step) -> Step:
+    """Who truncates by an answer at once took its leader's high watermark first, then what is left of it (KAFKA-14704)."""
+    for r in before.brokers:
+        leader = before.follows[r]
+        if len(n.logs[r]) < len(before.logs[r]) and leader is not None:
+            n.hw[r] = min(before.hw[leader], len(n.logs[r]))
+    return n
+
+
+def value_of(rules: Rules, step: Step) -> tuple[Any, ...]:
+    """The world as a value; records of answers have epochs like those of logs."""
+    n = Step(rules, step.world())
+    n.logs = [*step.logs, *(a[4] if a else () for a in step.late)]
+    return frozen(rules, n), tuple(a and a[:4] for a in step.late)
+
+
+def world_of(rules: Rules, value: tuple[Any, ...]) -> World:
+    world = thawed(value[0])
+    logs, number = world["logs"], rules.replicas
+    late = [a and (*a, records) for a, records in zip(value[1], logs[number:], strict=True)]
+    return {**world, "logs": logs[:number], "late": late}
+
+
+def broken_below_high_watermarks(s: Step) -> Iterator[str]:
+    """What else is asked: logs agree below two high watermarks, and the ISR has what a leader in office has below its own."""
+    for a in s.brokers:
+        for b in s.brokers:
+            both = min(s.hw[a], s.hw[b])
+            if s.logs[a][:both] != s.logs[b][:both]:
+                yield "LogsAgreeBelowHw"
+            if s.in_office(a) and b in s.isr and s.logs[a][: s.hw[a]] != s.logs[b][: s.hw[a]]:
+                yield "CommittedInIsr"
+
+
+def explore(rules: Rules, names_epoch: bool = True, takes_hw_first: bool = False) -> tuple[int, dict[str, int]]:
+    """How many states there are, and by promise that breaks after how many steps it does so first."""
+    start = value_of(rules, Step(rules, first_of_all(rules)))
+    seen, level, depth = {start}, [start], 0
+    first_broken: dict[str, int] = {}
+    while level:
+        depth += 1
+        found = []
+        for value in level:
+            world = world_of(rules, value)
+            before = Step(rules, world)
+            for step in steps(rules, world, names_epoch, takes_hw_first):
+                for name in (*broken(rules, before, step), *broken_below_high_watermarks(step)):
+                    first_broken.setdefault(name, depth)
+                after = value_of(rules, step)
+                if after not in seen:
+                    seen.add(after)
+                    found.append(after)
+        level = found
+    return len(seen), first_broken
