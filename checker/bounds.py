@@ -24,10 +24,16 @@ def default_workers() -> int:
 def default_memory() -> int:
     """Four fifths of the memory that this process may still take, in bytes: of the machine, its control group, its limits."""
     free = [_available_memory(), *_control_group_room()]
-    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-    if limit != resource.RLIM_INFINITY:
+    limit = address_space_limit()
+    if limit is not None:
         free.append(limit - resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - _ADDRESS_SPACE_FOR_CODE)
     return max(min(free), 1 << 20) * 4 // 5
+
+
+def address_space_limit() -> int | None:
+    """How many bytes of address space this process may take; None if as many as it wants."""
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return None if limit == resource.RLIM_INFINITY else limit
 
 
 def _available_memory() -> int:

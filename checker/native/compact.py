@@ -285,7 +285,10 @@ def without_states(
     `levels` is where the states of every level are, the last one that which is expanded, up to `done`; behind it are those of
     the next level. The new shards have the states of both from 0 on: what is not expanded yet, and then the next level's.
     """
-    shared = CompactMemory(shape, len(old), memory, lines)
+    try:
+        shared = CompactMemory(shape, len(old), memory, lines)
+    except (OSError, ValueError, OverflowError):
+        return None  # There is no address space for it.
     shared.level_begins = [begin for begin, _ in levels[-1]]
     if shared.most(lines, len(levels) + 1) < sum(shard.count for shard in old) * WORTH:
         return None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 
+from acked.checker.bounds import address_space_limit
 from acked.checker.native.compact import CompactShard, compact_lines
 from acked.checker.native.compile import ObjectCode, compile_kernel
 from acked.checker.native.lines import Lines
@@ -24,6 +25,10 @@ class Forgetting:
         self._plan, self._memory, self._is_allowed = plan, memory, is_allowed
         self._code: Future[ObjectCode] | None = None
 
+    def give_up(self) -> None:
+        """It did not help, and will not."""
+        self._is_allowed = False
+
     def first_lines(self, workers: int, states: int = 0) -> Lines | None:
         """The layout of a table for so many states; None if they had better be kept."""
         return compact_lines(shape_of(self._plan), workers, self._memory, states) if self._is_allowed else None
@@ -35,9 +40,13 @@ class Forgetting:
         return self.first_lines(len(shards), max(sum(shard.found for shard in shards), FORGET_FROM))
 
     def is_ready(self, shards: Sequence[Shard], compiler: Executor) -> bool:
-        """Whether the search is large enough, and the code is there, which is compiled beside it."""
+        """Whether the search is large enough, and the code is there, which is compiled beside it.
+
+        Never where address space is limited, of which it takes several times what it may fill; it is tried there when memory is
+        full.
+        """
         states = sum(shard.found for shard in shards)
-        if 2 * states < FORGET_FROM:
+        if 2 * states < FORGET_FROM or address_space_limit() is not None:
             return False
         if self._code is None:
             lines = self.lines(shards)

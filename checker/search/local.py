@@ -346,6 +346,7 @@ class LocalSearch:
         kernel = load_kernel(self.question.plan, lines.kind)
         new = without_states(self.shards, shape, kernel, self.bounds.memory, lines, self._levels, done, self._at_once)
         if new is None:
+            self._forgetting.give_up()
             return False
         self._kind, self._kernel, self.shards = lines.kind, kernel, [*new]
         return True

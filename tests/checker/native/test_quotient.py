@@ -281,6 +281,28 @@ def test_a_large_search_goes_on_without_states_before_its_memory_is_full(
         seen.clear()
 
 
+def test_where_address_space_is_limited_states_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forgetting, "address_space_limit", lambda: 1 << 33)
+    monkeypatch.setattr(local, "without_states", None)  # an error if it is called
+    question = ask(counters(5, 13), always("Small", lambda s: s.n0 <= 13))
+    assert search(question, Bounds(1, MEMORY)).distinct_states == 14**5 > FORGET_FROM
+
+
+def test_where_there_is_no_address_space_states_are_kept_and_it_is_not_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
+
+    def reserve(*_: object) -> None:
+        tried.append(True)
+        raise OSError(12, "Cannot allocate memory")
+
+    question = ask(counters(5, 7), always("Small", lambda s: s.n0 <= 7))
+    whole = search(question, Bounds(1, MEMORY))
+    monkeypatch.setattr(Forgetting, "is_ready", lambda self, shards, _: self.lines(shards) is not None)
+    monkeypatch.setattr(compact.CompactMemory, "__init__", reserve)
+    assert answer(search(question, Bounds(1, MEMORY))) == answer(whole)
+    assert len(tried) == 1
+
+
 def test_what_a_search_needs_to_go_on_without_states_is_compiled_beside_it() -> None:
     question = ask(counters(5, 13), always("Small", lambda s: s.n0 <= 13))
     searching = LocalSearch(question, Bounds(1, MEMORY), keeps_states=True)
