@@ -129,6 +129,24 @@ def test_the_first_word_is_had_back_from_the_hash_and_the_others() -> None:
         assert back(mixed(address(state)), rest(address(state))) == state[0]
 
 
+@pytest.mark.parametrize("words", [2, 3])
+def test_whichever_bits_states_differ_in_hardly_any_have_the_same_place(words: int) -> None:
+    """All values of twelve bits: the last ones of each word and of its halves, and some drawn ones."""
+    plan = question_of(words, 1 << 40).plan
+    assert shape_of(plan).words == words
+    kernel = load_kernel(plan)
+    hash_all = kernel.function("hash_all", 3)
+    chance = random.Random(words)
+    last = [64 * word + half + 31 - bit for bit in range(4) for half in (0, 32) for word in range(words)]
+    several = [chance.sample(bits, 12) for bits in (last, range(64 * words)) for _ in range(9)]
+    for bits in (last[:12], last[-12:], *several):
+        states = [sum((number >> k & 1) << bit for k, bit in enumerate(bits)) for number in range(1 << 12)]
+        given = numbers(state >> 64 * word & (1 << 64) - 1 for state in states for word in range(words))
+        hashes = numbers([0] * len(states))
+        hash_all(address(given), address(hashes), len(states))
+        assert len({h >> 32 for h in hashes}) >= len(states) - 2
+
+
 @pytest.mark.parametrize("count", [512, 513, 767, 768, 1000, 1 << 17, (1 << 20) + 12345, (1 << 31) - 1])
 def test_line_and_offset_tell_the_upper_half_of_the_hash(count: int) -> None:
     kernel: Kernel = load_kernel(question_of(1, 1 << 20).plan, LineKind(6, 3, 21))
