@@ -64,8 +64,7 @@ def states_on(shards: Sequence[CompactShard], level: int) -> list[Words]:
     """What the table has on a level; the arrays of states are used for it."""
     found = []
     for one in shards:
-        count = one.collect(level)
-        found += [tuple(one.states[at * one.words : (at + 1) * one.words]) for at in range(count)]
+        found += [tuple(one.states[at * one.words : (at + 1) * one.words]) for at in range(*one.collect(level))]
     return found
 
 
@@ -103,6 +102,26 @@ def test_what_goes_in_comes_out_whole_on_its_level(count: int, values: int, work
     for level, expected in enumerate(kept, start=1):
         assert sorted(states_on(shards, level)) == sorted(expected)
     assert states_on(shards, 6) == []
+
+
+@pytest.mark.parametrize("together", [0, 40, 1 << 18])
+def test_levels_are_had_back_together_and_alone(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compact, "TOGETHER", together)
+    question = question_of(2, 1 << 40)
+    shards = shards_of(question, 2)
+    states = drawn(question, 4, 210)
+    kept = [states[level * (level - 1) // 2 : level * (level + 1) // 2] for level in range(1, 21)]
+    for fresh in kept:
+        insert(shards, fresh, len(fresh) % 2)
+        for one in shards:
+            one.begin_level()
+    calls: list[int] = []
+    for one in shards:
+        monkeypatch.setattr(one, "_collect", lambda *args, collect=one._collect: (calls.append(args[2]), collect(*args)))
+    for level in range(20, 0, -1):
+        assert sorted(states_on(shards, level)) == sorted(kept[level - 1])
+    assert (len(calls) == 40) == (together == 0)
+    assert (len(calls) == 2) == (together > 210)
 
 
 def test_a_table_changes_its_layout_while_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
