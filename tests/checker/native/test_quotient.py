@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -116,8 +116,16 @@ def test_levels_are_had_back_together_and_alone(together: int, monkeypatch: pyte
         for one in shards:
             one.begin_level()
     calls: list[int] = []
+
+    def counted(collect: Callable[..., int]) -> Callable[..., int]:
+        def call(*arguments: int) -> int:
+            calls.append(arguments[2])
+            return collect(*arguments)
+
+        return call
+
     for one in shards:
-        monkeypatch.setattr(one, "_collect", lambda *args, collect=one._collect: (calls.append(args[2]), collect(*args)))
+        monkeypatch.setattr(one, "_collect", counted(one._collect))
     for level in range(20, 0, -1):
         assert sorted(states_on(shards, level)) == sorted(kept[level - 1])
     assert (len(calls) == 40) == (together == 0)
