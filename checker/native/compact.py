@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections.abc import Callable, Sequence
+from itertools import accumulate, pairwise
 
 from acked.checker.errors import SystemFailure
 from acked.checker.native import slots
@@ -16,7 +17,7 @@ from acked.checker.native.compile import Kernel, load_loops
 from acked.checker.native.lines import KINDS, LineKind, Lines, first_lines, lines_for
 from acked.checker.native.quotient import LINE
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import PAGE, Memory, Shard, address, give_back
+from acked.checker.native.shard import PAGE, Memory, Shard, address, give_back, numbers
 from acked.checker.native.table import PAD
 from acked.checker.question.plan import BATCH
 
@@ -30,6 +31,8 @@ MOST_LINES = 1 << 31
 MOST_SLOTS = max(kind.slots for kind in KINDS)
 FEW_IN_LINE = 2
 """States a line of a new table has, so that it does not grow at once, if there is memory."""
+TOGETHER = 1 << 18
+"""States that are collected at once, if a level has no more."""
 MOVED = 1 << 18
 """States that a worker moves before old memory is given back."""
 WORTH = 1.1
@@ -121,6 +124,8 @@ class CompactShard(Shard):
     def __init__(self, shape: Shape, kernel: Kernel, memory: CompactMemory, worker: int, lines: Lines) -> None:
         self._memory, self._worker = memory, worker
         self._generation = 0
+        self._sizes: list[int] = []  # of levels, and where those stand that were collected
+        self._collected: dict[int, tuple[int, int]] = {}
         self._passed = 0  # states that it found and that do not stand in its array any more
         super().__init__(shape, kernel, memory, worker)
         self.context[slots.DEFERS] = 1
@@ -136,7 +141,8 @@ class CompactShard(Shard):
         self.context[slots.SHARE] = lines.share
         self.context[slots.LEVEL_BITS] = lines.level_bits
         self.context[slots.DISPLACEMENT_BITS] = lines.displacement_bits
-        self._collect = self._loops.function("collect", 4)
+        self._count_levels = self._loops.function("count_levels", 2)
+        self._collect = self._loops.function("collect", 6)
         self.set_limit()
 
     def set_limit(self) -> None:
@@ -234,12 +240,26 @@ class CompactShard(Shard):
             ctypes.memmove(self._scratch[slot], other._scratch[slot], end * size)
         self.set_limit()
 
-    def collect(self, level: int) -> int:
-        """Lists the states of a level, the first counted 1, in place of those of the last levels; how many there are.
+    def collect(self, level: int) -> tuple[int, int]:
+        """Lists the states of a level, the first counted 1, in place of those of the last levels; where they begin and end.
 
-        Only when the search is over.
+        Only when the search is over. Levels before it are listed with it: a trace asks for them next, and a look through the
+        table for each takes long where there are thousands.
         """
-        return self._collect(address(self.context), level, address(self.states), self._visited.room)
+        if not self._sizes:
+            sizes = numbers([0] * (self.context[slots.LEVEL] + 2))
+            self._count_levels(address(self.context), address(sizes))
+            self._sizes = list(sizes)
+        if level not in self._collected:
+            least, together, most = level, self._sizes[level], min(TOGETHER, self._visited.room)
+            while least > 1 and together + self._sizes[least - 1] <= most:
+                least -= 1
+                together += self._sizes[least]
+            ends = list(accumulate(self._sizes[least : level + 1], initial=0))
+            self._collected = {least + at: pair for at, pair in enumerate(pairwise(ends))}
+            places = numbers(ends)  # kept in a variable: an address does not keep its array alive
+            self._collect(address(self.context), least, level, address(places), address(self.states), self._visited.room)
+        return self._collected[level]
 
 
 def compact_lines(shape: Shape, workers: int, memory: int, states: int = 0) -> Lines | None:

@@ -354,29 +354,40 @@ def restore(context: P64, home: U64, word: U64, top: U64, state: P64) -> None:
     state[0] = unhashed((tag << 32) | (word >> 32), hash_rest(state))
 
 
-def collect(context: P64, level: U64, states: P64, room: U64) -> U64:
-    """Lists the states of a level that the worker's part of the table holds; how many there are, perhaps more than room."""
+def count_levels(context: P64, counts: P64) -> None:
+    """Counts the states of every level that the worker's part of the table holds, free slots as of level 0."""
+    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
+    level_mask = (1 << context[LEVEL_BITS]) - 1
+    for b in range(context[BUCKETS] + PAD):
+        line = at(table, b * LINE)
+        for k in unrolled(LINE_SLOTS):
+            counts[field_of(line, k) & level_mask] += 1
+
+
+def collect(context: P64, least: U64, most: U64, places: P64, states: P64, room: U64) -> None:
+    """Lists the states of levels `least` to `most` that the worker's part of the table holds, each level from its place on,
+    which is moved on. What would stand behind `room` states is left out."""
     table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
     level_bits = context[LEVEL_BITS]
     level_mask = (1 << level_bits) - 1
     field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
     displacement_bits = context[DISPLACEMENT_BITS]
-    total = 0
     for b in range(context[BUCKETS] + PAD):
         line = at(table, b * LINE)
         for k in unrolled(LINE_SLOTS):
             field = field_of(line, k) & field_mask
-            if field & level_mask == level:
-                if total < room:
+            level = field & level_mask
+            if (level >= least) & (level <= most):
+                place = places[level - least]
+                places[level - least] = place + 1
+                if place < room:
                     home = b - ((field >> level_bits) & ((1 << displacement_bits) - 1))
-                    restore(context, home, line[k], field >> (level_bits + displacement_bits), at(states, total * W))
-                total += 1
-    return total
+                    restore(context, home, line[k], field >> (level_bits + displacement_bits), at(states, place * W))
 
 
 FUNCTIONS = (
     hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, kept_of,
     word_of, top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, level_in, take, enter, tell_known,
-    absorb, offset_in, rest_in, upper_in, inverse_of, tag_in, restore, collect,
+    absorb, offset_in, rest_in, upper_in, inverse_of, tag_in, restore, count_levels, collect,
 )  # fmt: skip
 """Everything that is translated but growth, callees first."""

@@ -84,11 +84,15 @@ UNMIX_0, UNMIX_1 = (pow(factor, -1, 1 << 64) for factor in (MIX_0, MIX_1))
 
 
 def hash_rest(words: P64) -> U64:
-    """A mix of all words but the first."""
+    """A mix of all words but the first.
+
+    A product moves no bit down, so what differs in the last bits of a word only is spread by the second one: else it would
+    differ in few bits, and states whose first words make up for them would all have one hash.
+    """
     h = MIX_2
     for w in unrolled(W - 1):
         x = (h ^ words[w + 1]) * MIX_2
-        h = x ^ (x >> 32)
+        h = (x ^ (x >> 32)) * MIX_1
     return h
 
 

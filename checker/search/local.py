@@ -457,7 +457,7 @@ class LocalSearch:
 
         def find(worker: int, shard: Shard) -> tuple[Words, int] | None:
             if isinstance(shard, CompactShard):
-                return shard.find_source(0, shard.collect(depth), target)
+                return shard.find_source(*shard.collect(depth), target)
             return shard.find_source(*ranges[worker], target)
 
         found = self._each(find)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -64,8 +64,7 @@ def states_on(shards: Sequence[CompactShard], level: int) -> list[Words]:
     """What the table has on a level; the arrays of states are used for it."""
     found = []
     for one in shards:
-        count = one.collect(level)
-        found += [tuple(one.states[at * one.words : (at + 1) * one.words]) for at in range(count)]
+        found += [tuple(one.states[at * one.words : (at + 1) * one.words]) for at in range(*one.collect(level))]
     return found
 
 
@@ -105,6 +104,34 @@ def test_what_goes_in_comes_out_whole_on_its_level(count: int, values: int, work
     assert states_on(shards, 6) == []
 
 
+@pytest.mark.parametrize("together", [0, 40, 1 << 18])
+def test_levels_are_had_back_together_and_alone(together: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compact, "TOGETHER", together)
+    question = question_of(2, 1 << 40)
+    shards = shards_of(question, 2)
+    states = drawn(question, 4, 210)
+    kept = [states[level * (level - 1) // 2 : level * (level + 1) // 2] for level in range(1, 21)]
+    for fresh in kept:
+        insert(shards, fresh, len(fresh) % 2)
+        for one in shards:
+            one.begin_level()
+    calls: list[int] = []
+
+    def counted(collect: Callable[..., int]) -> Callable[..., int]:
+        def call(*arguments: int) -> int:
+            calls.append(arguments[2])
+            return collect(*arguments)
+
+        return call
+
+    for one in shards:
+        monkeypatch.setattr(one, "_collect", counted(one._collect))
+    for level in range(20, 0, -1):
+        assert sorted(states_on(shards, level)) == sorted(kept[level - 1])
+    assert (len(calls) == 40) == (together == 0)
+    assert (len(calls) == 2) == (together > 210)
+
+
 def test_a_table_changes_its_layout_while_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     question = question_of(5, 1 << 14)
     monkeypatch.setattr(lines, "KINDS", (LineKind(6, 3, 16), LineKind(5, 2, 32)))
@@ -127,6 +154,24 @@ def test_the_first_word_is_had_back_from_the_hash_and_the_others() -> None:
     for _ in range(2_000):
         state = numbers(chance.randrange(1 << chance.choice([1, 33, 64])) for _ in range(3))
         assert back(mixed(address(state)), rest(address(state))) == state[0]
+
+
+@pytest.mark.parametrize("words", [2, 3])
+def test_whichever_bits_states_differ_in_hardly_any_have_the_same_place(words: int) -> None:
+    """All values of twelve bits: the last ones of each word and of its halves, and some drawn ones."""
+    plan = question_of(words, 1 << 40).plan
+    assert shape_of(plan).words == words
+    kernel = load_kernel(plan)
+    hash_all = kernel.function("hash_all", 3)
+    chance = random.Random(words)
+    last = [64 * word + half + 31 - bit for bit in range(4) for half in (0, 32) for word in range(words)]
+    several = [chance.sample(bits, 12) for bits in (last, range(64 * words)) for _ in range(9)]
+    for bits in (last[:12], last[-12:], *several):
+        states = [sum((number >> k & 1) << bit for k, bit in enumerate(bits)) for number in range(1 << 12)]
+        given = numbers(state >> 64 * word & (1 << 64) - 1 for state in states for word in range(words))
+        hashes = numbers([0] * len(states))
+        hash_all(address(given), address(hashes), len(states))
+        assert len({h >> 32 for h in hashes}) >= len(states) - 2
 
 
 @pytest.mark.parametrize("count", [512, 513, 767, 768, 1000, 1 << 17, (1 << 20) + 12345, (1 << 31) - 1])
