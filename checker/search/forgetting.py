@@ -42,7 +42,7 @@ class Forgetting:
     def is_ready(self, shards: Sequence[Shard], compiler: Executor) -> bool:
         """Whether the search is large enough, and the code is there, which is compiled beside it.
 
-        Never where address space is limited, of which it takes several times what it may fill; it is tried there when memory
+        Never where address space is limited, of which it takes several times what it may fill: there, it is tried when memory
         is full.
         """
         states = sum(shard.found for shard in shards)
