@@ -72,6 +72,13 @@ def test_without_anything_to_audit_it_is_said_what_to_name() -> None:
 
 
 @pytest.mark.slow
+def test_another_release_is_told_with_the_defaults_that_it_has_instead() -> None:
+    options = ("--set", "replication.factor=2", "--ask", "loss", "--faults", "clean", "--no-advice", "-q", "-j", "1")
+    done = " ".join(run(*options, "--format", "json").output.split())
+    assert "with Kafka 2.8.1 with ZooKeeper (its defaults: acks=1, enable.idempotence=false) in 4 steps" in done
+
+
+@pytest.mark.slow
 def test_a_question_may_be_required_under_some_faults_only() -> None:
     options = ("--set", "replication.factor=1", "--kafka-version", "4.1", "--ask", "loss", "--no-advice", "-q", "-j", "1")
     assert run(*options, "--require", "loss=clean").return_value == 0
