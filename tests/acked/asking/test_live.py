@@ -284,6 +284,7 @@ OWN = (keys.MIN_ISR, keys.UNCLEAN, keys.FLUSH_MESSAGES, keys.TOPIC_FLUSH_MESSAGE
 
 
 @pytest.mark.real
+@pytest.mark.ci
 @pytest.mark.slow
 @pytest.mark.parametrize(("version", "minor", "elr", "dynamic"), [
     ("3.9.1", "3.9", None, (keys.MIN_ISR, "2")),
