@@ -329,8 +329,7 @@ def audit(
     groups = groups_of(found, cluster.topic, cluster.entities, cluster.internal)
     if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
         groups = with_producers(groups)
-    if wanted.fix is not None:
-        check_fixable(groups)
+    check_fixable(groups, wanted.fix)
     cache = batch.cache()
     with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
         asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, runner,
@@ -348,8 +347,7 @@ def audit(
         write_pages(audited, document, wanted.pages)
     if wanted.trace_out is not None:
         write_trace(audited, required, wanted.trace_out)
-    if wanted.fix is not None:
-        write_fixes(audited, wanted.fix)
+    write_fixes(audited, wanted.fix)
     return _CODES[verdict]
 
 

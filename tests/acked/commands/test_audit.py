@@ -63,7 +63,7 @@ def test_files_are_changed_for_one_group_and_several_are_refused_before_anything
     refused = run("topics.txt", *OPTIONS, "--fix", "out")
     assert "--fix is about one group of topics, and there are 2; name a --topic" in str(refused.exception)
     one = TopicGroup(("orders",), gather([]))
-    check_fixable([one, replace(one, decides=False)])  # What is answered for comparison is not to be changed.
+    check_fixable([one, replace(one, decides=False)], tmp_path)  # What is answered for comparison is not to be changed.
 
 
 def test_without_anything_to_audit_it_is_said_what_to_name() -> None:
