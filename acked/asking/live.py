@@ -179,7 +179,8 @@ def ask_cluster(
         at = listed.brokers.get(listed.controller_id) or next(iter(listed.brokers.values()))
         moving = _moving((at.host or "", at.port), properties, clock)
         found = [_with_moves(one, moving) for one in found]
-    return LiveCluster(address, tuple(brokers), tuple(found), features)
+    first, _, _ = address.partition(",")  # It names the cluster at every value, where a list of all brokers would drown it.
+    return LiveCluster(first, tuple(brokers), tuple(found), features)
 
 
 def _with_moves(topic: LiveTopic, moving: frozenset[tuple[str, int]]) -> LiveTopic:

@@ -228,7 +228,8 @@ _asks = collects(
     trace_out=option("--trace-out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
                      help="Write the trace of the first required yes, for acked view, explore or reproduce."),
     fix=option("--fix", metavar="OUT", type=click.Path(path_type=Path, file_okay=False),
-               help="Write copies of FILE..., with the recommended change made, into the folder OUT."),
+               help="Write copies of FILE..., with the recommended change made, into the folder OUT; "
+               "of several topics, for one --topic."),
     show_settings=option("--show-settings", is_flag=True,
                          help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
     upgrade_to=option("--upgrade-to", metavar="V",
@@ -303,10 +304,10 @@ def audit(
     from acked.checker.audit.entry import Scope
     from acked.checker.audit.gather import settle
     from acked.checker.batch.local import KeptProcesses
-    from acked.commands.auditing.written import read_before, since, write_fixes, write_pages, write_trace
+    from acked.commands.auditing.written import check_fixable, read_before, since, write_fixes, write_pages, write_trace
 
     if not files and not cluster.overrides and cluster.bootstrap is None and wanted.plan is None:
-        raise click.UsageError("Missing argument 'FILE...'.")
+        raise click.UsageError("nothing to audit: name a FILE..., - for the standard input, --set or --bootstrap-server")
     questions, required = wanted.questions, wanted.required
     wanted.check(output.form)
     for path, what in ((out, "audit"), (wanted.trace_out, "trace")):
@@ -328,6 +329,7 @@ def audit(
     groups = groups_of(found, cluster.topic, cluster.entities, cluster.internal)
     if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
         groups = with_producers(groups)
+    check_fixable(groups, wanted.fix)
     cache = batch.cache()
     with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
         asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, runner,
@@ -345,8 +347,7 @@ def audit(
         write_pages(audited, document, wanted.pages)
     if wanted.trace_out is not None:
         write_trace(audited, required, wanted.trace_out)
-    if wanted.fix is not None:
-        write_fixes(audited, wanted.fix)
+    write_fixes(audited, wanted.fix)
     return _CODES[verdict]
 
 

@@ -301,7 +301,7 @@ def _elsewhere(answer: Answer, cache: ResultCache | None) -> list[dict[str, obje
         told_of = group[0] if reply is AuditVerdict.YES and answer.reply is not AuditVerdict.YES else None
         if told_of is not None and told_of.story is not None:
             steps = plural(told_of.story.trace_length - 1, "step")
-            text += f"; with {told_of.context.words} in {steps} ({told_of.bounds})"
+            text += f"; with {told_of.context.words}{_defaults_there(answer, told_of)} in {steps} ({told_of.bounds})"
         elif reply is AuditVerdict.UNDECIDED and reply is not answer.reply:
             text += f"; with {group[0].context.words}: {in_words(group[0])}"
         found.append({
@@ -311,6 +311,21 @@ def _elsewhere(answer: Answer, cache: ResultCache | None) -> list[dict[str, obje
             "story": None if told_of is None else _story(told_of, cache),
         })  # fmt: skip
     return found
+
+
+_DEFAULTS = {
+    "acks": (keys.ACKS, ("0", "1", "all")),
+    "idempotence": (keys.IDEMPOTENCE, ("false", "true")),
+    "unclean_election": (keys.UNCLEAN, ("false", "true")),
+}
+"""Constants whose defaults differ by release: what Kafka calls them and their values, from 0 on."""
+
+
+def _defaults_there(here: Answer, there: Answer) -> str:
+    """What another release takes instead where nothing is set: the settings that are shown are those here."""
+    mine, its = dict(here.task.asked.constants), dict(there.task.asked.constants)
+    found = [f"{key}={values[its[name]]}" for name, (key, values) in _DEFAULTS.items() if mine[name] != its[name]]
+    return f" (its defaults: {', '.join(found)})" if found else ""
 
 
 # -- advice -------------------------------------------------------------------------------------------------------------

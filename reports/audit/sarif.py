@@ -83,7 +83,7 @@ def _answers(document: Document, decides: bool, files: Sequence[str]) -> Iterato
         if answer["remedy"] is not None:
             parts.append(f"Smallest change, checked: {answer['remedy']['in_words']}.")
         places = [cause for cause in answer["causes"] or () if cause["line"]]
-        place = places[0] if places else _first_place(document)
+        place = places[0] if places else _place_to_change(answer, document) or _first_place(document)
         is_required = decides and answer["decides"] and answer["question"] in document["required"]
         level = _LEVEL[answer["worst"]] if is_required else "note"  # What was asked besides decides nothing.
         yield _result(f"audit/{answer['question']}", level, "\n".join(parts), place, files)
@@ -109,6 +109,12 @@ def _findings(document: Document, files: Sequence[str]) -> Iterator[dict[str, ob
     for finding in document["findings"]:
         place = finding if finding["line"] else _first_place(document)
         yield _result(f"settings/{finding['rule']}", finding["level"], finding["text"], place, files)
+
+
+def _place_to_change(answer: Document, document: Document) -> Document | None:
+    """Where the first setting stands that the smallest change is about, if no single one is the cause."""
+    changed = [] if answer["remedy"] is None else [item["key"] for item in answer["remedy"]["settings"]]
+    return next((item for item in document["settings"] if item["line"] and item["key"] in changed), None)
 
 
 def _first_place(document: Document) -> Document | None:

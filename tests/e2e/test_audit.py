@@ -235,6 +235,7 @@ def test_where_nothing_names_the_release_the_answer_names_those_between_which_it
     bad = next(item for item in answer["elsewhere"] if item["answer"] == "yes")
     assert {"kafka_version": "3.1", "control_plane": "zookeeper"} in bad["contexts"]
     assert bad["story"]["property"] == "NoDuplicates"
+    assert "with Kafka 3.1 with ZooKeeper (its defaults: enable.idempotence=false) in 2 steps" in bad["in_words"]
     assert "in some of the releases that may be meant; name yours with --kafka-version" in document["verdict_in_words"]
 
 

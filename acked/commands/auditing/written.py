@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from acked.checker.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from acked.checker.audit.clusters.several import Audited
+    from acked.checker.audit.clusters.topics import TopicGroup
     from acked.checker.audit.questions import AuditQuestion
 
 
@@ -56,13 +58,20 @@ def write_trace(audited: list[Audited], required: tuple[AuditQuestion, ...], pat
     say(f"the trace is in {path}" if found is not None else "no required answer is a yes, so no trace was written")
 
 
-def write_fixes(audited: list[Audited], folder: Path) -> None:
-    """Writes what is recommended into copies of the files, and says on stderr what that leaves to do."""
+def check_fixable(groups: Sequence[TopicGroup], folder: Path | None) -> None:
+    """Refuses to change files for several groups at once, before anything is asked; one for comparison does not count."""
+    deciding = sum(group.decides for group in groups)
+    if folder is not None and deciding > 1:
+        raise ConfigurationError(f"--fix is about one group of topics, and there are {deciding}; name a --topic")
+
+
+def write_fixes(audited: list[Audited], folder: Path | None) -> None:
+    """Writes what is recommended into copies of the files, if that is wanted, and says on stderr what that leaves to do."""
     from acked.checker.audit.patch import patched, write_patches
 
-    if len(audited) > 1:
-        raise ConfigurationError("--fix is about one group of topics, and there are several; name a --topic")
-    (one,) = audited
+    if folder is None:
+        return
+    one = next(item for item in audited if item.group.decides)
     found = None if one.audit is None else one.audit.recommended
     if found is None:
         say("nothing is written: no change is needed, or none was found after which every required answer is a no")

@@ -87,7 +87,7 @@ class LiveTopic:
 
 @dataclass(frozen=True)
 class LiveCluster:
-    """A cluster at an address. `features` are finalized levels, None where they are not known."""
+    """A cluster, named by the first of its addresses. `features` are finalized levels, None where they are not known."""
 
     address: str
     brokers: tuple[LiveBroker, ...]

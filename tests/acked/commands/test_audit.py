@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 
+from acked.checker.audit.clusters import several
+from acked.checker.audit.clusters.topics import TopicGroup
+from acked.checker.audit.gather import gather
 from acked.commands.audit import audit
+from acked.commands.auditing.written import check_fixable
 
 TOPICS = """\
 Topic: orders	TopicId: a	PartitionCount: 1	ReplicationFactor: 1	Configs: flush.messages=1
@@ -46,6 +52,30 @@ def test_groups_are_told_in_every_form_and_their_stories_have_pages_and_a_trace(
     (tmp_path / "topics.txt").write_text(TOPICS.replace("flush.messages=1", "retention.ms=1"))
     assert run("topics.txt", *OPTIONS, "--baseline", "now.json", "-o", "changed").return_value == 12
     assert (tmp_path / "changed").read_text() == "worse: orders, lost (one-machine): no before, yes now\n"
+
+
+def test_files_are_changed_for_one_group_and_several_are_refused_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    monkeypatch.setattr(several, "audit_groups", None)  # an error if it is called
+    refused = run("topics.txt", *OPTIONS, "--fix", "out")
+    assert "--fix is about one group of topics, and there are 2; name a --topic" in str(refused.exception)
+    one = TopicGroup(("orders",), gather([]))
+    check_fixable([one, replace(one, decides=False)], tmp_path)  # What is answered for comparison is not to be changed.
+
+
+def test_without_anything_to_audit_it_is_said_what_to_name() -> None:
+    with pytest.raises(click.UsageError, match=r"name a FILE\.\.\., - for the standard input, --set or --bootstrap-server"):
+        CliRunner().invoke(audit, [], standalone_mode=False, catch_exceptions=False)
+
+
+@pytest.mark.slow
+def test_another_release_is_told_with_the_defaults_that_it_has_instead() -> None:
+    options = ("--set", "replication.factor=2", "--ask", "loss", "--faults", "clean", "--no-advice", "-q", "-j", "1")
+    done = " ".join(run(*options, "--format", "json").output.split())
+    assert "with Kafka 2.8.1 with ZooKeeper (its defaults: acks=1, enable.idempotence=false) in 4 steps" in done
 
 
 @pytest.mark.slow

@@ -235,6 +235,25 @@ def test_a_yes_that_is_not_required_is_a_note_even_where_its_faults_decide() -> 
     assert {level for _, level in levels(compared)} == {"note"}
 
 
+def test_a_yes_without_a_single_cause_stands_where_the_smallest_change_is_to_be_made() -> None:
+    item = {**answer("loss", "clean", "yes"), "causes": [], "no_cause": "no single setting"}
+    change = [{"key": key, "value": "v"} for key in ("acks", "unclean.leader.election.enable")]
+    settings = [
+        {"key": "acks", "file": "--set", "line": None},
+        {"key": "min.insync.replicas", "file": "p", "line": 2},
+        {"key": "unclean.leader.election.enable", "file": "p", "line": 7},
+    ]
+
+    def line(remedy: dict[str, Any] | None) -> int:
+        document = {**audit({**item, "remedy": remedy}), "settings": settings, "findings": []}
+        log: Any = audit_sarif(document, ["p"], "1")
+        return int(log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"])
+
+    assert line({"settings": change, "in_words": "set both"}) == 7
+    assert line({"settings": change[:1], "in_words": "set acks"}) == 2  # It stands in no file: the first line that counts.
+    assert line(None) == 2
+
+
 def test_topics_that_are_not_asked_about_are_left_out_by_what_left_them_out() -> None:
     document = {**groups((("orders",), None)), "left_out": ["__consumer_offsets", "logs"]}
     assert table_legend(document)[1:] == [
