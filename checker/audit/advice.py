@@ -67,12 +67,14 @@ class Advice:
     """What was found out about a yes, by search.
 
     `tried` are the changes of one setting that were searched, `causes` those of them that make it a no; `remedy` is the
-    change that is recommended, None if none of the changes tried makes it a no.
+    change that is recommended, None if none of the changes tried makes it a no; `undecided` are those that would have been
+    preferred to it, and whose searches ended at a bound.
     """
 
     tried: tuple[SettingsChange, ...]
     causes: tuple[SettingsChange, ...]
     remedy: SettingsChange | None
+    undecided: tuple[SettingsChange, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -270,14 +272,19 @@ class Adviser:
         causes = [change for change in tried if self._reply(item, change) is AuditVerdict.NO]
         if causes:
             return Advice(_changes(tried), _changes(causes), self._gentlest(item, others, causes))
+        passed = [*tried]
         for stage in self._stages(item):
             remedy = self._least_release(item, others, self._gentlest(item, others, stage))
             singles = [change for change in stage if len(change) == 1 and change[0][0] != VERSION_KEY]
             tried += self._searched(item, singles)
             if remedy is not None:
                 causes = [change for change in singles if self._reply(item, change) is AuditVerdict.NO]
-                return Advice(_changes(tried), _changes(causes), remedy)
-        return Advice(_changes(tried), (), None)
+                return Advice(_changes(tried), _changes(causes), remedy, self._undecided(item, passed))
+            passed += stage
+        return Advice(_changes(tried), (), None, self._undecided(item, passed))
+
+    def _undecided(self, item: Open, changes: Iterable[Several]) -> tuple[SettingsChange, ...]:
+        return _changes(change for change in changes if self._reply(item, change) is AuditVerdict.UNDECIDED)
 
     def replies(self, items: Iterable[Open]) -> dict[Open, AuditVerdict]:
         """The answers as things are; where nothing is ever accepted a no is none."""

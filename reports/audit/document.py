@@ -251,8 +251,10 @@ def _answer(
         "elsewhere": _elsewhere(answer, cache),
         "tried": None if advice is None else [change.words for change in advice.tried],
         "causes": None if advice is None else [_cause(answer.question.asked, configuration, item) for item in advice.causes],
-        "no_cause": None if advice is None or advice.causes else no_cause_in_words(advice.tried),
+        "no_cause": None if advice is None or advice.causes else no_cause_in_words(advice.tried, advice.undecided),
         "remedy": None if advice is None or advice.remedy is None else _remedy(advice.remedy),
+        "undecided": None if advice is None else [change.words for change in advice.undecided],
+        "undecided_in_words": "" if advice is None else undecided_in_words(advice.undecided),
     }
 
 
@@ -346,11 +348,12 @@ def cause_in_words(asked: AuditQuestion, now: SettingValue | None, key: str, val
     return f"{is_}. {with_} {_NO[asked]}"
 
 
-def no_cause_in_words(tried: Sequence[SettingsChange]) -> str:
+def no_cause_in_words(tried: Sequence[SettingsChange], undecided: Sequence[SettingsChange]) -> str:
     """That no change of a single setting that was searched turns the answer to no, and which they were."""
     if not tried:
         return "no single setting; there was none to try"
-    return f"no single setting; tried one at a time: {', '.join(change.words for change in tried)}"
+    none = "none is known" if any(change in undecided for change in tried) else "no single setting"
+    return f"{none}; tried one at a time: {', '.join(change.words for change in tried)}"
 
 
 def _recommended(audit: Audit) -> dict[str, object] | None:
@@ -374,6 +377,23 @@ def _remedy(change: SettingsChange) -> dict[str, object]:
         "price": list(change.price),
         "in_words": remedy_in_words(change),
     }
+
+
+_SEVERAL = 3
+
+
+def undecided_in_words(changes: Sequence[SettingsChange]) -> str:
+    """`; whether min.insync.replicas=2 would do was not decided (give it more --max-states or --memory)`."""
+    if not changes:
+        return ""
+    named = [change.words.replace(", ", " with ") for change in changes[:_SEVERAL]]
+    if len(changes) > _SEVERAL:
+        named.append(f"{len(changes) - _SEVERAL} more")
+    return f"; whether {_either(named)} would do was not decided (give it more --max-states or --memory)"
+
+
+def _either(words: Sequence[str]) -> str:
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def remedy_in_words(change: SettingsChange) -> str:

@@ -141,7 +141,7 @@ def _print_answer(console: Console, answer: Document, sign: Mapping[str, str]) -
         put_paragraph(console, f"{answer['no_cause']}.", "", "     Cause: ", " " * 12)
     remedy = answer["remedy"]
     text = "none of the changes tried turns the answer to no" if remedy is None else f"{remedy['in_words']} (checked)"
-    put_paragraph(console, text, "bold", "     Smallest change: ", " " * 22)
+    put_paragraph(console, text + answer["undecided_in_words"], "bold", "     Smallest change: ", " " * 22)
 
 
 def _print_story(console: Console, story: Document | None) -> None:
@@ -206,7 +206,8 @@ def _answer_lines(answer: Document) -> list[str]:
     if answer["no_cause"] is not None:
         lines += ["", sentence(f"Cause: {md_text(answer['no_cause'])}")]
     if answer["remedy"] is not None:
-        lines += ["", f"Smallest change: **{md_text(answer['remedy']['in_words'])}** (checked)."]
+        also = md_text(answer["undecided_in_words"])
+        lines += ["", f"Smallest change: **{md_text(answer['remedy']['in_words'])}** (checked){also}."]
     elif answer["causes"] is not None:
         lines += ["", "Smallest change: none of those tried turns the answer to no."]
     return lines

@@ -12,6 +12,7 @@ from acked.checker.audit.gather import Given, gather
 from acked.checker.audit.keys import release
 from acked.checker.audit.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.checker.audit.settings import configure
+from acked.reports.audit.document import no_cause_in_words, undecided_in_words
 from tests.checker.audit.kept import KEPT
 
 LOSS, WRITES = AuditQuestion.LOSS, AuditQuestion.WRITES
@@ -159,3 +160,23 @@ def test_the_order_of_preference_is_acks_and_idempotence_replicas_in_sync_featur
     last = costly(configuration, asked, Faults(crashes))
     assert not set(found) & {one for one in last if one[0] != "min.insync.replicas"}
     assert all(price_of((one,), configuration) for one in last)
+
+
+@pytest.mark.slow
+def test_changes_that_were_not_decided_are_named_and_not_taken_for_changes_that_do_not_help() -> None:
+    assumed = Assumptions((Faults(CrashKind.ONE_MACHINE),), max_states=30_000)
+    given = given_of(acks="all", factor="3", least="1")
+    advice = Auditor(given, release("4.1"), "kraft", assumed=assumed, runner=KEPT).run((LOSS,)).of(LOSS).advice
+    assert advice is not None
+    assert advice.remedy is None
+    assert "min.insync.replicas=2" in [change.words for change in advice.undecided]
+    assert undecided_in_words(advice.undecided).startswith("; whether min.insync.replicas=2")
+    assert no_cause_in_words(advice.tried, advice.undecided).startswith("none is known; tried")
+    assert undecided_in_words(()) == ""
+
+
+def test_of_many_changes_that_were_not_decided_the_first_are_named() -> None:
+    changes = [SettingsChange((("acks", "all"), ("retries", str(at)))) for at in range(5)]
+    assert undecided_in_words(changes).split(" would")[0] == (
+        "; whether acks=all with retries=0, acks=all with retries=1, acks=all with retries=2 or 2 more"
+    )

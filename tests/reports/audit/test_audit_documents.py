@@ -37,6 +37,7 @@ def answer(asked: str, faults: str, reply: str, decides: bool = True) -> dict[st
         "elsewhere": [],
         "nothing_accepted": False,
         "same_as": None,
+        "undecided_in_words": "",
     }
 
 
