@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
 
+from tests.model.partition.breadth_first import breadth_first
 from tests.model.partition.controllers_enumeration import (
     Broker,
     Controller,
@@ -93,21 +95,11 @@ def broken(before: World, s: World) -> Iterator[str]:
 
 def explore(rules: Rules) -> tuple[int, dict[str, int]]:
     """How many worlds there are, and by promise that breaks after how many steps it does so first."""
-    start = frozen(first(rules))
-    seen, level, depth = {start}, [start], 0
-    first_broken: dict[str, int] = {}
-    while level:
-        depth += 1
-        found = []
-        for value in level:
-            world = thawed(rules, value)
-            for handler in (of_brokers, of_the_race, of_controllers, of_isr_requests, of_late_stops):
-                for s in handler(world):
-                    for name in broken(world, s):
-                        first_broken.setdefault(name, depth)
-                    after = frozen(s)
-                    if after not in seen:
-                        seen.add(after)
-                        found.append(after)
-        level = found
-    return len(seen), first_broken
+
+    def steps_from(value: Any) -> Iterator[tuple[Hashable, Iterable[str]]]:
+        world = thawed(rules, value)
+        for handler in (of_brokers, of_the_race, of_controllers, of_isr_requests, of_late_stops):
+            for s in handler(world):
+                yield frozen(s), broken(world, s)
+
+    return breadth_first(frozen(first(rules)), steps_from)

@@ -6,11 +6,13 @@ the protocol in `model/partition`. One producer with acks=all sends one record o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any
+
+from tests.model.partition.breadth_first import breadth_first
 
 UNSENT, SENT, ACKED, FAILED = "unsent", "sent", "acked", "failed"
 World = dict[str, Any]
@@ -479,22 +481,12 @@ def broken(rules: Rules, before: Step | None, s: Step) -> Iterator[str]:
 
 def explore(rules: Rules) -> tuple[int, dict[str, int]]:
     """How many states there are, and by promise that breaks after how many steps it does so first."""
-    start = frozen(rules, Step(rules, first(rules)))
-    seen, level, depth = {start}, [start], 0
-    first_broken: dict[str, int] = {}
-    while level:
-        depth += 1
-        found = []
-        for value in level:
-            world = thawed(value)
-            before = Step(rules, world)
-            for handler in HANDLERS:
-                for step in handler(rules, world):
-                    for name in broken(rules, before, step):
-                        first_broken.setdefault(name, depth)
-                    after = frozen(rules, step)
-                    if after not in seen:
-                        seen.add(after)
-                        found.append(after)
-        level = found
-    return len(seen), first_broken
+
+    def steps_from(value: Any) -> Iterator[tuple[Hashable, Iterable[str]]]:
+        world = thawed(value)
+        before = Step(rules, world)
+        for handler in HANDLERS:
+            for step in handler(rules, world):
+                yield frozen(rules, step), broken(rules, before, step)
+
+    return breadth_first(frozen(rules, Step(rules, first(rules))), steps_from)

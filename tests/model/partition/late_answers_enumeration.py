@@ -7,9 +7,10 @@ leader epoch of the fetch too (KAFKA-18991). An answer of `enumeration.py` is on
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
+from tests.model.partition.breadth_first import breadth_first
 from tests.model.partition.enumeration import (
     Rules,
     Step,
@@ -147,21 +148,11 @@ def broken_below_high_watermarks(s: Step) -> Iterator[str]:
 
 def explore(rules: Rules, names_epoch: bool = True, takes_hw_first: bool = False) -> tuple[int, dict[str, int]]:
     """How many states there are, and by promise that breaks after how many steps it does so first."""
-    start = value_of(rules, Step(rules, first_of_all(rules)))
-    seen, level, depth = {start}, [start], 0
-    first_broken: dict[str, int] = {}
-    while level:
-        depth += 1
-        found = []
-        for value in level:
-            world = world_of(rules, value)
-            before = Step(rules, world)
-            for step in steps(rules, world, names_epoch, takes_hw_first):
-                for name in (*broken(rules, before, step), *broken_below_high_watermarks(step)):
-                    first_broken.setdefault(name, depth)
-                after = value_of(rules, step)
-                if after not in seen:
-                    seen.add(after)
-                    found.append(after)
-        level = found
-    return len(seen), first_broken
+
+    def steps_from(value: Any) -> Iterator[tuple[Hashable, Iterable[str]]]:
+        world = world_of(rules, value)
+        before = Step(rules, world)
+        for step in steps(rules, world, names_epoch, takes_hw_first):
+            yield value_of(rules, step), (*broken(rules, before, step), *broken_below_high_watermarks(step))
+
+    return breadth_first(value_of(rules, Step(rules, first_of_all(rules))), steps_from)
