@@ -68,11 +68,12 @@ class Place:
     @cached_property
     def helped(self) -> tuple[int, ...]:
         """The tasks for which this one hands on."""
-        row = range(self.row * self.columns, min((self.row + 1) * self.columns, self.tasks))
-        short = range(self._last_row * self.columns, self.tasks)
-        if self.row < self._last_row and self.column >= len(short):
-            row = [*row, *(task for task in short if task % self.columns % self._last_row == self.row)]
-        return self._from_here(row)
+        begin, last = self.row * self.columns, self._last_row
+        found = [*range(begin, min(begin + self.columns, self.tasks))]
+        short = range(last * self.columns, self.tasks)
+        if self.row < last and self.column >= len(short):
+            found += [task for task in short if task % self.columns % last == self.row]
+        return self._from_here(found)
 
     @cached_property
     def mates(self) -> tuple[int, ...]:

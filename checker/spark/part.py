@@ -25,7 +25,9 @@ class Part:
 
     From `begin` to `end` is the level that is expanded, of which `done` is the first state that is not expanded yet; behind
     `end` is the next level. `known` states of earlier levels will be put in first. From `forget_from` states on it does
-    without those of expanded levels. Raises OSError, ValueError or OverflowError where the system has no address space for it.
+    without those of expanded levels.
+
+    Raises OSError, ValueError or OverflowError where the system has no address space for it.
     """
 
     def __init__(self, shape: Shape, code: ObjectCode, memory: int, known: int, forget_from: int) -> None:

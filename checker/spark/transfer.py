@@ -174,7 +174,7 @@ class SocketTransfer(Transfer):
         self._wait_for, self._look_up = wait_for, look_up
         self._inboxes = {source: Inbox() for source in sources}
         self._outgoing: dict[int, socket.socket] = {}
-        self._incoming: list[socket.socket] = []
+        self._incoming: dict[int, socket.socket] = {}
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
             self._listener = socket.create_server((host, 0), family=family, backlog=len(sources) + 1)
@@ -236,9 +236,9 @@ class SocketTransfer(Transfer):
         raise SystemFailure(f"the connection to task {other} is lost: {error}; check the network between executors")
 
     @property
-    def connections(self) -> int:
-        """How many connections stand, in both directions."""
-        return len(self._outgoing) + len(self._incoming)
+    def met(self) -> frozenset[int]:
+        """The tasks to which or from which there is a connection."""
+        return frozenset({*self._outgoing, *self._incoming})
 
     # -- receiving --------------------------------------------------------------------------------------------------
 
@@ -254,7 +254,7 @@ class SocketTransfer(Transfer):
         source = None
         try:
             source = self._greet(connection)
-            self._incoming.append(connection)
+            self._incoming[source] = connection
             while True:
                 level, size = HEADER.unpack(read_exactly(connection, HEADER.size))
                 self._inboxes[source].put(level, None if size == LEVEL_ENDS else read_exactly(connection, size))
@@ -299,7 +299,7 @@ class SocketTransfer(Transfer):
 
     def close(self) -> None:
         """See `Transfer`."""
-        for connection in (self._listener, *self._outgoing.values(), *self._incoming):
+        for connection in (self._listener, *self._outgoing.values(), *self._incoming.values()):
             connection.close()
         for inbox in self._inboxes.values():
             inbox.close()
