@@ -22,8 +22,6 @@ from acked.checker.native.table import PAD
 from acked.checker.question.plan import BATCH
 
 LINE_BYTES = 8 * LINE
-DOUBLE_UNTIL = 1 << 18
-"""Lines of a part: smaller ones double."""
 STEPS = ((2, 1), (1, 2)), ((3, 2), (3, 4)), ((9, 8), (7, 8))
 """Factors by which a part grows, and of all memory the share that a table of the new size may take at most for it."""
 MOST_LINES = 1 << 31

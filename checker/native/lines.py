@@ -111,9 +111,9 @@ def lines_for(word_bits: Sequence[int], lines: int, levels: int) -> Lines | None
 def first_lines(word_bits: Sequence[int], most: int = MOST_FIRST_LINES, fewest: int = 0) -> Lines | None:
     """The layout that a table of such states begins with, of no fewer lines if possible; None if it is better kept with its
     states."""
-    lines = FIRST_LINES
+    lines = max(FIRST_LINES, 1 << min(fewest, most).bit_length() >> 1)
     while lines <= most:
-        found = lines_for(word_bits, lines, 1) if 2 * lines > min(fewest, most) else None
+        found = lines_for(word_bits, lines, 1)
         if found is not None:
             return found
         lines *= 2

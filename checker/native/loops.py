@@ -112,10 +112,11 @@ def deal(row: P64, n: U64, target: P16) -> U64:
             bits = bits & ((1 << (n & 63)) - 1)
         if COMPRESSES:
             m += list_ones(at(target, m), bits, word * 64)
-        while (COMPRESSES == 0) & (bits != 0):
-            target[m] = word * 64 + trailing_zeros(bits)
-            bits = bits & (bits - 1)
-            m += 1
+        else:
+            while bits != 0:
+                target[m] = word * 64 + trailing_zeros(bits)
+                bits = bits & (bits - 1)
+                m += 1
     if m != 0:
         fill_group(target, m)
     return m

@@ -160,13 +160,18 @@ def awaited_field(line: P64, k: U64, level_mask: U64) -> U64:
     return field
 
 
+def is_wanted(field: U64, wanted: U64, level_bits: U64) -> U64:
+    """Whether a field, with bits of others above it, is the wanted one on any level."""
+    return (((field ^ wanted) >> level_bits) << (level_bits + 64 - FIELD_BITS)) == 0
+
+
 def level_in(line: P64, found: U64, wanted: U64, level_bits: U64) -> U64:
     """The level of the state whose field is wanted, if it is one of those that `match_line` found in a line; else 0."""
     level_mask = (1 << level_bits) - 1
     matches = found & 255
     while matches != 0:
         field = awaited_field(line, trailing_zeros(matches), level_mask)
-        if (((field ^ wanted) >> level_bits) << (level_bits + 64 - FIELD_BITS)) == 0:
+        if is_wanted(field, wanted, level_bits):
             return field & level_mask
         matches = matches & (matches - 1)
     return 0
@@ -226,7 +231,6 @@ def tell_known(
     fields = at(homes, 4 * BLOCK)
     counted = at(homes, 6 * BLOCK)
     level_mask = (1 << level_bits) - 1
-    others = level_bits + 64 - FIELD_BITS
     left = 0
     for i in range(size):
         if i < ahead:
@@ -235,7 +239,7 @@ def tell_known(
         found = match_line(line, words[i])
         field = field_of(line, trailing_zeros(found | 256) & 7)
         seen = field & level_mask
-        known = (found & 255 != 0) & (seen != 0) & ((((field ^ fields[i]) >> level_bits) << others) == 0)
+        known = (found & 255 != 0) & (seen != 0) & is_wanted(field, fields[i], level_bits)
         # An entry never leaves, and the first free slot is taken first: while it is free, nothing else was inserted here.
         free = trailing_zeros((found >> 8) | (1 << FULL_LINE)) if found & 255 == 0 else MIXED_LINE
         pending[left] = (free << 32) | i
@@ -302,11 +306,16 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
 # -- the way back from an entry -----------------------------------------------------------------------------------------
 
 
+def kept_in(word: U64, top: U64) -> U64:
+    """The first 64 bits of what an entry keeps of a state beside half of its hash."""
+    return ((word >> 1) & ((1 << LOW_BITS) - 1)) | (top << LOW_BITS)
+
+
 def offset_in(rest_bits: U64, word: U64, top: U64) -> U64:
     """The offset in an entry."""
+    kept = kept_in(word, top)
     if FIELD_BITS < 64:
-        return (((word >> 1) & ((1 << LOW_BITS) - 1)) | (top << LOW_BITS)) >> rest_bits
-    kept = ((word >> 1) & ((1 << LOW_BITS) - 1)) | (top << LOW_BITS)
+        return kept >> rest_bits
     above = top >> (64 - LOW_BITS)
     if rest_bits >= 64:
         return above >> (rest_bits - 64)
@@ -315,7 +324,7 @@ def offset_in(rest_bits: U64, word: U64, top: U64) -> U64:
 
 def rest_in(rest_bits: U64, word: U64, top: U64) -> U64:
     """The first 64 bits of the rest of the state of an entry."""
-    kept = ((word >> 1) & ((1 << LOW_BITS) - 1)) | (top << LOW_BITS)
+    kept = kept_in(word, top)
     return kept if (rest_bits >= 64) & (FIELD_BITS == 64) else kept & ((1 << rest_bits) - 1)
 
 
@@ -387,7 +396,7 @@ def collect(context: P64, least: U64, most: U64, places: P64, states: P64, room:
 
 FUNCTIONS = (
     hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, kept_of,
-    word_of, top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, level_in, take, enter, tell_known,
-    absorb, offset_in, rest_in, upper_in, inverse_of, tag_in, restore, count_levels, collect,
+    word_of, top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, is_wanted, level_in, take, enter,
+    tell_known, absorb, kept_in, offset_in, rest_in, upper_in, inverse_of, tag_in, restore, count_levels, collect,
 )  # fmt: skip
 """Everything that is translated but growth, callees first."""

@@ -7,8 +7,8 @@ from concurrent.futures import Executor, Future
 
 from acked.checker.bounds import address_space_limit
 from acked.checker.native.compact import FORGET_FROM, CompactShard, compact_lines
-from acked.checker.native.compile import ObjectCode, compile_kernel
-from acked.checker.native.lines import Lines
+from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, load_kernel
+from acked.checker.native.lines import LineKind, Lines
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard
 from acked.checker.question.plan import KernelPlan
@@ -20,6 +20,7 @@ class Forgetting:
     def __init__(self, plan: KernelPlan, memory: int, is_allowed: bool) -> None:
         self._plan, self._memory, self._is_allowed = plan, memory, is_allowed
         self._code: Future[ObjectCode] | None = None
+        self._kind: LineKind | None = None
 
     def give_up(self) -> None:
         """It did not help, and will not."""
@@ -35,6 +36,12 @@ class Forgetting:
             return None
         return self.first_lines(len(shards), max(sum(shard.found for shard in shards), FORGET_FROM))
 
+    def kernel(self, kind: LineKind) -> Kernel:
+        """The search's code with the loops for such a table: what was compiled beside it, if that is for this one."""
+        if self._code is not None and self._kind == kind:
+            return Kernel(self._code.result())
+        return load_kernel(self._plan, kind)
+
     def is_ready(self, shards: Sequence[Shard], compiler: Executor) -> bool:
         """Whether the search is large enough, and the code is there, which is compiled beside it.
 
@@ -47,6 +54,7 @@ class Forgetting:
         if self._code is None:
             lines = self.lines(shards)
             if lines is not None:
+                self._kind = lines.kind
                 self._code = compiler.submit(compile_kernel, self._plan, lines.kind)
             return False
         return states >= FORGET_FROM and self._code.done() and not isinstance(shards[0], CompactShard)

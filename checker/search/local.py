@@ -343,7 +343,7 @@ class LocalSearch:
         shape = shape_of(self.question.plan)
         if self._recorder is not None:
             self._recorder.wait()  # What it has yet to write must stay where it is.
-        kernel = load_kernel(self.question.plan, lines.kind)
+        kernel = self._forgetting.kernel(lines.kind)
         new = without_states(self.shards, shape, kernel, self.bounds.memory, lines, self._levels, done, self._at_once)
         if new is None:
             self._forgetting.give_up()

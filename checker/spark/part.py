@@ -38,6 +38,7 @@ class Part:
         self.most_bytes = 0
         self._compiler = ThreadPoolExecutor(1, initializer=give_way)
         self._compiled: Future[ObjectCode] | None = None
+        self._compiled_kind: LineKind | None = None
         self._is_loaded = False
         lines = compact_lines(shape, 1, memory, known) if known >= forget_from else None
         self._keeps_states = lines is None
@@ -46,7 +47,7 @@ class Part:
             self.shard = alone(shape, loaded(code), memory)
             self.shard.defer()
         else:
-            self.shard = compact_team(shape, loaded(code, shape.words, lines.kind), 1, memory, lines)[0]
+            self.shard = compact_team(shape, self._kernel(lines.kind), 1, memory, lines)[0]
 
     # -- levels -------------------------------------------------------------------------------------------------------
 
@@ -140,12 +141,19 @@ class Part:
         if self._compiled is None:
             lines = self._lines()
             if lines is not None:
+                self._compiled_kind = lines.kind
                 self._compiled = self._compiler.submit(for_lines, self._code, self._shape.words, lines.kind)
             return False
         return states >= self._forget_from and self._compiled.done()
 
     def _lines(self) -> Lines | None:
         return compact_lines(self._shape, 1, self._memory, max(self.shard.found, self._forget_from))
+
+    def _kernel(self, kind: LineKind) -> Kernel:
+        """The kernel with the loops for such a table: what was compiled beside the search, if that is for this one."""
+        if self._compiled is not None and self._compiled_kind == kind:
+            return loaded(self._compiled.result())
+        return loaded(for_lines(self._code, self._shape.words, kind))
 
     def _forget(self) -> bool:
         """Goes on without the states of expanded levels; False if that does not help, or they have been given up already."""
@@ -155,7 +163,7 @@ class Part:
         self.measure()
         self._keeps_states = False
         levels, done = [[level] for level in self._levels], [self.done]
-        kernel = loaded(self._code, self._shape.words, lines.kind)
+        kernel = self._kernel(lines.kind)
         new = without_states([self.shard], self._shape, kernel, self._memory, lines, levels, done, _alone)
         if new is None:
             return False
@@ -169,6 +177,6 @@ def _alone(work: Callable[[int], int], _: int) -> list[int]:
 
 
 @cache
-def loaded(code: ObjectCode, words: int = 0, kind: LineKind | None = None) -> Kernel:
-    """The kernel, loaded once per process; with the loops for a table without states, if asked to."""
-    return Kernel(code if kind is None else for_lines(code, words, kind))
+def loaded(code: ObjectCode) -> Kernel:
+    """A kernel, loaded once per process."""
+    return Kernel(code)

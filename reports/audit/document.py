@@ -189,7 +189,7 @@ def with_hinges(document: dict[str, Any], hinges: Sequence[Hinge]) -> dict[str, 
     for hinge in hinges:
         by_words.setdefault(hinge.on, []).append(hinge.answer)
     said = "; ".join(
-        f"{_and([f'{_said(AuditVerdict.UNDECIDED, one.question.asked)} (faults: {one.faults.name})' for one in answers])} "
+        f"{_joined([f'{_said(AuditVerdict.UNDECIDED, one.question.asked)} (faults: {one.faults.name})' for one in answers])} "
         f"hangs on {on}"
         for on, answers in by_words.items()
     )
@@ -389,11 +389,7 @@ def undecided_in_words(changes: Sequence[SettingsChange]) -> str:
     named = [change.words.replace(", ", " with ") for change in changes[:_SEVERAL]]
     if len(changes) > _SEVERAL:
         named.append(f"{len(changes) - _SEVERAL} more")
-    return f"; whether {_either(named)} would do was not decided (give it more --max-states or --memory)"
-
-
-def _either(words: Sequence[str]) -> str:
-    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return f"; whether {_joined(named, 'or')} would do was not decided (give it more --max-states or --memory)"
 
 
 def remedy_in_words(change: SettingsChange) -> str:
@@ -401,15 +397,15 @@ def remedy_in_words(change: SettingsChange) -> str:
     phrases = [f"upgrade to Kafka {value}" for key, value in change.settings if key == VERSION_KEY]
     phrases += [f"give the topic {value} replicas" for key, value in change.settings if key == REPLICATION_FACTOR]
     values = [f"{key}={value}" for key, value in change.settings if value and key not in (VERSION_KEY, REPLICATION_FACTOR)]
-    phrases += [f"set {_and(values)}"] * bool(values)
+    phrases += [f"set {_joined(values)}"] * bool(values)
     phrases += [f"remove {key}" for key, value in change.settings if not value]
-    text = _and(phrases)
+    text = _joined(phrases)
     for asked, reply in change.turns:
         what = _YES[asked]
         text += f"; but then {what}" if reply is AuditVerdict.YES else f"; whether then {what} is undecided"
     return text + "".join(f"; cost: {price}" for price in change.price)
 
 
-def _and(parts: Sequence[str]) -> str:
+def _joined(parts: Sequence[str], word: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
-    return " and ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)
+    return f" {word} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

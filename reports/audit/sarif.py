@@ -80,8 +80,10 @@ def _answers(document: Document, decides: bool, files: Sequence[str]) -> Iterato
         parts += [f"Cause: {cause['in_words']}." for cause in answer["causes"] or ()]
         if answer["no_cause"] is not None:
             parts.append(f"Cause: {answer['no_cause']}.")
-        if answer["remedy"] is not None:
-            parts.append(f"Smallest change, checked: {answer['remedy']['in_words']}{answer['undecided_in_words']}.")
+        if answer["causes"] is not None:
+            remedy = answer["remedy"]
+            found = ": none of those tried turns the answer to no" if remedy is None else f", checked: {remedy['in_words']}"
+            parts.append(f"Smallest change{found}{answer['undecided_in_words']}.")
         places = [cause for cause in answer["causes"] or () if cause["line"]]
         place = places[0] if places else _place_to_change(answer, document) or _first_place(document)
         is_required = decides and answer["decides"] and answer["question"] in document["required"]

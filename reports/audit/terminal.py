@@ -205,11 +205,12 @@ def _answer_lines(answer: Document) -> list[str]:
         lines += ["", *(f"- Cause: {md_text(cause['in_words'])}." for cause in answer["causes"])]
     if answer["no_cause"] is not None:
         lines += ["", sentence(f"Cause: {md_text(answer['no_cause'])}")]
-    if answer["remedy"] is not None:
-        also = md_text(answer["undecided_in_words"])
-        lines += ["", f"Smallest change: **{md_text(answer['remedy']['in_words'])}** (checked){also}."]
-    elif answer["causes"] is not None:
-        lines += ["", "Smallest change: none of those tried turns the answer to no."]
+    if answer["causes"] is not None:
+        remedy = answer["remedy"]
+        found = "none of those tried turns the answer to no"
+        if remedy is not None:
+            found = f"**{md_text(remedy['in_words'])}** (checked)"
+        lines += ["", f"Smallest change: {found}{md_text(answer['undecided_in_words'])}."]
     return lines
 
 

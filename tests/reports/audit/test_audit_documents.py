@@ -19,6 +19,7 @@ from acked.reports.audit.overview import overview
 from acked.reports.audit.page import audit_page, topics_page
 from acked.reports.audit.sarif import audit_sarif
 from acked.reports.audit.stories import StoryPage, with_pages
+from acked.reports.audit.terminal import audit_markdown
 from acked.reports.audit.topics import print_topics, table_legend, topics_markdown
 from acked.reports.console import open_console
 
@@ -158,6 +159,16 @@ def test_the_page_tells_of_transactions_and_links_to_their_pictures() -> None:
     assert "<li>r0 is &lt;late&gt;</li>" in text
     assert text.count(f'href="{page.name}"') == 1
     assert "href" not in audit_page(whole()).replace('href="data:,"', "")
+
+
+def test_where_nothing_tried_would_do_every_form_says_what_was_not_decided() -> None:
+    undecided = "; whether min.insync.replicas=2 would do was not decided"
+    lost = {**answer("loss", "clean", "yes"), "causes": [], "no_cause": "none of them alone", "remedy": None, "page": None}
+    document = whole() | {"answers": [{**lost, "undecided_in_words": undecided}], "transactions": []}
+    sarif: Any = audit_sarif(document, ["p"], "1")
+    for text in (audit_markdown(document).replace("\\", ""), sarif["runs"][0]["results"][0]["message"]["text"]):
+        assert f"Smallest change: none of those tried turns the answer to no{undecided}." in text
+    assert f"none of those tried</strong>{undecided}</p>" in audit_page(document)
 
 
 def test_groups_of_topics_tell_a_trace_of_transactions_once() -> None:
