@@ -32,7 +32,7 @@ from acked.checker.spark import task  # noqa: E402
 from acked.checker.spark.driver import SparkBounds, SparkSearch  # noqa: E402
 from acked.checker.spark.grid import square  # noqa: E402
 from acked.checker.spark.session import SparkDriver, SparkSettings  # noqa: E402
-from acked.checker.spark.transfer import SocketTransfer  # noqa: E402
+from acked.checker.spark.transfer import Abandoned, SocketTransfer  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.store.run_directory import RunDirectory  # noqa: E402
 
@@ -92,7 +92,7 @@ def work(payload: bytes, partition: Iterator[int]) -> None:
     """As `task.run`, without Spark's context."""
     try:
         task.search(pickle.loads(payload), next(partition), 2, LOOPBACK)
-    except task.Abandoned:
+    except Abandoned:
         pass
 
 
@@ -129,9 +129,7 @@ def states(spec: Spec, runs: int) -> None:
                 result, seconds[forgets], _, _ = measured(spec, 2, FILES)
             bytes_a_state[forgets] = result.memory_bytes / result.distinct_states
         ratios.append(seconds[False] / seconds[True])
-    print(
-        f"\n{spec.name}, {result.distinct_states:,} states, two tasks that forget the states of expanded levels, or keep them:"
-    )
+    print(f"\n{spec.name}, {result.distinct_states:,} states, two tasks, without the states of expanded levels or with them:")
     print(f"  bytes of memory a state   {bytes_a_state[True]:.1f} and {bytes_a_state[False]:.1f}")
     print(f"  processor time, times     {spread(ratios)}")
 

@@ -16,7 +16,7 @@ from acked.checker.native.compact import compact_lines, compact_team, without_st
 from acked.checker.native.compile import Kernel, ObjectCode, for_lines
 from acked.checker.native.lines import LineKind, Lines
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import Shard, address, alone, begin_level, reserve
+from acked.checker.native.shard import Shard, address, alone, begin_level, reserve, states_for
 from acked.checker.store.level_file import BLOCK_STATES
 
 
@@ -40,7 +40,9 @@ class Part:
         self._compiled: Future[ObjectCode] | None = None
         self._compiled_kind: LineKind | None = None
         self._is_loaded = False
-        lines = compact_lines(shape, 1, memory, known) if known >= forget_from else None
+        is_large = known >= forget_from and address_space_limit() is None
+        forgets = is_large or known > states_for(shape.words, 1, memory)
+        lines = compact_lines(shape, 1, memory, known) if forgets else None
         self._keeps_states = lines is None
         self.shard: Shard
         if lines is None:
