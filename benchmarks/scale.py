@@ -29,7 +29,7 @@ RECORD = 11
 """Bytes of a stored state."""
 IN_MEMORY = 15.6
 """Bytes of a state in a task's set, and of the two levels that are at hand."""
-HAND_ON = 5e-9
+HAND_ON = 7e-9
 """Seconds that a task takes to hand on a candidate to another of its column."""
 LEVEL = 0.005
 """Seconds that a small level costs with two tasks."""

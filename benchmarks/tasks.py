@@ -3,7 +3,7 @@
 What it is worth that tasks go on without the states of expanded levels; and what a grid of tasks costs and saves beside tasks
 that all send to each other. Processor time is that of all tasks together.
 
-    python benchmarks/tasks.py [--runs N] [--only states|grid] [--tasks 16,36]
+    python benchmarks/tasks.py [--runs N] [--only states|grid|handing] [--tasks 16,36]
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ import json
 import multiprocessing
 import os
 import pickle
+import random
 import resource
 import statistics
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +28,11 @@ from unittest.mock import patch
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from acked.checker.native import exchange  # noqa: E402
 from acked.checker.native.compact import FORGET_FROM  # noqa: E402
+from acked.checker.native.compile import Kernel  # noqa: E402
+from acked.checker.native.shape import shape_of  # noqa: E402
+from acked.checker.native.shard import address, numbers, reserve  # noqa: E402
 from acked.checker.question.result import Result  # noqa: E402
 from acked.checker.spark import task  # noqa: E402
 from acked.checker.spark.driver import SparkBounds, SparkSearch  # noqa: E402
@@ -34,11 +40,13 @@ from acked.checker.spark.grid import square  # noqa: E402
 from acked.checker.spark.session import SparkDriver, SparkSettings  # noqa: E402
 from acked.checker.spark.transfer import Abandoned, SocketTransfer  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.checker.store.level_file import bytes_address, constants_of, exchange_code  # noqa: E402
 from acked.checker.store.run_directory import RunDirectory  # noqa: E402
 
 LOOPBACK = "127.0.0.1"
 FILES, SOCKETS = "local[2]", f"spark://{LOOPBACK}:1"
 MEMORY = 2 << 30
+PARCELS, COLUMN = 100_000, 72
 DRIVER, TASK = "acked.checker.spark.driver", "acked.checker.spark.task"
 
 
@@ -151,6 +159,35 @@ def grid(spec: Spec, runs: int, tasks: int) -> None:
     print(f"  processor time, times {spread([a / b for a, b in zip(*used.values(), strict=True)])}")
 
 
+def handing(spec: Spec) -> None:
+    """Handing parcels on, to the tasks of a column of 72."""
+    shape = shape_of(spec.question().plan)
+    literals = constants_of(shape)
+    size = literals["RECORD"] + literals["ACTION_BYTES"]
+    boxes = reserve(PARCELS * size * COLUMN // 8)
+    filled = numbers([0] * COLUMN)
+    following = numbers(task.packed([bucket % COLUMN for bucket in range(COLUMN * COLUMN)]))
+    values = {
+        exchange.BUCKETS: COLUMN * COLUMN,
+        exchange.NEXT: address(following),
+        exchange.BOXES: address(boxes),
+        exchange.FILLED: address(filled),
+        exchange.BOX_BYTES: PARCELS * size,
+    }
+    slots = numbers(values.get(slot, 0) for slot in range(exchange.EXCHANGE_SLOTS))
+    kernel = Kernel(exchange_code(shape))  # kept in a variable: a function does not keep its code alive
+    hand_on = kernel.function("hand_on", 5)
+    data = random.Random(7).randbytes(PARCELS * size)
+    states, acts = reserve((PARCELS + 1) * shape.words), reserve(PARCELS // 4 + 1)
+    spent_on = []
+    for _ in range(20):
+        filled[:] = [0] * COLUMN
+        begin = time.process_time()
+        hand_on(address(slots), bytes_address(data), PARCELS, address(states), address(acts))
+        spent_on.append((time.process_time() - begin) / PARCELS * 1e9)
+    print(f"\n{spec.name}: a candidate is handed on in {statistics.median(spent_on):.1f} ns (least {min(spent_on):.1f})")
+
+
 def spread(values: Sequence[float]) -> str:
     """Median and range."""
     return f"{statistics.median(values):.2f} ({min(values):.2f} to {max(values):.2f}, {len(values)} pairs)"
@@ -160,7 +197,7 @@ def main() -> None:
     """Runs and prints everything."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=5, help="pairs of each comparison")
-    parser.add_argument("--only", choices=["states", "grid"], help="only one part")
+    parser.add_argument("--only", choices=["states", "grid", "handing"], help="only one part")
     parser.add_argument("--tasks", default="16,36", help="how many tasks stand in a grid")
     options = parser.parse_args()
 
@@ -172,6 +209,8 @@ def main() -> None:
         if options.only in (None, "states"):
             for name in ("kip320-large", "partition"):
                 states(named(name), options.runs)
+        if options.only in (None, "handing"):
+            handing(named("kip320-large"))
         if options.only in (None, "grid"):
             for tasks in map(int, options.tasks.split(",")):
                 grid(named("kip320-3222"), min(options.runs, 3), tasks)

@@ -12,7 +12,9 @@ from typing import Any, cast
 import pytest
 
 from acked.checker.bounds import Bounds
+from acked.checker.native import lines
 from acked.checker.native.compact import CompactShard
+from acked.checker.native.lines import LineKind
 from acked.checker.native.shard import Shard, states_for
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
@@ -237,6 +239,27 @@ def test_what_is_stored_is_taken_up_by_tasks_of_either_kind(
         again = SparkSearch(small(), run, threads, bounds=SparkBounds(memory=1 << 26)).run()
     assert answer(again) == answer(search(small(), Bounds(1, 1 << 26)))
     assert {type(part.shard) for part in made} == {Shard if from_states else CompactShard}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("bits", [15, 13])
+def test_a_search_deeper_than_levels_have_bits_gets_a_layout_with_more_or_says_that_it_is_not_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bits: int
+) -> None:
+    monkeypatch.setattr(driver, "FORGET_FROM", 0)
+    kinds = [LineKind(6, 3, bits), LineKind(5, 2, 32)]
+    monkeypatch.setattr(lines, "KINDS", kinds[: 2 if bits == 15 else 1])
+    monkeypatch.setattr(task, "POLL_SECONDS", 0.0001)
+    question = ask(counters(1, 280), always("Short", lambda s: s.n0 < 270))
+    result = over_threads(question, tmp_path / "run", 1)
+    if bits == 15:
+        [violation] = result.violations
+        assert [state[0] for state in violation.run.states] == list(range(271))
+    else:
+        assert result.stopped is StopReason.MEMORY
+        assert result.level_sizes == (1,) * result.depth
+        assert 250 < result.depth <= 255
 
 
 # -- in a grid ----------------------------------------------------------------------------------------------------------
