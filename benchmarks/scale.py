@@ -10,7 +10,13 @@ from __future__ import annotations
 
 import argparse
 import math
+import sys
 from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from acked.checker.spark.grid import Place, columns_for
 
 # Measured, with the commands that docs/scale.md names; two cores, local disk, kip320 at (3, 2, 2, 3).
 RATE = 3.5e6
@@ -21,8 +27,10 @@ PARCEL = 12
 """Bytes of a state on its way to its owner."""
 RECORD = 11
 """Bytes of a stored state."""
-IN_MEMORY = 26.1
-"""Bytes of a state in a task's set."""
+IN_MEMORY = 15.6
+"""Bytes of a state in a task's set, and of the two levels that are at hand."""
+HAND_ON = 7e-9
+"""Seconds that a task takes to hand on a candidate to another of its column."""
 LEVEL = 0.005
 """Seconds that a small level costs with two tasks."""
 PROFILE = (
@@ -58,6 +66,7 @@ class Run:
     states: float
     executors: int
     tasks: int
+    met: int
     levels: int
     moved: float
     stored: float
@@ -77,22 +86,31 @@ def simulate(states: float, machine: Machine) -> Run:
     # From 0.74 to 10 million states, (3, 2, 2, 2) to (3, 2, 2, 3), levels grow from 26 to 32: as the states to the 0.08th.
     stretch = max(1, round((states / 1e7) ** 0.08))
     levels = [share / sum(PROFILE) * states / stretch for share in PROFILE for _ in range(stretch)]
-    away = 1 - 1 / tasks
+    columns = columns_for(tasks)
+    # What leaves the own column goes to a helper first; then what leaves the own row to its owner.
+    hops = (1 - 1 / columns) + (1 - 1 / math.ceil(tasks / columns))
+    met = max(len({*place.helpers, *place.helped, *place.mates}) for place in places(tasks, columns))
     by_cause = {"processors": 0.0, "network": 0.0, "shared storage": 0.0, "meetings": 0.0}
     moved = stored = 0.0
     for level in levels:
-        sent, kept = level * GENERATED * PARCEL * away, level * RECORD
+        sent, kept = level * GENERATED * PARCEL * hops, level * RECORD
+        handed_on = level * GENERATED * (1 - 1 / columns)
         seconds = {
-            "processors": level / (RATE * tasks),
+            "processors": (level / RATE + handed_on * HAND_ON) / tasks,
             # What is sent goes from task to task; only what is kept goes to the shared folder.
             "network": (sent + kept) / (machine.network * 1e9 * executors) if executors > 1 else 0.0,
             "shared storage": kept / (machine.storage * 1e9),
         }
         slowest = max(seconds, key=lambda cause: seconds[cause])
         by_cause[slowest] += seconds[slowest]
-        by_cause["meetings"] += LEVEL + (SMALL_READ + SMALL_FRAME) * max(tasks - 2, 0)
+        by_cause["meetings"] += LEVEL + SMALL_READ * max(tasks - 2, 0) + SMALL_FRAME * max(met - 1, 0)
         moved, stored = moved + sent, stored + kept
-    return Run(states, executors, tasks, len(levels), moved, stored, sum(by_cause.values()), by_cause)
+    return Run(states, executors, tasks, met, len(levels), moved, stored, sum(by_cause.values()), by_cause)
+
+
+def places(tasks: int, columns: int) -> list[Place]:
+    """All tasks in their grid."""
+    return [Place(task, tasks, columns) for task in range(tasks)]
 
 
 def size(number: float) -> str:
@@ -114,16 +132,16 @@ def duration(seconds: float) -> str:
 def table(machine: Machine) -> str:
     """The Markdown table."""
     rows = [
-        "| states | executors | tasks | memory for states | moved | stored | time | cost | most of the time |",
-        "|---|---|---|---|---|---|---|---|---|",
+        "| states | executors | tasks | a task meets | memory for states | moved | stored | time | cost | most of the time |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     for exponent in (9, 10, 12):
         run = simulate(10.0**exponent, machine)
         cost = run.executors * run.seconds / 3600 * machine.price
-        share = run.by_cause[run.saturated] / run.seconds
+        most = f"{run.saturated} ({run.by_cause[run.saturated] / run.seconds:.0%})"
         rows.append(
-            f"| 10^{exponent} | {run.executors:,} | {run.tasks:,} | {size(run.states * IN_MEMORY)} | {size(run.moved)} | "
-            f"{size(run.stored)} | {duration(run.seconds)} | ${cost:,.2f} | {run.saturated} ({share:.0%}) |"
+            f"| 10^{exponent} | {run.executors:,} | {run.tasks:,} | {run.met:,} | {size(run.states * IN_MEMORY)} | "
+            f"{size(run.moved)} | {size(run.stored)} | {duration(run.seconds)} | ${cost:,.2f} | {most} |"
         )
     return "\n".join(rows)
 

@@ -38,8 +38,8 @@ from acked.checker.store.run_directory import RunDirectory  # noqa: E402
 
 PARTS = {
     "kernel": ("kernel",),
-    "deduplication": ("settling", "inserting"),
-    "exchange": ("routing", "sending", "receiving"),
+    "deduplication": ("settling", "growing", "inserting"),
+    "exchange": ("routing", "sending", "receiving", "handing_on"),
     "storing": ("storing",),
     "waiting": ("waiting",),
 }

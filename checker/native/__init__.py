@@ -34,7 +34,8 @@ The table without states
 A search that has become large, and that asks only which states can be
 reached and how they break something, goes on with no states but those of two levels (`compact.py`; a level's memory is
 given back while it is expanded), and so has room for nearly twice as many. It begins with states, because code for this is
-loaded in the time of a small search. Its table is a *quotient table* (Cleary: Compact hash tables using bidirectional
+loaded in the time of a small search. A task of Spark does the same for its part of the states: owners are told apart by the
+last bits of a hash, lines by the first. Its table is a *quotient table* (Cleary: Compact hash tables using bidirectional
 linear probing, IEEE Transactions on Computers, 1984): the place of an entry tells a part of the state, and the entry has
 the rest. `hash_state` is a bijection of the first word, given the others, so a state is its hash and its other words. The
 upper half of the hash, times the number of lines, is a line and an *offset* in it; an entry has the offset, the lower half

@@ -33,6 +33,9 @@ TOGETHER = 1 << 18
 """States that are collected at once, if a level has no more."""
 MOVED = 1 << 18
 """States that a worker moves before old memory is given back."""
+FORGET_FROM = 1 << 18
+"""From so many states on a search does without those of expanded levels, which takes half the memory and no more time; with
+fewer there is nothing to gain, and code to load for it."""
 WORTH = 1.1
 """How many times the states it has a search must have room for without them, to be worth going on so."""
 

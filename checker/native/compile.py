@@ -36,6 +36,7 @@ class ObjectCode:
 
     processor: str
     objects: tuple[bytes, ...]
+    """Of a kernel, its loops come last."""
     is_optimized: bool = False
     """Whether it is the optimized tier; see `compile_optimized`."""
 
@@ -128,6 +129,11 @@ def compile_optimized(plan: KernelPlan, kind: LineKind | None = None) -> ObjectC
 
 def _with_loops(plan: KernelPlan, kernel: bytes, kind: LineKind | None) -> ObjectCode:
     return ObjectCode(processor(), (kernel, _loops(plan.instance.schema.words, kind)), is_optimized=True)
+
+
+def for_lines(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
+    """The same kernel with the loops for a table without states of this kind."""
+    return ObjectCode(code.processor, (*code.objects[:-1], _loops(words, kind)), code.is_optimized)
 
 
 def _loops(words: int, kind: LineKind | None) -> bytes:

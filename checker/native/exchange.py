@@ -15,15 +15,17 @@ from acked.checker.native.slots import ACTS, HASHES, OUT
 from acked.checker.native.table import copy_state, hash_rest, hash_state, owner_of
 from acked.checker.question.plan import BATCH
 
-# Slots of a worker's exchange: its shard, the owner of every bucket, and for every worker the box of what is sent to it and
-# the bytes in that box. CHOSEN is scratch: for every worker the numbers of this batch's candidates that belong to it.
-SHARD, BUCKETS, OWNERS, WORKER, WORKERS, BOXES, FILLED, BOX_BYTES, CHOSEN, WORST = range(10)
+# Slots of a worker's exchange: its shard, and for everyone that it sends to a box of what is sent there, and the bytes in
+# that box. Box 0 is its own and stays empty. NEXT has for every bucket the number of the box into which its candidates go.
+# CHOSEN is scratch: for every box the numbers of this batch's candidates that go there.
+SHARD, BUCKETS, NEXT, BOX_COUNT, BOXES, FILLED, BOX_BYTES, CHOSEN, WORST = range(9)
 # Functions of the search's loops.
-EVALUATE, NOTE_STATES, FIRE_ALL, HASH_ALL, INSERT = range(10, 15)
+EVALUATE, NOTE_STATES, FIRE_ALL, HASH_ALL, INSERT_OUT = range(9, 14)
 # The system's clock and what it is asked for, memory for its answer (seconds, nanoseconds), what it showed last, and
 # nanoseconds spent so far.
-CLOCK, MONOTONIC, MOMENT, NOW, ELSEWHERE, IN_KERNEL, IN_ROUTING, IN_TABLE = range(15, 23)
-EXCHANGE_SLOTS = 23
+CLOCK, MONOTONIC, MOMENT, NOW, ELSEWHERE, IN_KERNEL, IN_ROUTING, IN_TABLE = range(14, 22)
+EXCHANGE_SLOTS = 22
+OWN_BOX = 0
 
 # Literals of the compiled protocol; the values here only name them.
 W = WIDTHS = RECORD = ACTION_BYTES = 1
@@ -96,49 +98,69 @@ def keep_owned(states: P64, n: U64, workers: U64, worker: U64) -> U64:
     return kept
 
 
-def deal_candidates(exchange: P64, n: U64) -> U64:
-    """Puts the candidates of OUT that others own into their boxes, and own ones to the front; returns how many these are.
+def put_parcel(target: P8, state: P64, action: U64) -> None:
+    """Writes a parcel."""
+    put_record(target, state)
+    for b in unrolled(ACTION_BYTES):
+        target[RECORD + b] = action >> (8 * b)
 
-    Every worker's candidates are listed first, so that no branch depends on the owner.
+
+def deal_candidates(exchange: P64, n: U64) -> U64:
+    """Puts the candidates of OUT that others own into boxes, and own ones to the front; returns how many these are.
+
+    What goes into each box is listed first, so that no branch depends on the owner.
     """
     context = p64(exchange[SHARD])
     out = p64(context[OUT])
     acts = p16(context[ACTS])
     hashes = p64(context[HASHES])
-    owners = p16(exchange[OWNERS])
+    following = p16(exchange[NEXT])
     buckets = exchange[BUCKETS]
-    workers = exchange[WORKERS]
-    me = exchange[WORKER]
+    boxes = exchange[BOX_COUNT]
     worst = exchange[WORST]
     chosen = p64(exchange[CHOSEN])
     filled = p64(exchange[FILLED])
-    counts = at(chosen, workers * worst)
-    for t in range(workers):
+    counts = at(chosen, boxes * worst)
+    for t in range(boxes):
         counts[t] = 0
     for j in range(n):
-        t = owners[owner_of(hashes[j], buckets)]
+        t = following[owner_of(hashes[j], buckets)]
         k = counts[t]
         counts[t] = k + 1
         chosen[t * worst + k] = j
-    for t in range(workers):
-        if t != me:
-            box = p8(exchange[BOXES] + t * exchange[BOX_BYTES])
-            o = filled[t]
-            for i in range(counts[t]):
-                j = chosen[t * worst + i]
-                parcel = at(box, o)
-                put_record(parcel, at(out, j * W))
-                for b in unrolled(ACTION_BYTES):
-                    parcel[RECORD + b] = acts[j] >> (8 * b)
-                o += RECORD + ACTION_BYTES
-            filled[t] = o
+    for t in range(1, boxes):
+        box = p8(exchange[BOXES] + t * exchange[BOX_BYTES])
+        o = filled[t]
+        for i in range(counts[t]):
+            j = chosen[t * worst + i]
+            put_parcel(at(box, o), at(out, j * W), acts[j])
+            o += RECORD + ACTION_BYTES
+        filled[t] = o
     kept = 0
-    while kept < counts[me]:
-        j = chosen[me * worst + kept]
+    while kept < counts[OWN_BOX]:
+        j = chosen[OWN_BOX * worst + kept]
         copy_state(at(out, kept * W), at(out, j * W))
         acts[kept] = acts[j]
         hashes[kept] = hashes[j]
         kept += 1
+    return kept
+
+
+def hand_on(exchange: P64, data: P8, n: U64, states: P64, acts: P16) -> U64:
+    """Puts parcels that others own into boxes, which have room, and unpacks the own ones; returns how many these are."""
+    following = p16(exchange[NEXT])
+    buckets = exchange[BUCKETS]
+    filled = p64(exchange[FILLED])
+    kept = 0
+    for j in range(n):
+        read_parcels(at(data, j * (RECORD + ACTION_BYTES)), 1, at(states, kept * W), at(acts, kept))
+        t = following[owner_of(hash_state(at(states, kept * W)), buckets)]
+        if t == OWN_BOX:
+            kept += 1
+        else:
+            box = p8(exchange[BOXES] + t * exchange[BOX_BYTES])
+            put_parcel(at(box, filled[t]), at(states, kept * W), acts[kept])
+            filled[t] = filled[t] + RECORD + ACTION_BYTES
     return kept
 
 
@@ -152,12 +174,15 @@ def book(exchange: P64, slot: U64) -> None:
 
 
 def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
-    """Checks and expands states begin..end-1 of an array; returns where it stopped: a box may overflow, or memory is full."""
+    """Checks and expands states begin..end-1 of an array; returns where it stopped.
+
+    Early, because a box may overflow; or because candidates of the last batch had no room in the table, and are deferred.
+    """
     context = p64(exchange[SHARD])
     filled = p64(exchange[FILLED])
     i = begin
     while i < end:
-        for t in range(exchange[WORKERS]):
+        for t in range(exchange[BOX_COUNT]):
             if filled[t] + exchange[WORST] * (RECORD + ACTION_BYTES) > exchange[BOX_BYTES]:
                 return i
         n = minimum(BATCH, end - i)
@@ -170,16 +195,16 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
         call(exchange[HASH_ALL], p64(context[OUT]), p64(context[HASHES]), m)
         m = deal_candidates(exchange, m)
         book(exchange, IN_ROUTING)
-        inserted = call(exchange[INSERT], context, p64(context[OUT]), p16(context[ACTS]), 0, m)
+        is_in = call(exchange[INSERT_OUT], context, 0, m)
         book(exchange, IN_TABLE)
-        if inserted < m:
-            return i
         i += n
+        if is_in == 0:
+            return i
     return i
 
 
 FUNCTIONS = (
     hash_rest, hash_state, owner_of, copy_state, put_record, get_record, count_buckets, group, read_records, read_parcels,
-    keep_owned, deal_candidates, book, expand_apart,
+    keep_owned, put_parcel, deal_candidates, hand_on, book, expand_apart,
 )  # fmt: skip
 """Everything that is translated, callees first."""

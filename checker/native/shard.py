@@ -229,6 +229,11 @@ class Shard:
     # -- the search's calls ---------------------------------------------------------------------------------------
 
     @property
+    def loops(self) -> Kernel:
+        """The loops that work on its table now."""
+        return self._loops
+
+    @property
     def count(self) -> int:
         """How many states the shard holds."""
         return int(self.context[slots.COUNT])
@@ -295,7 +300,11 @@ class Shard:
     def accept(self, states: int, count: int) -> int:
         """As `take`; how many are in."""
         actions = numbers([0] * (count // 4 + 1))
-        return self._receive(address(self.context), states, address(actions), count)
+        return self.receive(states, address(actions), count)
+
+    def receive(self, states: int, actions: int, count: int) -> int:
+        """Inserts states that stand at an address, and counts the actions, at another, that led to them; how many are in."""
+        return self._receive(address(self.context), states, actions, count)
 
     def expand(self, begin: int, end: int) -> int:
         """Checks and expands states begin..end-1, helped by the others and helping; where it stopped (room, or budget)."""

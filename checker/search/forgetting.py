@@ -6,16 +6,12 @@ from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 
 from acked.checker.bounds import address_space_limit
-from acked.checker.native.compact import CompactShard, compact_lines
+from acked.checker.native.compact import FORGET_FROM, CompactShard, compact_lines
 from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, load_kernel
 from acked.checker.native.lines import LineKind, Lines
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard
 from acked.checker.question.plan import KernelPlan
-
-FORGET_FROM = 1 << 18
-"""From so many states on a search does without those of expanded levels, which takes half the memory and no more time; with
-fewer there is nothing to gain, and code to load for it."""
 
 
 class Forgetting:

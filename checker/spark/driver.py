@@ -24,6 +24,7 @@ from typing import Any, ClassVar
 
 from acked.checker.bounds import Bounds
 from acked.checker.errors import SystemFailure
+from acked.checker.native.compact import FORGET_FROM
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, portable_code
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import address, numbers
@@ -31,7 +32,8 @@ from acked.checker.observer import Observer, Progress
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
-from acked.checker.question.result import Result, Violation, Words
+from acked.checker.question.result import Result, StopReason, Violation, Words
+from acked.checker.spark.grid import columns_for
 from acked.checker.spark.session import SparkDriver, remote
 from acked.checker.spark.task import Orphaned, TaskPlan
 from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
@@ -123,9 +125,7 @@ class SparkSearch:
                 self.stored.verify(self._codec)
             if self.ledger.findings:
                 self.observer.phase("rebuilding the shortest trace")
-            violations = tuple(
-                shortest_run(self.question, found, self._source) for found in self.ledger.reported()
-            )
+            violations = tuple(shortest_run(self.question, found, self._source) for found in self.ledger.reported())
         except KeyboardInterrupt:
             self.notes += self.ledger.interrupt()
         return self.ledger.result(
@@ -208,7 +208,13 @@ class SparkSearch:
         self.observer.phase("starting tasks")
         job = _Job(self.driver, plan)
         try:
-            self._gather(job, meeting, "ready-{}", lambda _: None)
+            full: list[bool] = []
+            self._gather(job, meeting, "ready-{}", lambda body: full.append(body["is_full"]))
+            if any(full):
+                if self._could_grow():
+                    raise _MoreSlots
+                self.ledger.abandon(StopReason.MEMORY)
+                return
             self._touch(meeting / "begin")
             self.observer.phase("searching")
             begun = time.perf_counter()
@@ -236,6 +242,9 @@ class SparkSearch:
             workers=self.workers,
             memory=self._memory,
             levels=tuple(commit.files for commit in self.stored.commits),
+            # On one machine there are no more tasks than it has processors.
+            columns=1 if self.driver.settings.is_local else columns_for(self.workers),
+            forget_from=FORGET_FROM,
             secret=None if self.driver.settings.is_local else secrets.token_bytes(SECRET_BYTES),
         )
 
@@ -418,4 +427,3 @@ def reason_of(text: str) -> str:
     if raised:
         return raised[-1].partition(": ")[2]
     return next((words for sign, words in known if sign in text), lines[0][:200] if lines else "no reason given")
-

@@ -29,10 +29,13 @@ from pathlib import Path
 from acked.checker.bounds import default_memory
 from acked.checker.errors import AckedError, SystemFailure
 from acked.checker.native import exchange
+from acked.checker.native.compact import FORGET_FROM
 from acked.checker.native.compile import Kernel, ObjectCode, PortableCode, compile_portable, processor
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import address, alone, numbers, reserve
+from acked.checker.native.shard import address, numbers, reserve
 from acked.checker.question.plan import BATCH
+from acked.checker.spark.grid import Place
+from acked.checker.spark.part import Part, loaded
 from acked.checker.spark.transfer import Abandoned, FileTransfer, SocketTransfer, Transfer, announce
 from acked.checker.store.level_file import (
     LevelFile,
@@ -50,6 +53,14 @@ CHUNK = 1 << 16
 BOX_ROOM = 1 << 20
 """Bytes of a box besides room for one batch's worst case."""
 POLL_SECONDS = 0.0004
+LOOPS = {
+    exchange.EVALUATE: "evaluate",
+    exchange.NOTE_STATES: "note_states",
+    exchange.FIRE_ALL: "fire_all",
+    exchange.HASH_ALL: "hash_all",
+    exchange.INSERT_OUT: "insert_out",
+}
+"""The loops that the exchange calls, by the slots in which it finds them."""
 
 
 class Orphaned(RuntimeError):
@@ -77,6 +88,10 @@ class TaskPlan:
     workers: int
     memory: int | None
     levels: tuple[tuple[LevelFile, ...], ...]
+    columns: int = 1
+    """Of the grid in which the tasks stand; see `grid.py`."""
+    forget_from: int = FORGET_FROM
+    """From so many states on a task does without those of expanded levels."""
     secret: bytes | None = field(default=None, repr=False)
     """What tasks show each other that they know, if they meet through sockets; None if through files."""
 
@@ -86,7 +101,8 @@ class Timing:
     """Seconds and bytes of one worker.
 
     `kernel` is guards and successors, `routing` finding their owners and putting others' aside, `settling` deduplicates
-    what the worker owns itself, `inserting` what others have sent.
+    what the worker owns itself, `growing` makes room for it, `handing_on` is for tasks of the same column, and `inserting`
+    deduplicates what others have sent.
     """
 
     loading: float = 0.0
@@ -96,6 +112,8 @@ class Timing:
     sending: float = 0.0
     waiting: float = 0.0
     receiving: float = 0.0
+    growing: float = 0.0
+    handing_on: float = 0.0
     inserting: float = 0.0
     storing: float = 0.0
     bytes_sent: int = 0
@@ -119,15 +137,15 @@ class Timing:
 
 
 @cache
-def _kernel(code: ObjectCode, portable: PortableCode | None) -> Kernel:
-    """The kernel, loaded once per process, and compiled again if it is for another processor."""
+def _own_code(code: ObjectCode, portable: PortableCode | None) -> ObjectCode:
+    """The kernel's code, compiled again if it is for another processor."""
     if code.processor == processor():
-        return Kernel(code)
+        return code
     if portable is None:
         raise SystemFailure(
             f"this executor's processor ({processor()[:60]}…) is not the driver's, and the search was begun for one kind only"
         )
-    return Kernel(compile_portable(portable))
+    return compile_portable(portable)
 
 
 @cache
@@ -174,162 +192,187 @@ class Worker:
         self.timing = Timing()
         self.timing.start()
         shape = plan.shape
-        kernel = _kernel(plan.code, plan.portable)
+        code = _own_code(plan.code, plan.portable)
         self.native = _exchange(plan.exchange, shape)
         self.codec = StateCodec(shape, plan.buckets, self.native)
         if self.codec.fingerprint != plan.layout:
             raise SystemFailure("this executor runs another version of acked than the driver; install the same on both")
         memory = plan.memory if plan.memory is not None else default_memory() // neighbours
+        known = sum(file.states for files in plan.levels for file in files) // plan.workers
         try:
-            self.shard = alone(shape, kernel, memory)
+            self.part = Part(shape, code, memory, known, plan.forget_from)
         except (OSError, ValueError, OverflowError) as error:
             raise SystemFailure(f"an executor cannot reserve {memory} bytes of states ({error}); use less --memory") from None
-        self._set_up_exchange(shape, kernel)
+        self.place = Place(worker, plan.workers, plan.columns)
+        self._set_up_exchange(shape)
         self._parent = os.getppid()
 
-    def _set_up_exchange(self, shape: Shape, kernel: Kernel) -> None:
-        workers = self.plan.workers
+    def _set_up_exchange(self, shape: Shape) -> None:
         constants = constants_of(shape)
         self.parcel = constants["RECORD"] + constants["ACTION_BYTES"]
         worst = BATCH * max(shape.actions, 1)
-        box = -(-(worst * self.parcel + BOX_ROOM) // 64) * 64
-        self.owners = [bucket * workers // self.plan.buckets for bucket in range(self.plan.buckets)]
-        self._owners = numbers(packed(self.owners))
-        self._boxes = reserve(box * workers // 8)
-        self._filled = numbers([0] * workers)
-        self._chosen = reserve(workers * worst + workers)
+        self._box_bytes = -(-(worst * self.parcel + BOX_ROOM) // 64) * 64
+        owners = [bucket * self.plan.workers // self.plan.buckets for bucket in range(self.plan.buckets)]
+        self._wanted = [owner == self.worker for owner in owners]
+        # Whose box is which; the first is its own, and stays empty.
+        self._boxes_of = (self.worker, *self.place.helpers, *self.place.mates)
+        numbered = {task: box for box, task in enumerate(self._boxes_of)}
+        boxes = len(self._boxes_of)
+        self._next = numbers(packed([numbered[self.place.next_to(owner)] for owner in owners]))
+        self._boxes = reserve(self._box_bytes * boxes // 8)
+        self._filled = numbers([0] * boxes)
+        self._chosen = reserve(boxes * worst + boxes)
         self._moment = numbers([0, 0])
         slots = {
-            exchange.SHARD: address(self.shard.context),
             exchange.BUCKETS: self.plan.buckets,
-            exchange.OWNERS: address(self._owners),
-            exchange.WORKER: self.worker,
-            exchange.WORKERS: workers,
+            exchange.NEXT: address(self._next),
+            exchange.BOX_COUNT: boxes,
             exchange.BOXES: address(self._boxes),
             exchange.FILLED: address(self._filled),
-            exchange.BOX_BYTES: box,
+            exchange.BOX_BYTES: self._box_bytes,
             exchange.CHOSEN: address(self._chosen),
             exchange.WORST: worst,
-            exchange.EVALUATE: kernel.address("evaluate"),
-            exchange.NOTE_STATES: kernel.address("note_states"),
-            exchange.FIRE_ALL: kernel.address("fire_all"),
-            exchange.HASH_ALL: kernel.address("hash_all"),
-            exchange.INSERT: kernel.address("insert"),
             exchange.CLOCK: ctypes.cast(ctypes.CDLL(None).clock_gettime, ctypes.c_void_p).value or 0,
             exchange.MONOTONIC: time.CLOCK_MONOTONIC,
             exchange.MOMENT: address(self._moment),
         }
         self._slots = numbers(slots.get(slot, 0) for slot in range(exchange.EXCHANGE_SLOTS))
-        self._box_bytes = box
+        self._loops: Kernel | None = None
         self._memory = memory_of(self._boxes)
         self._expand_apart = self.native.function("expand_apart", 4)
         self._read_parcels = self.native.function("read_parcels", 4)
-        most = box // self.parcel + 1
+        self._hand_on = self.native.function("hand_on", 5)
+        most = self._box_bytes // self.parcel + 1
         self._arrived = numbers_like(most * shape.words)
         self._acts = numbers_like(most // 4 + 1)
-        self._receive = kernel.function("receive", 4)
+
+    def _use_loops(self) -> None:
+        """Has the exchange work on the part's table as it is now."""
+        loops = self.part.shard.loops
+        if loops is not self._loops:
+            self._loops = loops
+            self._slots[exchange.SHARD] = address(self.part.shard.context)
+            for slot, name in LOOPS.items():
+                self._slots[slot] = loops.address(name)
 
     def transfer(self, host: str) -> Transfer:
         """Its way to the other tasks."""
         workers, secret = self.plan.workers, self.plan.secret
         if secret is None:
             return FileTransfer(self.meeting, self.worker, workers, self._wait_for)
-        return SocketTransfer(self.meeting, self.worker, workers, host, secret, self._wait_for, self._look_up)
+        sources = (*self.place.helped, *self.place.mates)
+        return SocketTransfer(self.meeting, self.worker, sources, host, secret, self._wait_for, self._look_up)
 
     # -- the search -------------------------------------------------------------------------------------------------
 
     def search(self, transfer: Transfer) -> None:
         """Takes in the stored levels and goes on level by level."""
         self._transfer = transfer
-        begin = self._load()
+        is_loaded = self._load()
         level = len(self.plan.levels)
         self.timing.add("loading")
-        announce(self.meeting / f"ready-{self.worker}", {"is_full": self.shard.is_full})
+        announce(self.meeting / f"ready-{self.worker}", {"is_full": not is_loaded})
         self._wait_for(self.meeting / "begin")
         self.timing.start()
+        self.part.begin_loaded()
         while True:
-            end = self.shard.count
-            self.shard.begin_level()
-            is_expanded = self._expand(level, begin, end) and self._take_in(level)
-            self._finish(level, begin, end, is_expanded)
+            self._expand(level)
+            self._take_in(level)
+            self._finish(level)
             self._wait_for(self.home / "commits" / f"{level:05}.json")
             if (self.meeting / "stop").exists():
                 return
-            begin, level = end, level + 1
+            self.part.begin_level()
+            level += 1
 
-    def _load(self) -> int:
-        wanted = [owner == self.worker for owner in self.owners]
-        begin = 0
+    def _load(self) -> bool:
+        """Puts what is stored of its part in; False if memory is full."""
         for level, files in enumerate(self.plan.levels, start=1):
-            begin = self.shard.count
+            self.part.load_level()
             for file in files:
-                for records in self.codec.read(self.home / "levels" / file.name, level, file, wanted):
+                for records in self.codec.read(self.home / "levels" / file.name, level, file, self._wanted):
                     states = self.codec.unpack(records)
-                    if not self.shard.take(address(states), records.count):
-                        return begin
+                    if not self.part.take(address(states), records.count):
+                        return False
                 self._look_up()
-        return begin
-
-    def _expand(self, level: int, begin: int, end: int) -> bool:
-        """Expands the level's own states and sends what others own; False if memory is full."""
-        is_expanded = True
-        at = begin
-        while at < end:
-            stop = min(at + CHUNK, end)
-            at = self._expand_apart(address(self._slots), address(self.shard.states), at, stop)
-            self.timing.start()  # The native code books its own time.
-            if self.shard.is_full:
-                self.shard.inspect(at, end)
-                is_expanded = False
-                break
-            if at < stop:  # A box might not hold another batch's worst case; only the native code decides that.
-                self._flush(level)
-            self._look_up()
-        self._flush(level)
-        self._transfer.end(level)
-        self.timing.add("sending")
-        self._refuse_broken()
-        return is_expanded
-
-    def _flush(self, level: int) -> None:
-        for other, size in enumerate(list(self._filled)):
-            if size:
-                begin = other * self._box_bytes
-                self._transfer.send(level, other, self._memory[begin : begin + size])
-                self.timing.bytes_sent += size
-                self._filled[other] = 0
-        self.timing.add("sending")
-
-    def _take_in(self, level: int) -> bool:
-        """Inserts what the others have sent, nearest neighbour first; False if memory is full."""
-        workers = self.plan.workers
-        for step in range(1, workers):
-            for data in self._transfer.received(level, (self.worker + step) % workers):
-                if not self._insert(data):
-                    return False
         return True
 
-    def _insert(self, data: bytes) -> bool:
-        self.timing.add("receiving")
-        count = len(data) // self.parcel
-        self._read_parcels(bytes_address(data), count, address(self._arrived), address(self._acts))
-        done = self._receive(address(self.shard.context), address(self._arrived), address(self._acts), count)
-        self._refuse_broken()
+    def _expand(self, level: int) -> None:
+        """Expands the level's own states, unless memory is full, and sends what others own."""
+        part = self.part
+        while part.done < part.end and not part.is_full:
+            self._use_loops()
+            stop = min(part.done + CHUNK, part.end)
+            at = self._expand_apart(address(self._slots), address(part.shard.states), part.done, stop)
+            self.timing.start()  # The native code books its own time.
+            part.expanded(at)
+            if part.shard.needs_growth:
+                part.make_room()
+                self.timing.add("growing")
+            elif at < stop:  # A box might not hold another batch's worst case; only the native code decides that.
+                self._flush(level)
+            self._look_up()
+        if part.is_full:
+            part.shard.inspect(part.done, part.end)
+        self._flush(level)
+        self._transfer.end(level, self.place.helpers or self.place.mates)
+        self.timing.add("sending")
+
+    def _flush(self, level: int) -> None:
+        for box, size in enumerate(list(self._filled)):
+            if size:
+                begin = box * self._box_bytes
+                self._transfer.send(level, self._boxes_of[box], self._memory[begin : begin + size])
+                self.timing.bytes_sent += size
+                self._filled[box] = 0
+        self.timing.add("sending")
+
+    def _take_in(self, level: int) -> None:
+        """Hands on what others have sent for the tasks of this column, and inserts its own, unless memory is full."""
+        for source in self.place.helped:
+            for data in self._transfer.received(level, source):
+                if max(self._filled) + len(data) > self._box_bytes:
+                    self._flush(level)
+                self.timing.add("receiving")
+                count = len(data) // self.parcel
+                own = self._hand_on(
+                    address(self._slots), bytes_address(data), count, address(self._arrived), address(self._acts)
+                )
+                self.timing.add("handing_on")
+                self._insert(own)
+        if self.place.helpers:
+            self._flush(level)
+            self._transfer.end(level, self.place.mates)
+            self.timing.add("sending")
+        for source in self.place.mates:
+            if self.part.is_full:
+                return
+            for data in self._transfer.received(level, source):
+                self.timing.add("receiving")
+                count = len(data) // self.parcel
+                self._read_parcels(bytes_address(data), count, address(self._arrived), address(self._acts))
+                self._insert(count)
+
+    def _insert(self, count: int) -> None:
+        """Inserts what has arrived."""
+        if not self.part.is_full:
+            self.part.insert(address(self._arrived), address(self._acts), count)
         self.timing.parcels += count
         self.timing.add("inserting")
-        return done == count
 
-    def _finish(self, level: int, begin: int, end: int, is_expanded: bool) -> None:
+    def _finish(self, level: int) -> None:
         """Writes this worker's part of the next level and reports what this one held."""
-        shard = self.shard
-        report = shard.report(end - begin, shard.count - end, is_expanded)
+        part = self.part
+        shard, begin, end = part.shard, part.begin, part.end
+        report = shard.report(end - begin, shard.count - end, not part.is_full)
         stored = None
-        if is_expanded and shard.count > end:
+        if not part.is_full and shard.count > end:
             path = self.home / "levels" / f"{level + 1:05}-{self.plan.attempt}-{self.worker}.states"
             first = address(shard.states) + 8 * self.plan.shape.words * end
             stored = self.codec.write(path, level + 1, first, shard.count - end)
             self.timing.bytes_stored += stored.size
         self.timing.add("storing")
+        part.measure()
         self.timing.kernel, self.timing.routing, self.timing.settling = (
             self._slots[slot] / 1e9 for slot in (exchange.IN_KERNEL, exchange.IN_ROUTING, exchange.IN_TABLE)
         )
@@ -338,7 +381,7 @@ class Worker:
             {
                 "report": report_to_json(report),
                 "file": None if stored is None else list(asdict(stored).values()),
-                "memory": shard.memory_bytes,
+                "memory": part.most_bytes,
                 "timing": self.timing.as_json(),
             },
         )
@@ -362,10 +405,6 @@ class Worker:
         if os.getppid() != self._parent:
             raise Orphaned("the Python daemon of an executor died")
 
-    def _refuse_broken(self) -> None:
-        if self.shard.is_broken:
-            raise SystemFailure("the table of visited states could not be rearranged; please report this with the spec")
-
 
 def find_source(
     payload: bytes, partition: Iterator[tuple[int, tuple[LevelFile, ...], tuple[int, ...]]]
@@ -383,10 +422,8 @@ def find_source(
 
 
 @cache
-def _walker(
-    shape: Shape, code: ObjectCode, portable: PortableCode | None, moves: ObjectCode, buckets: int
-) -> Walker:
-    return Walker(shape, _kernel(code, portable), StateCodec(shape, buckets, _exchange(moves, shape)))
+def _walker(shape: Shape, code: ObjectCode, portable: PortableCode | None, moves: ObjectCode, buckets: int) -> Walker:
+    return Walker(shape, loaded(_own_code(code, portable)), StateCodec(shape, buckets, _exchange(moves, shape)))
 
 
 def packed(values: Sequence[int]) -> list[int]:

@@ -17,7 +17,7 @@ import threading
 import time
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
@@ -35,15 +35,15 @@ class Abandoned(Exception):
 
 
 class Transfer(ABC):
-    """One task's way to all others. A level's data arrive in the order in which they were sent; none is lost or doubled."""
+    """One task's way to others. A level's data arrive in the order in which they were sent; none is lost or doubled."""
 
     @abstractmethod
     def send(self, level: int, other: int, data: memoryview) -> None:
         """Sends bytes to another task; they may be overwritten afterwards."""
 
     @abstractmethod
-    def end(self, level: int) -> None:
-        """Says that all of a level has been sent."""
+    def end(self, level: int, others: Sequence[int]) -> None:
+        """Says to other tasks that all of a level has been sent to them."""
 
     @abstractmethod
     def received(self, level: int, source: int) -> Iterator[bytes]:
@@ -72,7 +72,10 @@ def announce(path: Path, body: dict[str, object]) -> None:
 
 
 class FileTransfer(Transfer):
-    """Through a folder that all tasks see: a file a level and task, and one that says for whom its parts are."""
+    """Through a folder that all tasks see: a file a level and task, and one that says for whom its parts are.
+
+    A task ends a level once, for all others.
+    """
 
     def __init__(self, meeting: Path, worker: int, workers: int, wait_for: Wait) -> None:
         self._meeting, self._worker, self._workers, self._wait_for = meeting, worker, workers, wait_for
@@ -98,7 +101,7 @@ class FileTransfer(Transfer):
         except OSError as error:
             raise cannot_write(self._path(level, self._worker), error) from None
 
-    def end(self, level: int) -> None:
+    def end(self, level: int, others: Sequence[int]) -> None:
         """See `Transfer`."""
         try:
             self._opened(level).close()
@@ -154,27 +157,27 @@ class SocketTransfer(Transfer):
     """Straight from task to task, over one connection for each direction, on which both have shown that they know the secret.
 
     What is sent is not encrypted. A task listens at the address that Spark knows its executor by, at a port that the system
-    chooses; where others find it stands in the meeting.
+    chooses; where others find it stands in the meeting. It hears from its `sources`, and from nobody else.
     """
 
     def __init__(
         self,
         meeting: Path,
         worker: int,
-        workers: int,
+        sources: Sequence[int],
         host: str,
         secret: bytes,
         wait_for: Wait,
         look_up: Callable[[], None],
     ) -> None:
-        self._meeting, self._worker, self._workers, self._secret = meeting, worker, workers, secret
+        self._meeting, self._worker, self._secret = meeting, worker, secret
         self._wait_for, self._look_up = wait_for, look_up
-        self._inboxes = [Inbox() for _ in range(workers)]
+        self._inboxes = {source: Inbox() for source in sources}
         self._outgoing: dict[int, socket.socket] = {}
-        self._incoming: list[socket.socket] = []
+        self._incoming: dict[int, socket.socket] = {}
         try:
             family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            self._listener = socket.create_server((host, 0), family=family, backlog=workers)
+            self._listener = socket.create_server((host, 0), family=family, backlog=len(sources) + 1)
         except OSError as error:
             raise SystemFailure(f"a task cannot listen at {host}: {error.strerror or error}") from None
         threading.Thread(target=self._accept, daemon=True).start()
@@ -186,10 +189,10 @@ class SocketTransfer(Transfer):
         """See `Transfer`."""
         self._put(other, [HEADER.pack(level, len(data)), data])
 
-    def end(self, level: int) -> None:
+    def end(self, level: int, others: Sequence[int]) -> None:
         """See `Transfer`."""
-        for step in range(1, self._workers):
-            self._put((self._worker + step) % self._workers, [HEADER.pack(level, LEVEL_ENDS)])
+        for other in others:
+            self._put(other, [HEADER.pack(level, LEVEL_ENDS)])
 
     def _put(self, other: int, parts: list[bytes | memoryview]) -> None:
         try:
@@ -232,6 +235,11 @@ class SocketTransfer(Transfer):
             time.sleep(LOOK_SECONDS)
         raise SystemFailure(f"the connection to task {other} is lost: {error}; check the network between executors")
 
+    @property
+    def met(self) -> frozenset[int]:
+        """The tasks to which or from which there is a connection."""
+        return frozenset({*self._outgoing, *self._incoming})
+
     # -- receiving --------------------------------------------------------------------------------------------------
 
     def _accept(self) -> None:
@@ -246,7 +254,7 @@ class SocketTransfer(Transfer):
         source = None
         try:
             source = self._greet(connection)
-            self._incoming.append(connection)
+            self._incoming[source] = connection
             while True:
                 level, size = HEADER.unpack(read_exactly(connection, HEADER.size))
                 self._inboxes[source].put(level, None if size == LEVEL_ENDS else read_exactly(connection, size))
@@ -262,7 +270,7 @@ class SocketTransfer(Transfer):
         connection.sendall(mine)
         source, theirs = GREETING.unpack(read_exactly(connection, GREETING.size))
         expected = self._proof(b"connects", source, self._worker, mine + theirs)
-        if not hmac.compare_digest(read_exactly(connection, len(expected)), expected) or not 0 <= source < self._workers:
+        if not hmac.compare_digest(read_exactly(connection, len(expected)), expected) or source not in self._inboxes:
             raise ValueError("a stranger")
         connection.sendall(self._proof(b"accepts", source, self._worker, mine + theirs))
         connection.settimeout(None)
@@ -286,14 +294,14 @@ class SocketTransfer(Transfer):
 
     def forget(self, level: int) -> None:
         """See `Transfer`."""
-        for inbox in self._inboxes:
+        for inbox in self._inboxes.values():
             inbox.shrink()
 
     def close(self) -> None:
         """See `Transfer`."""
-        for connection in (self._listener, *self._outgoing.values(), *self._incoming):
+        for connection in (self._listener, *self._outgoing.values(), *self._incoming.values()):
             connection.close()
-        for inbox in self._inboxes:
+        for inbox in self._inboxes.values():
             inbox.close()
 
 
@@ -360,4 +368,3 @@ class Inbox:
         """Gives the file back."""
         if self._file is not None:
             self._file.close()
-

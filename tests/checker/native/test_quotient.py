@@ -12,7 +12,7 @@ import pytest
 
 from acked.checker.bounds import Bounds
 from acked.checker.native import compact, lines, shard, slots
-from acked.checker.native.compact import CompactShard, compact_lines, compact_team
+from acked.checker.native.compact import FORGET_FROM, CompactShard, compact_lines, compact_team
 from acked.checker.native.compile import Kernel, load_kernel
 from acked.checker.native.lines import LineKind, first_lines, lines_for
 from acked.checker.native.shape import shape_of
@@ -21,7 +21,7 @@ from acked.checker.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Words
 from acked.checker.search import forgetting, local
-from acked.checker.search.forgetting import FORGET_FROM, Forgetting
+from acked.checker.search.forgetting import Forgetting
 from acked.checker.search.local import LocalSearch, search
 from acked.checker.store.run_directory import RunDirectory
 from acked.invariants.property import Property

@@ -26,9 +26,10 @@ START_SECONDS = 120.0
 
 @dataclass
 class Cluster:
-    """A master and its workers, each a Java process in a process group of its own."""
+    """A master and its workers of so many cores, each a Java process in a process group of its own."""
 
     home: Path
+    cores: int = 1
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     master: str = ""
 
@@ -40,15 +41,16 @@ class Cluster:
         self.master = self._wait(process, log, r"Starting Spark master at (spark://\S+)")
 
     def start_workers(self, wanted: int) -> None:
-        """Starts workers of one core each and waits until the master knows them."""
+        """Starts workers and waits until the master knows them."""
         for process, log in [self._start_worker() for _ in range(wanted)]:
             self._wait(process, log, r"Successfully registered with master (\S+)")
 
     def _start_worker(self) -> tuple[subprocess.Popen[bytes], Path]:
         number = len(self.processes)
         folder = self.home / f"worker-{number}"
-        arguments = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0", "-c", "1", "-m", "1g", "-d", str(folder)]
-        return self._start("org.apache.spark.deploy.worker.Worker", [*arguments, self.master], f"worker-{number}.log", {})
+        arguments = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0", "-c", str(self.cores), "-m", "1g"]
+        arguments += ["-d", str(folder), self.master]
+        return self._start("org.apache.spark.deploy.worker.Worker", arguments, f"worker-{number}.log", {})
 
     def _start(
         self, name: str, arguments: list[str], log: str, options: dict[str, str]
@@ -105,9 +107,9 @@ class Cluster:
 
 
 @contextmanager
-def cluster(home: Path, workers: int = 2) -> Iterator[Cluster]:
-    """A standalone cluster for a `with` block."""
-    made = Cluster(home)
+def cluster(home: Path, workers: int = 2, cores: int = 1) -> Iterator[Cluster]:
+    """A standalone cluster of workers of so many cores for a `with` block."""
+    made = Cluster(home, cores)
     try:
         made.start_master()
         made.start_workers(workers)

@@ -12,10 +12,20 @@ from typing import Any, cast
 import pytest
 
 from acked.checker.bounds import Bounds
+from acked.checker.native import lines
+from acked.checker.native.compact import CompactShard
+from acked.checker.native.lines import LineKind
+from acked.checker.native.shard import Shard, states_for
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result, StopReason
 from acked.checker.search.local import search
-from acked.checker.spark import task
-from acked.checker.spark.driver import SparkSearch
+from acked.checker.spark import driver, task
+from acked.checker.spark import part as part_module
+from acked.checker.spark.driver import SparkBounds, SparkSearch
+from acked.checker.spark.grid import square
+from acked.checker.spark.part import Part
 from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spark.transfer import SocketTransfer
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.toys import always, answer, ask, counters
 
@@ -27,12 +37,16 @@ class Threads:
     """What `SparkSearch` asks of a `SparkDriver`; a task is a thread."""
 
     settings: SparkSettings = field(default_factory=lambda: SparkSettings("local[2]"))
+    tasks: int = 2
 
     def slots(self, *_: object) -> int:
-        """Two tasks can run at once."""
-        return 2
+        """How many tasks can run at once."""
+        return self.tasks
 
     slots_now = slots
+
+    def note_failure(self, _: str) -> None:
+        """Nobody reads it."""
 
     def collect(
         self, items: Sequence[Any], _: int, function: Callable[..., Any], *, is_barrier: bool = False
@@ -40,12 +54,26 @@ class Threads:
         """As `SparkDriver.collect`."""
         if not is_barrier:
             return [found for item in items for found in function(iter([item]))]
-        threads = [threading.Thread(target=function, args=(iter([worker]),), daemon=True) for worker in items]
+        lost: list[Lost] = []
+
+        def attempt(worker: int) -> None:
+            try:
+                function(iter([worker]))
+            except Lost as error:
+                lost.append(error)
+
+        threads = [threading.Thread(target=attempt, args=(worker,), daemon=True) for worker in items]
         for thread in threads:
             thread.start()
-        for thread in threads:
-            thread.join()
+        while any(thread.is_alive() for thread in threads) and not lost:
+            threads[0].join(0.001)
+        if lost:  # as Spark does: the job is over at once, and the other tasks find that out
+            raise lost[0]
         return list(items)
+
+
+class Lost(Exception):
+    """A task is gone, without a word to anybody."""
 
 
 def work(payload: bytes, partition: Iterator[int]) -> None:
@@ -56,8 +84,38 @@ def work(payload: bytes, partition: Iterator[int]) -> None:
         pass
 
 
-MASTERS = ["local[2]", f"spark://{LOOPBACK}:1"]
+FILES, SOCKETS = MASTERS = ["local[2]", f"spark://{LOOPBACK}:1"]
 """One whose tasks meet through files, and one whose tasks meet through sockets."""
+
+
+@pytest.fixture(autouse=True)
+def _threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(task, "run", work)
+
+
+def over_threads(question: Question, folder: Path, tasks: int = 2, master: str = FILES, memory: int = 1 << 26) -> Result:
+    """The answer of so many tasks."""
+    with RunDirectory.create(folder, question, 64) as run:
+        threads = cast(SparkDriver, Threads(SparkSettings(master), tasks))
+        return SparkSearch(question, run, threads, bounds=SparkBounds(memory=memory)).run()
+
+
+def small() -> Question:
+    """A space of 2,401 states in 25 levels, with a violation behind most of them."""
+    return ask(counters(4, 6), always("Sum", lambda s: s.n0 + s.n1 + s.n2 + s.n3 <= 16))
+
+
+def parts(monkeypatch: pytest.MonkeyPatch) -> list[Part]:
+    """The parts of all tasks, as they come to be."""
+    made: list[Part] = []
+
+    class Seen(Part):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            made.append(self)
+
+    monkeypatch.setattr(task, "Part", Seen)
+    return made
 
 
 @pytest.mark.timeout(30)
@@ -68,7 +126,6 @@ def test_however_little_room_a_box_has_the_search_ends_with_the_local_answer(
 ) -> None:
     """A box that is too full for another batch is emptied, however full that is; to go on without would be for ever."""
     monkeypatch.setattr(task, "BOX_ROOM", room)
-    monkeypatch.setattr(task, "run", work)
     flushed = 0
     flush = task.Worker._flush
 
@@ -85,3 +142,201 @@ def test_however_little_room_a_box_has_the_search_ends_with_the_local_answer(
     assert answer(result) == answer(expected)
     levels = 2 * len(result.level_sizes)
     assert flushed == levels if room == 1 << 20 else flushed > levels
+
+
+# -- without states -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    ("moment", "master"),
+    [
+        (300, SOCKETS),
+        (0, FILES),
+        *(pytest.param(*which, marks=pytest.mark.slow) for which in ((0, SOCKETS), (1, FILES), (300, FILES))),
+    ],
+)
+def test_a_task_that_goes_on_without_states_changes_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int, master: str
+) -> None:
+    """From the beginning; from the second level on; and when it has hundreds, of which many are not expanded yet."""
+    monkeypatch.setattr(driver, "FORGET_FROM", moment)
+    monkeypatch.setattr(Part, "_may_forget", lambda part: part._keeps_states and part.shard.found >= moment)
+    made = parts(monkeypatch)
+    assert answer(over_threads(small(), tmp_path / "run", master=master)) == answer(search(small(), Bounds(1, 1 << 26)))
+    assert [type(part.shard) for part in made] == [CompactShard, CompactShard]
+
+
+@pytest.mark.timeout(60)
+def test_what_a_task_needs_to_go_on_without_states_is_compiled_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(driver, "FORGET_FROM", 200)
+    made = parts(monkeypatch)
+    take = Part.begin_level
+
+    def slow(part: Part) -> None:
+        if part._compiled is not None:
+            part._compiled.result(30)
+        take(part)
+
+    monkeypatch.setattr(Part, "begin_level", slow)
+    assert answer(over_threads(small(), tmp_path / "run")) == answer(search(small(), Bounds(1, 1 << 26)))
+    assert [type(part.shard) for part in made] == [CompactShard, CompactShard]
+    monkeypatch.setattr(part_module, "address_space_limit", lambda: 1 << 33)
+    assert not (tmp_path / "again").exists()
+    over_threads(small(), tmp_path / "again")
+    assert [type(part.shard) for part in made[2:]] == [Shard, Shard], "where address space is limited, states are kept"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("share", [0.85, 0.6])
+def test_a_task_whose_memory_is_full_goes_on_without_states_or_ends_the_search(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
+    monkeypatch.setattr(driver, "FORGET_FROM", 1 << 40)
+    question = ask(counters(6, 6), always("Any", lambda s: s.n0 >= 0))
+    whole = search(question, Bounds(1, 1 << 26))
+    memory = 1 << 16
+    while states_for(1, 1, memory) < share * whole.distinct_states / 2:
+        memory += 1 << 14
+    made = parts(monkeypatch)
+    result = over_threads(question, tmp_path / "run", memory=memory)
+    assert CompactShard in [type(part.shard) for part in made]
+    if share > 0.8:
+        assert answer(result) == answer(whole)
+    else:
+        assert result.stopped is StopReason.MEMORY
+        assert result.level_sizes == whole.level_sizes[: result.depth]
+        assert sum(result.level_sizes) > share * 0.8 * whole.distinct_states
+
+
+def test_what_is_stored_and_does_not_fit_is_not_counted_in_part(tmp_path: Path) -> None:
+    """A level of which only a part was read back was told as a complete one."""
+    question = ask(counters(5, 5), always("Any", lambda s: s.n0 >= 0))
+    whole = search(question, Bounds(1, 1 << 26))
+    threads = cast(SparkDriver, Threads())
+    with RunDirectory.create(tmp_path / "run", question) as run:
+        SparkSearch(question, run, threads, bounds=SparkBounds(memory=1 << 26, max_depth=11)).run()
+    with RunDirectory.open(tmp_path / "run", question) as run:
+        again = SparkSearch(question, run, threads, bounds=SparkBounds(memory=40_000)).run()
+    assert again.stopped is StopReason.MEMORY
+    assert again.level_sizes == whole.level_sizes[: again.depth]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("from_states", [0, 1 << 40])
+def test_what_is_stored_is_taken_up_by_tasks_of_either_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, from_states: int
+) -> None:
+    threads = cast(SparkDriver, Threads(tasks=3))
+    with RunDirectory.create(tmp_path / "run", small()) as run:
+        SparkSearch(small(), run, threads, bounds=SparkBounds(memory=1 << 26, max_depth=12)).run()
+    monkeypatch.setattr(driver, "FORGET_FROM", from_states)
+    made = parts(monkeypatch)
+    with RunDirectory.open(tmp_path / "run", small()) as run:
+        again = SparkSearch(small(), run, threads, bounds=SparkBounds(memory=1 << 26)).run()
+    assert answer(again) == answer(search(small(), Bounds(1, 1 << 26)))
+    assert {type(part.shard) for part in made} == {Shard if from_states else CompactShard}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("bits", [15, 13])
+def test_a_search_deeper_than_levels_have_bits_gets_a_layout_with_more_or_says_that_it_is_not_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bits: int
+) -> None:
+    monkeypatch.setattr(driver, "FORGET_FROM", 0)
+    kinds = [LineKind(6, 3, bits), LineKind(5, 2, 32)]
+    monkeypatch.setattr(lines, "KINDS", kinds[: 2 if bits == 15 else 1])
+    monkeypatch.setattr(task, "POLL_SECONDS", 0.0001)
+    question = ask(counters(1, 280), always("Short", lambda s: s.n0 < 270))
+    result = over_threads(question, tmp_path / "run", 1)
+    if bits == 15:
+        [violation] = result.violations
+        assert [state[0] for state in violation.run.states] == list(range(271))
+    else:
+        assert result.stopped is StopReason.MEMORY
+        assert result.level_sizes == (1,) * result.depth
+        assert 250 < result.depth <= 255
+
+
+# -- in a grid ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def met(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[int]]:
+    """Tasks stand in a grid however few they are; for every task, those to which or from which it has a connection."""
+    monkeypatch.setattr(driver, "columns_for", square)
+    seen: list[frozenset[int]] = []
+
+    class Seen(SocketTransfer):
+        def close(self) -> None:
+            seen.append(self.met)
+            super().close()
+
+    monkeypatch.setattr(task, "SocketTransfer", Seen)
+    return seen
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("tasks", [3, 6, 7])
+def test_tasks_in_a_grid_have_the_local_answer_and_meet_few_others(
+    tmp_path: Path, met: list[frozenset[int]], tasks: int
+) -> None:
+    result = over_threads(small(), tmp_path / "run", tasks, SOCKETS)
+    assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
+    assert result.workers == len(met) == tasks
+    assert max(map(len, met)) <= 2 * square(tasks) - 2
+    assert tasks < 6 or max(map(len, met)) < tasks - 1
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_what_a_helper_has_no_room_for_in_a_box_is_sent_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, met: list[frozenset[int]]
+) -> None:
+    """A level's candidates for a mate are twice as many as a box holds."""
+    monkeypatch.setattr(task, "BOX_ROOM", 0)
+    question = ask(counters(5, 15), always("Any", lambda s: s.n0 >= 0))
+    assert answer(over_threads(question, tmp_path / "run", 4, SOCKETS)) == answer(search(question, Bounds(1, 1 << 27)))
+    assert list(map(len, met)) == [2] * 4
+
+
+SLOWLY = [
+    pytest.param(*which, marks=pytest.mark.slow)
+    for which in ((0, "_insert"), (0, "_flush"), (1, "_flush"), (6, "_insert"))
+]
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(("victim", "moment"), [(1, "_insert"), (6, "_flush"), *SLOWLY])
+def test_a_task_lost_on_the_way_changes_no_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, met: list[frozenset[int]], victim: int, moment: str
+) -> None:
+    """While it sends, or while it hands on: in the corner, one that helps the last row, and the last, alone in its row."""
+    calls = 0
+    done = getattr(task.Worker, moment)
+
+    def deadly(worker: task.Worker, *arguments: Any) -> None:
+        nonlocal calls
+        calls += worker.worker == victim
+        if calls == 20 and worker.worker == victim:
+            raise Lost("ExecutorLostFailure")
+        done(worker, *arguments)
+
+    monkeypatch.setattr(task.Worker, moment, deadly)
+    result = over_threads(small(), tmp_path / "run", 7, SOCKETS)
+    assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
+    assert any("tasks were lost at level" in note for note in result.notes), result.notes
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_a_task_in_a_grid_whose_memory_is_full_still_hands_on(tmp_path: Path, met: list[frozenset[int]]) -> None:
+    question = ask(counters(6, 6), always("Any", lambda s: s.n0 >= 0))
+    result = over_threads(question, tmp_path / "run", 6, SOCKETS, memory=150_000)
+    assert result.stopped is StopReason.MEMORY
+    assert result.level_sizes == search(question, Bounds(1, 1 << 26)).level_sizes[: result.depth]
+    assert result.depth > 5

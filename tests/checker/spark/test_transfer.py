@@ -39,7 +39,7 @@ def through_files(meeting: Path, worker: int) -> Transfer:
 
 
 def through_sockets(meeting: Path, worker: int, secret: bytes = SECRET) -> SocketTransfer:
-    return SocketTransfer(meeting, worker, TASKS, LOOPBACK, secret, wait_for, goes_on)
+    return SocketTransfer(meeting, worker, range(TASKS), LOOPBACK, secret, wait_for, goes_on)
 
 
 WAYS = [through_files, through_sockets]
@@ -81,7 +81,7 @@ def test_what_is_sent_arrives_whole_once_and_in_order(
                                 buffer = bytearray(piece)
                                 tasks[me].send(level, target, memoryview(buffer))
                                 buffer[:] = bytes(len(buffer))  # It may be overwritten now.
-                    tasks[me].end(level)
+                    tasks[me].end(level, [other for other in range(TASKS) if other != me])
                     for source in range(TASKS):
                         if source != me:
                             assert list(tasks[me].received(level, source)) == pieces(level, source, me)
@@ -120,7 +120,7 @@ def test_who_does_not_know_the_secret_is_refused_on_both_sides(tmp_path: Path, m
             outsider.send(1, 0, memoryview(b"forged"))
         outsider.close()
         tasks[1].send(1, 0, memoryview(b"true"))
-        tasks[1].end(1)
+        tasks[1].end(1, [0, 2])
         assert list(tasks[0].received(1, 1)) == [b"true"]
 
 
@@ -165,7 +165,7 @@ def test_a_lost_connection_is_one_sentence_unless_the_search_is_over_before(
     def is_over() -> None:
         raise Abandoned
 
-    over = SocketTransfer(tmp_path, 0, TASKS, LOOPBACK, SECRET, wait_for, is_over)
+    over = SocketTransfer(tmp_path, 0, range(TASKS), LOOPBACK, SECRET, wait_for, is_over)
     with pytest.raises(Abandoned):
         next(over.received(1, 1))
     over.close()
@@ -190,4 +190,4 @@ def test_what_has_no_room_in_memory_is_in_a_file_whose_room_is_given_back(monkey
 
 def test_an_address_that_is_not_ours_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(SystemFailure, match=r"a task cannot listen at 192\.0\.2\.1: "):
-        SocketTransfer(tmp_path, 0, TASKS, "192.0.2.1", SECRET, wait_for, goes_on)
+        SocketTransfer(tmp_path, 0, range(TASKS), "192.0.2.1", SECRET, wait_for, goes_on)

@@ -1,0 +1,184 @@
+"""The part of the states that one task owns: in a table with states at first, without them once there are many.
+
+As in a search of one process (`native/__init__.py` has both tables), but for one worker, to which states also come from
+elsewhere, and whose levels are in files as soon as they are complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cache
+
+from acked.checker.bounds import address_space_limit, give_way
+from acked.checker.errors import SystemFailure
+from acked.checker.native.compact import compact_lines, compact_team, without_states
+from acked.checker.native.compile import Kernel, ObjectCode, for_lines
+from acked.checker.native.lines import LineKind, Lines
+from acked.checker.native.shape import Shape
+from acked.checker.native.shard import Shard, address, alone, begin_level, reserve, states_for
+from acked.checker.store.level_file import BLOCK_STATES
+
+
+class Part:
+    """What one task has visited.
+
+    From `begin` to `end` is the level that is expanded, of which `done` is the first state that is not expanded yet; behind
+    `end` is the next level. `known` states of earlier levels will be put in first. From `forget_from` states on it does
+    without those of expanded levels.
+
+    Raises OSError, ValueError or OverflowError where the system has no address space for it.
+    """
+
+    def __init__(self, shape: Shape, code: ObjectCode, memory: int, known: int, forget_from: int) -> None:
+        self._shape, self._code, self._memory, self._forget_from = shape, code, memory, forget_from
+        self._levels: list[tuple[int, int]] = []
+        self.begin = self.done = self.end = 0
+        self.is_full = False
+        self.most_bytes = 0
+        self._compiler = ThreadPoolExecutor(1, initializer=give_way)
+        self._compiled: Future[ObjectCode] | None = None
+        self._compiled_kind: LineKind | None = None
+        self._is_loaded = False
+        is_large = known >= forget_from and address_space_limit() is None
+        forgets = is_large or known > states_for(shape.words, 1, memory)
+        lines = compact_lines(shape, 1, memory, known) if forgets else None
+        self._keeps_states = lines is None
+        self.shard: Shard
+        if lines is None:
+            self.shard = alone(shape, loaded(code), memory)
+            self.shard.defer()
+        else:
+            self.shard = compact_team(shape, self._kernel(lines.kind), 1, memory, lines)[0]
+
+    # -- levels -------------------------------------------------------------------------------------------------------
+
+    def load_level(self) -> None:
+        """What is taken from now on is of the next of the earlier levels."""
+        if self._levels:
+            begin_level([self.shard])
+            self.shard.release(self.end)
+        self.begin = self.done = self.end = self.shard.count
+        self._levels.append((self.begin, self.end))
+
+    def take(self, states: int, count: int) -> bool:
+        """Puts states of an earlier level in, which stand at an address, a block at most; False if memory is full."""
+        unknown = reserve(BLOCK_STATES // 4)  # the actions, which nobody counts; a variable keeps them alive
+        is_in = self.insert(states, address(unknown), count)
+        self.end = self.shard.count
+        self._levels[-1] = self.begin, self.end
+        return is_in
+
+    def begin_level(self) -> None:
+        """What was found is expanded from now on, and what is found is of the next level."""
+        self.begin, self.done, self.end = self.end, self.end, self.shard.count
+        self._levels.append((self.begin, self.end))
+        begin_level([self.shard])
+        if self._may_forget():
+            self._forget()
+        self.make_room()  # for more levels than the table can tell from each other
+
+    def begin_loaded(self) -> None:
+        """The last level that was loaded is the first to be expanded."""
+        self.end = self.begin
+        del self._levels[-1:]
+        self._is_loaded = True
+        self.begin_level()
+
+    def expanded(self, done: int) -> None:
+        """Says how far the level is expanded; states before are in their file, and are not needed here."""
+        self.measure()
+        self.done = done
+        self.shard.release(done)
+
+    def measure(self) -> None:
+        """Notes how much memory is in use."""
+        self.most_bytes = max(self.most_bytes, self.shard.memory_bytes)
+
+    # -- room ---------------------------------------------------------------------------------------------------------
+
+    def insert(self, states: int, actions: int, count: int) -> bool:
+        """Inserts states that come from elsewhere, with the actions that led to them; False if memory is full."""
+        done = self.shard.receive(states, actions, count)
+        while done < count:
+            # At the limit it stops at a state that is new.
+            self.is_full = not (self._forget() if self.shard.at_memory_limit else self._grow())
+            if self.is_full:
+                return False
+            done += self.shard.receive(states + 8 * self._shape.words * done, actions + 2 * done, count - done)
+        return True
+
+    def make_room(self) -> bool:
+        """Makes room for what an expansion had none for, and inserts it; False if memory is full."""
+        while self.shard.needs_growth:
+            if self.shard.at_memory_limit:
+                # What was deferred may be known, and need no room.
+                self.shard.insert_deferred()
+                self.is_full = self.shard.is_full and not self._forget()
+            else:
+                self.is_full = not self._grow()
+            if self.is_full:
+                return False
+            self.shard.expand(0, 0)  # expands nothing, but inserts what was deferred
+        return True
+
+    def _grow(self) -> bool:
+        self.measure()
+        self.shard.grow()
+        if self.shard.is_broken:
+            raise SystemFailure("the table of visited states could not be rearranged; please report this with the spec")
+        return not self.shard.is_full or self._forget()
+
+    # -- without states -----------------------------------------------------------------------------------------------
+
+    def _may_forget(self) -> bool:
+        """Whether there are many states, and the code is there that is compiled beside the search.
+
+        Never where address space is limited, of which it takes several times what it may fill: there, it is tried when memory
+        is full.
+        """
+        states = self.shard.found
+        if not self._keeps_states or 2 * states < self._forget_from or address_space_limit() is not None:
+            return False
+        if self._compiled is None:
+            lines = self._lines()
+            if lines is not None:
+                self._compiled_kind = lines.kind
+                self._compiled = self._compiler.submit(for_lines, self._code, self._shape.words, lines.kind)
+            return False
+        return states >= self._forget_from and self._compiled.done()
+
+    def _lines(self) -> Lines | None:
+        return compact_lines(self._shape, 1, self._memory, max(self.shard.found, self._forget_from))
+
+    def _kernel(self, kind: LineKind) -> Kernel:
+        """The kernel with the loops for such a table: what was compiled beside the search, if that is for this one."""
+        if self._compiled is not None and self._compiled_kind == kind:
+            return loaded(self._compiled.result())
+        return loaded(for_lines(self._code, self._shape.words, kind))
+
+    def _forget(self) -> bool:
+        """Goes on without the states of expanded levels; False if that does not help, or they have been given up already."""
+        lines = self._lines() if self._keeps_states and self._is_loaded else None
+        if lines is None:
+            return False
+        self.measure()
+        self._keeps_states = False
+        levels, done = [[level] for level in self._levels], [self.done]
+        kernel = self._kernel(lines.kind)
+        new = without_states([self.shard], self._shape, kernel, self._memory, lines, levels, done, _alone)
+        if new is None:
+            return False
+        self.shard = new[0]
+        self.begin, self.done, self.end = self.begin - self.done, 0, self.end - self.done
+        return True
+
+
+def _alone(work: Callable[[int], int], _: int) -> list[int]:
+    return [work(0)]
+
+
+@cache
+def loaded(code: ObjectCode) -> Kernel:
+    """A kernel, loaded once per process."""
+    return Kernel(code)
