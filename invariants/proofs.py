@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
-from acked.invariants.partition.lemmas import MACHINE_LEMMAS, PARTITION_LEMMAS, RECORDS_ASCEND
+from acked.invariants.partition.lemmas import MACHINE_LEMMAS, PARTITION_LEMMAS, RECORDS_ASCEND, RIVAL_LEMMAS
+from acked.invariants.partition.lemmas_rivals import one_leader_at_a_time
 from acked.invariants.partition.lemmas_words import one_machine_dies
 from acked.invariants.partition.properties import PROPERTIES as PARTITION_PROPERTIES
 from acked.invariants.property import Property
@@ -228,11 +229,12 @@ def has_induction(
 def all_lemmas(protocol: Protocol, constants: Mapping[str, int] | None = None) -> tuple[Property, ...]:
     """Every lemma that can be read in a protocol's state; whether they hold of it is for a proof to say.
 
-    Those of `partition` where one machine may die are among them if the constants say that one may.
+    Those of `partition` where one machine may die, or several controllers fail over, are among them if the constants say so.
     """
     if protocol.state is PartitionState:
-        dies = constants is not None and one_machine_dies.make(constants)
-        return (*PARTITION_LEMMAS, *MACHINE_LEMMAS) if dies else PARTITION_LEMMAS
+        given = constants or {}
+        dies, rival = (bool(given and asked.make(given)) for asked in (one_machine_dies, one_leader_at_a_time))
+        return (*PARTITION_LEMMAS, *(MACHINE_LEMMAS if dies else ()), *(RIVAL_LEMMAS if rival else ()))
     if protocol.state is TransactionsState:
         return TRANSACTIONS_LEMMAS
     return KIP320_LEMMAS if protocol.state is ReplicationState else ()
