@@ -68,9 +68,13 @@ MACHINE_LEMMAS: tuple[Property, ...] = (
 )
 """What it takes besides where one machine may die, an in-sync replica's too."""
 
+CONTROLLER_EPOCHS_ARE_DENSE = _lemma(
+    "ControllerEpochsAreDense", rivals.controller_epochs_are_dense, "no rank is left out", "docs/abstractions.md"
+)
+
 RIVAL_LEMMAS: tuple[Property, ...] = (
     _lemma("NewestController", rivals.newest_controller, "who holds /controller has the newest epoch", "KAFKA-6082"),
-    _lemma("ControllerEpochsAreDense", rivals.controller_epochs_are_dense, "no rank is left out", "docs/abstractions.md"),
+    CONTROLLER_EPOCHS_ARE_DENSE,
     _lemma("BelieversKnow", rivals.believers_know, "what a controller believes was so", "kip320's KnowsLeader"),
     _lemma("RequestsReachTheLiving", rivals.requests_reach_the_living, "requests are for those who are up", "KIP-380"),
     _lemma("OneLeader", rivals.one_leader, "who leads, or is about to, is ZooKeeper's leader", "no zombies, no moves"),

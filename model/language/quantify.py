@@ -57,6 +57,18 @@ def for_each(over: type[V], assign: Callable[[V], None]) -> None:
     semantics().for_each(over, assign)
 
 
+def those(over: type[I], condition: Callable[[I], Bool]) -> SetValue[I]:
+    """The set of the ids for which a condition holds, however many there are.
+
+    >>> @invariant
+    ... def some_hold_all(s: State) -> Bool:
+    ...     return ~those(Broker, lambda b: s.acked <= s.end[b]).is_empty
+    >>> check(ask(toylog, some_hold_all, brokers=2, records=1)).verdict.value
+    'holds'
+    """
+    return semantics().those(over, condition)
+
+
 def one_of(over: type[I]) -> I:
     """Some id of a sort, always the same: which one it is must not matter, as long as ids are interchangeable.
 
