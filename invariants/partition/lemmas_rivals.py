@@ -57,7 +57,8 @@ def every_believer(s: State, body: Callable[[Candidate], Bool]) -> Bool:
 def newest_controller(s: State) -> Bool:
     """Who holds /controller has the newest controller epoch, no two have the same, and who is no controller knows nothing.
 
-    So who is in charge is the last whose writes ZooKeeper takes. Without it BREAKS.
+    So who is in charge is the last whose writes ZooKeeper takes. Without it BecomeController breaks BelieversKnow,
+    RequestsReachTheLiving (2, 1, 1).
     """
     if not one_leader_at_a_time.value:
         return truth(True)
@@ -80,7 +81,8 @@ def newest_controller(s: State) -> Bool:
 def controller_epochs_are_dense(s: State) -> Bool:
     """Below every controller epoch in use lie only controller epochs in use: ranks neither have gaps nor run out.
 
-    So there is a rank for the next one, as EpochsAreDense says of leader epochs. Without it BREAKS.
+    So there is a rank for the next one, as EpochsAreDense says of leader epochs. Without it BecomeController breaks
+    BelieversKnow, NewestController (2, 1, 1).
     """
     if not one_leader_at_a_time.value:
         return truth(True)
@@ -100,7 +102,7 @@ def believers_know(s: State) -> Bool:
     """What a controller believes was so: its leader is that of its leader epoch, for brokers and other controllers, too.
 
     Who has the newest controller epoch knows ZooKeeper's leader and leader epoch. So a request never makes two leaders of one
-    epoch. Without it BREAKS.
+    epoch. Without it BecomeFollowerAsTold breaks EpochSent, KnowsLeader (2, 1, 1).
     """
     if not one_leader_at_a_time.value:
         return truth(True)
@@ -135,7 +137,8 @@ def requests_reach_the_living(s: State) -> Bool:
     """Requests are on their way to brokers that are up, and have been since they were sent (KIP-380).
 
     Who is in charge knows who is up, and ZooKeeper's leader is. An old controller knows it of those of whose end it has not
-    heard, and there was none. A broker that is down knows of no leader. Without it BREAKS.
+    heard, and there was none. A broker that is down knows of no leader. Without it BecomeController breaks OneLeader,
+    RequestedIsr (2, 1, 1).
     """
     if not one_leader_at_a_time.value:
         return truth(True)
@@ -162,7 +165,7 @@ def one_leader(s: State) -> Bool:
     """Who takes itself for the leader, or is about to hear that it leads, is ZooKeeper's leader, and has been since.
 
     Nobody else is named in its epoch or in a later one. So no request makes a leader beside the one that there is, and none
-    of a later epoch names another. Without it BREAKS.
+    of a later epoch names another. Without it BecomeLeaderAsTold breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
     if not one_leader_at_a_time.value:
         return truth(True)
@@ -192,7 +195,7 @@ def requested_isr(s: State) -> Bool:
     """Who is about to take office is told an ISR that has all of ZooKeeper's, and in the newest epoch just that.
 
     If it leads already it counts all of the told one; a later request tells no larger one. And whoever leads counts all of
-    ZooKeeper's ISR, in whatever epoch. Without it BREAKS.
+    ZooKeeper's ISR, in whatever epoch. Without it BecomeLeaderAsTold breaks AckedRecordsInIsr, IsrIsCounted (2, 1, 1).
     """
     if not one_leader_at_a_time.value:
         return truth(True)
@@ -222,7 +225,8 @@ def requested_isr(s: State) -> Bool:
 def office_is_held(s: State) -> Bool:
     """Who is ZooKeeper's leader, or is about to hear that it leads, holds every record of that leader epoch.
 
-    It wrote them itself, before it restarted. With one controller there are none (VacantEpoch). Without it BREAKS.
+    It wrote them itself, before it restarted. With one controller there are none (VacantEpoch). Without it BecomeLeaderAsTold
+    breaks WrittenByLeader (2, 1, 1).
     """
     if not one_leader_at_a_time.value:
         return truth(True)
@@ -249,7 +253,7 @@ def office_is_held(s: State) -> Bool:
 def told_are_behind(s: State) -> Bool:
     """Who has restarted is told of no epoch that is older than its records.
 
-    For what it is told was sent since. Without it BREAKS.
+    For what it is told was sent since. Without it BecomeFollowerAsTold breaks RecordEpoch (2, 1, 1).
     """
     if not one_leader_at_a_time.value:
         return truth(True)
@@ -265,7 +269,7 @@ def told_are_behind(s: State) -> Bool:
 def office_began(s: State) -> Bool:
     """From where a leader took office on, its log has records of its own epoch only.
 
-    So who has reached that place has everything that is older. Without it BREAKS.
+    So who has reached that place has everything that is older. Without it AskToExpand breaks PendingHasCaughtUp (2, 1, 1).
     """
     if not (one_leader_at_a_time.value and begins_again.value):
         return truth(True)
@@ -282,7 +286,7 @@ def known_follow(s: State) -> Bool:
     """Of whom a leader knows something follows it, in whatever epoch, or has restarted, and will hear of no other leader.
 
     As far as it is known their logs do not disagree. So a leader that goes on with what it knew, in a newer epoch, knows
-    what is so (`reelection_forgets_ends` off, to 4.4). Without it BREAKS.
+    what is so (`reelection_forgets_ends` off, to 4.4). Without it BecomeLeaderAsTold breaks KnownEndIsHeld (2, 1, 1).
     """
     if not one_leader_at_a_time.value:
         return truth(True)
