@@ -82,6 +82,7 @@ RIVAL_LEMMAS: tuple[Property, ...] = (
     _lemma("OfficeIsHeld", rivals.office_is_held, "who is to lead holds its epoch's records", "kip320's LeaderFirst"),
     _lemma("ToldAreBehind", rivals.told_are_behind, "no request is older than a restarted broker's log", "KIP-380"),
     _lemma("OfficeBegan", rivals.office_began, "from its office on a leader's log is its own", "KAFKA-7128"),
+    _lemma("TruncatedForOffice", rivals.truncated_for_office, "who has truncated is its leader's prefix", "KIP-101"),
     _lemma("KnownFollow", rivals.known_follow, "of whom a leader knows something follows it", "kip320's FollowerPrefix"),
 )
 """What it takes besides where several controllers fail over, and leadership ends with its broker alone."""

@@ -188,6 +188,8 @@ def truncated_follower(s: State) -> Bool:
         within = every(Offset, lambda o: implies(theirs.has(o), theirs.same_record_at(mine, o)))
         is_vacant = (s.controller.leader == leader) & ~leads_in_newest_epoch(s, leader)
         is_newest = s.broker[f].leader_epoch == s.controller.leader_epoch
+        if contend.value:  # A leader may take office twice; OfficeIsHeld and TruncatedForOffice say what is so before.
+            return implies(is_told, within)
         return implies(is_told, within) & implies(is_vacant & is_newest, s.broker[f].truncating)
 
     def may_truncate(r: Replica) -> Bool:

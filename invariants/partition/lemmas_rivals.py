@@ -18,7 +18,7 @@ from acked.model.partition import controllers as several
 from acked.model.partition.believing import is_in_charge
 from acked.model.partition.common import counted_isr, has_session, presumes_leadership
 from acked.model.partition.controllers import misses_incarnations
-from acked.model.partition.settings import begins_again, crashes, leadership_moves, reassignment, unclean_election, zombies
+from acked.model.partition.settings import begins_again, crashes, leadership_moves, reassignment, truncates_by_request, unclean_election, zombies
 from acked.model.partition.state import Candidate, ControllerEpoch, Epoch, Offset, Replica, State
 
 
@@ -300,3 +300,30 @@ def known_follow(s: State) -> Bool:
         return implies(is_known, now & next_one & agree)
 
     return every(Replica, lambda a: every(Replica, lambda f: stays(a, f)))
+
+
+def truncated_for_office(s: State) -> Bool:
+    """Where truncation is a request (to 2.7): who has truncated in an epoch holds nothing that its leader lacks.
+
+    So it is of a leader, too, that has restarted and is about to hear that it leads on. Without it BREAKS.
+    """
+    if not (one_leader_at_a_time.value and truncates_by_request.value):
+        return truth(True)
+
+    def holds_all(leader: Replica, epoch: Epoch) -> Bool:
+        def within(f: Replica) -> Bool:
+            mine, theirs = s.log[leader], s.log[f]
+            has_truncated = (s.broker[f].leader_epoch == epoch) & ~s.broker[f].truncating & (leader != f)
+            prefix = every(Offset, lambda o: implies(theirs.has(o), theirs.same_record_at(mine, o)))
+            return implies(has_truncated, prefix)
+
+        return every(Replica, within)
+
+    def is_held(r: Replica) -> Bool:
+        def soon(c: Candidate) -> Bool:
+            named = is_told(s, c, r) & (s.believer[c].leader == r)
+            return implies(named, holds_all(r, s.believer[c].leader_epoch))
+
+        return implies(s.controller.leader == r, holds_all(r, s.controller.leader_epoch)) & every(Candidate, soon)
+
+    return every(Replica, is_held)
