@@ -118,9 +118,9 @@ _IDEMPOTENCE_GOALS = ("NoDuplicates", "NoReordering")
 
 
 _UNCOVERED_CONTROLLERS = (
-    "where several fail over its lemmas cover elections that are clean, leaders that stop with their broker (neither zombies nor "
-    "leadership_moves), the rules of 2.2 and later (old_controllers_refused, elected_at_once, requests_name_incarnation), and "
-    "one request on its way (requests_queued)"
+    "where several fail over its lemmas cover clean elections, leaders that stop with their broker (neither zombies nor "
+    "leadership_moves), the rules of 2.2 and later (old_controllers_refused, elected_at_once, requests_name_incarnation), "
+    "and one request on its way (requests_queued)"
 )
 
 

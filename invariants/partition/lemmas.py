@@ -1,7 +1,8 @@
 """The lemmas of `partition`: what holds in every reachable state and is preserved by every step, by name.
 
 Said in `lemmas_basis.py` (leaders, epochs, logs) and `lemmas_commits.py` (what is committed), in the words of
-`lemmas_words.py`; `lemmas_machines.py` and `lemmas_rivals.py` have those that are asked where constants say so. docs/partition_proof.md says what they are for and what is proved with them.
+`lemmas_words.py`; `lemmas_machines.py` and `lemmas_rivals.py` have those that are asked where constants say so.
+docs/partition_proof.md says what they are for and what is proved with them.
 """
 
 from __future__ import annotations

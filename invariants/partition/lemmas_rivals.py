@@ -18,7 +18,15 @@ from acked.model.partition import controllers as several
 from acked.model.partition.believing import is_in_charge
 from acked.model.partition.common import counted_isr, has_session, presumes_leadership
 from acked.model.partition.controllers import misses_incarnations
-from acked.model.partition.settings import begins_again, crashes, leadership_moves, reassignment, truncates_by_request, unclean_election, zombies
+from acked.model.partition.settings import (
+    begins_again,
+    crashes,
+    leadership_moves,
+    reassignment,
+    truncates_by_request,
+    unclean_election,
+    zombies,
+)
 from acked.model.partition.state import Candidate, ControllerEpoch, Epoch, Offset, Replica, State
 
 
@@ -32,9 +40,9 @@ def _one_leader_at_a_time(given: Mapping[str, int]) -> int:
 one_leader_at_a_time = Computed(_one_leader_at_a_time)
 """Whether there are several controllers, and leadership ends with its broker alone, which forgets that it led.
 
-So it is where no session of a live broker ends and leadership never moves, elections are clean, ZooKeeper refuses every write
-of an old controller (2.1), and a request names the incarnation that it is for (2.2, KIP-380). Of one controller one request is
-on its way to a broker at a time (`requests_queued`).
+So it is where no session of a live broker ends and leadership never moves, elections are clean, ZooKeeper refuses every
+write of an old controller (2.1), and a request names the incarnation that it is for (2.2, KIP-380). Of one controller one
+request is on its way to a broker at a time (`requests_queued`).
 """
 
 
@@ -305,7 +313,8 @@ def known_follow(s: State) -> Bool:
 def truncated_for_office(s: State) -> Bool:
     """Where truncation is a request (to 2.7): who has truncated in an epoch holds nothing that its leader lacks.
 
-    So it is of a leader, too, that has restarted and is about to hear that it leads on. Without it BREAKS.
+    So it is of a leader, too, that has restarted and is about to hear that it leads on. Without it BecomeLeaderAsTold breaks
+    TruncatedFollower (2, 1, 1, Kafka 2.7).
     """
     if not (one_leader_at_a_time.value and truncates_by_request.value):
         return truth(True)
