@@ -43,7 +43,7 @@ RIVALS: dict[str, Any] = {
 SMALL: dict[str, Any] = {"replicas": 2, "log_size": 1, "records": 1, "min_insync_replicas": 1}
 NEED = re.compile(r"Without it (\w+) breaks ([\w, ]+) \((2, 1, 1(?:, Kafka ([\d.]+))?)\)")
 PAGE = CHECKOUT / "docs" / "partition_proof.md"
-QUICK = ("OfficeIsHeld", "OfficeBegan")
+QUICK = ("OfficeBegan",)
 
 
 def constants(version: str = "3.9", **changed: object) -> dict[str, Any]:
@@ -115,6 +115,7 @@ def test_the_promises_are_inductive_with_them(version: str, changed: dict[str, A
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_a_step_by_which_a_leader_takes_office_keeps_every_claim() -> None:
     asked = Question(only("BecomeLeaderAsTold", instance()), PROMISES)
     found = prove_by_induction(asked, LEMMAS, Limits(1, 300.0), InductionOptions())
@@ -145,14 +146,15 @@ def test_the_page_says_of_each_lemma_what_its_text_says() -> None:
 
 
 def test_the_lemmas_are_asked_where_they_are_about_something() -> None:
-    assert set(RIVAL_LEMMAS) < set(all_lemmas(partition, instance().constants))
+    assert set(RIVAL_LEMMAS) < set(all_lemmas(partition, partition.bind({**constants(), **SMALL})))
     others: list[dict[str, Any]] = [
         {"controllers": "one"}, {"zombies": True}, {"leadership_moves": True}, {"unclean_election": True},
         {"requests_name_incarnation": False}, {"old_controllers_refused": False}, {"elected_at_once": False},
         {"requests_queued": 2},
     ]  # fmt: skip
     for other in others:
-        assert not set(RIVAL_LEMMAS) & set(all_lemmas(partition, instance(**other).constants)), other
+        bound = partition.bind({**constants(), **SMALL, **other})
+        assert not set(RIVAL_LEMMAS) & set(all_lemmas(partition, bound)), other
 
 
 def test_the_argument_for_all_constants_says_which_controllers_it_covers() -> None:
@@ -184,7 +186,8 @@ def test_every_obligation_is_proved_for_all_constants(changed: dict[str, Any]) -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("states", [50_000, pytest.param(2_000_000, marks=pytest.mark.long)])
+@pytest.mark.long
+@pytest.mark.parametrize("states", [200_000])
 def test_the_reading_has_every_step_of_the_protocol(states: int) -> None:
     """Up to two leader epochs and two controller epochs, whatever several controllers believe."""
     argument = covering_argument(partition, switches())
