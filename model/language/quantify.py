@@ -58,14 +58,7 @@ def for_each(over: type[V], assign: Callable[[V], None]) -> None:
 
 
 def those(over: type[I], condition: Callable[[I], Bool]) -> SetValue[I]:
-    """The set of the ids for which a condition holds, however many there are.
-
-    >>> @invariant
-    ... def some_hold_all(s: State) -> Bool:
-    ...     return ~those(Broker, lambda b: s.acked <= s.end[b]).is_empty
-    >>> check(ask(toylog, some_hold_all, brokers=2, records=1)).verdict.value
-    'holds'
-    """
+    """The set of the ids for which a condition holds now, however many there are."""
     return semantics().those(over, condition)
 
 
