@@ -9,7 +9,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
-from acked.invariants.partition.lemmas import MACHINE_LEMMAS, PARTITION_LEMMAS, RECORDS_ASCEND
+from acked.invariants.partition.lemmas import (
+    CONTROLLER_EPOCHS_ARE_DENSE,
+    MACHINE_LEMMAS,
+    PARTITION_LEMMAS,
+    RECORDS_ASCEND,
+    RIVAL_LEMMAS,
+)
+from acked.invariants.partition.lemmas_rivals import one_leader_at_a_time
 from acked.invariants.partition.lemmas_words import one_machine_dies
 from acked.invariants.partition.properties import PROPERTIES as PARTITION_PROPERTIES
 from acked.invariants.property import Property
@@ -19,6 +26,7 @@ from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
 from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_PROPERTIES
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
+from acked.model.partition.controllers import controllers, max_controller_epoch
 from acked.model.partition.settings import (
     asynchronous_isr,
     empty_disks,
@@ -109,12 +117,21 @@ _IDEMPOTENCE_GOALS = ("NoDuplicates", "NoReordering")
 """What an idempotent producer is promised besides, as long as it does not restart."""
 
 
+_UNCOVERED_CONTROLLERS = (
+    "where several fail over its lemmas cover clean elections, leaders that stop with their broker (neither zombies nor "
+    "leadership_moves), the rules of 2.2 and later (old_controllers_refused, elected_at_once, requests_name_incarnation), "
+    "and one request on its way (requests_queued)"
+)
+
+
 def _instances(names: tuple[str, ...], *sizes: tuple[int, ...]) -> tuple[Mapping[str, int], ...]:
     return tuple(dict(zip(names, values, strict=True)) for values in sizes)
 
 
-def _other_cores(is_asynchronous: bool, machine_dies: bool) -> str:
+def _other_cores(is_asynchronous: bool, machine_dies: bool, are_rivals: bool) -> str:
     """The file of the lemma sets of `partition` that come first, if there is one."""
+    if are_rivals:
+        return "partition/partition_rival_cores.json"
     if not is_asynchronous:  # Before KIP-497 whoever fetches what the leader has is in the ISR by the same step.
         return "partition/partition_older_cores.json"
     return "partition/partition_machine_cores.json" if machine_dies else ""
@@ -136,23 +153,28 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
         goals = (*_PARTITION_GOALS, *(_IDEMPOTENCE_GOALS if is_one_producer else ()))
         # Epochs by rank have no place where elections are bounded by an unknown number.
         lemmas = tuple(item for item in PARTITION_LEMMAS if item is not EPOCHS_ARE_DENSE)
-        dies = bool(one_machine_dies.make(given))
-        small = ((2, 1, 1, 2, 2, 5), (3, 1, 1, 3, 2, 5)) if dies else _PARTITION_SMALL
+        dies, rival = bool(one_machine_dies.make(given)), bool(one_leader_at_a_time.make(given))
+        small = _instances(_PARTITION_SIZES, *(((2, 1, 1, 2, 2, 5), (3, 1, 1, 3, 2, 5)) if dies else _PARTITION_SMALL))
+        least = {"replicas": 2, "min_insync_replicas": 2} if dies else {}
+        if rival:  # Controller epochs are another number of which nothing is said.
+            lemmas = (*lemmas, *(item for item in RIVAL_LEMMAS if item is not CONTROLLER_EPOCHS_ARE_DENSE))
+            small = tuple({**sizes, max_controller_epoch.name: 2} for sizes in small)
+            least[max_controller_epoch.name] = 1
         return Argument(
             (*lemmas, *(MACHINE_LEMMAS if dies else ()), *((RECORDS_ASCEND,) if is_idempotent else ())),
             tuple(item for item in PARTITION_PROPERTIES if item.name in goals),
             goals,
-            _instances(_PARTITION_SIZES, *small),
+            small,
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
             {
                 reassignment.name: "its lemmas take every broker for a replica",
                 empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
-                "controllers": "its lemmas take what the controller has committed for what brokers hear",
+                **({} if rival else {controllers.name: _UNCOVERED_CONTROLLERS}),
             },
-            {"replicas": 2, "min_insync_replicas": 2} if dies else {},
+            least,
             {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
-            _other_cores(bool(given[asynchronous_isr.name]), dies),
+            _other_cores(bool(given[asynchronous_isr.name]), dies, rival),
         )
     if protocol.state is ReplicationState:
         return Argument(
@@ -228,11 +250,12 @@ def has_induction(
 def all_lemmas(protocol: Protocol, constants: Mapping[str, int] | None = None) -> tuple[Property, ...]:
     """Every lemma that can be read in a protocol's state; whether they hold of it is for a proof to say.
 
-    Those of `partition` where one machine may die are among them if the constants say that one may.
+    Those of `partition` where one machine may die, or several controllers fail over, are among them if the constants say so.
     """
     if protocol.state is PartitionState:
-        dies = constants is not None and one_machine_dies.make(constants)
-        return (*PARTITION_LEMMAS, *MACHINE_LEMMAS) if dies else PARTITION_LEMMAS
+        given = constants or {}
+        dies, rival = (bool(given and asked.make(given)) for asked in (one_machine_dies, one_leader_at_a_time))
+        return (*PARTITION_LEMMAS, *(MACHINE_LEMMAS if dies else ()), *(RIVAL_LEMMAS if rival else ()))
     if protocol.state is TransactionsState:
         return TRANSACTIONS_LEMMAS
     return KIP320_LEMMAS if protocol.state is ReplicationState else ()

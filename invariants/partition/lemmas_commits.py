@@ -10,6 +10,7 @@ from acked.invariants.partition.lemmas_words import (
     epochs_run_ahead,
     every_electable,
     every_heeded,
+    is_behind_leader,
     is_electable,
     is_heeded,
     knows_no_more,
@@ -118,7 +119,7 @@ def hw_in_epoch(s: State) -> Bool:
         own, theirs = s.broker[leader].leader_epoch, s.log[r]
         return every(
             Offset,
-            lambda o: implies((o < s.broker[r].hw) & (own == theirs.at(o).epoch), o < s.broker[leader].hw),
+            lambda o: implies((o < s.broker[r].hw) & (own == theirs.at(o).epoch), is_behind_leader(s, leader, o)),
         )
 
     return every(Replica, lambda a: implies(leads_in_newest_epoch(s, a), every(Replica, lambda r: known(a, r))))
@@ -208,7 +209,7 @@ def acked_in_place(s: State) -> Bool:
         def is_known(leader: Replica) -> Bool:
             own = s.broker[leader].leader_epoch
             of_own = some(Replica, lambda a: is_heeded(s, a) & (own == s.log[a].at(o).epoch))
-            return implies(leads_in_newest_epoch(s, leader) & of_own, o < s.broker[leader].hw)
+            return implies(leads_in_newest_epoch(s, leader) & of_own, is_behind_leader(s, leader, o))
 
         return there & alike & every(Replica, is_known)
 

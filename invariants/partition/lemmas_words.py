@@ -11,9 +11,11 @@ from acked.model.language.context import Computed
 from acked.model.language.quantify import abbreviated, every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
+from acked.model.partition.controllers import contend
 from acked.model.partition.settings import (
     LOSSY_CRASHES,
     alter_bumps_epoch,
+    begins_again,
     crashes,
     dies_uncleanly,
     eligible_leader_replicas,
@@ -101,6 +103,20 @@ def may_yet_join(s: State, leader: Replica, f: Replica) -> Bool:
     return asked & leads_in_newest_epoch(s, leader) & (s.controller.leader == leader)
 
 
+def takes_office_again() -> bool:
+    """Whether a broker may lead twice in one leader epoch: it restarts, and the next controller tells it what it led in.
+
+    Its high watermark may be lower then, and the start of its epoch is its log end.
+    """
+    return bool(contend.value and begins_again.value)
+
+
+def is_behind_leader(s: State, leader: Replica, o: Offset) -> Bool:
+    """The offset is below the leader's high watermark, or below where it took office, if it may have done that twice."""
+    committed = o < s.broker[leader].hw
+    return committed | (o < s.broker[leader].began) if takes_office_again() else committed
+
+
 def reaches_own_epoch(s: State, leader: Replica, f: Replica) -> Bool:
     """The leader knows that the follower has reached its high watermark and everything below its own epoch.
 
@@ -108,7 +124,8 @@ def reaches_own_epoch(s: State, leader: Replica, f: Replica) -> Bool:
     """
     known, own, log = s.known_end[leader][f], s.broker[leader].leader_epoch, s.log[leader]
     older = every(Offset, lambda o: implies(log.has(o) & ~(own == log.at(o).epoch), known > o))
-    return (known >= s.broker[leader].hw) & older
+    reached = (known >= s.broker[leader].hw) & older
+    return reached & (known >= s.broker[leader].began) if takes_office_again() else reached
 
 
 def knows_no_more(s: State, leader: Replica, f: Replica) -> Bool:

@@ -169,6 +169,8 @@ class Expansion:
 
     def _is_member(self, mask: Expr, member: Expr) -> Expr:
         pool = self._pool
+        if member.lo < 0:  # The value behind an optional id that may be none, which no set has.
+            mask, member = pool.shl(mask, pool.int(1)), pool.add(member, pool.int(1))
         return pool.not_(pool.eq(pool.bitand(mask, pool.shl(pool.int(1), member)), pool.int(0)))
 
     def _measured(self, measure: Measure, args: list[Expr]) -> Expr:

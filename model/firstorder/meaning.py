@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from acked.model.firstorder.definitions import abbreviated, extreme
+from acked.model.firstorder.normal import substitute
 from acked.model.firstorder.store import Code, FunctionStore, empty
 from acked.model.firstorder.terms import INT, Choice, Logic, Sort, Symbol, Term
 from acked.model.firstorder.values import SymbolicOptional, SymbolicSet, code, derived, formula, sort_of, term_of
@@ -89,6 +90,14 @@ class FirstOrder:
         element = self.logic.variable(sort, over.__name__)
         with self._store.for_each(element):
             assign(wrap(element))
+
+    def those(self, over: type[I], condition: Callable[[I], Bool]) -> SymbolicSet[I]:
+        """A relation, said once of a variable: what is assigned later does not change it."""
+        logic, sort = self.logic, sort_of(over)
+        probe = logic.variable(sort, over.__name__)
+        holds = term_of(condition(over(code(probe))))
+        member = derived(logic, sort, lambda x: substitute(logic, holds, {probe.value: x}), lambda *_: ())
+        return SymbolicSet(code(member), over)
 
     def one_of(self, over: type[I]) -> I:
         """An id of which nothing is said."""

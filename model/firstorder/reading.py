@@ -75,7 +75,8 @@ class Reading:
     """A protocol for all sizes at once; `drop` names (action, label) guard clauses to leave out.
 
     `constants` are those that are not sizes, all that have no default. `least` are sizes that are not to be as small as the
-    protocol has them; no threshold falls where a size grows. `ModelError` for a clause that there is not.
+    protocol has them, and further constants that are unknown here; no threshold falls where a size grows. `ModelError` for a
+    clause that there is not.
     """
 
     def __init__(
@@ -90,7 +91,7 @@ class Reading:
         self.switches = self._settled(constants or {})
         smallest = {**self.switches, **self.least}
         self.logic = Logic({threshold: max(resolve(threshold, smallest), 1) for threshold in protocol.thresholds})
-        self.sizes: dict[str, Term] = {name: self.logic.apply(Symbol(name, (), INT)) for name in protocol.sizes}
+        self.sizes: dict[str, Term] = {name: self.logic.apply(Symbol(name, (), INT)) for name in self.least}
         self.logic.positive |= {self.sizes[name] for name, least in self.least.items() if least > 0}
         self.constants: dict[str, Code] = {**self.switches, **self.sizes}
         self._meaning = FirstOrder(self.logic, self.constants)
@@ -137,7 +138,7 @@ class Reading:
 
     def _settled(self, given: Mapping[str, object]) -> dict[str, int]:
         """The constants that are not sizes, checked."""
-        sizes = self.protocol.sizes
+        sizes = self.least
         some = {item.name: item.hi for item in self.protocol.constants if item.name in sizes}
         bound = self.protocol.bind({**given, **some})
         return {name: value for name, value in bound.items() if name not in sizes}

@@ -138,7 +138,11 @@ class SymbolicSet(SetValue[I]):
         return formula(self._relation.reaches(threshold))
 
     def contains(self, member: I | OptionalValue[I]) -> Bool:
-        """Whether `member` is in the set."""
+        """Whether `member` is in the set; false of none."""
+        if isinstance(member, SymbolicOptional):
+            choice, logic = member._choice, self._relation.pool
+            inside = logic.false if choice.value is None else self._relation.member(choice.value)
+            return formula(logic.and_(choice.is_some, inside))
         return formula(self._relation.member(self._id(member)))
 
     def add(self, member: I | OptionalValue[I]) -> SymbolicSet[I]:

@@ -57,6 +57,15 @@ class Finite:
         for value in self.each(over):
             assign(value)
 
+    def those(self, over: type[I], condition: Callable[[I], Bool]) -> SetValue[I]:
+        """A union of what each id adds."""
+        pool = current().pool
+        nobody = found = self.uniform_set(over, False)
+        for item in self.each(over):
+            alone = nobody.add(item)
+            found = found | type(alone)(pool.ite(Bool.lift(condition(item)), alone.expr, nobody.expr), over)
+        return found
+
     def one_of(self, over: type[I]) -> I:
         """The first."""
         return over(literal(0))

@@ -57,6 +57,11 @@ def for_each(over: type[V], assign: Callable[[V], None]) -> None:
     semantics().for_each(over, assign)
 
 
+def those(over: type[I], condition: Callable[[I], Bool]) -> SetValue[I]:
+    """The set of the ids for which a condition holds now, however many there are."""
+    return semantics().those(over, condition)
+
+
 def one_of(over: type[I]) -> I:
     """Some id of a sort, always the same: which one it is must not matter, as long as ids are interchangeable.
 

@@ -48,6 +48,9 @@ class Semantics(Protocol):
     def for_each(self, over: type[V], assign: Callable[[V], None]) -> None:
         """Runs an assignment for every value of a type."""
 
+    def those(self, over: type[I], condition: Callable[[I], Bool]) -> SetValue[I]:
+        """The set of the ids for which a condition holds now."""
+
     def one_of(self, over: type[I]) -> I:
         """Some id, always the same one."""
 

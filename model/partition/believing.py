@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acked.model.language.context import literal
-from acked.model.language.quantify import each, every, for_each, ite, some, truth
+from acked.model.language.quantify import each, every, for_each, ite, some, those, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, OptionalValue, SetValue
@@ -42,15 +42,6 @@ def somebody_in_charge(s: State) -> Bool:
 def is_a_controller(s: State, c: Candidate) -> Bool:
     """The candidate has created /controller, or takes itself for the controller."""
     return s.believer[c].active | s.believer[c].created if elected_in_two_steps.value else s.believer[c].active
-
-
-def those(condition: Callable[[Replica], Bool]) -> SetValue[Replica]:
-    """The brokers for which a condition holds."""
-    nobody: SetValue[Replica] = none_of(Replica)
-    found = nobody
-    for r in each(Replica):
-        found = found | ite(condition(r), nobody.add(r), nobody)
-    return found
 
 
 # -- what a controller knows and sends --------------------------------------------------------------------------------
@@ -152,7 +143,7 @@ def send(s: State, c: Candidate, where: Bool, live: Callable[[Replica], Bool] | 
         alive = mine.live.contains(r)
         return alive & ~mine.former.contains(r) if misses_incarnations.value else alive
 
-    mine.due = ite(where, those(lambda r: reaches(r) & mine.leader.is_some & is_news(s, c, r)), mine.due)
+    mine.due = ite(where, those(Replica, lambda r: reaches(r) & mine.leader.is_some & is_news(s, c, r)), mine.due)
 
 
 def has_written(s: State, c: Candidate, where: Bool) -> None:

@@ -10,7 +10,7 @@ that the broker knows. Everything here is there only with `controllers = "many"`
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, some, truth
+from acked.model.language.quantify import ite, some, those, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Course, Ends, Fault, Telling, Tells, Those, asks
 from acked.model.language.values import Bool
@@ -26,7 +26,6 @@ from acked.model.partition.believing import (
     next_request,
     send,
     takes_for_dead,
-    those,
 )
 from acked.model.partition.common import (
     commit_isr,
@@ -213,7 +212,7 @@ def take_charge(s: State, controller: Candidate, shrinks: Bool) -> None:
     mine = s.believer[controller]
     mine.epoch = s.zookeeper.epoch
     mine.active = True
-    mine.live = those(lambda r: has_session(s, r))
+    mine.live = those(Replica, lambda r: has_session(s, r))
     leader, isr = s.controller.leader, s.controller.isr
     replace_the_dead(s, shrinks)
     s.zookeeper.written_by = ite(
@@ -233,7 +232,7 @@ def replace_the_dead(s: State, shrinks: Bool) -> None:
 
     require("one of two equal cases", ~shrinks | some(Replica, lambda r: is_dead(r) & (c.leader != r)))
     leads_on = some(Replica, lambda r: (c.leader == r) & has_session(s, r))
-    rest = isr - those(lambda r: is_dead(r) & (shrinks | (c.leader == r)))
+    rest = isr - those(Replica, lambda r: is_dead(r) & (shrinks | (c.leader == r)))
     rest = ite(rest.is_empty, isr, rest)
     take_epoch(s, leads_on & (rest != isr))
     c.leader = ite(leads_on, c.leader, None)

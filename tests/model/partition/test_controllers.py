@@ -193,6 +193,6 @@ def _bound(release: dict[str, int], given: dict[str, Any]) -> dict[str, int]:
     return partition.bind({**shown, **given})
 
 
-def test_the_argument_for_all_constants_refuses_several_controllers() -> None:
-    with pytest.raises(ModelError, match="does not cover controllers: its lemmas take what the controller has committed"):
-        prove_all_constants(partition, Limits(jobs=1, timeout=60), constants={"controllers": 1})
+def test_the_argument_for_all_constants_refuses_several_controllers_where_leaders_are_deposed_alive() -> None:
+    with pytest.raises(ModelError, match="does not cover controllers: where several fail over its lemmas cover"):
+        prove_all_constants(partition, Limits(jobs=1, timeout=60), constants={"controllers": 1, "zombies": 1})
