@@ -1,6 +1,7 @@
 """Level files: the states of one level, or of one worker's part of it, grouped by bucket, with checksums.
 
-`StateCodec`, which turns packed states into such files and back in native code, for any number of workers.
+`StateCodec`, which turns packed states into such files and back in native code, for any number of workers, and `LevelWriter`,
+which writes one block by block.
 
 A file is a sequence of blocks of at most `BLOCK_STATES` states. A block is a header and then the records of bucket 0, of
 bucket 1, and so on (`native/exchange.py` defines a record). The header, little-endian: the magic bytes, then 32-bit
@@ -16,6 +17,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -106,25 +108,13 @@ class StateCodec:
 
     def write(self, path: Path, level: int, states: int, count: int) -> LevelFile:
         """Writes `count` states that stand at the address `states`, under a temporary name that is then changed."""
-        temporary = path.with_name(f".{path.name}.part")
-        digest = size = 0
-        try:
-            with open(temporary, "wb", buffering=0) as file:
-                for begin in range(0, count, BLOCK_STATES):
-                    n = min(BLOCK_STATES, count - begin)
-                    header, body = self._block(level, states + 8 * self.words * begin, n)
-                    digest = zlib.crc32(header, digest)
-                    size += write_all(file, [header, body])
-            os.replace(temporary, path)
-        except OSError as error:
-            try:
-                os.unlink(temporary)
-            except OSError:
-                pass  # The first error tells more.
-            raise cannot_write(path, error) from None
-        return LevelFile(path.name, count, size, digest)
+        file = LevelWriter(path, level)
+        for begin in range(0, count, BLOCK_STATES):
+            file.add(self, states + 8 * self.words * begin, min(BLOCK_STATES, count - begin))
+        return file.close()
 
-    def _block(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
+    def block(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
+        """A header and the records of n states, which are there until the next call."""
         ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
         self._count(states, n, self.buckets, address(self._numbers), address(self._counts))
         counts = list(self._counts)
@@ -209,6 +199,46 @@ class StateCodec:
     def keep_owned(self, states: Numbers, count: int, workers: int, worker: int) -> int:
         """Moves the states of one of several local workers to the front; how many there are."""
         return self._keep(address(states), count, workers, worker)
+
+
+class LevelWriter:
+    """Writes one level file, block by block, under a temporary name until `close`; for one thread at a time.
+
+    If anything fails, the file is gone, and `SystemFailure` says why.
+    """
+
+    def __init__(self, path: Path, level: int) -> None:
+        self._path, self._level = path, level
+        self._temporary = path.with_name(f".{path.name}.part")
+        self._states = self._size = self._digest = 0
+        with self._removed_if_it_fails():
+            self._file = open(self._temporary, "wb", buffering=0)  # noqa: SIM115  (held until `close`)
+
+    def add(self, codec: StateCodec, states: int, count: int) -> None:
+        """Adds a block of `count` states, at most `BLOCK_STATES`, that stand at the address `states`."""
+        header, body = codec.block(self._level, states, count)
+        with self._removed_if_it_fails():
+            self._size += write_all(self._file, [header, body])
+        self._digest = zlib.crc32(header, self._digest)
+        self._states += count
+
+    def close(self) -> LevelFile:
+        """The finished file, under its name."""
+        with self._removed_if_it_fails():
+            self._file.close()
+            os.replace(self._temporary, self._path)
+        return LevelFile(self._path.name, self._states, self._size, self._digest)
+
+    @contextmanager
+    def _removed_if_it_fails(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            try:
+                os.unlink(self._temporary)
+            except OSError:
+                pass  # The first error tells more.
+            raise cannot_write(self._path, error) from None
 
 
 def numbers_like(count: int) -> Numbers:
