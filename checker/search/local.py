@@ -155,7 +155,7 @@ class LocalSearch:
         with self._refusing_too_much():
             self._reserve(shape)
         if self._stored is not None:
-            self._recorder = Recorder(self._stored, shape, workers)
+            self._recorder = Recorder(self._stored, shape, workers, packs=not self.bounds.beyond_memory)
 
     @contextmanager
     def _refusing_too_much(self) -> Iterator[None]:

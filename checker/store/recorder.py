@@ -8,10 +8,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from itertools import zip_longest
+from itertools import cycle, zip_longest
 from queue import SimpleQueue
 from types import TracebackType
 from typing import Self
@@ -22,7 +22,7 @@ from acked.checker.native.shape import Shape
 from acked.checker.native.shard import Shard, address, begin_level, make_room
 from acked.checker.question.ledger import LevelReport
 from acked.checker.store.level_file import BLOCK_STATES, LevelWriter, StateCodec, exchange_code
-from acked.checker.store.run_directory import RunDirectory
+from acked.checker.store.run_directory import FORMAT, RunDirectory
 
 Part = tuple[int, int]
 """States that stand in memory: an address and how many. They must not move or change any more."""
@@ -42,8 +42,7 @@ class _Block:
 
 @dataclass
 class _Step:
-    """A step that is to be committed; `waiting` states are in `blocks`, which nobody has begun to write, and `left` blocks are
-    unwritten."""
+    """A step to be committed: nobody has begun to write `blocks`, of `waiting` states; `left` blocks are not written yet."""
 
     report: LevelReport | None
     level: int
@@ -61,10 +60,13 @@ class Recorder:
     A thread of its own writes, which gives way to the search. Where there is no processor for it, it would fall behind, and
     what is not written stays in memory: then the search's workers write what is behind (`catch_up`). The thread that an
     interrupt may hit takes no lock here.
+
+    With `packs`, states are written packed, which is for a search that will not read them; else grouped by bucket.
     """
 
-    def __init__(self, run: RunDirectory, shape: Shape, workers: int) -> None:
+    def __init__(self, run: RunDirectory, shape: Shape, workers: int, packs: bool) -> None:
         self.run = run
+        self._packs = packs and run.format == FORMAT
         native = Kernel(exchange_code(shape))
         self._own = workers  # the number of the thread's own codec
         self._codecs = [StateCodec(shape, run.buckets, native) for _ in range(workers + 1)]
@@ -175,7 +177,7 @@ class Recorder:
                 codec = self._codecs[number]
                 if number not in step.files:
                     name = f"{step.level:05}-{self._attempt}-{number}.states"
-                    step.files[number] = LevelWriter(self.run.path / "levels" / name, step.level)
+                    step.files[number] = LevelWriter(self.run.path / "levels" / name, step.level, self._packs)
                 step.files[number].add(codec, block.states, block.count)
         except BaseException as error:  # raised again by `check`, in the thread of the search
             self._error = error
@@ -204,6 +206,8 @@ def load_levels(
 ) -> list[list[tuple[int, int]]] | None:
     """Puts every stored level into the shards; by level and shard where its states stand. None if memory is too small."""
     ranges = []
+    # Workers share the table, so any of them can have any state: they take blocks of files in turn.
+    turns = [cycle([other == worker for other in range(len(shards))]) for worker in range(len(shards))]
     for level in range(1, run.known_levels + 1):
         if level > 1:
             begin_level(shards)
@@ -212,8 +216,8 @@ def load_levels(
             shard.release(begin)  # Only of the last level the states themselves are needed.
         if not make_room(shards, sum(file.states for file in run.files_of(level))):
             return None
-        work = [pool.submit(_load, run, codec, shard, level, len(shards), at)
-                for at, (codec, shard) in enumerate(zip(codecs, shards, strict=True))]  # fmt: skip
+        work = [pool.submit(_load, run, codec, shard, level, mine)
+                for codec, shard, mine in zip(codecs, shards, turns, strict=True)]  # fmt: skip
         done = [future.result() for future in work]
         if not all(done):
             return None
@@ -221,14 +225,10 @@ def load_levels(
     return ranges
 
 
-def _load(run: RunDirectory, codec: StateCodec, shard: Shard, level: int, workers: int, worker: int) -> bool:
-    buckets = run.buckets
-    # Buckets and workers are ranges of the same hash: bucket b is [b, b + 1) / buckets of it.
-    wanted = [b * workers < (worker + 1) * buckets and (b + 1) * workers > worker * buckets for b in range(buckets)]
+def _load(run: RunDirectory, codec: StateCodec, shard: Shard, level: int, turns: Iterator[bool]) -> bool:
     for file in run.files_of(level):
-        for records in codec.read(run.level_path(file), level, file, wanted):
-            states = codec.unpack(records)
-            kept = codec.keep_owned(states, records.count, workers, worker)
-            if not shard.take(address(states), kept):
+        for records in codec.read(run.level_path(file), level, file, turns=turns):
+            states = codec.unpack(records)  # kept in a variable: an address does not keep its array alive
+            if not shard.take(address(states), records.count):
                 return False
     return True
