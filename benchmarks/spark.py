@@ -108,7 +108,8 @@ def compare(name: str, spec: Spec, small: Spec, driver: SparkDriver, runs: int) 
 
 def checkpoints(spec: Spec, runs: int) -> None:
     """What `--run-dir` costs the local search: pairs of runs with and without it, first the one, then the other."""
-    walls, processors = [], []
+    walls, processors, extra = [], [], []
+    stored = 0
     locally(spec)
     for number in range(runs):
         seconds: dict[bool, tuple[float, float]] = {}
@@ -118,14 +119,18 @@ def checkpoints(spec: Spec, runs: int) -> None:
                 if keeps:
                     with RunDirectory.create(Path(folder) / "run", question) as run:
                         result = search(question, Bounds(workers=2), stored=run)
+                        stored = run.stored_bytes
                 else:
                     result = search(question, Bounds(workers=2))
             seconds[keeps] = result.seconds, time.process_time() - used
         walls.append(seconds[True][0] / seconds[False][0])
         processors.append(seconds[True][1] / seconds[False][1])
+        extra.append((seconds[True][1] - seconds[False][1]) / result.distinct_states * 1e9)
     print(f"\nthe local search with two workers, with --run-dir against without, {result.distinct_states:,} states:")
     print(f"  ratio of seconds, pair by pair              {median(walls)}")
     print(f"  ratio of processor time, pair by pair       {median(processors)}")
+    print(f"  nanoseconds of a processor for a state      {median(extra)}")
+    print(f"  bytes stored for a state                    {stored / result.distinct_states:.1f}")
 
 
 class KillAt(Observer):

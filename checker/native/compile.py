@@ -136,9 +136,13 @@ def for_lines(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
     return ObjectCode(code.processor, (*code.objects[:-1], _loops(words, kind)), code.is_optimized)
 
 
+def _of_processor() -> dict[str, int]:
+    """Literals that say what this processor can do."""
+    return {"COMPRESSES": int(bool(llvm.get_host_cpu_features().get("avx512vbmi2")))}
+
+
 def _loops(words: int, kind: LineKind | None) -> bytes:
-    constants = literals(words, kind)
-    constants["COMPRESSES"] = int(bool(llvm.get_host_cpu_features().get("avx512vbmi2")))
+    constants = {**literals(words, kind), **_of_processor()}
     functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
     key = hashlib.sha256(f"{_source_hash()} {llvmlite.__version__} {processor()} {constants}".encode()).hexdigest()
     return _cached(f"{key}-loops", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
@@ -200,6 +204,7 @@ def load_kernel(plan: KernelPlan, kind: LineKind | None = None) -> Kernel:
 
 def compile_functions(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> bytes:
     """Object code of functions in the subset of `language.py` that no kernel contains, from the cache if it is there."""
+    constants = {**constants, **_of_processor()}
     modules = sorted({function.__module__ for function in functions})
     sources = [Path(sys.modules[name].__file__ or "").read_bytes() for name in modules]
     parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), llvmlite.__version__, processor()]

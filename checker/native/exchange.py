@@ -10,8 +10,8 @@ A *parcel* is a record and the number of the action that led to the state, in `A
 
 from __future__ import annotations
 
-from acked.checker.native.language import P8, P16, P64, U64, at, call, minimum, p8, p16, p64, unrolled
-from acked.checker.native.slots import ACTS, HASHES, OUT
+from acked.checker.native.language import P8, P16, P64, U64, at, call, minimum, p8, p16, p64, pack_bytes, unrolled
+from acked.checker.native.slots import ACTS, COMPRESSES, HASHES, OUT
 from acked.checker.native.table import copy_state, hash_rest, hash_state, owner_of
 from acked.checker.question.plan import BATCH
 
@@ -71,6 +71,73 @@ def group(states: P64, n: U64, numbers: P16, places: P64, out: P8) -> None:
         put_record(at(out, o), at(states, j * W))
 
 
+def put_bytes(target: P8, x: U64, width: U64) -> U64:
+    """Writes the bytes of a word that are not zero; a bit for each of them, and from bit 8 on how many they are.
+
+    Behind them it writes others, eight in all at most, of which `width` are in use.
+    """
+    if COMPRESSES:
+        return pack_bytes(target, x)
+    ones = 0x0101010101010101
+    rest = 0x7F7F7F7F7F7F7F7F
+    is_used = ((((x & rest) + rest) | x) >> 7) & ones
+    upto = is_used * ones  # of every byte, how many are written up to it
+    target[0] = x
+    for b in unrolled(7):
+        if b + 1 < width:
+            target[(upto >> (8 * b)) & 255] = x >> (8 * (b + 1))
+    return ((is_used * 0x0102040810204080) >> 56) | ((upto >> 56) << 8)
+
+
+def pack_states(before: P64, states: P64, n: U64, out: P8) -> U64:
+    """Writes the bytes in which every state differs from the one before it, the first one from `before`; how many these are.
+
+    For each state and word a byte says which bytes of it differ; then these follow, each as the bits in which it differs.
+    States that were found one after the other have most of their bytes in common.
+    """
+    last = before
+    o = 0
+    for j in range(n):
+        state = at(states, j * W)
+        p = o + W
+        for w in unrolled(W):
+            written = put_bytes(at(out, p), state[w] ^ last[w], (WIDTHS >> (4 * w)) & 15)
+            out[o + w] = written
+            p += written >> 8
+        last = state
+        o = p
+    return o
+
+
+def unpack_states(data: P8, size: U64, before: P64, n: U64, states: P64) -> U64:
+    """Reads what `pack_states` wrote, no further than a state beyond `size` bytes; how many bytes it was, 0 if too few."""
+    last = before
+    o = 0
+    j = 0
+    while j < n and o < size:
+        state = at(states, j * W)
+        p = o + W
+        for w in unrolled(W):
+            differs = data[o + w]
+            x = 0
+            for b in unrolled(8):
+                if b < (WIDTHS >> (4 * w)) & 15:
+                    is_other = (differs >> b) & 1
+                    x = x | ((data[p] * is_other) << (8 * b))
+                    p += is_other
+            state[w] = last[w] ^ x
+        last = state
+        o = p
+        j += 1
+    return o if j == n else 0
+
+
+def write_records(states: P64, n: U64, data: P8) -> None:
+    """States to records, in their order."""
+    for j in range(n):
+        put_record(at(data, j * RECORD), at(states, j * W))
+
+
 def read_records(data: P8, n: U64, states: P64) -> None:
     """Records back to states."""
     for j in range(n):
@@ -88,13 +155,13 @@ def read_parcels(data: P8, n: U64, states: P64, acts: P16) -> None:
         acts[j] = action
 
 
-def keep_owned(states: P64, n: U64, workers: U64, worker: U64) -> U64:
-    """Moves the states whose hash range is this worker's to the front; returns how many."""
+def keep_wanted(states: P64, n: U64, buckets: U64, wanted: P8) -> U64:
+    """Moves the states of the buckets whose bytes in `wanted` are 1, not 0, to the front; returns how many."""
     kept = 0
     for j in range(n):
         h = hash_state(at(states, j * W))
         copy_state(at(states, kept * W), at(states, j * W))
-        kept += 1 if owner_of(h, workers) == worker else 0
+        kept += wanted[owner_of(h, buckets)]
     return kept
 
 
@@ -204,7 +271,8 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
 
 
 FUNCTIONS = (
-    hash_rest, hash_state, owner_of, copy_state, put_record, get_record, count_buckets, group, read_records, read_parcels,
-    keep_owned, put_parcel, deal_candidates, hand_on, book, expand_apart,
+    hash_rest, hash_state, owner_of, copy_state, put_record, get_record, count_buckets, group, put_bytes, pack_states,
+    unpack_states, write_records, read_records, read_parcels, keep_wanted, put_parcel, deal_candidates, hand_on, book,
+    expand_apart,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -47,6 +47,7 @@ class P64(_Pointer):
 
 Pointer = TypeVar("Pointer", P8, P16, P64)
 
+
 def prefetch(pointer: P64, index: U64) -> None:
     """Prefetches `pointer[index]` into L2, which has more outstanding-miss slots than L1."""
     _only_native(pointer, index)
@@ -63,6 +64,15 @@ def list_ones(target: P16, bits: U64, first: U64) -> U64:
     Where the processor compresses vectors of such numbers (`COMPRESSES` in `slots.py`) this takes a few instructions.
     """
     _only_native(target, bits, first)
+
+
+def pack_bytes(target: P8, value: U64) -> U64:
+    """Writes the bytes of a word that are not zero; a bit for each of them, and from bit 8 on how many they are.
+
+    It writes eight bytes in any case. Only for processors that compress vectors of bytes (`COMPRESSES` in `slots.py`); others
+    take long.
+    """
+    _only_native(target, value)
 
 
 def minimum(a: U64, b: U64) -> U64:

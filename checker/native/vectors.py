@@ -13,6 +13,8 @@ HALF = 32
 """Numbers of 16 bits that a vector has room for, half as many as a word has bits."""
 
 DECLARATIONS = f"""\
+declare i16 @llvm.ctpop.i16(i16)
+declare <16 x i8> @llvm.experimental.vector.compress.v16i8(<16 x i8>, <16 x i1>, <16 x i8>)
 declare i32 @llvm.ctpop.i{HALF}(i{HALF})
 declare <{HALF} x i16> @llvm.experimental.vector.compress.v{HALF}i16(<{HALF} x i16>, <{HALF} x i1>, <{HALF} x i16>)
 """
@@ -55,5 +57,20 @@ def list_ones(let: Let, emit: Emit, target: str, bits: str, first: str) -> str:
     return listed
 
 
-WORDS: Mapping[str, Callable[..., str]] = {"match_bucket": match_bucket, "list_ones": list_ones}
+def pack_bytes(let: Let, emit: Emit, target: str, value: str) -> str:
+    """`language.pack_bytes`: the word's bytes are the lower half of a vector, because no shorter one can be packed."""
+    wide = "<16 x i8>"
+    word = let(f"insertelement <2 x i64> zeroinitializer, i64 {value}, i64 0")
+    numbers = let(f"bitcast <2 x i64> {word} to {wide}")
+    mask = let(f"icmp ne {wide} {numbers}, zeroinitializer")
+    name = "@llvm.experimental.vector.compress.v16i8"
+    chosen = let(f"call {wide} {name}({wide} {numbers}, <16 x i1> {mask}, {wide} poison)")
+    packed = let(f"extractelement <2 x i64> {let(f'bitcast {wide} {chosen} to <2 x i64>')}, i64 0")
+    emit(f"store i64 {packed}, ptr {target}, align 1")
+    bits = let(f"bitcast <16 x i1> {mask} to i16")
+    count = let(f"zext i16 {let(f'call i16 @llvm.ctpop.i16(i16 {bits})')} to i64")
+    return let(f"or i64 {let(f'zext i16 {bits} to i64')}, {let(f'shl i64 {count}, 8')}")
+
+
+WORDS: Mapping[str, Callable[..., str]] = {"match_bucket": match_bucket, "list_ones": list_ones, "pack_bytes": pack_bytes}
 """By name; each is given `Let`, `Emit`, and its arguments as texts."""

@@ -155,7 +155,7 @@ class LocalSearch:
         with self._refusing_too_much():
             self._reserve(shape)
         if self._stored is not None:
-            self._recorder = Recorder(self._stored, shape, workers)
+            self._recorder = Recorder(self._stored, shape, workers, packs=not self.bounds.beyond_memory)
 
     @contextmanager
     def _refusing_too_much(self) -> Iterator[None]:
@@ -282,13 +282,11 @@ class LocalSearch:
         """Has a completed step written, and the states found since with it."""
         if self._recorder is not None:
             bytes_per_state = 8 * self.question.instance.schema.words
-            self._recorder.record(
-                report,
-                [
-                    (address(shard.states) + begin * bytes_per_state, shard.count - begin)
-                    for shard, begin in zip(self.shards, begins, strict=True)
-                ],
-            )
+            parts = [
+                (address(shard.states) + begin * bytes_per_state, shard.count - begin)
+                for shard, begin in zip(self.shards, begins, strict=True)
+            ]
+            self._recorder.record(report, parts, bytes_per_state)
 
     def _expand_level(self, begins: list[int], ends: list[int]) -> tuple[bool, list[int], list[int]]:
         """Expands a level; False if the memory budget is reached: all its states are checked, not all successors known.
@@ -301,6 +299,8 @@ class LocalSearch:
             begins, ends, done = self._counted_from(done, begins, ends)
         is_deferred = False
         while is_deferred or any(at < end for at, end in zip(done, ends, strict=True)):
+            if self._recorder is not None:
+                self._recorder.catch_up(sum(ends) - sum(done), self._pool)
             done = self._each(
                 lambda worker, shard: shard.expand(done[worker], min(done[worker] + CHUNK, ends[worker]))  # noqa: B023
             )
@@ -356,9 +356,11 @@ class LocalSearch:
 
     def _release(self, done: Sequence[int]) -> None:
         """Gives the memory of expanded states back, unless they have yet to be written."""
-        if self._recorder is None or self._recorder.is_done:
-            for shard, end in zip(self.shards, done, strict=True):
-                shard.release(end)
+        for worker, (shard, end) in enumerate(zip(self.shards, done, strict=True)):
+            needed = None if self._recorder is None else self._recorder.first_unwritten(worker)
+            if needed is not None:
+                end = min(end, (needed - address(shard.states)) // (8 * shard.words))
+            shard.release(end)
 
     def _make_room_for_deferred(self) -> None:
         """Makes room for the candidates that workers deferred, or has them find that there is none."""

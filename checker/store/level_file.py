@@ -1,12 +1,18 @@
-"""Level files: the states of one level, or of one worker's part of it, grouped by bucket, with checksums.
+"""Level files: the states of one level, or of one worker's part of it, with checksums.
 
-`StateCodec`, which turns packed states into such files and back in native code, for any number of workers.
+`StateCodec`, which turns packed states into such files and back in native code, for any number of workers, and `LevelWriter`,
+which writes one block by block.
 
-A file is a sequence of blocks of at most `BLOCK_STATES` states. A block is a header and then the records of bucket 0, of
-bucket 1, and so on (`native/exchange.py` defines a record). The header, little-endian: the magic bytes, then 32-bit
-numbers: the level, the number of buckets, bytes per record, words per state, states in the block; per bucket its states;
-per bucket the CRC-32 of its records; and the CRC-32 of everything before it. So the owner of some of the buckets reads and
-checks only those, and no bit can turn without being noticed.
+A file is a sequence of blocks of at most `BLOCK_STATES` states. A block has a header, little-endian: magic bytes, then 32-bit
+numbers: the level, the number of buckets, bytes per record, words per state, states in the block; what its kind adds; and the
+CRC-32 of everything before it. So no bit can turn without being noticed. There are two kinds of blocks:
+
+*Grouped*: the records of bucket 0, of bucket 1, and so on (`native/exchange.py` defines a record). The header adds: per
+bucket its states; per bucket the CRC-32 of its records. The owner of some of the buckets reads and checks only those.
+
+*Packed*: the states in the order in which they were found, each as the bytes in which it differs from the one before it
+(`pack_states` in `native/exchange.py`). The header adds how many bytes these are, and their CRC-32. A half to a third of the
+bytes, and of the time to write them; what looks for some buckets only must read all.
 """
 
 from __future__ import annotations
@@ -16,6 +22,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -30,12 +37,16 @@ from acked.checker.native.shard import address, numbers, reserve
 Numbers = ctypes.Array[ctypes.c_uint64]
 
 MAGIC = b"acked-lv"
+PACKED = b"acked-lp"
 BLOCK_STATES = 1 << 17
 """States of a block: its records stay in the second-level cache while they are grouped."""
 MAX_BUCKETS = 1 << 15
 
 _FIXED = struct.Struct("<8s5I")
 _CRC = struct.Struct("<I")
+_BODY = struct.Struct("<2I")
+SLACK = 64
+"""Bytes behind packed states that may be read or written, though nothing stands there."""
 
 
 class DamagedFile(SystemFailure):
@@ -44,12 +55,23 @@ class DamagedFile(SystemFailure):
 
 @dataclass(frozen=True)
 class LevelFile:
-    """A finished level file; `digest` is the CRC-32 of its headers, and so of everything in it."""
+    """A finished level file; `digest` is the CRC-32 of its headers, see `digest_with`."""
 
     name: str
     states: int
     size: int
     digest: int
+
+
+@dataclass(frozen=True)
+class _Header:
+    """The header of a block: its states, and of each part of its body the records (of a packed one the bytes) and the CRC."""
+
+    raw: bytes
+    states: int
+    is_packed: bool
+    counts: Sequence[int]
+    sums: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -87,12 +109,17 @@ class StateCodec:
         self.native = native
         self._numbers = reserve(BLOCK_STATES // 4)
         self._counts = numbers([0] * buckets)
-        self._records = reserve(BLOCK_STATES * self.record // 8 + 1)
+        self._records = reserve((BLOCK_STATES * (self.record + shape.words) + SLACK) // 8)
         self._bytes = (ctypes.c_char * ctypes.sizeof(self._records)).from_buffer(self._records)
         self._count = native.function("count_buckets", 5)
         self._group = native.function("group", 5)
+        self._pack = native.function("pack_states", 4)
+        self._unpack = native.function("unpack_states", 5)
         self._read = native.function("read_records", 3)
-        self._keep = native.function("keep_owned", 4)
+        self._write = native.function("write_records", 3)
+        self._keep = native.function("keep_wanted", 4)
+        self._zero = numbers([0] * self.words)
+        self._unpacked = reserve(BLOCK_STATES * self.words)
         self._hash = native.function("hash_state", 1)
 
     @property
@@ -105,26 +132,21 @@ class StateCodec:
     # -- writing ----------------------------------------------------------------------------------------------------
 
     def write(self, path: Path, level: int, states: int, count: int) -> LevelFile:
-        """Writes `count` states that stand at the address `states`, under a temporary name that is then changed."""
-        temporary = path.with_name(f".{path.name}.part")
-        digest = size = 0
-        try:
-            with open(temporary, "wb", buffering=0) as file:
-                for begin in range(0, count, BLOCK_STATES):
-                    n = min(BLOCK_STATES, count - begin)
-                    header, body = self._block(level, states + 8 * self.words * begin, n)
-                    digest = zlib.crc32(header, digest)
-                    size += write_all(file, [header, body])
-            os.replace(temporary, path)
-        except OSError as error:
-            try:
-                os.unlink(temporary)
-            except OSError:
-                pass  # The first error tells more.
-            raise cannot_write(path, error) from None
-        return LevelFile(path.name, count, size, digest)
+        """Writes `count` states that stand at the address `states`, grouped, under a temporary name that is then changed."""
+        file = LevelWriter(path, level, packs=False)
+        for begin in range(0, count, BLOCK_STATES):
+            file.add(self, states + 8 * self.words * begin, min(BLOCK_STATES, count - begin))
+        return file.close()
 
-    def _block(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
+    def packed(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
+        """A packed block of n states: its header, and its body, which is there until the next call."""
+        size = self._pack(address(self._zero), states, n, address(self._records))
+        body = memoryview(self._bytes).cast("B")[:size]
+        header = _FIXED.pack(PACKED, level, self.buckets, self.record, self.words, n) + _BODY.pack(size, zlib.crc32(body))
+        return header + _CRC.pack(zlib.crc32(header)), body
+
+    def grouped(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
+        """A grouped block of n states: its header, and its body, which is there until the next call."""
         ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
         self._count(states, n, self.buckets, address(self._numbers), address(self._counts))
         counts = list(self._counts)
@@ -142,18 +164,35 @@ class StateCodec:
 
     # -- reading ----------------------------------------------------------------------------------------------------
 
-    def read(self, path: Path, level: int, expected: LevelFile, wanted: Sequence[bool] | None = None) -> Iterator[Records]:
-        """The records of the wanted buckets (all if None), in runs; `DamagedFile` if anything is not as it was written."""
+    def read(
+        self,
+        path: Path,
+        level: int,
+        expected: LevelFile,
+        wanted: Sequence[bool] | None = None,
+        turns: Iterator[bool] | None = None,
+    ) -> Iterator[Records]:
+        """The records of the wanted buckets (all if None), in runs; `DamagedFile` if anything is not as it was written.
+
+        Only of the blocks that the reader has the turn to read, if several share the work.
+        """
         try:
             with open_file(path) as file:
                 if os.fstat(file.fileno()).st_size != expected.size:
                     raise damaged(path, "has another length than was written")
                 digest = states = 0
                 while states < expected.states:
-                    header, counts, sums = self._header(path, file, level)
-                    digest = zlib.crc32(header, digest)
-                    states += sum(counts)
-                    yield from self._runs(path, file, counts, sums, wanted)
+                    header = self._header(path, file, level)
+                    digest = digest_with(header.raw, digest)
+                    states += header.states
+                    if turns is not None and not next(turns):
+                        file.seek(sum(header.counts) * (1 if header.is_packed else self.record), os.SEEK_CUR)
+                    elif header.is_packed:
+                        records = self._packed_records(path, file, header, wanted)
+                        if records.count:
+                            yield records
+                    else:
+                        yield from self._runs(path, file, header.counts, header.sums, wanted)
         except FileNotFoundError:
             raise damaged(path, "is missing") from None
         except OSError as error:
@@ -161,21 +200,40 @@ class StateCodec:
         if digest != expected.digest or states != expected.states:
             raise damaged(path, "is a level file, but not the one that was written")
 
-    def _header(self, path: Path, file: BinaryIO, level: int) -> tuple[bytes, list[int], list[int]]:
-        length = _FIXED.size + 8 * self.buckets
-        raw = file.read(length + _CRC.size)
+    def _header(self, path: Path, file: BinaryIO, level: int) -> _Header:
+        raw = file.read(_FIXED.size)
+        is_packed = raw.startswith(PACKED)
+        parts = 1 if is_packed else self.buckets
+        raw += file.read(8 * parts + _CRC.size)
+        length = _FIXED.size + 8 * parts
         if len(raw) < length + _CRC.size or zlib.crc32(raw[:length]) != _CRC.unpack(raw[length:])[0]:
             raise damaged(path, "is damaged: the checksum of a header does not match")
         magic, *facts, states = _FIXED.unpack_from(raw)
-        if magic != MAGIC or facts != [level, self.buckets, self.record, self.words]:
+        if magic not in (MAGIC, PACKED) or facts != [level, self.buckets, self.record, self.words]:
             raise damaged(path, "is a level file, but not of this level and layout")
-        listed = struct.unpack_from(f"<{2 * self.buckets}I", raw, _FIXED.size)
-        if sum(listed[: self.buckets]) != states:
+        listed = struct.unpack_from(f"<{2 * parts}I", raw, _FIXED.size)
+        header = _Header(raw, states, is_packed, listed[:parts], listed[parts:])
+        most = states * (self.record + self.words)
+        if states > BLOCK_STATES or (header.counts[0] > most if is_packed else sum(header.counts) != states):
             raise damaged(path, "is damaged: its counts do not add up")
-        return raw, list(listed[: self.buckets]), list(listed[self.buckets :])
+        return header
+
+    def _packed_records(self, path: Path, file: BinaryIO, header: _Header, wanted: Sequence[bool] | None) -> Records:
+        (size,), (checksum,), count = header.counts, header.sums, header.states
+        body = memoryview(self._bytes).cast("B")[:size]
+        if file.readinto(body) != size or zlib.crc32(body) != checksum:  # type: ignore[attr-defined]
+            raise damaged(path, "is damaged: the checksum of its states does not match")
+        states, records = address(self._unpacked), address(self._records)
+        if self._unpack(records, size, address(self._zero), count, states) != size:
+            raise damaged(path, "is damaged: its states do not add up")
+        if wanted is not None:
+            chosen = bytes(wanted)  # kept in a variable: an address does not keep its bytes alive
+            count = self._keep(states, count, self.buckets, bytes_address(chosen))
+        self._write(states, count, records)
+        return Records(count, memoryview(self._bytes).cast("B")[: count * self.record].tobytes())
 
     def _runs(
-        self, path: Path, file: BinaryIO, counts: list[int], sums: list[int], wanted: Sequence[bool] | None
+        self, path: Path, file: BinaryIO, counts: Sequence[int], sums: Sequence[int], wanted: Sequence[bool] | None
     ) -> Iterator[Records]:
         bucket = 0
         while bucket < self.buckets:
@@ -206,9 +264,54 @@ class StateCodec:
         """Writes the states of some records to an address."""
         self._read(bytes_address(records.data), records.count, states)
 
-    def keep_owned(self, states: Numbers, count: int, workers: int, worker: int) -> int:
-        """Moves the states of one of several local workers to the front; how many there are."""
-        return self._keep(address(states), count, workers, worker)
+
+class LevelWriter:
+    """Writes one level file, by packed or grouped blocks, under a temporary name until `close`; for one thread at a time.
+
+    If anything fails, the file is gone, and `SystemFailure` says why.
+    """
+
+    def __init__(self, path: Path, level: int, packs: bool) -> None:
+        self._path, self._level, self._packs = path, level, packs
+        self._temporary = path.with_name(f".{path.name}.part")
+        self._states = self._size = self._digest = 0
+        with self._removed_if_it_fails():
+            self._file = open(self._temporary, "wb", buffering=0)  # noqa: SIM115  (held until `close`)
+
+    def add(self, codec: StateCodec, states: int, count: int) -> None:
+        """Adds a block of `count` states, at most `BLOCK_STATES`, that stand at the address `states`."""
+        header, body = (codec.packed if self._packs else codec.grouped)(self._level, states, count)
+        with self._removed_if_it_fails():
+            self._size += write_all(self._file, [header, body])
+        self._digest = digest_with(header, self._digest)
+        self._states += count
+
+    def close(self) -> LevelFile:
+        """The finished file, under its name."""
+        with self._removed_if_it_fails():
+            self._file.close()
+            os.replace(self._temporary, self._path)
+        return LevelFile(self._path.name, self._states, self._size, self._digest)
+
+    @contextmanager
+    def _removed_if_it_fails(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            try:
+                os.unlink(self._temporary)
+            except OSError:
+                pass  # The first error tells more.
+            raise cannot_write(self._path, error) from None
+
+
+def digest_with(header: bytes, digest: int) -> int:
+    """The digest of a file with one more block.
+
+    A header followed by its own CRC-32 has the same CRC-32 as any other, so that of a packed block is left out. For grouped
+    ones, as they have always been written, the digest only tells how many blocks there are.
+    """
+    return zlib.crc32(header[: -_CRC.size] if header.startswith(PACKED) else header, digest)
 
 
 def numbers_like(count: int) -> Numbers:
@@ -241,4 +344,3 @@ def damaged(path: Path, what: str) -> DamagedFile:
 def cannot_write(path: Path, error: OSError) -> SystemFailure:
     """The sentence about a file that cannot be written."""
     return SystemFailure(f"cannot write {path}: {error.strerror}; make room, or choose another folder")
-

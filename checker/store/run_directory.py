@@ -33,7 +33,9 @@ from acked.checker.question.ledger import LevelReport
 from acked.checker.question.question import Question
 from acked.checker.store.level_file import MAX_BUCKETS, LevelFile, StateCodec, cannot_write, damaged
 
-FORMAT = "acked-run/1"
+FORMAT = "acked-run/2"
+OLDER = "acked-run/1"
+"""Before level files could have packed blocks. Such a run goes on without them, so that what wrote it can read it."""
 HASHES = "structural"
 """How the rules and what is looked for are hashed. In older directories, which do not say, by the order in which expressions
 were made."""
@@ -60,6 +62,7 @@ class RunDirectory:
     layout: str | None
     identity: Mapping[str, object]
     commits: list[Commit] = field(default_factory=list)
+    format: str = FORMAT
     _lock: IO[bytes] | None = None
 
     # -- opening ----------------------------------------------------------------------------------------------------
@@ -98,10 +101,10 @@ class RunDirectory:
         if not (path / ABOUT).is_file():
             raise SystemFailure(f"{path} is not a run directory: {path / ABOUT} is missing")
         about = read_document(path / ABOUT)
-        if about.get("format") != FORMAT:
+        if about.get("format") not in (FORMAT, OLDER):
             raise SystemFailure(f"{path / ABOUT} is of format {about.get('format')!r}, and this acked reads {FORMAT}")
         refuse_another_question(path / ABOUT, about.get("identity", {}), identity_of(question))
-        run = cls(path, int(about["buckets"]), about["layout"], about["identity"])
+        run = cls(path, int(about["buckets"]), about["layout"], about["identity"], format=about["format"])
         try:
             run._take_lock()
         except OSError as error:
@@ -155,7 +158,7 @@ class RunDirectory:
             self.layout = codec.fingerprint
             write_document(
                 self.path / ABOUT,
-                {"format": FORMAT, "identity": dict(self.identity), "buckets": self.buckets, "layout": self.layout},
+                {"format": self.format, "identity": dict(self.identity), "buckets": self.buckets, "layout": self.layout},
             )
         elif self.layout != codec.fingerprint:
             raise SystemFailure(

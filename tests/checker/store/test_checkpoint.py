@@ -280,18 +280,18 @@ from acked.checker.store.run_directory import RunDirectory
 from acked.checker.search.local import LocalSearch
 from tests.checker.store.test_checkpoint import question
 
-write, leave = levelfile.StateCodec.write, recorder.Recorder.__exit__
+add, leave = levelfile.LevelWriter.add, recorder.Recorder.__exit__
 
-def slow_write(*given):
+def slow_add(*given):
     time.sleep(0.2)
-    return write(*given)
+    return add(*given)
 
 def pressed_exit(*given):
     for after in (0.1, 0.3):
         threading.Timer(after, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
     return leave(*given)
 
-levelfile.StateCodec.write, recorder.Recorder.__exit__ = slow_write, pressed_exit
+levelfile.LevelWriter.add, recorder.Recorder.__exit__ = slow_add, pressed_exit
 with RunDirectory.create(Path(sys.argv[1]), question(), 5) as run:
     result = LocalSearch(question(), Bounds(int(sys.argv[2]), 1 << 28, max_depth=6), stored=run).run()
     print(result.stopped.name, run.known_levels)
