@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
-from acked.invariants.partition.lemmas import MACHINE_LEMMAS, PARTITION_LEMMAS, RECORDS_ASCEND
+from acked.invariants.partition.lemmas import MACHINE_LEMMAS, MOVE_LEMMAS, PARTITION_LEMMAS, RECORDS_ASCEND, RETURN_LEMMAS
 from acked.invariants.partition.lemmas_words import one_machine_dies
 from acked.invariants.partition.properties import PROPERTIES as PARTITION_PROPERTIES
 from acked.invariants.property import Property
@@ -20,9 +20,15 @@ from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.model.partition.settings import (
+    assigned,
     asynchronous_isr,
+    eligible_leader_replicas,
     empty_disks,
     idempotence,
+    moved_in,
+    moved_to,
+    moves_again,
+    moves_in_one_record,
     producer_restarts,
     reassignment,
     sequence_check,
@@ -82,7 +88,8 @@ class Argument:
     instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the lemma sets, below
     `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes that are not at least `least`.
     Those of `older_cores` come first, where a step does other things than where `cores` were found: under older rules it
-    does more, and what a crash or an election does to whose machine died is another argument.
+    does more, where a partition is moved an ISR may end a move, and what a crash or an election does to whose machine died is
+    another argument.
     Actions in `never` cannot happen, and it says why: that none of their steps is seen leaves nothing out.
     """
 
@@ -113,11 +120,41 @@ def _instances(names: tuple[str, ...], *sizes: tuple[int, ...]) -> tuple[Mapping
     return tuple(dict(zip(names, values, strict=True)) for values in sizes)
 
 
-def _other_cores(is_asynchronous: bool, machine_dies: bool) -> str:
+def _other_cores(given: Mapping[str, int]) -> str:
     """The file of the lemma sets of `partition` that come first, if there is one."""
-    if not is_asynchronous:  # Before KIP-497 whoever fetches what the leader has is in the ISR by the same step.
+    if not given[asynchronous_isr.name]:  # Before KIP-497 whoever fetches what the leader has is in the ISR by the same step.
         return "partition/partition_older_cores.json"
-    return "partition/partition_machine_cores.json" if machine_dies else ""
+    if given[reassignment.name]:
+        return "partition/partition_move_cores.json"
+    return "partition/partition_machine_cores.json" if one_machine_dies.make(given) else ""
+
+
+def _more_lemmas(given: Mapping[str, int]) -> tuple[Property, ...]:
+    """What the lemmas of `partition` need besides under these constants."""
+    dies, moves = one_machine_dies.make(given), MOVE_LEMMAS if given[reassignment.name] else ()
+    return (*(MACHINE_LEMMAS if dies else ()), *moves, *(RETURN_LEMMAS if moves_again.make(given) else ()))
+
+
+def _uncovered(given: Mapping[str, int]) -> Mapping[str, str]:
+    """The switches of `partition` that its argument for all constants says nothing of, and why."""
+    found = {
+        empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
+        "controllers": "its lemmas take what the controller has committed for what brokers hear",
+    }
+    if not given[reassignment.name]:
+        return found
+    size = "how many brokers an assignment has is open; with 0 it is shown for any number"
+    found |= {moved_to.name: size, moved_in.name: size}
+    if not given[moves_in_one_record.name]:
+        found[reassignment.name] = "its lemmas take each change of assignment, leader and ISR for one record"
+    elif one_machine_dies.make(given):
+        found[reassignment.name] = "its lemmas let no machine of an in-sync replica die while the partition is moved"
+    elif moves_again.make(given) and given[eligible_leader_replicas.name]:
+        found[reassignment.name] = (
+            "with eligible leader replicas and moves other than 1 a broker that was removed may be elected when it is back, "
+            "without its log"
+        )
+    return found
 
 
 def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None) -> Argument | None:
@@ -138,21 +175,18 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
         lemmas = tuple(item for item in PARTITION_LEMMAS if item is not EPOCHS_ARE_DENSE)
         dies = bool(one_machine_dies.make(given))
         small = ((2, 1, 1, 2, 2, 5), (3, 1, 1, 3, 2, 5)) if dies else _PARTITION_SMALL
+        at_first = {assigned.name: 1} if given[reassignment.name] else {}
         return Argument(
-            (*lemmas, *(MACHINE_LEMMAS if dies else ()), *((RECORDS_ASCEND,) if is_idempotent else ())),
+            (*lemmas, *_more_lemmas(given), *((RECORDS_ASCEND,) if is_idempotent else ())),
             tuple(item for item in PARTITION_PROPERTIES if item.name in goals),
             goals,
-            _instances(_PARTITION_SIZES, *small),
+            tuple({**sizes, **at_first} for sizes in _instances(_PARTITION_SIZES, *small)),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
-            {
-                reassignment.name: "its lemmas take every broker for a replica",
-                empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
-                "controllers": "its lemmas take what the controller has committed for what brokers hear",
-            },
+            _uncovered(given),
             {"replicas": 2, "min_insync_replicas": 2} if dies else {},
             {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
-            _other_cores(bool(given[asynchronous_isr.name]), dies),
+            _other_cores(given),
         )
     if protocol.state is ReplicationState:
         return Argument(
@@ -228,11 +262,10 @@ def has_induction(
 def all_lemmas(protocol: Protocol, constants: Mapping[str, int] | None = None) -> tuple[Property, ...]:
     """Every lemma that can be read in a protocol's state; whether they hold of it is for a proof to say.
 
-    Those of `partition` where one machine may die are among them if the constants say that one may.
+    Those of `partition` where one machine may die, or where it is moved, are among them if the constants say so.
     """
     if protocol.state is PartitionState:
-        dies = constants is not None and one_machine_dies.make(constants)
-        return (*PARTITION_LEMMAS, *MACHINE_LEMMAS) if dies else PARTITION_LEMMAS
+        return (*PARTITION_LEMMAS, *(() if constants is None else _more_lemmas(constants)))
     if protocol.state is TransactionsState:
         return TRANSACTIONS_LEMMAS
     return KIP320_LEMMAS if protocol.state is ReplicationState else ()

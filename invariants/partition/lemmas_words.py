@@ -10,6 +10,7 @@ from collections.abc import Callable
 from acked.model.language.context import Computed
 from acked.model.language.quantify import abbreviated, every, implies, some, truth
 from acked.model.language.values import Bool
+from acked.model.partition.assignment import is_replica
 from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
 from acked.model.partition.settings import (
     LOSSY_CRASHES,
@@ -19,6 +20,7 @@ from acked.model.partition.settings import (
     eligible_leader_replicas,
     kills,
     lossy_crashes,
+    reassignment,
     reelection_forgets_ends,
     shrink_bumps_epoch,
     strict_min_isr,
@@ -66,7 +68,8 @@ def is_electable(s: State, r: Replica) -> Bool:
     elif eligible_leader_replicas.on:
         chosen |= s.controller.elr.contains(r)
         chosen |= s.controller.isr.is_empty & (s.controller.last_leader == r)
-    return abbreviated(chosen)
+    # Whoever is named and was removed is not elected.
+    return abbreviated(chosen & is_replica(s, r) if reassignment.on else chosen)
 
 
 def is_heeded(s: State, r: Replica) -> Bool:

@@ -76,7 +76,7 @@ def is_complete(s: State, isr: SetValue[Replica]) -> Bool:
         return over & c.adding.issubset(in_sync)
     if move_completion.value == ALL_IN_SYNC:
         return over & target.issubset(in_sync)
-    return over & c.adding.issubset(in_sync) & ((c.adding.size >= c.removing.size) | target.issubset(in_sync))
+    return over & c.adding.issubset(in_sync) & (c.adding.as_many_as(c.removing) | target.issubset(in_sync))
 
 
 def completed(s: State, isr: SetValue[Replica], may: Bool) -> tuple[SetValue[Replica], Bool]:
