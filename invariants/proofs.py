@@ -152,7 +152,7 @@ def _uncovered(given: Mapping[str, int]) -> Mapping[str, str]:
     elif moves_again.make(given) and given[eligible_leader_replicas.name]:
         found[reassignment.name] = (
             "with eligible leader replicas and moves other than 1 a broker that was removed may be elected when it is back, "
-            "without its log"
+            "whatever it lacks"
         )
     return found
 

@@ -59,7 +59,7 @@ def named_are_replicas(s: State) -> Bool:
     """Every eligible leader and the last leader is a replica, as long as another reassignment may be asked for.
 
     And while only one may be asked for, none is under way before. Where there may be several this is so only with
-    min.insync.replicas=1: else who was removed may stay an eligible leader, and be a replica again, without its log.
+    min.insync.replicas=1: else who was removed may stay an eligible leader, and be a replica again, whatever it lacks.
     Without it Reassign breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
     if not (reassignment.on and eligible_leader_replicas.on):
