@@ -173,7 +173,10 @@ class Expansion:
 
     def _is_member(self, mask: Expr, member: Expr) -> Expr:
         pool = self._pool
-        return pool.not_(pool.eq(pool.bitand(mask, pool.shl(pool.int(1), member)), pool.int(0)))
+        # Of none it has the number −1, which is in no set: the sets are shifted up by one then, and so is the number.
+        up = pool.int(max(-int(member.lo), 0))
+        bit = pool.shl(pool.int(1), pool.add(member, up))
+        return pool.not_(pool.eq(pool.bitand(pool.shl(mask, up), bit), pool.int(0)))
 
     def _measured(self, measure: Measure, args: list[Expr]) -> Expr:
         """Whether the set has as many members as the threshold says, or as another set."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
 
 from acked.model.firstorder.definitions import abbreviated, extreme
+from acked.model.firstorder.normal import substitute
 from acked.model.firstorder.store import Code, FunctionStore, empty
 from acked.model.firstorder.terms import BOOL, INT, Choice, Logic, Sort, Symbol, Term
 from acked.model.firstorder.values import SymbolicOptional, SymbolicSet, code, derived, formula, sort_of, term_of
@@ -104,8 +105,11 @@ class FirstOrder:
         return SymbolicSet(code(found), over)
 
     def those(self, over: type[I], body: Callable[[I], Bool]) -> SymbolicSet[I]:
-        """The set whose members are those for which the body holds."""
-        found = derived(self.logic, sort_of(over), lambda x: term_of(body(over(code(x)))), lambda *_: ())
+        """The set whose members are those for which the body holds, as things are now: what is written later is not read."""
+        logic, sort = self.logic, sort_of(over)
+        probe = logic.variable(sort, sort.name)
+        inside = term_of(body(over(code(probe))))
+        found = derived(logic, sort, lambda x: substitute(logic, inside, {probe.value: x}), lambda *_: ())
         return SymbolicSet(code(found), over)
 
     def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
