@@ -31,9 +31,10 @@ from acked.model.partition.state import Offset, Replica, State
 def epochs_run_ahead() -> bool:
     """Whether a leader's epoch may be outdated though nobody else led, and it goes on with what it knew when it hears.
 
-    To 3.5, and with ZooKeeper, the controller takes a new leader epoch when a broker leaves the ISR.
+    To 3.5, and with ZooKeeper, the controller takes a new leader epoch when a broker leaves the ISR; with KRaft also when a
+    reassignment ends that removes somebody.
     """
-    return (shrink_bumps_epoch.on or alter_bumps_epoch.on) and not reelection_forgets_ends.on
+    return (shrink_bumps_epoch.on or alter_bumps_epoch.on or reassignment.on) and not reelection_forgets_ends.on
 
 
 one_machine_dies = Computed(
