@@ -106,9 +106,15 @@ def test_the_promises_are_inductive_with_them(parts: tuple[dict[str, Any], ...])
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("version", ["3.3", "3.5", "3.7", "3.8", "3.9", "4.0"])
-def test_so_they_are_in_older_releases_with_kraft(version: str) -> None:
-    assert is_inductive(instance({"moves": 0}, version=version))
+@pytest.mark.parametrize(
+    ("version", "parts"),
+    [
+        *((version, ({"moves": 0},)) for version in ("3.3", "3.5", "3.7", "3.8", "3.9", "4.0")),
+        ("3.3", (THREE,)), ("4.0", (THREE, {"moves": 0})), ("4.1", (THREE,)),
+    ],
+)  # fmt: skip
+def test_so_they_are_in_older_releases_with_kraft(version: str, parts: tuple[dict[str, Any], ...]) -> None:
+    assert is_inductive(instance(*parts, version=version))
 
 
 def test_who_was_removed_and_comes_back_as_an_eligible_leader_is_beyond_them() -> None:
