@@ -12,8 +12,10 @@ from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
 from acked.invariants.partition.lemmas import (
     CONTROLLER_EPOCHS_ARE_DENSE,
     MACHINE_LEMMAS,
+    MOVE_LEMMAS,
     PARTITION_LEMMAS,
     RECORDS_ASCEND,
+    RETURN_LEMMAS,
     RIVAL_LEMMAS,
 )
 from acked.invariants.partition.lemmas_rivals import one_leader_at_a_time
@@ -28,9 +30,15 @@ from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.model.partition.controllers import controllers, max_controller_epoch
 from acked.model.partition.settings import (
+    assigned,
     asynchronous_isr,
+    eligible_leader_replicas,
     empty_disks,
     idempotence,
+    moved_in,
+    moved_to,
+    moves_again,
+    moves_in_one_record,
     producer_restarts,
     reassignment,
     sequence_check,
@@ -90,7 +98,8 @@ class Argument:
     instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the lemma sets, below
     `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes that are not at least `least`.
     Those of `older_cores` come first, where a step does other things than where `cores` were found: under older rules it
-    does more, and what a crash or an election does to whose machine died is another argument.
+    does more, where a partition is moved an ISR may end a move, and what a crash or an election does to whose machine died is
+    another argument.
     Actions in `never` cannot happen, and it says why: that none of their steps is seen leaves nothing out.
     """
 
@@ -128,13 +137,48 @@ def _instances(names: tuple[str, ...], *sizes: tuple[int, ...]) -> tuple[Mapping
     return tuple(dict(zip(names, values, strict=True)) for values in sizes)
 
 
-def _other_cores(is_asynchronous: bool, machine_dies: bool, are_rivals: bool) -> str:
+def _other_cores(given: Mapping[str, int]) -> str:
     """The file of the lemma sets of `partition` that come first, if there is one."""
-    if are_rivals:
+    if one_leader_at_a_time.make(given):
         return "partition/partition_rival_cores.json"
-    if not is_asynchronous:  # Before KIP-497 whoever fetches what the leader has is in the ISR by the same step.
+    if not given[asynchronous_isr.name]:  # Before KIP-497 whoever fetches what the leader has is in the ISR by the same step.
         return "partition/partition_older_cores.json"
-    return "partition/partition_machine_cores.json" if machine_dies else ""
+    if given[reassignment.name]:
+        return "partition/partition_move_cores.json"
+    return "partition/partition_machine_cores.json" if one_machine_dies.make(given) else ""
+
+
+def _more_lemmas(given: Mapping[str, int]) -> tuple[Property, ...]:
+    """What the lemmas of `partition` need besides under these constants."""
+    asked = (
+        (one_leader_at_a_time.make(given), RIVAL_LEMMAS),
+        (one_machine_dies.make(given), MACHINE_LEMMAS),
+        (given[reassignment.name], MOVE_LEMMAS),
+        (moves_again.make(given), RETURN_LEMMAS),
+    )
+    return tuple(item for is_asked, lemmas in asked if is_asked for item in lemmas)
+
+
+def _uncovered(given: Mapping[str, int]) -> Mapping[str, str]:
+    """The switches of `partition` that its argument for all constants says nothing of, and why."""
+    found = {
+        empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
+        **({} if one_leader_at_a_time.make(given) else {controllers.name: _UNCOVERED_CONTROLLERS}),
+    }
+    if not given[reassignment.name]:
+        return found
+    size = "how many brokers an assignment has is open; with 0 it is shown for any number"
+    found |= {moved_to.name: size, moved_in.name: size}
+    if not given[moves_in_one_record.name]:
+        found[reassignment.name] = "its lemmas take each change of assignment, leader and ISR for one record"
+    elif one_machine_dies.make(given):
+        found[reassignment.name] = "its lemmas let no machine of an in-sync replica die while the partition is moved"
+    elif moves_again.make(given) and given[eligible_leader_replicas.name]:
+        found[reassignment.name] = (
+            "with eligible leader replicas and moves other than 1 a broker that was removed may be elected when it is back, "
+            "whatever it lacks"
+        )
+    return found
 
 
 def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None) -> Argument | None:
@@ -152,29 +196,26 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
         is_one_producer = is_idempotent and not given[producer_restarts.name]
         goals = (*_PARTITION_GOALS, *(_IDEMPOTENCE_GOALS if is_one_producer else ()))
         # Epochs by rank have no place where elections are bounded by an unknown number.
-        lemmas = tuple(item for item in PARTITION_LEMMAS if item is not EPOCHS_ARE_DENSE)
+        ranks = (EPOCHS_ARE_DENSE, CONTROLLER_EPOCHS_ARE_DENSE)
+        lemmas = tuple(item for item in (*PARTITION_LEMMAS, *_more_lemmas(given)) if item not in ranks)
         dies, rival = bool(one_machine_dies.make(given)), bool(one_leader_at_a_time.make(given))
-        small = _instances(_PARTITION_SIZES, *(((2, 1, 1, 2, 2, 5), (3, 1, 1, 3, 2, 5)) if dies else _PARTITION_SMALL))
+        small = ((2, 1, 1, 2, 2, 5), (3, 1, 1, 3, 2, 5)) if dies else _PARTITION_SMALL
         least = {"replicas": 2, "min_insync_replicas": 2} if dies else {}
+        besides = {assigned.name: 1} if given[reassignment.name] else {}
         if rival:  # Controller epochs are another number of which nothing is said.
-            lemmas = (*lemmas, *(item for item in RIVAL_LEMMAS if item is not CONTROLLER_EPOCHS_ARE_DENSE))
-            small = tuple({**sizes, max_controller_epoch.name: 2} for sizes in small)
+            besides[max_controller_epoch.name] = 2
             least[max_controller_epoch.name] = 1
         return Argument(
-            (*lemmas, *(MACHINE_LEMMAS if dies else ()), *((RECORDS_ASCEND,) if is_idempotent else ())),
+            (*lemmas, *((RECORDS_ASCEND,) if is_idempotent else ())),
             tuple(item for item in PARTITION_PROPERTIES if item.name in goals),
             goals,
-            small,
+            tuple({**sizes, **besides} for sizes in _instances(_PARTITION_SIZES, *small)),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
-            {
-                reassignment.name: "its lemmas take every broker for a replica",
-                empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
-                **({} if rival else {controllers.name: _UNCOVERED_CONTROLLERS}),
-            },
+            _uncovered(given),
             least,
             {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
-            _other_cores(bool(given[asynchronous_isr.name]), dies, rival),
+            _other_cores(given),
         )
     if protocol.state is ReplicationState:
         return Argument(
@@ -250,12 +291,11 @@ def has_induction(
 def all_lemmas(protocol: Protocol, constants: Mapping[str, int] | None = None) -> tuple[Property, ...]:
     """Every lemma that can be read in a protocol's state; whether they hold of it is for a proof to say.
 
-    Those of `partition` where one machine may die, or several controllers fail over, are among them if the constants say so.
+    Those of `partition` where one machine may die, where it is moved, or where several controllers fail over, are among them
+    if the constants say so.
     """
     if protocol.state is PartitionState:
-        given = constants or {}
-        dies, rival = (bool(given and asked.make(given)) for asked in (one_machine_dies, one_leader_at_a_time))
-        return (*PARTITION_LEMMAS, *(MACHINE_LEMMAS if dies else ()), *(RIVAL_LEMMAS if rival else ()))
+        return (*PARTITION_LEMMAS, *(() if constants is None else _more_lemmas(constants)))
     if protocol.state is TransactionsState:
         return TRANSACTIONS_LEMMAS
     return KIP320_LEMMAS if protocol.state is ReplicationState else ()

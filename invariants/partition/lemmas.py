@@ -10,6 +10,7 @@ from __future__ import annotations
 from acked.invariants.partition import lemmas_basis as basis
 from acked.invariants.partition import lemmas_commits as commits
 from acked.invariants.partition import lemmas_machines as machines
+from acked.invariants.partition import lemmas_moves as moves
 from acked.invariants.partition import lemmas_rivals as rivals
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE, leader_has_epoch
 from acked.invariants.property import Kind, Property
@@ -68,6 +69,20 @@ MACHINE_LEMMAS: tuple[Property, ...] = (
     _lemma("SomebodyIsLeft", machines.somebody_is_left, "two may be elected, or one after a machine died", "KIP-966"),
 )
 """What it takes besides where one machine may die, an in-sync replica's too."""
+
+MOVE_LEMMAS: tuple[Property, ...] = (
+    _lemma("IsrAreReplicas", moves.isr_are_replicas, "every member of the ISR is a replica", "KIP-455"),
+    _lemma("CountedAreAssigned", moves.counted_are_assigned, "a leader counts those that it knows as replicas", "KIP-455"),
+    _lemma("AssignmentIsKnown", moves.assignment_is_known, "the leader knows the assignment, or it is news", "KIP-455"),
+    _lemma("NamedAreReplicas", moves.named_are_replicas, "before a move every eligible leader is a replica", "KIP-966"),
+)
+"""What it takes besides where an operator moves the partition."""
+
+RETURN_LEMMAS: tuple[Property, ...] = (
+    _lemma("RemovedAreLate", moves.removed_are_late, "who was removed is in no epoch of a present leader", "KIP-455"),
+    _lemma("ReturnedAreOut", moves.returned_are_out, "who may delete its log though it is back does not count", "KIP-455"),
+)
+"""And where it may be moved more than once, so that a broker that was removed comes back."""
 
 CONTROLLER_EPOCHS_ARE_DENSE = _lemma(
     "ControllerEpochsAreDense", rivals.controller_epochs_are_dense, "no rank is left out", "docs/abstractions.md"

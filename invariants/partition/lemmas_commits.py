@@ -26,6 +26,7 @@ from acked.model.partition.settings import (
     asynchronous_isr,
     eligible_leader_replicas,
     leadership_moves,
+    reassignment,
     reelection_forgets_ends,
 )
 from acked.model.partition.state import ACKED, Offset, RecordId, Replica, State
@@ -38,7 +39,9 @@ def eligible_only_where_too_few(s: State) -> Bool:
     """
     if not eligible_leader_replicas.on:
         return truth(True)
-    return s.controller.elr.is_empty | ~enough_in_sync(s.controller.isr, s.controller.replicas)
+    # Who was removed may stay named, and is not elected.
+    elr = s.controller.elr & s.controller.replicas if reassignment.on else s.controller.elr
+    return elr.is_empty | ~enough_in_sync(s.controller.isr, s.controller.replicas)
 
 
 def deposed_is_out(s: State) -> Bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from acked.model.language.context import Computed
 from acked.model.language.quantify import abbreviated, every, implies, some, truth
 from acked.model.language.values import Bool
+from acked.model.partition.assignment import is_replica
 from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
 from acked.model.partition.controllers import contend
 from acked.model.partition.settings import (
@@ -21,6 +22,7 @@ from acked.model.partition.settings import (
     eligible_leader_replicas,
     kills,
     lossy_crashes,
+    reassignment,
     reelection_forgets_ends,
     shrink_bumps_epoch,
     strict_min_isr,
@@ -31,9 +33,10 @@ from acked.model.partition.state import Offset, Replica, State
 def epochs_run_ahead() -> bool:
     """Whether a leader's epoch may be outdated though nobody else led, and it goes on with what it knew when it hears.
 
-    To 3.5, and with ZooKeeper, the controller takes a new leader epoch when a broker leaves the ISR.
+    To 3.5, and with ZooKeeper, the controller takes a new leader epoch when a broker leaves the ISR; with KRaft also when a
+    reassignment ends that removes somebody.
     """
-    return (shrink_bumps_epoch.on or alter_bumps_epoch.on) and not reelection_forgets_ends.on
+    return (shrink_bumps_epoch.on or alter_bumps_epoch.on or reassignment.on) and not reelection_forgets_ends.on
 
 
 one_machine_dies = Computed(
@@ -68,7 +71,8 @@ def is_electable(s: State, r: Replica) -> Bool:
     elif eligible_leader_replicas.on:
         chosen |= s.controller.elr.contains(r)
         chosen |= s.controller.isr.is_empty & (s.controller.last_leader == r)
-    return abbreviated(chosen)
+    # Whoever is named and was removed is not elected.
+    return abbreviated(chosen & is_replica(s, r) if reassignment.on else chosen)
 
 
 def is_heeded(s: State, r: Replica) -> Bool:

@@ -7,7 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
-from acked.model.firstorder.terms import BOOL, INT, Implication, Logic, Measure, Op, Relation, Symbol, Term, Variable
+from acked.model.firstorder.terms import (
+    BOOL,
+    INT,
+    Implication,
+    Logic,
+    Measure,
+    Op,
+    Relation,
+    Symbol,
+    Term,
+    Variable,
+    free_variables,
+)
 from acked.model.formulas.errors import ModelError
 
 
@@ -47,6 +59,20 @@ def measure(
         known.append(logic.or_(logic.not_(term), _two_members(logic, relation)))
     axioms = tuple(logic.closed(fact, variables) for fact in known)
     logic.measures[symbol] = Measure(symbol, variables, relation, threshold, axioms)
+    return term
+
+
+def compared(logic: Logic, relation: Relation, other: Relation) -> Term:
+    """Whether a set has at least as many members as another: a new truth value, true where the other is a subset."""
+    sort = relation.sort
+    probe = logic.variable(sort, sort.name)
+    found = (*free_variables(relation.member(probe)), *free_variables(other.member(probe)))
+    variables = tuple(dict.fromkeys(item.value for item in found if item is not probe))
+    symbol = Symbol(logic.fresh("as_many"), tuple(item.sort for item in variables), BOOL)
+    term = logic.apply(symbol, map(logic.bound, variables))
+    lacks = logic.some(sort, sort.name, lambda x: logic.and_(other.member(x), logic.not_(relation.member(x))))
+    axioms = (logic.closed(logic.or_(term, lacks), variables),)
+    logic.measures[symbol] = Measure(symbol, variables, relation, other, axioms)
     return term
 
 

@@ -51,6 +51,10 @@ class Expansion:
         self._families: dict[str, Family] = {family.name: family for family in reading.families.values()}
         self._sizes = {sort: resolve(item.size, instance.constants) for sort, item in reading.sorts.items()}
         self._known.update({one_of(sort): self._pool.int(0) for sort in self._sizes})
+        for symbol, count in reading.logic.chosen.items():
+            everybody = self._sizes[symbol.arguments[0]]
+            meant = min(resolve(cast(IntLike, count), instance.constants) or everybody, everybody)
+            self._chosen[symbol] = (1 << meant) - 1
         self._made: dict[tuple[int, tuple[int, ...]], Expr] = {}
         self.unique: list[Expr] = []
         """For every defined term so far: that exactly one value satisfies its definition."""
@@ -174,13 +178,16 @@ class Expansion:
         return pool.not_(pool.eq(pool.bitand(mask, pool.shl(pool.int(1), member)), pool.int(0)))
 
     def _measured(self, measure: Measure, args: list[Expr]) -> Expr:
-        """Whether the set has as many members as the threshold says."""
+        """Whether the set has as many members as the threshold says, or as another set."""
         if measure.symbol not in self._told:
             self._told.add(measure.symbol)
             self.facts += [self._expand(axiom, {}) for axiom in measure.axioms]
         env = {item.number: value for item, value in zip(measure.variables, args, strict=True)}
-        threshold = resolve(cast(IntLike, measure.threshold), self._instance.constants)
-        return self._pool.le(self._pool.int(threshold), self._sum(measure.relation, env, lambda _: 1))
+        if isinstance(measure.threshold, Relation):
+            least = self._sum(measure.threshold, env, lambda _: 1)
+        else:
+            least = self._pool.int(resolve(cast(IntLike, measure.threshold), self._instance.constants))
+        return self._pool.le(least, self._sum(measure.relation, env, lambda _: 1))
 
     def _defined(self, definition: Definition, args: list[Expr]) -> Expr:
         """The value of which the meaning holds: a truth value, or a number that the constants bound."""

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 from acked.model.firstorder.definitions import abbreviated, extreme
 from acked.model.firstorder.normal import substitute
 from acked.model.firstorder.store import Code, FunctionStore, empty
-from acked.model.firstorder.terms import INT, Choice, Logic, Sort, Symbol, Term
+from acked.model.firstorder.terms import BOOL, INT, Choice, Logic, Sort, Symbol, Term
 from acked.model.firstorder.values import SymbolicOptional, SymbolicSet, code, derived, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import resolve
 from acked.model.language.domain import IdDomain, Range, as_leaf
-from acked.model.language.values import Bool, Id, Int, OptionalValue, SetValue, Value
+from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value
 
 V = TypeVar("V", bound=Value)
 N = TypeVar("N", bound=Int)
@@ -102,6 +102,15 @@ class FirstOrder:
     def one_of(self, over: type[I]) -> I:
         """An id of which nothing is said."""
         return over(code(self.logic.apply(one_of(sort_of(over)))))
+
+    def some_of(self, over: type[I], count: IntLike) -> SymbolicSet[I]:
+        """Ids of which nothing is said, but that `one_of` is one of them: how many they are is a size like any other."""
+        logic, sort = self.logic, sort_of(over)
+        symbol = Symbol(f"some.{sort.name}", (sort,), BOOL)
+        logic.chosen[symbol] = count
+        first = logic.apply(one_of(sort))
+        found = derived(logic, sort, lambda x: logic.or_(logic.eq(x, first), logic.apply(symbol, (x,))), lambda *_: ())
+        return SymbolicSet(code(found), over)
 
     def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
         """A disjunction."""

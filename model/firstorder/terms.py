@@ -198,7 +198,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Measure:
-    """A truth value that says whether the size of a set reaches a threshold; first-order logic cannot count.
+    """Whether the size of a set reaches a threshold, or that of another set, a truth value: first-order logic cannot count.
 
     `relation` is the set, which depends on the variables. The axioms are true of sizes, whatever the threshold, and not all.
     """
@@ -206,7 +206,7 @@ class Measure:
     symbol: Symbol
     variables: tuple[Variable, ...]
     relation: Relation
-    threshold: Hashable
+    threshold: Hashable | Relation
     axioms: tuple[Term, ...]
 
 
@@ -227,6 +227,7 @@ class Logic(Connectives[Term]):
         self.positive: set[Term] = set()
         self.definitions: dict[Symbol, Definition] = {}
         self.measures: dict[Symbol, Measure] = {}
+        self.chosen: dict[Symbol, Hashable] = {}  # How many ids are meant by a symbol of some of them.
         self.everything: dict[Sort, Relation] = {}
         self.units: dict[Symbol, str] = {}  # The type that a constant is of: a hint for solvers.
         self._names: dict[int, Term] = {}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar, cast
 
-from acked.model.firstorder.definitions import measure
+from acked.model.firstorder.definitions import compared, measure
 from acked.model.firstorder.terms import BOOL, Choice, Logic, Relation, Sort, Symbol, Term, free_variables
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
@@ -137,13 +137,18 @@ class SymbolicSet(SetValue[I]):
         """Whether the set has at least so many members: a truth value that is kept beside the set."""
         return formula(self._relation.reaches(threshold))
 
+    def as_many_as(self, other: SetValue[I]) -> Bool:
+        """Whether the set has at least as many members: open, but where the other is a subset."""
+        return formula(compared(self._relation.pool, self._relation, self._of(other)))
+
     def contains(self, member: I | OptionalValue[I]) -> Bool:
         """Whether `member` is in the set; false of none."""
-        if isinstance(member, SymbolicOptional):
-            choice, logic = member._choice, self._relation.pool
-            inside = logic.false if choice.value is None else self._relation.member(choice.value)
+        logic, relation = self._relation.pool, self._relation
+        if isinstance(member, OptionalValue) and member.item is self.item:
+            choice = cast(Choice, member.expr)
+            inside = logic.false if choice.value is None else relation.member(choice.value)
             return formula(logic.and_(choice.is_some, inside))
-        return formula(self._relation.member(self._id(member)))
+        return formula(relation.member(self._id(member)))
 
     def add(self, member: I | OptionalValue[I]) -> SymbolicSet[I]:
         """The set with `member`."""

@@ -12,7 +12,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal, resolve
 from acked.model.language.domain import as_leaf
-from acked.model.language.values import Bool, Id, Int, OptionalValue, SetValue, Value
+from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value
 
 V = TypeVar("V", bound=Value)
 N = TypeVar("N", bound=Int)
@@ -69,6 +69,11 @@ class Finite:
     def one_of(self, over: type[I]) -> I:
         """The first."""
         return over(literal(0))
+
+    def some_of(self, over: type[I], count: IntLike) -> SetValue[I]:
+        """The first, as many as it says; 0 stands for all."""
+        number = resolve(over.size)
+        return SetValue(literal((1 << min(resolve(count) or number, number)) - 1), over)
 
     def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
         """A disjunction."""

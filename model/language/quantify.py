@@ -15,7 +15,7 @@ from acked.model.language.context import active, current
 from acked.model.language.finite import ANTECEDENTS, Conditional
 from acked.model.language.semantics import semantics, tracing
 from acked.model.language.state import Struct
-from acked.model.language.values import Bool, Id, Int, OptionalValue, SetValue, Value, type_name_of
+from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value, type_name_of
 
 V = TypeVar("V", bound=Value)
 N = TypeVar("N", bound=Int)
@@ -58,7 +58,14 @@ def for_each(over: type[V], assign: Callable[[V], None]) -> None:
 
 
 def those(over: type[I], condition: Callable[[I], Bool]) -> SetValue[I]:
-    """The set of the ids for which a condition holds now, however many there are."""
+    """The set of the ids for which a condition holds now, however many there are.
+
+    >>> @invariant
+    ... def leader_is_ahead(s: State) -> Bool:
+    ...     return those(Broker, lambda b: s.end[b] >= s.acked).contains(s.leader)
+    >>> check(ask(toylog, leader_is_ahead, brokers=2, records=1)).verdict.value
+    'holds'
+    """
     return semantics().those(over, condition)
 
 
@@ -72,6 +79,18 @@ def one_of(over: type[I]) -> I:
     'holds'
     """
     return semantics().one_of(over)
+
+
+def some_of(over: type[I], count: IntLike) -> SetValue[I]:
+    """So many ids of a sort, always the same ones, and `one_of` among them; 0 stands for all.
+
+    >>> @invariant
+    ... def two_are_meant(s: State) -> Bool:
+    ...     return some_of(Broker, 2).size == 2
+    >>> check(ask(toylog, two_are_meant, brokers=3, records=1)).verdict.value
+    'holds'
+    """
+    return semantics().some_of(over, count)
 
 
 @overload

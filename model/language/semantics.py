@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, current
-from acked.model.language.values import Bool, Id, Int, OptionalValue, SetValue, Value
+from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value
 
 V = TypeVar("V", bound=Value)
 N = TypeVar("N", bound=Int)
@@ -53,6 +53,9 @@ class Semantics(Protocol):
 
     def one_of(self, over: type[I]) -> I:
         """Some id, always the same one."""
+
+    def some_of(self, over: type[I], count: IntLike) -> SetValue[I]:
+        """Some ids, always the same ones."""
 
     def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
         """Whether the consequent holds or the antecedent does not."""

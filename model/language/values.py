@@ -400,6 +400,10 @@ class SetValue(Value, Generic[I]):
         """
         return self.size >= threshold
 
+    def as_many_as(self, other: SetValue[I]) -> Bool:
+        """Whether the set has at least as many members as the other."""
+        return self.size >= other.size
+
     def contains(self, member: I | OptionalValue[I]) -> Bool:
         """Whether `member` is in the set; false of none."""
         pool = self.expr.pool

@@ -9,7 +9,7 @@ KAFKA-19975.
 from __future__ import annotations
 
 from acked.model.language.action import require
-from acked.model.language.quantify import ite, truth
+from acked.model.language.quantify import abbreviated, ite, truth
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, SetValue
 from acked.model.partition.settings import (
@@ -73,10 +73,12 @@ def is_complete(s: State, isr: SetValue[Replica]) -> Bool:
     target, in_sync = c.replicas - c.removing, isr - c.removing
     over = is_moving(s) & ~target.is_empty & ~in_sync.is_empty
     if move_completion.value == ADDED_IN_SYNC:
-        return over & c.adding.issubset(in_sync)
-    if move_completion.value == ALL_IN_SYNC:
-        return over & target.issubset(in_sync)
-    return over & c.adding.issubset(in_sync) & ((c.adding.size >= c.removing.size) | target.issubset(in_sync))
+        over &= c.adding.issubset(in_sync)
+    elif move_completion.value == ALL_IN_SYNC:
+        over &= target.issubset(in_sync)
+    else:
+        over &= c.adding.issubset(in_sync) & (c.adding.as_many_as(c.removing) | target.issubset(in_sync))
+    return abbreviated(over)
 
 
 def completed(s: State, isr: SetValue[Replica], may: Bool) -> tuple[SetValue[Replica], Bool]:

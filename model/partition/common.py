@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acked.model.language.action import require
-from acked.model.language.quantify import each, every, for_each, greatest, implies, ite, least, some, truth
+from acked.model.language.quantify import abbreviated, each, every, for_each, greatest, implies, ite, least, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, SetValue
@@ -151,7 +151,7 @@ def has_reached(s: State, leader: Replica, replica: Replica, end: Offset) -> Boo
 def enough_in_sync(members: SetValue[Replica], assigned: SetValue[Replica]) -> Bool:
     """The ISR has min.insync.replicas members (from 3.7: or all replicas, if there are fewer; `assigned` are those known)."""
     enough = members.reaches(enough_replicas)
-    return enough | assigned.issubset(members) if reassignment.on and strict_min_isr.on else enough
+    return enough | abbreviated(assigned.issubset(members)) if reassignment.on and strict_min_isr.on else enough
 
 
 Advance = Callable[[State, Replica], None]

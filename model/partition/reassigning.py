@@ -9,7 +9,7 @@ and `PartitionChangeBuilder` of 3.3 to 4.4; KIP-455, KAFKA-12803.
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.quantify import each, ite, truth
+from acked.model.language.quantify import ite, those, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Fault, Telling
 from acked.model.language.values import Bool, SetValue
@@ -103,10 +103,8 @@ def reassign(s: State, target: SetValue[Replica]) -> None:
 
 def come_back(s: State, added: SetValue[Replica]) -> None:
     """Who is added and still has something of the partition may hear later that it had been removed."""
-    returned = s.controller.returned
-    for r in each(Replica):
-        returned = ite(added.contains(r) & keeps_something(s, r), returned.add(r), returned)
-    s.controller.returned = returned
+    back = those(Replica, lambda r: added.contains(r) & keeps_something(s, r))
+    s.controller.returned = s.controller.returned | back
 
 
 @action(

@@ -7,8 +7,8 @@ and why that is sound, is in `docs/abstractions.md`.
 from __future__ import annotations
 
 from acked.model.language.context import literal
-from acked.model.language.quantify import each, for_each, one_of
-from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field, maybe, none_of
+from acked.model.language.quantify import for_each, ite, one_of, some_of
+from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field, maybe
 from acked.model.language.values import Bool, Id, Int, OptionalValue
 from acked.model.partition.controllers import (
     candidate_count,
@@ -311,11 +311,14 @@ def _take_office_first(s: State) -> None:
 
 def _assign_first(s: State, first: Replica) -> None:
     """The same where only some brokers hold a copy; the others know nothing of the partition."""
-    members = none_of(Replica)
-    for broker in each(Replica)[: assigned.value or None]:
-        members = members.add(broker)
-        s.broker[broker].leader_epoch = s.controller.leader_epoch
-        s.broker[broker].leader = first
+    members = some_of(Replica, assigned)
+
+    def follow(broker: Replica) -> None:
+        is_told = members.contains(broker)
+        s.broker[broker].leader_epoch = ite(is_told, s.controller.leader_epoch, s.broker[broker].leader_epoch)
+        s.broker[broker].leader = ite(is_told, first, s.broker[broker].leader)
+
+    for_each(Replica, follow)
     s.broker[first].isr = members
     s.broker[first].assigned = members
     s.controller.leader = first

@@ -195,7 +195,8 @@ def test_a_folder_without_a_manifest_or_of_another_protocol_gets_one_sentence(tm
     ):
         with pytest.raises(SpecUnreadable, match=sentence):
             derivation_of(Certificate("0.1", "x", protocol, switches, (), (), "", "z3", ()))
-    moved = Certificate("0.1", "x", "partition", {**CLAIM.switches, "reassignment": 1}, (), (), "", "z3", ())
+    again = {**CLAIM.switches, "reassignment": 1, "moves": 2}
+    moved = Certificate("0.1", "x", "partition", again, (), (), "", "z3", ())
     with pytest.raises(SpecUnreadable, match="does not cover reassignment"):
         derivation_of(moved)
     told = Certificate("0.1", "x", "partition", CLAIM.switches, (("Produce", "nothing"),), (), "", "z3", ())
