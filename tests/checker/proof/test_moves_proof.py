@@ -28,8 +28,8 @@ PROMISES = tuple(
     properties_of(partition)[name] for name in ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr")
 )
 CLEAN: dict[str, Any] = {
-    "acks": "all", "crashes": "clean", "retries": False, "idempotence": False, "unclean_election": False, "reassignment": True,
-    "replicas": 2, "assigned": 1, "log_size": 1, "records": 1,
+    "acks": "all", "crashes": "clean", "retries": False, "idempotence": False, "unclean_election": False,
+    "reassignment": True, "replicas": 2, "assigned": 1, "log_size": 1, "records": 1,
 }  # fmt: skip
 STALE: dict[str, Any] = {"zombies": True, "leadership_moves": True}
 HARDER: dict[str, Any] = {"retries": True, "idempotence": True, "crashes": "lossy outside the ISR"}
