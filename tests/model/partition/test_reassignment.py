@@ -106,7 +106,13 @@ def test_rules_of_completion_by_release() -> None:
 
 
 def test_the_argument_for_all_constants_refuses_what_it_does_not_cover() -> None:
-    with pytest.raises(ModelError, match="does not cover reassignment: its lemmas take every broker for a replica"):
-        prove_all_constants(partition, Limits(jobs=1, timeout=60), constants={"reassignment": 1})
+    refused = (
+        ({"moves": 0}, "reassignment: with eligible leader replicas and moves other than 1"),
+        ({"moves_in_one_record": 0}, "reassignment: its lemmas take each change of assignment, leader and ISR for one record"),
+        ({"moved_to": 2}, "moved_to: how many brokers an assignment has is open"),
+    )
+    for given, why in refused:
+        with pytest.raises(ModelError, match=f"does not cover {why}"):
+            prove_all_constants(partition, Limits(jobs=1, timeout=60), constants={"reassignment": 1, **given})
     with pytest.raises(ModelError, match="does not cover empty_disks: its lemmas take for granted that whoever"):
         prove_all_constants(partition, Limits(jobs=1, timeout=60), constants={"empty_disks": 1, "crashes": "clean"})
