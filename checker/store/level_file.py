@@ -11,8 +11,8 @@ CRC-32 of everything before it. So no bit can turn without being noticed. There 
 bucket its states; per bucket the CRC-32 of its records. The owner of some of the buckets reads and checks only those.
 
 *Packed*: the states in the order in which they were found, each as the bytes in which it differs from the one before it
-(`pack_states` in `native/exchange.py`). The header adds how many bytes these are, and their CRC-32. A half to a third of the
-bytes, and of the time to write them; what looks for some buckets only must read all.
+(`pack_states` in `native/exchange.py`). The header adds how many bytes these are, and their CRC-32. That is about half of
+the bytes, and of the time to write them; what looks for some buckets only must read all.
 """
 
 from __future__ import annotations
