@@ -198,21 +198,21 @@ class Worker:
         if self.codec.fingerprint != plan.layout:
             raise SystemFailure("this executor runs another version of acked than the driver; install the same on both")
         memory = plan.memory if plan.memory is not None else default_memory() // neighbours
-        known = sum(file.states for files in plan.levels for file in files) // plan.workers
+        owners = [bucket * plan.workers // plan.buckets for bucket in range(plan.buckets)]
+        known = sum(file.states for files in plan.levels for file in files) * owners.count(worker) // plan.buckets
         try:
             self.part = Part(shape, code, memory, known, plan.forget_from)
         except (OSError, ValueError, OverflowError) as error:
             raise SystemFailure(f"an executor cannot reserve {memory} bytes of states ({error}); use less --memory") from None
         self.place = Place(worker, plan.workers, plan.columns)
-        self._set_up_exchange(shape)
+        self._set_up_exchange(shape, owners)
         self._parent = os.getppid()
 
-    def _set_up_exchange(self, shape: Shape) -> None:
+    def _set_up_exchange(self, shape: Shape, owners: Sequence[int]) -> None:
         constants = constants_of(shape)
         self.parcel = constants["RECORD"] + constants["ACTION_BYTES"]
         worst = BATCH * max(shape.actions, 1)
         self._box_bytes = -(-(worst * self.parcel + BOX_ROOM) // 64) * 64
-        owners = [bucket * self.plan.workers // self.plan.buckets for bucket in range(self.plan.buckets)]
         self._wanted = [owner == self.worker for owner in owners]
         # Whose box is which; the first is its own, and stays empty.
         self._boxes_of = (self.worker, *self.place.helpers, *self.place.mates)

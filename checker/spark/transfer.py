@@ -19,12 +19,12 @@ from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO
+from typing import IO, BinaryIO
 
 from acked.checker.errors import SystemFailure
 from acked.checker.files import replace_text
 from acked.checker.sockets import read_exactly
-from acked.checker.store.level_file import cannot_write
+from acked.checker.store.level_file import cannot_write, write_all
 
 Wait = Callable[[Path], None]
 """Waits until a file of the meeting is there, or raises because the search is over."""
@@ -228,7 +228,9 @@ class SocketTransfer(Transfer):
         return hmac.digest(self._secret, b"acked %b %d %d " % (role, origin, target) + nonces, hashlib.sha256)
 
     def _give_up(self, other: int, error: Exception) -> None:
-        """Waits for the attempt to be over, which a task that died ends; and for so long only."""
+        """Says what went wrong here; else waits for the attempt to be over, which a task that died ends, for so long only."""
+        if isinstance(error, SystemFailure):
+            raise error
         until = time.monotonic() + LOST_SECONDS
         while time.monotonic() < until:
             self._look_up()
@@ -258,7 +260,7 @@ class SocketTransfer(Transfer):
             while True:
                 level, size = HEADER.unpack(read_exactly(connection, HEADER.size))
                 self._inboxes[source].put(level, None if size == LEVEL_ENDS else read_exactly(connection, size))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, SystemFailure) as error:
             connection.close()
             if source is not None:
                 self._inboxes[source].lose(error)
@@ -312,7 +314,7 @@ class Inbox:
         self._items: deque[tuple[int, bytes | int | None]] = deque()
         self._news = threading.Condition()
         self._held = 0
-        self._file: IO[bytes] | None = None
+        self._file: BinaryIO | None = None
         self._end = 0
         self._sizes: deque[int] = deque()
         self.lost: Exception | None = None
@@ -328,10 +330,13 @@ class Inbox:
             self._news.notify()
 
     def _spill(self, data: bytes) -> int:
-        if self._file is None:
-            self._file = tempfile.TemporaryFile(prefix="acked-")  # noqa: SIM115  (until `close`)
-        offset = self._end
-        os.pwrite(self._file.fileno(), data, offset)
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="acked-", buffering=0)  # noqa: SIM115  (until `close`)
+            offset = self._file.seek(self._end)
+            write_all(self._file, [data])
+        except OSError as error:
+            raise cannot_write(Path(tempfile.gettempdir()), error) from None
         self._end += len(data)
         self._sizes.append(len(data))
         return offset
@@ -353,7 +358,10 @@ class Inbox:
             level, item = self._items.popleft()
             if isinstance(item, int):
                 assert self._file is not None
-                return level, os.pread(self._file.fileno(), self._sizes.popleft(), item)
+                data = os.pread(self._file.fileno(), size := self._sizes.popleft(), item)
+                if len(data) != size:
+                    raise SystemFailure(f"a file in {tempfile.gettempdir()} is shorter than was written; check the disk")
+                return level, data
             self._held -= 0 if item is None else len(item)
             return level, item
 

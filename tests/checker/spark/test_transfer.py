@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import random
 import socket
@@ -185,6 +186,28 @@ def test_what_has_no_room_in_memory_is_in_a_file_whose_room_is_given_back(monkey
     inbox.shrink()
     assert inbox._end == 0
     assert not inbox.wait(0)
+    inbox.close()
+
+
+def test_what_does_not_fit_on_the_disk_is_never_taken_for_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(transfer, "HELD_BYTES", 0)
+    inbox = Inbox()
+    inbox.put(7, b"a" * 20)
+    monkeypatch.setattr(transfer, "write_all", full)
+    with pytest.raises(SystemFailure, match=r"cannot write .*: No space left on device; make room"):
+        inbox.put(7, b"b" * 20)
+    assert inbox.take() == (7, b"a" * 20)
+    assert not inbox.wait(0)
+    monkeypatch.undo()
+    monkeypatch.setattr(transfer, "HELD_BYTES", 0)
+    inbox.put(7, b"c" * 20)
+    assert inbox._file is not None
+    inbox._file.truncate(inbox._end - 1)
+    with pytest.raises(SystemFailure, match="shorter than was written"):
+        inbox.take()
     inbox.close()
 
 

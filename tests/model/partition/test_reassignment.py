@@ -108,7 +108,7 @@ def test_rules_of_completion_by_release() -> None:
 def test_the_argument_for_all_constants_refuses_what_it_does_not_cover() -> None:
     refused = (
         ({"moves": 0}, "reassignment: with eligible leader replicas and moves other than 1"),
-        ({"moves_in_one_record": 0}, "reassignment: its lemmas take each change of assignment, leader and ISR for one record"),
+        ({"moves_in_one_record": 0}, "reassignment: its lemmas take each change of assignment"),
         ({"moved_to": 2}, "moved_to: how many brokers an assignment has is open"),
     )
     for given, why in refused:
