@@ -158,7 +158,7 @@ def asked_of_the_family() -> dict[Asked, tuple[Property, ...]]:
         if any(f'protocol = "{name}"' in " ".join(path.read_text("utf-8").split()) for name in PROTOCOLS):
             spec = load_spec(path)
             key = (spec.protocol.name, tuple(spec.constants.items()), tuple(spec.drop))
-            asked = [item for item in spec.properties if item.kind is not Kind.RECOVERABLE]  # Not of a run.
+            asked = [item for item in spec.properties if item.kind not in (Kind.RECOVERABLE, Kind.LIVENESS)]  # Of runs.
             found.setdefault(key, {}).update(dict.fromkeys(asked))
     return {key: tuple(items) for key, items in found.items() if items}
 
