@@ -62,6 +62,21 @@ def every_believer(s: State, body: Callable[[Candidate], Bool]) -> Bool:
     return every(Candidate, lambda c: implies(s.believer[c].active, body(c)))
 
 
+def leads_soon(s: State, r: Replica, body: Callable[[Epoch], Bool]) -> Bool:
+    """The body holds of every leader epoch of which a request is on its way that tells the broker that it leads."""
+
+    def soon(c: Candidate) -> Bool:
+        named = is_told(s, c, r) & (s.believer[c].leader == r)
+        return implies(named, body(s.believer[c].leader_epoch))
+
+    return every(Candidate, soon)
+
+
+def in_office_or_soon(s: State, r: Replica, body: Callable[[Epoch], Bool]) -> Bool:
+    """The same, and if the broker is ZooKeeper's leader the body holds of that leader epoch, too."""
+    return implies(s.controller.leader == r, body(s.controller.leader_epoch)) & leads_soon(s, r, body)
+
+
 def newest_controller(s: State) -> Bool:
     """Who holds /controller has the newest controller epoch, no two have the same, and who is no controller knows nothing.
 
@@ -189,12 +204,7 @@ def one_leader(s: State) -> Bool:
     def is_one(r: Replica) -> Bool:
         mine = s.broker[r]
         in_office = implies(presumes_leadership(s, r), leads_since(r, mine.leader_epoch.value))
-
-        def soon(c: Candidate) -> Bool:
-            named = is_told(s, c, r) & (s.believer[c].leader == r)
-            return implies(named, leads_since(r, s.believer[c].leader_epoch))
-
-        return in_office & every(Candidate, soon)
+        return in_office & leads_soon(s, r, lambda epoch: leads_since(r, epoch))
 
     return every(Replica, is_one)
 
@@ -248,14 +258,7 @@ def office_is_held(s: State) -> Bool:
 
         return every(Replica, held)
 
-    def is_held(r: Replica) -> Bool:
-        def soon(c: Candidate) -> Bool:
-            named = is_told(s, c, r) & (s.believer[c].leader == r)
-            return implies(named, holds_all(r, s.believer[c].leader_epoch))
-
-        return implies(s.controller.leader == r, holds_all(r, s.controller.leader_epoch)) & every(Candidate, soon)
-
-    return every(Replica, is_held)
+    return every(Replica, lambda r: in_office_or_soon(s, r, lambda epoch: holds_all(r, epoch)))
 
 
 def told_are_behind(s: State) -> Bool:
@@ -328,11 +331,4 @@ def truncated_for_office(s: State) -> Bool:
 
         return every(Replica, within)
 
-    def is_held(r: Replica) -> Bool:
-        def soon(c: Candidate) -> Bool:
-            named = is_told(s, c, r) & (s.believer[c].leader == r)
-            return implies(named, holds_all(r, s.believer[c].leader_epoch))
-
-        return implies(s.controller.leader == r, holds_all(r, s.controller.leader_epoch)) & every(Candidate, soon)
-
-    return every(Replica, is_held)
+    return every(Replica, lambda r: in_office_or_soon(s, r, lambda epoch: holds_all(r, epoch)))
