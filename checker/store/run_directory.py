@@ -289,7 +289,8 @@ def _holds_nothing(path: Path) -> bool:
 
 def write_document(path: Path, body: Mapping[str, object]) -> None:
     """A JSON file with a checksum of its content, under its name in one step."""
-    text = json.dumps({**body, "checksum": _checksum(body)}, indent=1)
+    # On one line: with an indent Python's own loops write it, not its C encoder, and the threads that search wait for them.
+    text = json.dumps({**body, "checksum": _checksum(body)})
     try:
         replace_text(path, text + "\n")
     except OSError as error:
