@@ -95,7 +95,8 @@ Instead of, or besides, invariants: [liveness.NAME] leads_to = ["TRIGGER", "GOAL
 [fairness] weak = ["Action"], strong = ["Action(parameter)"]; [check] recoverable = ["GOAL"].
 
 Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property, liveness or recoverability violated,
-1 holds but not as expected, 152 incomplete, 130 interrupted, 150 file unreadable, 151 usage or configuration, 153 system.""",
+14 real brokers did as the model says, and no promise was seen broken, 1 holds but not as expected, 152 incomplete,
+130 interrupted, 150 file unreadable, 151 usage or configuration, 153 system.""",
 )
 @click.version_option(__version__, prog_name="acked")
 def cli() -> None:

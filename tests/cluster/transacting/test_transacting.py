@@ -35,6 +35,7 @@ from acked.model.formulas.evaluate import Evaluator
 from acked.model.transactions import state as states
 from acked.model.transactions.protocol import transactions
 from acked.reports.reproductions.transacted import Transacted, transacted_document, verdicts_in_words
+from acked.reports.reproductions.verdict import Control
 from tests.oracle import Space
 from tests.places import SPECS
 
@@ -145,14 +146,14 @@ def test_an_answer_counts_only_if_what_is_seen_breaks_the_promise_and_the_contro
     prepared, promise = bug(), question().properties[0]
     hung, kept = played(prepared, True, False), played(prepared.control("3.6.2"), False, True)
     answer = Transacted("t", promise, hung, kept)
-    assert (answer.exit_code, answer.control_keeps) == (ExitCode.INVARIANT, True)
+    assert (answer.judgement.exit_code, answer.judgement.control) == (ExitCode.INVARIANT, Control.KEEPS)
     said = [text for _, text in verdicts_in_words(answer)]
     assert "partition 0 stays open at LSO 1 of 2" in said[0]
     assert said[1].endswith("keeps it and goes another way at step 7: the late r0 is refused")
-    assert Transacted("t", promise, hung, hung).exit_code is ExitCode.UNMET_EXPECTATION
-    assert Transacted("t", promise, kept).exit_code is ExitCode.UNMET_EXPECTATION
-    assert Transacted("t", promise, played(prepared, False, False)).exit_code is ExitCode.UNMET_EXPECTATION
-    assert Transacted("t", None, hung).exit_code is ExitCode.HOLDS
+    assert Transacted("t", promise, hung, hung).judgement.exit_code is ExitCode.UNMET_EXPECTATION
+    assert Transacted("t", promise, kept).judgement.exit_code is ExitCode.UNMET_EXPECTATION
+    assert Transacted("t", promise, played(prepared, False, False)).judgement.exit_code is ExitCode.NOT_SHOWN
+    assert Transacted("t", None, hung).judgement.exit_code is ExitCode.HOLDS
     document = transacted_document(answer, {"TimeOut": "by its clock"})
     assert document["verdict"] == "reproduced"
     assert document["control"]["parted"] == {"index": 7, "reason": "the late r0 is refused"}
