@@ -27,7 +27,7 @@ from acked.cluster.playing.walks import PlayedWalk, play_walks  # noqa: E402
 from acked.cluster.releases.release import Mode  # noqa: E402
 
 OUTCOMES = ROOT / "docs" / "real_random.json"
-RELEASES = {"3.9.1": "3.9.1", "4.1.0": "4.1"}
+RELEASES = {"3.9.1": "3.9.1", "4.1.0": "4.1", "4.3.1": "4.3"}
 """The releases that play, and whose rules they have."""
 
 

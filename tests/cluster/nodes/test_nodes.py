@@ -25,11 +25,13 @@ from acked.cluster.nodes.jvm import Exited, Jvm, Program, why_it_ended
 from acked.cluster.nodes.plan import ClusterPlan
 from acked.cluster.nodes.settings import log_configuration, log_option, server_settings, write_properties
 from acked.cluster.nodes.watchdog import Watchdog
-from acked.cluster.proxies.frame import Link
+from acked.cluster.proxies.frame import Frame, Link, Phase
 from acked.cluster.proxies.network import Network
 from acked.cluster.releases.jars import Jars
 from acked.cluster.releases.release import LogBinding, Mode, release
 from acked.cluster.waiting import NotSeen, wait_for
+from acked.cluster.wire.apis import Api
+from acked.cluster.wire.codec import write_request, write_response
 from tests.places import CHECKOUT
 
 NO_JARS = Jars("none", ())
@@ -322,6 +324,56 @@ def test_an_empty_disk_keeps_what_kraft_starts_with(tmp_path: Path, temporary: P
     assert [path.name for path in node.data.iterdir()] == ["meta.properties"]
     cluster.close()
     assert list(temporary.iterdir()) == []
+
+
+class Knows:
+    """A client of a broker that counts on broker 0."""
+
+    def __enter__(self) -> Knows:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def metadata(self, topics: list[str]) -> SimpleNamespace:
+        return SimpleNamespace(brokers=(0,))
+
+
+def test_a_broker_that_missed_two_restarts_of_another_has_not_heard_that_it_is_back(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts on the registration before, and asks for nobody in the ISR whose fetches name another one."""
+    cluster = Cluster(plan(tmp_path, Mode.KRAFT, "4.1.0"))
+    monkeypatch.setattr(cluster, "client", lambda broker, timeout: Knows())
+
+    def passes(source: int, phase: Phase, api: Api, payload: bytes) -> None:
+        link = Link(source, CONTROLLER, ("127.0.0.1", 1), ("127.0.0.1", 2))
+        for observer in cluster.network.observers:
+            observer(Frame(link, 1, phase, api, 1, 1, payload[4:]))
+
+    def registers(epoch: int) -> None:
+        values = {"throttle_time": 0, "error_code": 0, "broker_epoch": epoch}
+        passes(0, Phase.RESPONSE, Api.BROKER_REGISTRATION, write_response(Api.BROKER_REGISTRATION, 1, 1, values))
+
+    def reports(applied: int) -> None:
+        values = {"broker_id": 1, "broker_epoch": 9, "current_metadata_offset": applied, "want_fence": False,
+                  "want_shut_down": False}  # fmt: skip
+        passes(1, Phase.REQUEST, Api.BROKER_HEARTBEAT, write_request(Api.BROKER_HEARTBEAT, 1, 1, values))
+
+    registers(15)
+    assert not cluster.has_heard_of(1, 0), "nobody knows how far it is"
+    reports(17)
+    assert cluster.has_heard_of(1, 0)
+    registers(41)
+    assert not cluster.has_heard_of(1, 0)
+    assert cluster.has_heard_of(1, 0, is_silent=True)
+    reports(40)
+    assert not cluster.has_heard_of(1, 0)
+    reports(41)
+    assert cluster.has_heard_of(1, 0)
+    cluster.kill(1)
+    assert not cluster.has_heard_of(1, 0), "a process that starts again begins anew"
+    cluster.close()
 
 
 def test_what_is_not_seen_is_named_with_the_last_reason() -> None:
