@@ -57,7 +57,9 @@ _OTHER_REPLICAS = re.compile(r"\breplicas: \[([\d, ]*)\] -> \[([\d, ]*)\]")
 
 
 def reassigns(said: str) -> bool:
-    """Whether a line tells of a reassignment: replicas that are added or removed; another order of the same is none."""
+    """Whether a line tells of a reassignment: replicas that are added or removed; another order of the same is none with
+    KRaft, and has a line of its own with ZooKeeper.
+    """
     if _ADDED_OR_REMOVED.search(said):
         return True
     found = _OTHER_REPLICAS.search(said)
@@ -200,7 +202,7 @@ class Lines:
                 node.met[tells] = node.met.get(tells, 0) + 1
                 if tells is Tells.NOTHING:
                     return None
-                if tells in _MAY_REASSIGN and reassigns(said):
+                if tells is Tells.REASSIGNED or (tells in _MAY_REASSIGN and reassigns(said)):
                     self._does_not_understand(file, number, text, said, "tells of a reassignment, which acked does not read")
                     return None
                 fields: dict[str, Any] = {}

@@ -49,6 +49,7 @@ class Tells(Enum):
     ALTERED = "the controller grants an ISR"
     CHANGED = "the controller changes the partition"
     REPLAYED = "the controller's change is committed"
+    REASSIGNED = "the controller moves the partition to other replicas, or to another order of them"
     FENCED = "the controller fences a broker"
     UNFENCED = "the controller unfences a broker"
 
@@ -288,10 +289,9 @@ WORDINGS: tuple[Wording, ...] = (
         r"Partition TP state changed to \(Leader:(?P<leader>-?\d+),ISR:(?P<isr>[\d,]*),LeaderEpoch:(?P<epoch>\d+),"
         r"ZkVersion:(?P<version>\d+),.* after removing replica \d+ from the ISR ", ZOOKEEPER,
     ),
-    Wording(
-        Tells.CHANGED, (ZOOKEEPER_CONTROLLER,),
-        r"Updated leader epoch for partition TP to (?P<epoch>\d+), zkVersion=(?P<version>\d+)", ZOOKEEPER,
-    ),
+    # Printed for a reassignment and nothing else (`updateLeaderEpochAndSendRequest` of KafkaController), of which another order
+    # of the replicas is one here: it takes a leader epoch, in which nobody else leads.
+    Wording(Tells.REASSIGNED, (ZOOKEEPER_CONTROLLER,), r"Updated leader epoch for partition TP to \d+, ", ZOOKEEPER),
     Wording(
         Tells.ALTERED, (ZOOKEEPER_CONTROLLER,),
         r"ISR for partition TP updated to \[(?P<isr>[\d,]*)\] and zkVersion updated to \[(?P<version>\d+)\]", ZOOKEEPER,

@@ -129,6 +129,14 @@ def test_a_log_with_a_reassignment_is_not_understood_and_never_judged(tmp_path: 
         read(tmp_path, line)
 
 
+def test_another_order_of_replicas_is_a_reassignment_with_zookeeper(tmp_path: Path) -> None:
+    """As 2.8.2 prints it where `acked reproduce` moves leadership: the epoch rises, and the same broker leads."""
+    lines = (LINES / "exercises" / "2.8.2.txt").read_text("utf-8").splitlines()
+    [line] = [line.replace("exercise-0", "t-0") for line in lines if "Updated leader epoch" in line]
+    with pytest.raises(SpecUnreadable, match=r"0\.log:1: a line about t-0 tells of a reassignment, which acked does not"):
+        read(tmp_path, line)
+
+
 def test_a_line_about_the_partition_in_unknown_words_is_an_error_that_shows_it(tmp_path: Path) -> None:
     line = f"{TIME} DEBUG [x] kafka.cluster.Partition [Partition t-0 broker=0] Watermark is now at 7"
     with pytest.raises(SpecUnreadable, match=r"0\.log:1: a line about t-0 is worded in a way .*Watermark is now at 7"):
