@@ -264,8 +264,8 @@ INTRODUCTION = """\
 
 Counterexamples of the model, played on unmodified releases of Kafka on loopback: every step by itself, and after each step
 logs, leader epochs, high watermarks, ISR and leader of the brokers compared with the state of the model. *Reproduced* means
-that they never differed, and that the promise was then seen broken on the brokers. *As the model says* are runs in which they
-never differed either, about a promise that is not decided from what is seen of brokers. The *control* takes the same
+that they never differed, and that the promise was then seen broken on the brokers (exit code 12). *As the model says* are runs in
+which they never differed either, about a promise that is not decided from what is seen of brokers (14). The *control* takes the same
 steps on a release that is fixed, or with a safer setting; it has to go another way, and to keep the promise. Of a control the
 set of eligible leaders is not compared: it differs before the run has come to what is mended, and where it matters another
 leader is elected.
@@ -407,7 +407,8 @@ def _played(done: list[tuple[Case, dict[str, Any]]]) -> OnBrokers:
     releases_played = list(dict.fromkeys(case["kafka"] for case, _ in played))
     kept = {case["control"]: one for case, one in played if "control" in case and one["kept"] == one["controls"] > 0}
     word = outcome_of(played[0][1])[0].value
-    yes = says_list([f"{case['kafka']} ({one['steps']} steps, {outcome_of(one)[1]} of {one['runs']})" for case, one in played])
+    times = [(case["kafka"], one["steps"], outcome_of(one)[1], one["runs"]) for case, one in played]
+    yes = says_list([f"{kafka} ({steps} steps, {count} of {runs})" for kafka, steps, count, runs in times])
     sentences = [f"{word.capitalize()} on {yes}"]
     for control, one in kept.items():
         where = f"on {control}" if "=" not in control else f"with `{control}`"

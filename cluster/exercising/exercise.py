@@ -38,7 +38,7 @@ from acked.cluster.wire.client import Client
 
 TOPIC = "exercise"
 DATA, ACKNOWLEDGED, COURSE = "data", "acknowledged.csv", "course.csv"
-"""What is left beside the nodes' logs: copies of their data directories, what the producer was acknowledged, and what was done."""
+"""What is left beside the nodes' logs: copies of data directories, what the producer was acknowledged, and what was done."""
 COURSE_COLUMNS = ("seconds", "disturbance", "broker", "lasts", "done")
 REPLICAS = (0, 1, 2)
 SETTINGS: Mapping[str, str] = {

@@ -289,8 +289,8 @@ WORDINGS: tuple[Wording, ...] = (
         r"Partition TP state changed to \(Leader:(?P<leader>-?\d+),ISR:(?P<isr>[\d,]*),LeaderEpoch:(?P<epoch>\d+),"
         r"ZkVersion:(?P<version>\d+),.* after removing replica \d+ from the ISR ", ZOOKEEPER,
     ),
-    # Printed for a reassignment and nothing else (`updateLeaderEpochAndSendRequest` of KafkaController), of which another order
-    # of the replicas is one here: it takes a leader epoch, in which nobody else leads.
+    # Printed for a reassignment and nothing else (`updateLeaderEpochAndSendRequest` of KafkaController): here another order
+    # of the replicas is one, too, and takes a leader epoch, in which the same broker leads.
     Wording(Tells.REASSIGNED, (ZOOKEEPER_CONTROLLER,), r"Updated leader epoch for partition TP to \d+, ", ZOOKEEPER),
     Wording(
         Tells.ALTERED, (ZOOKEEPER_CONTROLLER,),

@@ -201,8 +201,8 @@ class Cluster:
     def has_heard_of(self, broker: int, back: int, is_silent: bool = False) -> bool:
         """Whether a broker knows, with KRaft, that another is back, and in its last registration.
 
-        Who has not even heard that it was gone counts on it too, but in the one before, and then does not ask for it in the ISR.
-        Of one that is silent, whose heartbeats do not arrive, the two are not told apart.
+        Who has not even heard that it was gone counts on it too, in the one before, and does not ask for it in the ISR. Of
+        one that is silent, whose heartbeats do not arrive, the two are not told apart.
         """
         if not is_silent and self._applied.get(broker, -1) < self.registrations[back]:
             return False

@@ -74,7 +74,7 @@ class Played:
     sayings: Mapping[str, bool] = field(default_factory=dict)
 
     def is_broken(self, promise: str) -> bool | None:
-        """Whether a promise is broken in the end; None for one that is not decided from what is seen. Of none: whether any is."""
+        """Whether a promise is broken in the end; None: that is not decided by what is seen. Of none: whether any is."""
         return {**self.sayings, **self.broken}.get(promise) if promise else any(self.broken.values())
 
 

@@ -107,8 +107,8 @@ class WholeRelease:
 
     @property
     def exit_code(self) -> ExitCode:
-        """1 if model and brokers part anywhere, 152 if something stayed undecided, 12 if anything was reproduced, 14 if all that
-        was played went as the model says and no promise was seen broken, 0 if nothing was played.
+        """1 if model and brokers part anywhere, 152 if something stayed undecided, 12 if anything was reproduced, 14 if all
+        that was played went as the model says and no promise was seen broken, 0 if nothing was played.
         """
         for deed, code in (
             (Deed.PARTED, Verdict.PARTED.exit_code),

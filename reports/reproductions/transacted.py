@@ -185,7 +185,8 @@ def verdicts_in_words(answer: Transacted) -> list[tuple[Ending, str]]:
     if parted is None:
         return [*said, (sort, f"{of}, {found.control.value}: {end_in_words(control, name)}")]
     but = "and" if found.control is Control.KEEPS else "though it"
-    said.append((sort, f"{of}, {found.control.value} {but} goes another way at step {parted.index}: {control.played.refusals}"))
+    went = f"goes another way at step {parted.index}: {control.played.refusals}"
+    said.append((sort, f"{of}, {found.control.value} {but} {went}"))
     return [*said, (sort, f"there {end_in_words(control, name)}")]
 
 

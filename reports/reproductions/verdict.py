@@ -71,12 +71,12 @@ class Judgement:
 
 
 def judge(promise: str, first: Ended, control: Ended | None = None) -> Judgement:
-    """Judges a run, and the run of its control, by the promise that the trace breaks in the model; empty if it breaks none."""
+    """Judges a run, and that of its control, by the promise that the trace breaks in the model; empty: it breaks none."""
     return Judgement(verdict_of(promise, first), None if control is None else control_of(promise, control))
 
 
 def verdict_of(promise: str, played: Ended) -> Verdict:
-    """The verdict of a run: it is reproduced only if the promise was seen broken, whatever the model says of the last state."""
+    """The verdict of a run: reproduced only if the promise was seen broken, whatever the model says of the last state."""
     if played.parted is not None:
         return Verdict.PARTED
     if not promise:
