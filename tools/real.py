@@ -155,9 +155,10 @@ def measure(wanted: list[Case], runs: int, controls: int) -> Iterator[Measured]:
     seen = chain(reproduce_each(each[1] for each in replicated), (play.reproduce(each[1]) for each in transacted))
     for (one, _, kept), found in zip((*replicated, *transacted), seen, strict=True):
         kept.append(found)
-        which = "control" if kept is one.others else "as the model says"
+        said = verdict_of(one.first.question.properties[0].name, found.played).value
+        which = f"control, {said}" if kept is one.others else said
         parted = found.played.parted
-        how = which if parted is None else f"{which}, parts at step {parted.index}: {found.played.reason}"
+        how = which if parted is None else f"{which} at step {parted.index}: {found.played.reason}"
         print(f"{key_of(one.case)}, up {found.start_seconds:.1f} s, played {found.played.seconds:.1f} s, {how}", flush=True)
         if one.is_whole():
             yield one
