@@ -267,8 +267,8 @@ Counterexamples of the model, played on unmodified releases of Kafka on loopback
 logs, leader epochs, high watermarks, ISR and leader of the brokers compared with the state of the model. *Reproduced* means
 that they never differed, and that the promise was then seen broken on the brokers (exit code 12). *As the model says* are
 runs in which they never differed either, about a promise that is not decided from what is seen of brokers (14). The *control*
-takes the same steps on a release that is fixed, or with a safer setting; it has to go another way, and to keep the promise. Of
-a control the set of eligible leaders is not compared: it differs before the run has come to what is mended, and where it
+takes the same steps on a release that is fixed, or with a safer setting; it has to go another way, and to keep the promise.
+Of a control the set of eligible leaders is not compared: it differs before the run has come to what is mended, and where it
 matters another leader is elected.
 
 Made by `python tools/real.py`; one of them again: `acked reproduce kafka7415-bug --kafka 2.0.0 --control 2.0.1`. A lost page

@@ -57,7 +57,7 @@ def test_a_yes_is_played_on_the_users_release_with_the_users_settings(
     ("broken", "code", "words"),
     [
         ({"AckedRecordsSurvive": True}, 12, "reproduced on Kafka 3.9.1 with KRaft"),
-        ({"AckedRecordsSurvive": False}, 14, "as the model says on Kafka 3.9.1 with KRaft, and AckedRecordsSurvive was not seen"),
+        ({"AckedRecordsSurvive": False}, 14, "with KRaft, and AckedRecordsSurvive was not seen broken"),
         ({}, 14, "as the model says on Kafka 3.9.1 with KRaft, and brokers do not show whether AckedRecordsSurvive holds"),
     ],
 )
