@@ -6,6 +6,7 @@ notes, KIPs and JIRA ids that the rules name; defaults from the configuration cl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acked.model.formulas.errors import ModelError
@@ -153,6 +154,11 @@ def planes_of(version: str) -> tuple[str, ...]:
     if at >= VERSIONS.index("4.0"):
         return (KRAFT,)
     return (KRAFT, ZOOKEEPER) if at >= VERSIONS.index("3.3") else (ZOOKEEPER,)
+
+
+def plane_of(rules: Mapping[str, int]) -> str:
+    """The control plane whose rules these are: only KRaft changes assignment, leader and ISR in one record (KAFKA-12803)."""
+    return KRAFT if rules[settings.moves_in_one_record.name] else ZOOKEEPER
 
 
 def changes_of(version: str, plane: str) -> dict[str, Change]:

@@ -146,7 +146,7 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
         return row if result.verdict is Verdict.HOLDS else undecided
     row = replace(row, predicted=Predicted.VIOLATED, promise=result.violations[0].property.name)
     try:
-        found, _ = playable_of(spec, On(mode, brokers.version), quiet=True)
+        found, _ = playable_of(spec, On(brokers.version, mode), quiet=True)
         prepared = prepare(found.question, found.run, brokers)
     except ConfigurationError as error:
         return replace(row, deed=Deed.NOT_PLAYED, reason=str(error).partition(": ")[2] or str(error))
