@@ -84,6 +84,7 @@ def candidates(version: str, mode: Mode) -> list[Candidate]:
 def play_all(brokers: Brokers, out: Path | None, time_limit: int, slow: bool, output: Output) -> int:
     """Asks and plays one after the other; what a file of `out` has already is not played again."""
     mode = brokers.chosen_mode
+    brokers = replace(brokers, mode=mode)  # All is asked under the rules of this mode.
     whole = _begun(out, WholeRelease(brokers.version, mode))
     done = {row.spec for row in whole.rows}
     wanted = candidates(brokers.version, mode)
