@@ -87,7 +87,7 @@ def prepared(case: Case) -> tuple[Any, Any]:
     """The run of a case, and its control: of replication or of transactions, which are played by drivers of their own."""
     brokers = Brokers(case["kafka"], Mode(case["control_plane"]) if "control_plane" in case else None)
     changed, timed = case.get("constants", {}), case.get("timed", False)
-    found, _ = playable_run(case["spec"], changed, On(brokers.chosen_mode, brokers.version, timed), True, case.get("rules"))
+    found, _ = playable_run(case["spec"], changed, On(brokers.version, brokers.mode, timed), True, case.get("rules"))
     if is_of_transactions(found.question):
         transacted = play.prepare(found.question, found.run, brokers.version, brokers.chosen_mode)
         return transacted, transacted.control(case["control"]) if "control" in case else None
@@ -326,7 +326,7 @@ def refusals() -> dict[str, str]:
             continue
         brokers = brokers_of(spec)
         try:
-            run, _ = playable_run(spec.name, {}, On(brokers.chosen_mode), quiet=True)
+            run, _ = playable_of(spec, On(releases()[-1].version, brokers.chosen_mode), quiet=True)
             prepare(run.question, run.run, brokers)
             found[spec.name] = ""
         except ConfigurationError as error:
@@ -339,7 +339,7 @@ def refusal_of_transactions(spec: Spec) -> str:
     if spec.version is not None and not number_of(spec.version).since("3.0"):
         return "releases before 3.0 do not describe their transactions (KIP-664)"
     try:
-        playable_of(spec, On(Mode.KRAFT), quiet=True)
+        playable_of(spec, On(releases()[-1].version), quiet=True)
     except ConfigurationError as error:
         return str(error).partition(": ")[2] or str(error)
     return ""

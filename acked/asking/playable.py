@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,14 +19,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class On:
-    """The brokers that a run is for: their mode, and their release, where it is known.
+    """The brokers that a run is for: their release, and their mode (None: that of the rules).
 
     Steps that end by time are left out if there is a counterexample without them, unless it is to be `timed`.
     """
 
-    mode: Mode
-    release: str | None = None
+    release: str
+    mode: Mode | None = None
     timed: bool = False
+
+    def mode_for(self, question: Question) -> Mode:
+        """The mode in which they play this; `ConfigurationError` if another is asked for than its rules have."""
+        from acked.cluster.playing.setting import mode_for
+        from acked.cluster.releases.release import release
+
+        return mode_for(question, release(self.release), self.mode)
+
+    @property
+    def only_mode(self) -> Mode | None:
+        """The mode that is asked for, or the only one that the release has."""
+        from acked.cluster.releases.release import release
+
+        modes = release(self.release).modes
+        return self.mode or (modes[0] if len(modes) == 1 else None)
 
 
 def is_trace(target: str) -> bool:
@@ -47,16 +62,16 @@ def playable_run(
 
     spec = find_spec(name)
     if version is not None:
-        spec = with_rules_of(spec, version, on.mode, constants)
+        spec = with_rules_of(spec, version, on.only_mode, constants)
     elif constants:
         spec = changed(spec, constants, False)
-    return playable_of(spec, on, quiet)
+    return playable_of(spec, replace(on, mode=on.mode_for(spec.question())), quiet)
 
 
 def with_rules_of(
-    spec: Spec, version: str, mode: Mode, constants: Mapping[str, int | str] | None = None
+    spec: Spec, version: str, mode: Mode | None, constants: Mapping[str, int | str] | None = None
 ) -> Spec:
-    """The spec with the rules of a release, on the brokers' control plane if that release has it."""
+    """The spec with the rules of a release, on the brokers' control plane if it is said and that release has it."""
     from acked.asking.specs import under_release
     from acked.checker.audit.keys import release
     from acked.cluster.transacting.script import is_of_transactions
@@ -64,7 +79,7 @@ def with_rules_of(
 
     if is_of_transactions(spec.question()):
         return under_release(spec, version, None, constants)
-    plane = mode.value if mode.value in planes_of(release(version).rules) else None
+    plane = mode.value if mode is not None and mode.value in planes_of(release(version).rules) else None
     return under_release(spec, version, plane, constants)
 
 
@@ -82,13 +97,13 @@ def playable_counterexample(
 
     if is_of_transactions(question):
         return _of_transactions(question, title, name, quiet)
-    from acked.cluster.playing.playable import LATEST_WAYS, TIMED, as_asked, left_out, playable, ways_of
+    from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable, ways_of
     from acked.cluster.releases.release import release
     from acked.reports.progress import ProgressReporter
 
-    mode, timed = on.mode, on.timed
+    mode, timed = on.mode or on.mode_for(question), on.timed
     without = left_out(question, timed)
-    ways = LATEST_WAYS if on.release is None else ways_of(release(on.release), mode)
+    ways = ways_of(release(on.release), mode)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         result = search(playable(question, mode, timed, ways), observer=observer)
         if not result.violations and any(name in TIMED for name in without):

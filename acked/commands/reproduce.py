@@ -30,6 +30,8 @@ from acked.checker.optional import optional_packages
 from acked.checker.question.result import Counterexample
 
 if TYPE_CHECKING:
+    from acked.asking.playable import On
+    from acked.checker.question.question import Question
     from acked.cluster.playing.reproduce import Brokers, Changed, Heed, Prepared, Reproduction
     from acked.reports.reproductions.words import Answer
 
@@ -47,12 +49,21 @@ class Machine:
     timed: bool
     time_limit: int
 
-    def brokers(self) -> Brokers:
-        """The brokers that play."""
-        from acked.cluster.playing.reproduce import Brokers
-        from acked.cluster.releases.release import Mode
+    @property
+    def on(self) -> On:
+        """What a run has to be fit for; `ConfigurationError` for a release or a mode that there is not."""
+        from acked.asking.playable import On
+        from acked.cluster.releases.release import Mode, mode_of, release
 
         mode = None if self.control_plane is None else Mode(self.control_plane)
+        mode_of(release(self.kafka), mode)
+        return On(self.kafka, mode, self.timed)
+
+    def brokers(self, question: Question | None = None) -> Brokers:
+        """The brokers that play, of a question in the mode of its rules."""
+        from acked.cluster.playing.reproduce import Brokers
+
+        mode = self.on.mode if question is None else self.on.mode_for(question)
         return Brokers(self.kafka, mode, self.home, self.expire)
 
     def changed(self) -> Changed | None:
@@ -77,7 +88,7 @@ _machine = collects(
     kafka=option("--kafka", metavar="RELEASE", required=True,
                  help="The release of the brokers, e.g. 4.1.0; see `acked kafka list`."),
     control_plane=option("--control-plane", type=click.Choice(["zookeeper", "kraft"]),
-                         help="Where the brokers keep their metadata; default: as the release does it."),
+                         help="Where the brokers keep their metadata; default: as in the trace's rules, if the release can."),
     home=option("--kafka-home", type=click.Path(path_type=Path), metavar="DIR",
                 help="An unpacked release to take the jars from, in the place of the cache and Maven."),
     control=option("--control", metavar="RELEASE|KEY=VALUE",
@@ -179,7 +190,7 @@ def reproduce(
         from acked.reports.reproductions.words import Answer, rules_in_words
 
     written.check()
-    brokers, changed = machine.brokers(), machine.changed()
+    changed = machine.changed()
     if asked.all_of_release:
         return _whole_release(target, asked, machine, source, written, output)
     if target is None:
@@ -189,7 +200,7 @@ def reproduce(
     found, left_out = _run(target, asked, source, machine, output)
     if is_of_transactions(found.question):
         return _transactions(found, left_out, machine, written, output)
-    prepared = prepare(found.question, found.run, brokers)
+    prepared = prepare(found.question, found.run, machine.brokers(found.question))
     control = None if changed is None else prepared.control(changed)
     for one in (prepared, control):
         if one is not None and not output.quiet and (rules := rules_in_words(one)):
@@ -242,7 +253,7 @@ def _run(
     target: str, asked: Asked, source: TraceSource, machine: Machine, output: Output
 ) -> tuple[Counterexample, dict[str, str]]:
     """The run of a trace file, or the shortest one of a spec that can be played; and what was left out of the search."""
-    from acked.asking.playable import On, is_trace, playable_run
+    from acked.asking.playable import is_trace, playable_run
 
     changes = SpecChanges(asked.constants, asked.version)
     if is_reproduction(target) and changes.are_none and source.spec is None:
@@ -253,9 +264,7 @@ def _run(
         from acked.asking.runs import run_of
 
         return run_of(target, changes, source.spec, output.quiet, source.trusts), {}
-    brokers = machine.brokers()
-    on = On(brokers.chosen_mode, brokers.version, machine.timed)
-    return playable_run(target, bound(asked.constants), on, output.quiet, asked.version)
+    return playable_run(target, bound(asked.constants), machine.on, output.quiet, asked.version)
 
 
 def _play(prepared: Prepared, keep: bool, output: Output) -> Reproduction:

@@ -20,7 +20,7 @@ from acked.cluster.playing.play import Played, SeenStep, play
 from acked.cluster.playing.playable import ways_of
 from acked.cluster.playing.rivals import of_controller
 from acked.cluster.playing.script import Script, script_of
-from acked.cluster.playing.setting import OtherRule, Setting, other_rules, setting_of
+from acked.cluster.playing.setting import OtherRule, Setting, mode_for, other_rules, setting_of
 from acked.cluster.releases.release import Mode, mode_of, release
 from acked.cluster.stories.stage import Stage
 
@@ -29,7 +29,7 @@ TOPIC = "played"
 
 @dataclass(frozen=True)
 class Brokers:
-    """Which brokers play: a release, its mode (None: the release's own), and where its jars are (None: the cache).
+    """Which brokers play: a release, its mode (None: that of the rules), and where its jars are (None: the cache).
 
     `sessions_expire`: the controller notices by itself, after seconds, that a broker is dead; only with KRaft.
     """
@@ -41,7 +41,7 @@ class Brokers:
 
     @property
     def chosen_mode(self) -> Mode:
-        """The mode in which they run; `ConfigurationError` for a release or a mode that there is not."""
+        """The mode in which they run, the release's own if none is said; `ConfigurationError` for what there is not."""
         return mode_of(release(self.version), self.mode)
 
 
@@ -105,10 +105,11 @@ class Heed:
 
 def prepare(question: Question, run: Run, brokers: Brokers) -> Prepared:
     """Checks that a run can be played; `ConfigurationError` with the step and the reason if it cannot."""
-    mode = brokers.chosen_mode
+    chosen = release(brokers.version)
+    mode = brokers.chosen_mode if brokers.mode else mode_for(question, chosen, None)
+    brokers = replace(brokers, mode=mode)
     if brokers.sessions_expire and mode is not Mode.KRAFT:
         raise ConfigurationError("sessions in ZooKeeper outlast every run here; leave --expire out, or use KRaft")
-    chosen = release(brokers.version)
     script = script_of(question, run, mode, ways_of(chosen, mode))
     setting = setting_of(question)
     setting = setting.timed() if script.is_timed else setting

@@ -76,7 +76,9 @@ def home_jars(chosen: Release, home: Path, progress: Progress | None = None) -> 
     if chosen.fixes:
         what = f"what Kafka {chosen.version} needs on this Java"
         fixes = fetched(f"fixes-{chosen.version}", chosen.fixes, what, progress).paths
-    return Jars(f"kafka-{chosen.version}", (*fixes, *sorted((home / "libs").glob("*.jar"))))
+    # Nodes start in folders of their own, so the class path has to name the jars from the root.
+    libs = (home / "libs").resolve()
+    return Jars(f"kafka-{chosen.version}", (*fixes, *sorted(libs.glob("*.jar"))))
 
 
 def home_release(home: Path) -> Release:

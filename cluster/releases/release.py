@@ -1,4 +1,8 @@
-"""The Kafka releases that can be started: a table by release line, with what each line needs beside its own jars."""
+"""The Kafka releases that can be started: a table by release line, with what each line needs beside its own jars.
+
+A broker needs nothing of kafka-tools: no class of `kafka_2.13` names one of it (3.0.2, 3.9.2, 4.0.1, 4.2.2 and 4.4.0, by
+jdeps), and formatting, `kafka.tools.StorageTool`, is in there itself.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +53,6 @@ class Release:
     log_binding: LogBinding
     logging: tuple[Artifact, ...]
     fixes: tuple[Artifact, ...] = ()
-    has_tools: bool = False
     is_tried: bool = False
 
     @property
@@ -65,8 +68,7 @@ class Release:
     @property
     def artifacts(self) -> tuple[Artifact, ...]:
         """What Maven is asked for; everything else follows from these."""
-        tools = (Artifact("org.apache.kafka", "kafka-tools", self.version),) if self.has_tools else ()
-        return (self.server, *tools, *self.logging, *self.fixes)
+        return (self.server, *self.logging, *self.fixes)
 
     @property
     def mode(self) -> Mode:
@@ -122,11 +124,12 @@ _LINES: tuple[tuple[str, int, str, tuple[Mode, ...], tuple[Artifact, ...], tuple
     ("3.6", 3, "2.13", _BOTH, _RELOAD4J, ()),
     ("3.7", 3, "2.13", _BOTH, _RELOAD4J, ()),
     ("3.8", 2, "2.13", _BOTH, _RELOAD4J, ()),
-    ("3.9", 2, "2.13", _BOTH, _RELOAD4J, ()),
-    ("4.0", 2, "2.13", _KRAFT, _LOG4J_2, ()),
-    ("4.1", 2, "2.13", _KRAFT, _LOG4J_2, ()),
-    ("4.2", 1, "2.13", _KRAFT, _LOG4J_2, ()),
+    ("3.9", 3, "2.13", _BOTH, _RELOAD4J, ()),
+    ("4.0", 3, "2.13", _KRAFT, _LOG4J_2, ()),
+    ("4.1", 3, "2.13", _KRAFT, _LOG4J_2, ()),
+    ("4.2", 3, "2.13", _KRAFT, _LOG4J_2, ()),
     ("4.3", 2, "2.13", _KRAFT, _LOG4J_2, ()),
+    ("4.4", 1, "2.13", _KRAFT, _LOG4J_2, ()),
 )
 """The first line is the first with named listeners (KIP-103), which lead brokers through proxies; KRaft is offered from the
 release in which it was declared ready (KIP-833)."""
@@ -146,14 +149,22 @@ _TRIED = frozenset(
         "3.4.1",
         "3.6.2",
         "3.9.1",
+        "3.9.2",
         "4.0.0",
+        "4.0.1",
+        "4.0.2",
         "4.1.0",
+        "4.1.2",
         "4.2.0",
+        "4.2.1",
+        "4.2.2",
         "4.3.0",
         "4.3.1",
+        "4.4.0",
     ]
 )
-"""Releases that were started and played at least one story on Java 17; others of the table are expected to behave alike."""
+"""Releases that were started and played at least one story or trace on Java 17; others of the table are expected to behave
+alike."""
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -171,10 +182,14 @@ def releases() -> tuple[Release, ...]:
         for patch in range(patches):
             version = f"{line}.{patch}"
             binding = LogBinding.LOG4J_2 if logging is _LOG4J_2 else LogBinding.LOG4J_1
-            has_tools = numbers(version) >= (3,)
             is_tried = version in _TRIED
-            found.append(Release(version, scala, modes, binding, logging, fixes, has_tools, is_tried))
+            found.append(Release(version, scala, modes, binding, logging, fixes, is_tried))
     return tuple(found)
+
+
+def newest() -> Release:
+    """The newest release: here and nowhere else it is said which that is."""
+    return releases()[-1]
 
 
 def release(version: str) -> Release:

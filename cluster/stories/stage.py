@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from acked.checker.errors import SystemFailure
+from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.observe.disk import Replica, log_lines, partition_folder
@@ -18,7 +18,7 @@ from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.proxies.gate import Gate
 from acked.cluster.stories.seen import Seen, look, truths
 from acked.cluster.waiting import wait_for
-from acked.cluster.wire.apis import Api
+from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import ALL_REPLICAS, Acknowledgement, BrokerGone, Client, PartitionView
 from acked.cluster.wire.facts import FetchRequest
 
@@ -78,8 +78,12 @@ class Stage:
         self.replicas = tuple(replicas)
         with self.cluster.admin() as ask:
             error = ask.create_topic(self.topic, replicas, settings or {})
+        if error_name(error) == "INVALID_CONFIG":  # It is the user's, or of another release.
+            asked = " ".join(f"{key}={value}" for key, value in (settings or {}).items())
+            version = self.cluster.plan.release.version
+            raise ConfigurationError(f"Kafka {version} does not have all these settings of a topic, or not so: {asked}")
         if error:
-            raise SystemFailure(f"the topic {self.topic} was not created: error {error}")
+            raise SystemFailure(f"the topic {self.topic} was not created: {error_name(error)}")
         self.await_leader(replicas[0])
         for broker in replicas:
             folder = partition_folder(self.cluster.nodes[broker].data, self.topic)

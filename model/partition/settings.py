@@ -171,7 +171,7 @@ expand_in_own_epoch = switch(
 reelection_forgets_ends = switch(
     "reelection_forgets_ends",
     "a leader that is elected again, without having noticed that another led meanwhile, forgets how far its followers were "
-    "(0.8; later none, see the gallery's open question)",
+    "(0.8; later none, see row 36 of the gallery)",
     default=True,
 )
 caught_up_stay = switch(

@@ -6,6 +6,7 @@ notes, KIPs and JIRA ids that the rules name; defaults from the configuration cl
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acked.model.formulas.errors import ModelError
@@ -59,7 +60,7 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.expand_in_own_epoch, "2.0.1", True, "KAFKA-7128"),
     Change(settings.reelection_forgets_ends, "0.8", True, "0.8.0: every leader resets what it knows"),
     Change(settings.reelection_forgets_ends, "0.9", False, "0.9 to 4.4: reset only for a leader that is new to the broker"),
-    Change(settings.reelection_forgets_ends, LATEST, True, "no JIRA id known: what the gallery's open question asks for"),
+    Change(settings.reelection_forgets_ends, LATEST, True, "no JIRA id known: what would mend row 36 of the gallery"),
     Change(settings.caught_up_stay, "0.8", False, "0.8.0: time alone decides, or lag"),
     Change(settings.caught_up_stay, "2.1", True, "KAFKA-7152"),
     Change(settings.asynchronous_isr, "0.8", False, "0.8.0: the leader writes the ISR to ZooKeeper"),
@@ -153,6 +154,11 @@ def planes_of(version: str) -> tuple[str, ...]:
     if at >= VERSIONS.index("4.0"):
         return (KRAFT,)
     return (KRAFT, ZOOKEEPER) if at >= VERSIONS.index("3.3") else (ZOOKEEPER,)
+
+
+def plane_of(rules: Mapping[str, int]) -> str:
+    """The control plane whose rules these are: only KRaft changes assignment, leader and ISR in one record (KAFKA-12803)."""
+    return KRAFT if rules[settings.moves_in_one_record.name] else ZOOKEEPER
 
 
 def changes_of(version: str, plane: str) -> dict[str, Change]:

@@ -127,7 +127,7 @@ def gallery_markdown(
     for row in _rows(standstills, on_brokers):
         lines += _standstill(row)
     lines += [
-        "## Open questions",
+        "## Unresolved",
         "",
         "Bugs that the model found and that no release is known to fix, bugs that it was asked for and did not find,",
         "and bugs that it cannot express.",

@@ -220,3 +220,5 @@ def _print_run(console: Console, one: Reproduction) -> None:
     put_paragraph(console, "in the end:", "dim", "     ", "     ")
     for line in seen_in_words(played.last):
         put_paragraph(console, line, "", "     ", "       ")
+    if one.folder is not None:
+        put_paragraph(console, f"The brokers' files are in {one.folder}.")

@@ -193,10 +193,10 @@ def test_links_of_the_pages_lead_to_headings() -> None:
         assert set(re.findall(r"\]\(#([^)]+)\)", text)) <= anchors
 
 
-def test_a_row_without_a_latest_part_or_without_a_release_is_an_open_question() -> None:
+def test_a_row_without_a_latest_part_or_without_a_release_is_unresolved() -> None:
     told = [AnsweredSpec(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in GALLERY]
     page = "\n".join(gallery_markdown(told, [], [NotReproduced(99, "KAFKA-0", "Nothing.")], {}))
-    before, after = page.split("## Open questions")
+    before, after = page.split("## Unresolved")
     assert "## 1. KIP-101" in before
     assert "### 35. KAFKA-15591" in after
     assert "### 36. " in after

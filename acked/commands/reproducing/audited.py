@@ -98,7 +98,7 @@ def _ready(
 
 def _prepared(answer: AuditAnswer, question: Question, brokers: Brokers, quiet: bool) -> Prepared:
     text, name = answer.question.text, answer.question.asked.value
-    found, _ = playable_counterexample(question, text, name, On(brokers.chosen_mode, brokers.version), quiet)
+    found, _ = playable_counterexample(question, text, name, On(brokers.version, brokers.mode), quiet)
     return prepare(found.question, found.run, brokers)
 
 

@@ -85,6 +85,7 @@ def candidates(version: str, mode: Mode) -> list[Candidate]:
 def play_all(brokers: Brokers, out: Path | None, time_limit: int, slow: bool, output: Output) -> int:
     """Asks and plays one after the other; what a file of `out` has already is not played again."""
     mode = brokers.chosen_mode
+    brokers = replace(brokers, mode=mode)  # All is asked under the rules of this mode.
     whole = _begun(out, WholeRelease(brokers.version, mode))
     done = {row.spec for row in whole.rows}
     wanted = candidates(brokers.version, mode)
@@ -147,7 +148,7 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
         return row if result.verdict is Answer.HOLDS else undecided
     row = replace(row, predicted=Predicted.VIOLATED, promise=result.violations[0].property.name)
     try:
-        found, _ = playable_of(spec, On(mode, brokers.version), quiet=True)
+        found, _ = playable_of(spec, On(brokers.version, mode), quiet=True)
         prepared = prepare(found.question, found.run, brokers)
     except ConfigurationError as error:
         return replace(row, deed=Deed.NOT_PLAYED, reason=str(error).partition(": ")[2] or str(error))

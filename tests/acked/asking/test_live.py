@@ -288,7 +288,7 @@ OWN = (keys.MIN_ISR, keys.UNCLEAN, keys.FLUSH_MESSAGES, keys.TOPIC_FLUSH_MESSAGE
 @pytest.mark.slow
 @pytest.mark.parametrize(("version", "minor", "elr", "dynamic"), [
     ("3.9.1", "3.9", None, (keys.MIN_ISR, "2")),
-    ("4.3.1", "4.3", "1", (keys.FLUSH_MESSAGES, "1")),  # With ELR no broker may have another min.insync.replicas.
+    ("4.4.0", "4.4", "1", (keys.FLUSH_MESSAGES, "1")),  # With ELR no broker may have another min.insync.replicas.
 ])  # fmt: skip
 def test_a_real_cluster_is_read_as_files_with_the_same_settings(
     version: str, minor: str, elr: str | None, dynamic: tuple[str, str], users_cache: None, tmp_path: Path

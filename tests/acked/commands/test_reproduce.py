@@ -46,6 +46,8 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
         (["acks-1-loses", "--kafka", "4.1.0", "--control-plane", "zookeeper"], 151, "cannot be started with zookeeper"),
         (["acks-1-loses", "--kafka", "4.1.0", "--control", "4.1"], 151, "Kafka 4.1 is not a release"),
         (["acks-1-loses", "--kafka", "4.1.0", "--control", "acks="], 151, "neither a release nor KEY=VALUE"),
+        (["acks-1-loses", "--kafka", "3.9.1", "--control-plane", "zookeeper"], 151, "rules are those of kraft, and"),
+        (["acks-1-loses", "--kafka", "4.1.0", "--control", "min.isr=2"], 151, "topics (did you mean min.insync.replicas?)"),
         (["truncate-to-hw", "--kafka", "4.1.0"], 151, "real brokers play traces of partition"),
         (["kafka14402-bug", "--kafka", "2.8.0"], 151, "does not describe its transactions"),
         (["kafka14402-bug", "--kafka", "3.5.1", "--html", "x.html"], 151, "played without --html"),
@@ -153,6 +155,31 @@ def test_the_rules_may_be_those_of_another_release_than_the_brokers(
     [made] = seen
     assert made.brokers.version == "4.1.0"
     assert made.question.instance.shown_constants["truncation"] == "high watermark"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("arguments", "mode", "other"),
+    [
+        (["kip966-bug", "--kafka", "3.9.1", "--control", "4.1.0"], Mode.KRAFT, "4.1.0"),
+        (["kip966-bug", "--kafka", "3.9.1", "--kafka-version", "3.9"], Mode.KRAFT, None),
+        (["kip966-bug", "--kafka", "3.9.1", "--kafka-version", "3.9", "--control-plane", "zookeeper"], Mode.ZOOKEEPER, None),
+        (["acks-1-loses", "--kafka", "2.8.2", "--kafka-version", "3.9"], Mode.ZOOKEEPER, None),
+    ],
+)
+def test_brokers_keep_their_metadata_where_the_rules_of_the_trace_have_it(
+    arguments: list[str], mode: Mode, other: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[Prepared] = []
+
+    def starts(made: Prepared, keep: bool, heed: object) -> Reproduction:
+        seen.append(made)
+        return played(made, 0)
+
+    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", starts)
+    main(["reproduce", *arguments, "-q"])
+    assert [made.brokers.chosen_mode for made in seen] == [mode] * len(seen)
+    assert [made.brokers.version for made in seen] == [arguments[2], *([] if other is None else [other])]
 
 
 def test_a_saved_answer_is_shown_again_and_can_be_played_again(

@@ -42,7 +42,7 @@ class Case:
     def prepared(self) -> Prepared:
         mode = None if self.control_plane is None else Mode(self.control_plane)
         brokers = Brokers(self.kafka, mode)
-        on = On(brokers.chosen_mode, brokers.version, self.timed)
+        on = On(brokers.version, brokers.mode, self.timed)
         found, _ = playable_run(self.spec, self.constants, on, True, self.rules)
         return prepare(found.question, found.run, brokers)
 

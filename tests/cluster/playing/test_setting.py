@@ -5,9 +5,12 @@ from __future__ import annotations
 import pytest
 
 from acked.checker.errors import ConfigurationError
-from acked.cluster.playing.setting import other_rules, setting_of
+from acked.checker.question.question import Question
+from acked.checker.spec.spec import load_spec
+from acked.cluster.playing.setting import mode_for, other_rules, setting_of
 from acked.cluster.releases.release import Mode, release
 from tests.cluster.playing.runs import question
+from tests.places import SPECS
 
 
 def test_constants_become_settings_of_the_topic_and_of_producers() -> None:
@@ -23,6 +26,44 @@ def test_a_control_changes_one_setting() -> None:
     assert made.changed("min.insync.replicas", "2").topic["min.insync.replicas"] == "2"
     with pytest.raises(ConfigurationError, match="acks=2 is not a setting of producers"):
         made.changed("acks", "2")
+
+
+@pytest.mark.parametrize("setting", ["min.isr=2", "MIN.INSYNC.REPLICAS=2", "log.flush.interval.messages=1", "linger.ms=5"])
+def test_a_control_with_a_setting_that_topics_do_not_have_is_refused(setting: str) -> None:
+    key, _, value = setting.partition("=")
+    with pytest.raises(ConfigurationError, match=f"{key} is no setting of Kafka's topics"):
+        setting_of(question("3.9", "kraft")).changed(key, value)
+
+
+@pytest.mark.parametrize(
+    "setting", ["min.insync.replicas=many", "min.insync.replicas=0", "unclean.leader.election.enable=perhaps"]
+)
+def test_a_control_with_a_value_that_topics_cannot_have_is_refused(setting: str) -> None:
+    with pytest.raises(ConfigurationError, match=f"{setting} is not a setting of topics; it is "):
+        setting_of(question("3.9", "kraft")).changed(*setting.split("="))
+
+
+@pytest.mark.parametrize(
+    ("rules", "kafka", "mode"),
+    [
+        (question("3.9", "kraft"), "3.9.1", Mode.KRAFT),
+        (question("3.9", "zookeeper"), "3.9.1", Mode.ZOOKEEPER),
+        (question("2.8"), "3.4.1", Mode.ZOOKEEPER),
+        (question("4.1"), "3.4.1", Mode.KRAFT),
+        (question("4.1"), "2.8.2", Mode.ZOOKEEPER),  # The only one that it has.
+        (question("2.8"), "4.1.0", Mode.KRAFT),
+        (load_spec(SPECS / "gallery" / "kafka14402-bug.toml").question(), "3.5.1", Mode.ZOOKEEPER),  # Both alike.
+    ],
+)
+def test_the_control_plane_is_that_of_the_rules_where_the_release_has_it(rules: Question, kafka: str, mode: Mode) -> None:
+    assert mode_for(rules, release(kafka), None) is mode
+    assert mode_for(rules, release(kafka), mode) is mode
+
+
+@pytest.mark.parametrize(("rules", "other"), [("kraft", Mode.ZOOKEEPER), ("zookeeper", Mode.KRAFT)])
+def test_another_control_plane_than_that_of_the_rules_is_refused(rules: str, other: Mode) -> None:
+    with pytest.raises(ConfigurationError, match=f"the rules are those of {rules}, and --control-plane is {other}; leave it"):
+        mode_for(question("3.9", rules), release("3.9.1"), other)
 
 
 def test_rules_that_a_release_does_not_have_are_named() -> None:

@@ -138,6 +138,12 @@ def test_the_jars_of_an_unpacked_release_are_used_as_they_are(tmp_path: Path) ->
         home_release(tmp_path)
 
 
+def test_an_unpacked_release_may_be_named_from_the_working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = unpacked(tmp_path / "home", "kafka_2.13-4.1.0.jar")
+    monkeypatch.chdir(tmp_path)
+    assert home_jars(release("4.1.0"), Path("home")).class_path == home_jars(release("4.1.0"), home).class_path
+
+
 def test_an_unpacked_old_release_gets_its_fixes_first(tmp_path: Path, maven: Path) -> None:
     home = unpacked(tmp_path / "home", "kafka_2.11-0.10.2.2.jar")
     assert home_jars(release("0.10.2.2"), home).paths[0].name == "jaxb-api-2.3.1.jar"

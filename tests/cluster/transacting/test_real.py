@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from acked.asking.playable import On, playable_run
-from acked.cluster.releases.release import Mode
 from acked.cluster.transacting.play import prepare, reproduce
 from acked.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
 from tests.cluster.conftest import real_plan
@@ -20,8 +19,8 @@ CASES = tomllib.loads((CHECKOUT / "docs/real_brokers.toml").read_text("utf-8"))[
 
 @pytest.mark.parametrize("case", CASES, ids=lambda one: f"{one['spec']}-{one['kafka']}")
 def test_a_trace_of_transactions_is_played_on_real_brokers(case: dict[str, Any], users_cache: None) -> None:
-    mode: Mode = real_plan(case["kafka"], {}).mode  # Skips where there are none, and fetches the jars.
-    found, _ = playable_run(case["spec"], {}, On(mode), True)
+    real_plan(case["kafka"], {})  # Skips where there are none, and fetches the jars.
+    found, _ = playable_run(case["spec"], {}, On(case["kafka"]), True)
     prepared, promise = prepare(found.question, found.run, case["kafka"]), found.question.properties[0].name
     first = reproduce(prepared).played
     assert verdict_of(promise, first) is Verdict.REPRODUCED, (first.reason, first.last)

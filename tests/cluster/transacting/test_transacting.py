@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from acked.checker.bounds import Bounds
 from acked.checker.errors import ConfigurationError, ExitCode
@@ -34,7 +37,7 @@ from acked.invariants.catalogue import properties_of
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.transactions import state as states
 from acked.model.transactions.protocol import transactions
-from acked.reports.reproductions.transacted import Transacted, transacted_document, verdicts_in_words
+from acked.reports.reproductions.transacted import Transacted, print_transacted, transacted_document, verdicts_in_words
 from acked.reports.reproductions.verdict import Control
 from tests.oracle import Space
 from tests.places import SPECS
@@ -140,6 +143,20 @@ def played(prepared: Prepared, hangs: bool, parts: bool) -> Reproduction:
     found = Played(end, tuple(taken), last if parts else None, reason, (), beyond, end, {0: ABORTED}, None, judged,
                    5.0, 9.0)  # fmt: skip
     return Reproduction(prepared, found, 3.0, None)
+
+
+def test_where_the_files_of_brokers_are_that_were_kept_is_said_of_the_run_and_of_its_control(tmp_path: Path) -> None:
+    first, control = tmp_path / "first", tmp_path / "control"
+    made, other = played(bug(), True, False), played(bug().control("3.6.2"), False, True)
+    kept = Transacted("t", question().properties[0], replace(made, folder=first), replace(other, folder=control))
+    assert [f"The brokers' files are in {folder}." in printed(kept) for folder in (first, control)] == [True, True]
+    assert "files are in" not in printed(Transacted("t", None, made, other))
+
+
+def printed(answer: Transacted) -> str:
+    written = io.StringIO()
+    print_transacted(Console(file=written, width=400), answer)
+    return written.getvalue()
 
 
 def test_an_answer_counts_only_if_what_is_seen_breaks_the_promise_and_the_control_keeps_it() -> None:

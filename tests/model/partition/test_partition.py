@@ -16,7 +16,7 @@ from acked.model.language.ranks import MAX_RANKS
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import CONSTANTS, most_epochs
 from acked.model.partition.state import ACKED, FAILED, SENT
-from acked.model.partition.versions import CHANGES, LATEST, VERSIONS, changes_of, planes_of
+from acked.model.partition.versions import CHANGES, LATEST, VERSIONS, changes_of, plane_of, planes_of
 from tests.playing import TINY, can, play, release
 
 EVERYTHING: dict[str, Any] = {
@@ -98,6 +98,7 @@ def test_every_release_runs_on_each_of_its_control_planes(version: str) -> None:
         assert {"Produce", "BecomeLeader", "BecomeFollower", "FetchRecord", "ElectLeader"} <= names(instance)
         decided = changes_of(version, plane)
         assert {change.constant.name for change in CHANGES if change.plane is None} <= set(decided)
+        assert plane_of(instance.constants) == plane
 
 
 @pytest.mark.parametrize(
