@@ -15,7 +15,7 @@ from typing import Any
 
 from acked.checker.errors import SpecUnreadable
 from acked.checker.observation.events import CONTROLLER, Event, Says
-from acked.cluster.lines.facts import Fact, Node
+from acked.cluster.lines.facts import RELEASE, Fact, Node
 from acked.cluster.lines.wordings import Tells
 
 PATIENCE = 400
@@ -157,7 +157,7 @@ class Joiner:
     def _takes_before_truncating(self) -> bool:
         """Whether a follower takes the high watermark of an answer that tells it to truncate (to 3.4.0, KAFKA-14704)."""
         if self._takes_first is None and self._node.release is not None:
-            self._takes_first = [int(part) for part in self._node.release.split("-")[0].split(".")] < [3, 4, 1]
+            self._takes_first = [int(part) for part in RELEASE.findall(self._node.release)[0].split(".")] < [3, 4, 1]
         return bool(self._takes_first)
 
     def _is_appending(self) -> bool:

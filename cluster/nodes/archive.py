@@ -1,7 +1,7 @@
 """A class archive (AppCDS) for each release: made once by a small cluster, then it halves what a start costs.
 
-An archive belongs to one Java and one class path. Java ignores one that does not fit, so that costs time, nothing else. What is
-in one is run, so its digest is sealed with the user's key, and one that is not as it was made is made anew.
+An archive belongs to one Java and one class path. Java ignores one that does not fit, so that costs time, nothing else. What
+is in one is run, so its digest is sealed with the user's key, and one that is not as it was made is made anew.
 """
 
 from __future__ import annotations

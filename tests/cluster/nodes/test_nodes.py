@@ -146,7 +146,8 @@ def test_formatted_directories_that_were_changed_in_the_cache_are_formatted_anew
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path / "cache"))
-    java = script(tmp_path, f'printf "{META}" > {tmp_path}/data/meta.properties; echo b > {tmp_path}/data/bootstrap.checkpoint')
+    into = f"{tmp_path}/data"
+    java = script(tmp_path, f'printf "{META}" > {into}/meta.properties; echo b > {into}/bootstrap.checkpoint')
     tool = Program(java, NO_JARS, "tool", ())
     for _ in range(3):
         data = tmp_path / "data"

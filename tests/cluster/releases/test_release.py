@@ -126,7 +126,7 @@ def test_a_jar_put_into_the_cache_with_a_manifest_to_match_is_not_run(maven: Pat
         listing(folder, folder.glob("*")),  # no seal at all
     ):
         (folder / MANIFEST).write_bytes(forged)
-        with pytest.raises(SystemFailure, match=r"Kafka 4\.1\.0 in .* are not those .* not run; remove that folder, and they"):
+        with pytest.raises(SystemFailure, match=r"Kafka 4\.1\.0 in .* are not those .* not run; remove that folder"):
             release_jars(release("4.1.0"))
     assert (folder / "evil.jar").is_file()
 
