@@ -143,7 +143,7 @@ class Joiner:
             # An empty answer may tell that the logs have diverged, of which the next line tells.
             if fact.tells is Tells.TOOK and (Tells.APPENDED in held or not self._takes_before_truncating()):
                 self._flush(thread)
-        elif held and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
+        elif held and held[0] is Tells.GOT and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
             got, took = thread.held[0].fields, thread.held[-1].fields
             told = {"to": fact.fields["to"], "leader": got["leader"], "leader_hw": got["leader_hw"], **took}
             self._emit(thread.held[0], Says.TRUNCATES, told, shown=fact)

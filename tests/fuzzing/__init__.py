@@ -1,0 +1,1 @@
+"""Readers of what others wrote, and a hundred thousand inputs for each."""
