@@ -19,7 +19,8 @@ from tests.fuzzing.readers import FORESEEN, Reader
 SECONDS_A_MEGABYTE = 2.0
 _AT_LEAST = 0.5
 """Seconds that a small input may take: half of them may be the collector's, or another process's."""
-_HANGS = 60
+_HANGS = 30.0
+"""Seconds of processor time after which a try is ended."""
 
 
 class _Hangs(Exception):
@@ -41,14 +42,14 @@ class Tried:
 def try_reader(reader: Reader, corpus: Mapping[str, bytes], inputs: int, seed: int) -> Tried:
     """Reads so many changed inputs of the reader's corpus; the same seed gives the same ones."""
     mutator, tried = Mutator(list(corpus.values()), seed), Tried()
-    before = signal.signal(signal.SIGALRM, _hangs)
+    before = signal.signal(signal.SIGVTALRM, _hangs)
     try:
         with tempfile.TemporaryDirectory(prefix="acked-fuzzing-") as folder:
             for _ in range(inputs):
                 one = reader.make(corpus, mutator, Path(folder))
                 tried.inputs, tried.bytes = tried.inputs + 1, tried.bytes + one.size
                 began = time.process_time()
-                signal.alarm(_HANGS)
+                signal.setitimer(signal.ITIMER_VIRTUAL, _HANGS)
                 try:
                     one.read()
                     ended = "read"
@@ -59,7 +60,7 @@ def try_reader(reader: Reader, corpus: Mapping[str, bytes], inputs: int, seed: i
                     ended = f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}: {str(error)[:80]}"
                     tried.fell.setdefault(f"{type(error).__name__} at {Path(last.filename).name}:{last.lineno}", one.shown)
                 finally:
-                    signal.alarm(0)
+                    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
                 took = time.process_time() - began
                 if _is_slow(took, one.size):
                     took = min(took, _again(one.read))  # What is imported at first use is not the input's doing.
@@ -69,7 +70,7 @@ def try_reader(reader: Reader, corpus: Mapping[str, bytes], inputs: int, seed: i
                 if _is_slow(took, one.size):
                     tried.fell.setdefault(f"{took:.1f} s for {one.size:,} bytes ({ended})", one.shown)
     finally:
-        signal.signal(signal.SIGALRM, before)
+        signal.signal(signal.SIGVTALRM, before)
     return tried
 
 

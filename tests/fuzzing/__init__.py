@@ -1,1 +1,0 @@
-"""Readers of what others wrote, and a hundred thousand inputs for each."""
