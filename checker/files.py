@@ -77,8 +77,11 @@ def listing(folder: Path, paths: Iterable[Path]) -> bytes:
     """The SHA-256 and the name within the folder of every file, a line each, in the order of their names; or an OSError."""
     lines = []
     for path in sorted(paths):
+        digest = hashlib.sha256()
         with open_file(path) as file:
-            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {path.relative_to(folder)}\n")
+            while chunk := file.read(1 << 20):
+                digest.update(chunk)
+        lines.append(f"{digest.hexdigest()}  {path.relative_to(folder)}\n")
     return "".join(lines).encode("utf-8", "surrogateescape")
 
 

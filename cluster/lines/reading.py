@@ -71,7 +71,8 @@ def refuse_long(line: str, file: str, number: int) -> None:
 def _refuse_bomb(stream: TextIO, file: str, read: int) -> None:
     """`SpecUnreadable` of an archive that holds far more than logs that take as much."""
     unpacked = getattr(stream, "buffer", None)
-    if isinstance(unpacked, gzip.GzipFile) and unpacked.fileobj is not None and read > _MAX_RATIO * unpacked.fileobj.tell():
+    packed = unpacked.fileobj if isinstance(unpacked, gzip.GzipFile) else None
+    if isinstance(packed, io.BufferedReader) and read > _MAX_RATIO * packed.tell():
         raise SpecUnreadable(
             f"{file} holds more than {_MAX_RATIO} times what it takes, as no compressed log does; unpack it with gunzip if "
             "you trust it, and give the file"

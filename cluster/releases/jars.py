@@ -177,8 +177,7 @@ def _is_of(place: Path, pom: str, what: str) -> bool:
 def _verify(place: Path, what: str) -> None:
     """Compares every jar with the manifest; `SystemFailure` if one was changed, is missing, or came from elsewhere."""
     try:
-        listed, found = (dict(reversed(line.split("  ", 1)) for line in text.decode().splitlines())
-                         for text in (_manifest(place) or b"", _listing(place)))  # fmt: skip
+        listed, found = _by_name(_manifest(place) or b""), _by_name(_listing(place))
     except (NotOurs, ValueError):
         raise _not_ours(what, place, MANIFEST) from None
     except OSError as error:
@@ -197,6 +196,11 @@ def _not_ours(what: str, place: Path, names: str) -> SystemFailure:
 def _manifest(place: Path) -> bytes | None:
     """The listing that was sealed when the jars were fetched; None if there is none under this user's key, or `NotOurs`."""
     return SealedStore.of(place.parent).at(place).read(MANIFEST)
+
+
+def _by_name(text: bytes) -> dict[str, str]:
+    lines = (line.partition("  ") for line in text.decode().splitlines())
+    return {name: digest for digest, _, name in lines}
 
 
 def _listing(place: Path) -> bytes:

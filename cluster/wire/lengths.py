@@ -12,8 +12,6 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, get_args, get_origin
 
-Schema = type[Any]
-
 _SIZES = {
     "int8": 1, "bool": 1, "int16": 2, "uint16": 2, "error_code": 2, "int32": 4, "timedelta_i32": 4, "int64": 8,
     "timedelta_i64": 8, "datetime_i64": 8, "float64": 8, "uuid": 16,
@@ -32,13 +30,13 @@ class _Part:
     """A field: the size of its values, or what they are made of; neither means bytes with their length before them."""
 
     size: int
-    entity: Schema | None
+    entity: Any
     is_array: bool
     is_nullable: bool
     is_short: bool
 
 
-def end_of(schema: Schema, data: bytes, at: int) -> int:
+def end_of(schema: Any, data: bytes, at: int) -> int:
     """Where a message that begins at a byte ends; `WrongLength` if a length in it is none."""
     plain, tagged = _parts(schema)
     is_flexible = schema.__flexible__
@@ -58,7 +56,7 @@ def end_of(schema: Schema, data: bytes, at: int) -> int:
 
 
 @cache
-def _parts(schema: Schema) -> tuple[tuple[_Part, ...], dict[int, _Part]]:
+def _parts(schema: Any) -> tuple[tuple[_Part, ...], dict[int, _Part]]:
     plain, tagged = [], {}
     for one in fields(schema):
         kind = one.type
