@@ -37,7 +37,16 @@ Constants = tuple[tuple[str, Value], ...]
 
 
 class Paragraphs(click.Group):
-    """A group whose help keeps the examples as they are written."""
+    """A group whose help keeps the examples as they are written, and which says what command was probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            from acked.checker.names import near
+
+            ctx.fail(f"No such command {args[0]!r}{near(args[0], self.list_commands(ctx))}.")
+        return super().resolve_command(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()

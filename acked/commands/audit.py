@@ -72,11 +72,12 @@ class ClusterFacts:
         return recognise(entries, overrides, self.lenient)
 
     def _live(self, address: str, with_moves: bool) -> list[SettingEntry]:
-        from acked.asking.live import SECONDS, ask_cluster, client_properties
+        from acked.asking.apart import ask_apart
+        from acked.asking.live import SECONDS, client_properties
         from acked.checker.audit.clusters.live import live_entries
 
         properties = client_properties(self.command_config)
-        asked = ask_cluster(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
+        asked = ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
         return live_entries(asked)
 
 

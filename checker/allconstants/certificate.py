@@ -213,7 +213,7 @@ def read_certificate(folder: Path) -> Certificate:
             str(document["solver"]),
             tuple(map(_certified, document["obligations"])),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise SpecUnreadable(f"{path} is not a {_WHAT}: {reason}") from None
 

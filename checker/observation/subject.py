@@ -7,6 +7,7 @@ nothing but the producer's own rules could tell from another.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -46,8 +47,9 @@ def rules_of(release: str) -> str:
 
 
 def _numbers(version: str) -> list[int]:
-    parts = version.split("-")[0].split(".")
-    return [int(part) for part in parts] if all(part.isdigit() for part in parts) else []
+    """The numbers that a release begins with; what builders append, -ccs or .redhat-1, changes no rule."""
+    found = re.match(r"[0-9]{1,4}(?:\.[0-9]{1,4}){0,3}(?![0-9])", version)
+    return [int(part) for part in found[0].split(".")] if found else []
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from acked.checker.errors import SpecUnreadable
 from acked.checker.observation.events import CONTROLLER, Event, Says
-from acked.cluster.lines.facts import Fact, Node
+from acked.cluster.lines.facts import RELEASE, Fact, Node
 from acked.cluster.lines.wordings import Tells
 
 PATIENCE = 400
@@ -143,7 +143,7 @@ class Joiner:
             # An empty answer may tell that the logs have diverged, of which the next line tells.
             if fact.tells is Tells.TOOK and (Tells.APPENDED in held or not self._takes_before_truncating()):
                 self._flush(thread)
-        elif held and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
+        elif held and held[0] is Tells.GOT and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
             got, took = thread.held[0].fields, thread.held[-1].fields
             told = {"to": fact.fields["to"], "leader": got["leader"], "leader_hw": got["leader_hw"], **took}
             self._emit(thread.held[0], Says.TRUNCATES, told, shown=fact)
@@ -157,7 +157,7 @@ class Joiner:
     def _takes_before_truncating(self) -> bool:
         """Whether a follower takes the high watermark of an answer that tells it to truncate (to 3.4.0, KAFKA-14704)."""
         if self._takes_first is None and self._node.release is not None:
-            self._takes_first = [int(part) for part in self._node.release.split("-")[0].split(".")] < [3, 4, 1]
+            self._takes_first = [int(part) for part in RELEASE.findall(self._node.release)[0].split(".")] < [3, 4, 1]
         return bool(self._takes_first)
 
     def _is_appending(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,9 +17,11 @@ from types import SimpleNamespace
 import javaproperties
 import pytest
 
+from acked.checker.cache import SealedStore
 from acked.checker.errors import SystemFailure
+from acked.checker.files import listing
 from acked.cluster.nodes.addresses import CLIENT, CONTROLLER, ZOOKEEPER, free_ports, open_network
-from acked.cluster.nodes.archive import archive_path, with_archive
+from acked.cluster.nodes.archive import archive_path, keep, with_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.formatting import CLUSTER_ID, format_arguments, format_directories, meta_of
 from acked.cluster.nodes.jvm import Exited, Jvm, Program, why_it_ended
@@ -139,6 +142,25 @@ def test_directories_are_formatted_once_by_kafkas_own_tool(tmp_path: Path, monke
         data.rename(work / turn)
     [asked] = (work / "asked").read_text().splitlines()
     assert asked.endswith(f"tool format -t {CLUSTER_ID} -c {work}/p --feature x=1")
+
+
+def test_formatted_directories_that_were_changed_in_the_cache_are_formatted_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path / "cache"))
+    into = f"{tmp_path}/data"
+    java = script(tmp_path, f'printf "{META}" > {into}/meta.properties; echo b > {into}/bootstrap.checkpoint')
+    tool = Program(java, NO_JARS, "tool", ())
+    for _ in range(3):
+        data = tmp_path / "data"
+        data.mkdir()
+        format_directories(tool, ("4.1.0",), data, {}, tmp_path)
+        assert (data / "bootstrap.checkpoint").read_text() == "b\n"
+        assert not (data / "more").exists()
+        shutil.rmtree(data)
+        [kept] = [path for path in (tmp_path / "cache" / "kafka" / "formatted").iterdir() if path.is_dir()]
+        (kept / "bootstrap.checkpoint").write_text("another level of features\n")
+        (kept / "more").write_text("x")
 
 
 def test_a_format_tool_that_fails_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -427,7 +449,22 @@ def test_without_a_class_archive_starts_take_longer_and_nothing_else(tmp_path: P
     assert place is not None
     assert list(place.parent.iterdir()) == list(temporary.iterdir()) == []
     place.write_bytes(b"classes")
+    keep(place)
     assert with_archive(asked, lines.append).archive == place
+
+
+def test_a_class_archive_that_was_put_into_the_cache_is_not_given_to_java(tmp_path: Path, temporary: Path) -> None:
+    asked = plan(script(tmp_path, "exit 1"), Mode.ZOOKEEPER, "1.1.1")
+    place = archive_path(asked)
+    assert place is not None
+    place.write_bytes(b"classes")
+    keep(place)
+    place.write_bytes(b"others")
+    assert with_archive(asked).archive is None
+    place.with_name(f"{place.name}.sealed").unlink()
+    assert with_archive(asked).archive is None
+    SealedStore(place.parent, b"another's key").write(f"{place.name}.sealed", listing(place.parent, [place]))
+    assert with_archive(asked).archive is None
 
 
 def test_a_class_archive_belongs_to_one_java_one_class_path_and_one_mode(tmp_path: Path, temporary: Path) -> None:
