@@ -45,7 +45,7 @@ def playable_run(
     """
     from acked.asking.specs import changed, find_spec
 
-    spec = find_spec(name)
+    spec = find_spec(name, version is not None or bool(constants))
     if version is not None:
         spec = with_rules_of(spec, version, on.mode, constants)
     elif constants:
@@ -59,10 +59,10 @@ def with_rules_of(
     """The spec with the rules of a release, on the brokers' control plane if that release has it."""
     from acked.asking.specs import under_release
     from acked.checker.audit.keys import release
-    from acked.cluster.transacting.script import is_of_transactions
+    from acked.model.catalogue import PROTOCOLS
     from acked.model.partition.versions import planes_of
 
-    if is_of_transactions(spec.question()):
+    if spec.protocol is PROTOCOLS["transactions"]:
         return under_release(spec, version, None, constants)
     plane = mode.value if mode.value in planes_of(release(version).rules) else None
     return under_release(spec, version, plane, constants)

@@ -17,7 +17,7 @@ from acked.asking.output import Output, say
 from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
 from acked.checker.spec.spec import Spec
-from acked.commands.proving.asked import expectation, refuse_unprovable, unmet
+from acked.commands.proving.asked import expectation, passed_over, refuse_unprovable, unmet
 from acked.commands.proving.request import make_query_folder
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def prove_for_all_constants(
     from acked.checker.observer import ProofProgress
     from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
     from acked.reports.proofs.proof import ProofReporter
-    from acked.reports.tables.summary import print_expectation
+    from acked.reports.tables.summary import print_expectation, print_notes
 
     argument = covering_argument(spec.protocol, spec.switches)
     refuse_unprovable(spec, [item.name for item in argument.provable], argument.least)
@@ -88,10 +88,11 @@ def prove_for_all_constants(
 
     def show(console: Console) -> None:
         print_all_constants(console, spec.protocol, proof, rules, seconds)
+        print_notes(console, passed_over(spec))
         if differing is not None:
             print_expectation(console, proof.verdict, differing)
 
-    besides = {"asked": list(asked), "expectation": expectation(differing)}
+    besides = {"asked": list(asked), "expectation": expectation(differing), "notes": [*passed_over(spec)]}
     output.emit(lambda: {**all_constants_document(proof, rules), **besides}, show)
     if files.certificate is not None and not output.is_json:
         told = f"is in {files.certificate}; acked prove --check DIR confirms it"

@@ -12,7 +12,7 @@ from acked.asking.output import Output
 from acked.checker.errors import ExitCode
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec
-from acked.commands.proving.asked import expectation, refuse_unmade, unmet
+from acked.commands.proving.asked import expectation, passed_over, refuse_unmade, unmet
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -31,7 +31,7 @@ def check_certificate(folder: Path, spec: Spec | None, limits: Limits, output: O
     from acked.checker.observer import ProofProgress
     from acked.reports.proofs.certificate import print_verification
     from acked.reports.proofs.proof import ProofReporter
-    from acked.reports.tables.summary import print_expectation
+    from acked.reports.tables.summary import print_expectation, print_notes
 
     certificate = read_certificate(folder)
     if spec is not None:
@@ -44,6 +44,7 @@ def check_certificate(folder: Path, spec: Spec | None, limits: Limits, output: O
 
         found = verify(folder, limits, report, certificate)
     seconds = time.perf_counter() - STARTED
+    notes = () if spec is None else passed_over(spec)
     verdict = Verdict.HOLDS if found.holds else Verdict.INCOMPLETE
     # A folder that is no certificate, and a solver that disagrees, say nothing of the spec.
     says_something = found.verdict in ("verified", "incomplete") and not found.interrupted
@@ -51,9 +52,10 @@ def check_certificate(folder: Path, spec: Spec | None, limits: Limits, output: O
 
     def show(console: Console) -> None:
         print_verification(console, found, seconds)
+        print_notes(console, notes)
         if differing is not None:
             print_expectation(console, verdict, differing)
 
-    output.emit(lambda: {**found.document(), "expectation": expectation(differing)}, show)
+    output.emit(lambda: {**found.document(), "expectation": expectation(differing), "notes": [*notes]}, show)
     return int(ExitCode.UNMET_EXPECTATION if differing and found.holds else found.exit_code)
 
