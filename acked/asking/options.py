@@ -252,7 +252,7 @@ class AskedSpec:
         """The spec with its changes; `deadlock` also asks whether some action is enabled in every state."""
         from acked.asking.specs import find_spec
 
-        return self.changes.put_into(find_spec(self.name), deadlock)
+        return self.changes.put_into(find_spec(self.name, not self.changes.are_none), deadlock)
 
 
 def bound(constants: Constants) -> dict[str, Value]:

@@ -126,6 +126,11 @@ class Reading:
         with active(self._context()):
             return term_of(predicate(self._root(store or self.before)))
 
+    def step_term(self, predicate: Callable[[Any, Any], Bool], after: FunctionStore) -> Term:
+        """A predicate over the state before a step and the one after it."""
+        with active(self._context()):
+            return term_of(predicate(self._root(self.before), self._root(after)))
+
     def domains(self) -> dict[str, Callable[[FunctionStore], Term]]:
         """That every integer field is within its range, by the name of the field."""
         return {

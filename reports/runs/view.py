@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acked.checker.diagnosis.remedy import remedy_of
+from acked.checker.question.marks import Marks, PropertyMark
 from acked.checker.question.question import GRAPH_KINDS, Question
 from acked.checker.question.result import Counterexample, Run
 from acked.checker.question.user_properties import SOUGHT
 from acked.checker.replay.explain import in_words
 from acked.checker.replay.lasso import kept_in_words
-from acked.checker.replay.steps import Marks, PropertyMark, Renumbering, changed_fields, value_at
+from acked.checker.replay.steps import Renumbering, changed_fields, value_at
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import ActionInstance

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from acked.checker.question.result import Result, StopReason, Verdict
@@ -41,7 +41,12 @@ def print_result(console: Console, title: str | None, result: Result, total_seco
         print_table(console, reach_table(result, found))
     put(console, [])
     _print_actions(console, result, glyphs)
-    for note in result.notes:
+    print_notes(console, result.notes)
+
+
+def print_notes(console: Console, notes: Iterable[str]) -> None:
+    """Sentences beside an answer."""
+    for note in notes:
         put_paragraph(console, f"note: {note}", "", "", "      ")
 
 
