@@ -79,7 +79,7 @@ def test_every_action_has_a_step_or_a_reason_why_there_is_none() -> None:
 def test_promises_are_judged_of_what_is_seen_as_the_model_judges_them(changed: dict[str, Any]) -> None:
     off = dict.fromkeys(("late_init", "late_add", "late_produce", "late_end", "late_marker", "coordinator_moves"), False)
     constants = {**off, "producers": 1, "partitions": 1, "transaction_version": 1, "verification": False,
-                 "client_bumps_epoch": False, **changed}  # fmt: skip
+                 "client_bumps_epoch": 0, **changed}  # fmt: skip
     constants |= {"partitions": 2, "aborts": False, "producers": 2} if changed.get("offsets") else {}
     made = transactions.instantiate(constants)
     has_offsets = bool(changed.get("offsets"))
