@@ -459,11 +459,14 @@ forgets_fetched_epoch = Computed(
     lambda has: int(
         has["truncation"] == BY_DIVERGING_FETCH
         and not has["fetched_epoch_kept"]
-        and bool((has["late_answers"] and not has["answer_names_epoch"]) or leads_again.make(has))
+        and bool(
+            (has["late_answers"] and not has["answer_names_epoch"])
+            or (leads_again.make(has) and (has["crashes"] >= LOSSY_OUTSIDE_ISR or empties.make(has)))
+        )
     )
 )
 """Whether a follower may fetch without the epoch of its last record, and it matters: where no answer is late and nobody leads
-twice in one epoch, logs that agree once agree as long as the epoch lasts."""
+again in its epoch with a shorter log, logs that agree once agree as long as the epoch lasts."""
 
 truncates_late = Computed(lambda has: int(has["late_answers"] and has["truncation"] == BY_DIVERGING_FETCH))
 """Whether an answer that tells a follower to truncate may be late."""
