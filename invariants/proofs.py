@@ -34,7 +34,9 @@ from acked.model.partition.settings import (
     asynchronous_isr,
     eligible_leader_replicas,
     empty_disks,
+    forgets_fetched_epoch,
     idempotence,
+    late_answers,
     moved_in,
     moved_to,
     moves_again,
@@ -43,6 +45,7 @@ from acked.model.partition.settings import (
     reassignment,
     sequence_check,
     truncates_by_request,
+    unnoticed_restarts,
 )
 from acked.model.partition.state import State as PartitionState
 from acked.model.replication.state import State as ReplicationState
@@ -159,6 +162,12 @@ _UNCOVERED_CONTROLLERS = (
 )
 
 
+_UNCOVERED_FETCHES = (
+    "under the rules of 3.5.1 to 3.6.2 (fetched_epoch_kept) a follower whose fetches name no epoch may part from its leader "
+    "unnoticed, and its lemmas say nothing of one"
+)
+
+
 def _instances(names: tuple[str, ...], *sizes: tuple[int, ...]) -> tuple[Mapping[str, int], ...]:
     return tuple(dict(zip(names, values, strict=True)) for values in sizes)
 
@@ -191,6 +200,8 @@ def _uncovered(given: Mapping[str, int]) -> Mapping[str, str]:
         empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
         **({} if one_leader_at_a_time.make(given) else {controllers.name: _UNCOVERED_CONTROLLERS}),
     }
+    if forgets_fetched_epoch.make(given):
+        found |= dict.fromkeys((late_answers.name, unnoticed_restarts.name), _UNCOVERED_FETCHES)
     if not given[reassignment.name]:
         return found
     size = "how many brokers an assignment has is open; with 0 it is shown for any number"

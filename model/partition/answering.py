@@ -12,7 +12,7 @@ at an offset that is out of range the follower asks the leader anew, and after a
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, least, smaller
+from acked.model.language.quantify import ite, least, smaller, truth
 from acked.model.language.telling import Fault, Telling
 from acked.model.partition.common import (
     Advance,
@@ -28,6 +28,7 @@ from acked.model.partition.fetching import (
     leader_learns,
     require_fetch,
     says_round,
+    take_answer,
 )
 from acked.model.partition.messages import (
     FETCH_DIVERGING_LATE,
@@ -39,6 +40,7 @@ from acked.model.partition.messages import (
 from acked.model.partition.settings import (
     appends_up_to_epoch,
     diverging_fetch_ignored,
+    forgets_fetched_epoch,
     hw_waits_for_caught_up,
     keeps_empty_epochs,
     late_answers,
@@ -111,6 +113,8 @@ def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
     require_no_other(s, follower)
     require_fetch(s, follower, leader)
     require("the logs have diverged", have_diverged(s, leader, follower))
+    if forgets_fetched_epoch.value:
+        require("the fetch names the last record's epoch", ~s.broker[follower].names_no_epoch)
     late = s.late[follower]
     if takes_hw_first.value:
         late.hw = s.broker[leader].hw
@@ -157,6 +161,7 @@ def late_records_count(s: State, follower: Replica) -> None:
         # A record's epoch starts where the empty one did, and takes its place.
         empty = s.broker[follower].empty_epoch
         s.broker[follower].empty_epoch = ite(late.fetched_at < late.log.end, None, empty)
+    take_answer(s, follower, late.fetched_at < late.log.end)
     s.log[follower].copy(late.log, late.log.end)
     s.broker[follower].hw = smaller(late.hw, s.log[follower].end)
     drop_late_answer(s, follower)
@@ -186,6 +191,7 @@ def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: 
     if appends_up_to_epoch.on:
         mine = s.broker[follower].leader_epoch
         until = least(Offset, lambda o: (o == late.log.end) | ((start <= o) & log.has(o) & (mine < log.at(o).epoch)))
+    take_answer(s, follower, truth(True))
     s.log[follower].copy(late.log, smaller(start, until))
     s.log[follower].copy(log, until)
     s.broker[follower].hw = smaller(late.hw, s.log[follower].end)

@@ -103,6 +103,8 @@ def take_office(s: State, leader: Replica, epoch: Epoch, isr: SetValue[Replica])
     broker.unanswered = False
     broker.truncating = False
     broker.reopens = False
+    broker.answered = False
+    broker.names_no_epoch = False
     broker.began = s.log[leader].end
     # The epoch of the new office starts at the log end, too, and takes the place of one without records.
     broker.empty_epoch = None

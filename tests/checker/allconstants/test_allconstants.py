@@ -22,6 +22,7 @@ from acked.checker.allconstants.proof import (
     AllConstantsProof,
     ObligationResult,
     SolverVerdict,
+    covering_argument,
     prove_all_constants,
 )
 from acked.checker.allconstants.prover import Prover
@@ -37,6 +38,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.action import Action, require
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every
+from acked.model.partition.protocol import partition
 from acked.model.replication.common import (
     become_follower,
     follows,
@@ -326,6 +328,18 @@ def test_a_dropped_clause_is_missed_where_the_argument_needs_it() -> None:
         assert isinstance(answer, ObligationAnswer)
         assert answer.is_proved is proved
         assert proved or (answer.counterexample is not None and answer.counterexample.step.startswith(action))
+
+
+@pytest.mark.parametrize("faults", [{"late_answers": True}, {"crashes": "lossy", "unnoticed_restarts": True}])
+def test_fetches_that_name_no_epoch_are_not_covered(faults: dict[str, object]) -> None:
+    """From 3.5.1 to 3.6.2 (KAFKA-15510) the lemmas about followers' logs are not so where a fetch names no epoch."""
+    for version in ("3.5.1", "3.6"):
+        profile = {name: setting.value for name, setting in partition.profile(version, "kraft").items()}
+        with pytest.raises(ModelError, match=r"the rules of 3\.5\.1 to 3\.6\.2 \(fetched_epoch_kept\)"):
+            covering_argument(partition, partition.bind({**profile, **faults}))
+    for version, more in (("3.6", {}), ("3.7", faults)):
+        profile = {name: setting.value for name, setting in partition.profile(version, "kraft").items()}
+        assert covering_argument(partition, partition.bind({**profile, **more})).goals
 
 
 @pytest.mark.parametrize(
