@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from acked.model.delivery import settings
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import known_version
-from acked.model.language.protocol import Setting
+from acked.model.language.context import Setting, known_version
 
 LATEST = "latest"
 VERSIONS = ("0.11", "2.4", "2.5", "3.1", "3.2", "3.9", "4.0", "4.3", LATEST)

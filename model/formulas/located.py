@@ -7,6 +7,7 @@ import traceback
 from pathlib import Path as FilePath
 from types import TracebackType
 
+from acked.model.formulas.authored import named, place_of
 from acked.model.formulas.errors import ModelError
 
 _CORE = tuple(f"{FilePath(__file__).parents[1] / folder}{os.sep}" for folder in ("formulas", "language"))
@@ -14,10 +15,14 @@ _CORE = tuple(f"{FilePath(__file__).parents[1] / folder}{os.sep}" for folder in 
 
 
 class located:  # noqa: N801
-    """Adds to an error raised by an author's function what was traced and which line of it was at work."""
+    """Adds to an error raised by an author's function what was traced and which line of it was at work.
 
-    def __init__(self, what: str) -> None:
+    That is the line where the `function` begins, if it is given and an error is about what it is or returns.
+    """
+
+    def __init__(self, what: str, function: object = None) -> None:
         self.what = what
+        self._begins = place_of(function)
 
     def __enter__(self) -> None:
         return None
@@ -27,6 +32,7 @@ class located:  # noqa: N801
             return
         frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(tb)]
         authors = [(file, line) for file, line in frames if not file.startswith(_CORE)]
-        where = f" ({FilePath(authors[-1][0]).name}:{authors[-1][1]})" if authors else ""
+        told = error.place if isinstance(error, ModelError) else None
+        place = told or (authors[-1] if authors else self._begins)
         text = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
-        raise ModelError(f"{self.what}{where}: {text}") from error
+        raise ModelError(f"{self.what}{named(place)}: {text}") from error

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
@@ -177,6 +177,10 @@ class Store:
         """The code of every leaf, for the one who has the trace made: that he looks is no part of it (`tracings.py`)."""
         return list.copy(self.codes)
 
+    def close(self) -> None:
+        """The function that worked on this is over: whoever kept it may neither read nor write."""
+        self.codes = _Over()
+
     def _write_each(
         self, path: SymbolicPath, at: int, index: Expr, code: Callable[[int], Expr], when: Expr | None
     ) -> None:
@@ -215,6 +219,15 @@ class Store:
 
     def _count(self, prefix: SymbolicPath) -> int:
         return self.schema.counts.get(prefix, 0)
+
+
+class _Over(list[Expr]):
+    """The codes of a state that is over."""
+
+    def __getitem__(self, number: object = None) -> NoReturn:
+        raise ModelError("this state was kept from a function that is over; a function works on the state that it is given")
+
+    __iter__ = __getitem__
 
 
 class _Apart:
