@@ -5,8 +5,11 @@ from __future__ import annotations
 import inspect
 from pathlib import Path as FilePath
 from types import CodeType
+from typing import TypeVar
 
 from acked.model.formulas.errors import ModelError
+
+T = TypeVar("T")
 
 
 def place_of(function: object) -> tuple[str, int] | None:
@@ -47,3 +50,10 @@ def refuse_result(result: object, what: str, instead: str) -> None:
         returned = type(result).__name__
     article = "an" if returned[:1] in "aeiou" else "a"
     raise ModelError(f"{what} returns {article} {returned}, which would be dropped; {instead}")
+
+
+def of_type(kind: type[T], result: object, what: str) -> T:
+    """The result of a function of which another kind of result is a mistake."""
+    if not isinstance(result, kind):
+        raise ModelError(f"{what} returns {result!r}, and must return a {kind.__name__}")
+    return result

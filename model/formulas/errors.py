@@ -60,5 +60,9 @@ class DomainOverflow(ModelError):
     """
 
 
+class UnknownName(ModelError, AttributeError):
+    """The words of a step ask for a parameter or a field that there is not, whatever the step."""
+
+
 class StepError(ModelError):
     """A step does what no step may do; in an action instance that can never be enabled that is not an error."""

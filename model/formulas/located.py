@@ -10,8 +10,9 @@ from types import TracebackType
 from acked.model.formulas.authored import named, place_of
 from acked.model.formulas.errors import ModelError
 
-_CORE = tuple(f"{FilePath(__file__).parents[1] / folder}{os.sep}" for folder in ("formulas", "language"))
-"""The folders of the language: a line there is not the one that an author wrote."""
+_FOLDERS = ("model/formulas", "model/language", "checker", "reports")
+_CORE = tuple(f"{FilePath(__file__).parents[2] / folder}{os.sep}" for folder in _FOLDERS)
+"""The folders of the language, and of what reads its words: a line there is not the one that an author wrote."""
 
 
 class located:  # noqa: N801

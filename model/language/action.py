@@ -10,10 +10,11 @@ from pathlib import Path as FilePath
 from typing import TypeVar, get_type_hints
 
 from acked.model.formulas.authored import refuse_deferred, refuse_nameless, refuse_result
-from acked.model.formulas.errors import ModelError, heeded
+from acked.model.formulas.errors import ModelError, UnknownName, heeded
+from acked.model.formulas.located import located
 from acked.model.language.domain import LeafDomain, as_leaf
 from acked.model.language.semantics import Guard, tracing
-from acked.model.language.telling import Fault, Message, Party, Words, named_parameters, sort_of
+from acked.model.language.telling import Fault, Message, Party, Telling, Words, functions_of, named_parameters, sort_of
 from acked.model.language.values import Bool, Value
 
 
@@ -149,3 +150,27 @@ def unknown_clause(protocol: str, known: Mapping[str, Iterable[str]], name: str,
         return f"{protocol} has no action {name!r} to drop a clause of; it has {', '.join(known)}"
     labels = ", ".join(map(repr, dict.fromkeys(known[name])))
     return f"{protocol}: action {name} has no clause {label!r}; it has {labels}"
+
+
+def by_name(protocol: str, actions: Iterable[Action]) -> dict[str, Action]:
+    """The actions of a protocol by their names; `ModelError` if two have the same."""
+    found: dict[str, Action] = {}
+    for item in actions:
+        known = found.setdefault(item.name, item)
+        if known is not item:
+            places = " and ".join(f"{FilePath(twin.file).name}:{twin.line}" for twin in (known, item))
+            raise ModelError(f"{protocol}: two actions are named {item.name} ({places}); rename one")
+    return found
+
+
+def refuse_unknown_names(protocol: str, item: Action, steps: Iterable[Telling]) -> None:
+    """`ModelError` if an action's words ask for what no step has; of steps that are none, they may fail in other ways."""
+    for step in steps:
+        for function in functions_of(item.says, item.actor, item.messages):
+            with located(f"{protocol}: the words of action {item.name}", function):
+                try:
+                    function(step)
+                except UnknownName:
+                    raise
+                except Exception:
+                    continue

@@ -14,13 +14,13 @@ from itertools import product
 from pathlib import Path as FilePath
 from typing import Any
 
-from acked.model.formulas.authored import refuse_deferred, refuse_result
+from acked.model.formulas.authored import of_type, refuse_deferred, refuse_result
 from acked.model.formulas.errors import DomainOverflow, ModelError, StepError, heeded
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.formulas.located import located
 from acked.model.formulas.watched import CHANGED, Look, is_shipped, watched
-from acked.model.language.action import Action, action, unknown_clause
+from acked.model.language.action import Action, action, by_name, refuse_unknown_names, unknown_clause
 from acked.model.language.context import Constant, Context, Setting, Settle, active
 from acked.model.language.domain import LeafDomain, Plain, is_name
 from acked.model.language.finite import FINITE
@@ -244,14 +244,8 @@ class Instance:
         self._dropped: set[tuple[str, str]] = set()
         self.dropped = drop
         self.action_rules = protocol.actions_under(constants)
-        first: dict[str, Action] = {}
-        for item in self.action_rules:
-            known = first.setdefault(item.name, item)
-            if known is not item:
-                places = " and ".join(f"{FilePath(twin.file).name}:{twin.line}" for twin in (known, item))
-                raise ModelError(f"{protocol.name}: two actions are named {item.name} ({places}); rename one")
+        self._rules = by_name(protocol.name, self.action_rules)
         self.initial: tuple[tuple[int, ...], ...] = (self._trace_initial(),)
-        self._rules = first
         self._counterparts: dict[str, ActionInstance | None] = {}
         if is_lazy:
             return
@@ -342,6 +336,9 @@ class Instance:
             again = [*self._trace_action(item, is_again=True)][::-1]
             with located(f"{self.protocol.name}: action {item.name}", item.function):
                 refuse_other([step for step in self.actions if step.action is item], again, self.schema.leaves)
+            first = self.schema.decode(self.schema.unpack(self.initial[0]))
+            with active(self._context()):
+                refuse_unknown_names(self.protocol.name, item, (Telling(first, first, step.arguments) for step in again[:1]))
 
     def _trace_action(self, item: Action, is_again: bool = False) -> Iterator[ActionInstance]:
         try:
@@ -459,16 +456,20 @@ class Instance:
         return after
 
     def tell(self, step: ActionInstance, before: Sequence[int], after: Sequence[int]) -> str:
-        """One plain sentence about a step, in the action's own words."""
-        if step.action.says is None:
+        """One plain sentence about a step, in the action's own words; `ModelError` if its author's function has none."""
+        says = step.action.says
+        if says is None:
             return step.label
         telling = Telling(self.schema.decode(before), self.schema.decode(after), step.arguments)
-        return step.action.says(telling)
+        if is_shipped(says):
+            return says(telling)
+        with self.at_work(f"the words of action {step.action.name}", says):
+            return of_type(str, says(telling), "says=")
 
     @contextmanager
-    def at_work(self, what: str) -> Iterator[None]:
+    def at_work(self, what: str, function: object = None) -> Iterator[None]:
         """Where an author's functions may ask for the constants; `ModelError` says what they were at when one failed."""
-        with active(self._context()), located(f"{self.protocol.name}: {what}"):
+        with active(self._context()), located(f"{self.protocol.name}: {what}", function):
             yield
 
     # -- identity -----------------------------------------------------------------------------------------------
