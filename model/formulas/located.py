@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from pathlib import Path as FilePath
-from types import TracebackType
+from types import FrameType, TracebackType
 
 from acked.model.formulas.authored import named, place_of
 from acked.model.formulas.errors import ModelError
@@ -13,6 +14,14 @@ from acked.model.formulas.errors import ModelError
 _FOLDERS = ("model/formulas", "model/language", "checker", "reports")
 _CORE = tuple(f"{FilePath(__file__).parents[2] / folder}{os.sep}" for folder in _FOLDERS)
 """The folders of the language, and of what reads its words: a line there is not the one that an author wrote."""
+
+
+def authors_place() -> tuple[str, int] | None:
+    """The file and the line of an author's function that is at work."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_CORE):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 class located:  # noqa: N801

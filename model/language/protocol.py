@@ -448,10 +448,9 @@ class Instance:
         for (leaf, _), value in zip(step.updates, step.updated(codes), strict=True):
             target = self.schema.leaves[leaf]
             if not 0 <= value < target.cardinality:
-                raise DomainOverflow(
-                    f"{self.protocol.name}: {step.label} assigns {target.name} a value outside its domain "
-                    f"(code {value} of 0..{target.cardinality - 1}) in state {self.schema.decode(codes)}"
-                )
+                told, held = (target.told(value, self.constants), target.held(self.constants))
+                text = f"{self.protocol.name}: {step.label} assigns {target.name} a value outside its domain"
+                raise DomainOverflow(f"{text}: {told}, and it holds {held}; the state is {self.schema.decode(codes)}")
             after[leaf] = value
         return after
 
