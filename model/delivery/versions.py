@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from acked.model.delivery import settings
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import known_version
-from acked.model.language.protocol import Setting
+from acked.model.language.context import Setting, known_version
 
 LATEST = "latest"
 VERSIONS = (

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Constant, known_version
-from acked.model.language.protocol import Setting
+from acked.model.language.context import Constant, Setting, known_version
 from acked.model.partition import controllers, settings
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"

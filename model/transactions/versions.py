@@ -12,8 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Constant, known_version
-from acked.model.language.protocol import Setting
+from acked.model.language.context import Constant, Setting, known_version
 from acked.model.transactions import settings
 
 LATEST = "latest"
