@@ -19,26 +19,13 @@ from typing import NamedTuple
 
 from acked.checker.observation.events import CONTROLLER, Event, Says
 from acked.checker.observation.explaining import Explainer
-from acked.checker.observation.lanes import Lane
+from acked.checker.observation.lanes import Lanes, Slack
 from acked.checker.observation.moves import Move, Way
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
 
 Asked = tuple[tuple[int, int] | None, ...]
 """Of each broker the fetch that a leader has noted and that is not answered yet: the leader's id and the offset."""
-
-
-@dataclass(frozen=True)
-class Slack:
-    """How far events may be taken out of the order of their times, in ms, and how long a dead end is looked around."""
-
-    within: int = 300
-    between: int = 20_000
-    nodes: int = 10_000
-
-    def more(self) -> Slack:
-        """Ten times as much."""
-        return Slack(10 * self.within, 10 * self.between, 10 * self.nodes)
 
 
 WINDOW = 4_000
@@ -110,12 +97,7 @@ class Walk:
         self.explained = 0
         self._on_taken = on_taken
         self.slack = slack or Slack()
-        self._source = iter(events)
-        self._next: Event | None = next(self._source, None)
-        self._numbers = self._lane_numbers()
-        self._lanes = [Lane() for _ in self._numbers]
-        self._own = [self._numbers[broker, None] for broker in subject.brokers]
-        self._owners = [by for by, _ in self._numbers]
+        self._lanes = Lanes(subject.brokers, events, self.slack)
         self._names_epoch = bool(subject.concrete.constants["answer_names_epoch"])
         self._asked: Asked = (None,) * len(subject.brokers)
         self._frames: deque[_Frame] = deque()
@@ -126,7 +108,7 @@ class Walk:
         stuck = self._search()
         if stuck is not None:
             self._back_to_start()
-            self.slack = self.slack.more()
+            self._lanes.slack = self.slack = self.slack.more()
             stuck = self._search()
         if stuck is None:
             while self._frames:
@@ -149,7 +131,7 @@ class Walk:
                     if len(self._frames) > self._window:
                         self._settle()
                     continue
-            elif self._next is None and all(lane.head() is None for lane in self._lanes):
+            elif self._lanes.are_over():
                 return None
             else:
                 if deepest is None:
@@ -210,7 +192,7 @@ class Walk:
 
     def _options(self) -> Iterator[_Choice]:
         """Ways to go on: answers that a leader could give now, then the earliest open event, then the others by time."""
-        heads = self._heads(AHEAD)
+        heads = self._lanes.heads(AHEAD)
         for _, number, event in heads:
             if event.says is Says.TAKES_ANSWER:
                 yield from self._answers(number, event)
@@ -225,7 +207,7 @@ class Walk:
                 else:
                     yield from self._choices(number, event)
         # Nothing of what is near goes on: read as far ahead as lanes may be apart.
-        for _, number, event in self._heads(self.slack.between):
+        for _, number, event in self._lanes.heads(self.slack.between):
             if event.says is Says.TAKES_ANSWER:
                 yield from self._answers(number, event)
             elif number not in yielded:
@@ -241,8 +223,8 @@ class Walk:
         mine, leads = self.subject.mask([restarts.by]), self.state[self.subject.leader] - 1
         if not self.state[self.subject.isr] & mine and leads != self.subject.index[restarts.by]:
             return False
-        self._read_until(restarts.at + self.slack.between)
-        lane = self._lanes[self._numbers[CONTROLLER, None]]
+        self._lanes.read_until(restarts.at + self.slack.between)
+        lane = self._lanes[self._lanes.numbers[CONTROLLER, None]]
         for event in lane.events[lane.taken :]:
             if event.get("was") is not None and event.get("isr") is not None:
                 if not self.subject.mask(event["was"]) & mine:
@@ -260,49 +242,17 @@ class Walk:
             return
         now = heads[0][0]
         for index, asked in enumerate(self._asked):
-            lane = self._lanes[self._own[index]]
+            lane = self._lanes[self._lanes.own[index]]
             if asked is None or (lane.taken < len(lane.events) and lane.events[lane.taken].at <= now + AHEAD):
                 continue
             horizon = now + self.slack.between
-            while lane.head() is None and self._next is not None and self._next.at <= horizon:
-                self._read_until(self._next.at)
-            event = lane.head()
+            event = self._lanes.head_before(lane, horizon)
             if event is None or event.says is not Says.TAKES_ANSWER or not now + AHEAD < event.at <= horizon:
                 continue
             leader, offset = asked
-            again = self._lanes[self._numbers[leader, self.subject.brokers[index]]].head()
+            again = self._lanes[self._lanes.numbers[leader, self.subject.brokers[index]]].head()
             if again is None or again.at > event.at or again["offset"] != offset:
-                yield self._own[index], event
-
-    def _heads(self, ahead: int) -> list[tuple[int, int, Event]]:
-        """The next events of the lanes that may be taken, by time."""
-        heads = self._open_heads()
-        if not heads:
-            self._read_until(None)
-            heads = self._open_heads()
-        if not heads:
-            return []
-        horizon = heads[0][0] + min(ahead, self.slack.between)
-        if self._next is not None and self._next.at <= horizon and self._read_until(horizon):
-            heads = self._open_heads()
-        first: dict[int, int] = {}
-        free = []
-        for head in heads:
-            at, number, _ = head
-            if at > horizon:
-                break
-            if at <= first.setdefault(self._owners[number], at) + self.slack.within:
-                free.append(head)
-        return free
-
-    def _open_heads(self) -> list[tuple[int, int, Event]]:
-        found = []
-        for number, lane in enumerate(self._lanes):
-            if lane.taken < len(lane.events):
-                event = lane.events[lane.taken]
-                found.append((event.at, number, event))
-        found.sort()
-        return found
+                yield self._lanes.own[index], event
 
     def _choices(self, number: int, event: Event) -> Iterator[_Choice]:
         if event.says is Says.NOTES_FETCH:
@@ -333,7 +283,7 @@ class Walk:
         if self._names_epoch or not self.explainer.is_told_to_truncate(broker, self.state):
             return None
         end = self.state[self.subject.at[broker].end]
-        for event in self._ahead(number):
+        for event in self._lanes.ahead(number):
             if event.says is Says.TRUNCATES and event["to"] < end:
                 return event
             if event.says in (Says.RESTARTS, Says.TAKES_ANSWER, Says.APPENDS):
@@ -345,7 +295,7 @@ class Walk:
         leader = self.subject.index.get(truncates.get("leader", heard.get("leader")), -1)
         if leader < 0 or self.state[self.subject.at[leader].epoch] > heard["epoch"]:
             return True
-        lane = self._lanes[self._own[leader]]
+        lane = self._lanes[self._lanes.own[leader]]
         ahead = lane.events[lane.taken :]
         return any(e.says is Says.LEADS and e["epoch"] >= heard["epoch"] and e.at <= truncates.at for e in ahead)
 
@@ -360,29 +310,15 @@ class Walk:
 
         None where answers of former epochs are dropped (KAFKA-18991).
         """
-        wanted = asked[self.subject.index[self._owners[number]]]
+        wanted = asked[self.subject.index[self._lanes.owners[number]]]
         if wanted is None or self._names_epoch:
             return None
-        for event in self._ahead(number):
+        for event in self._lanes.ahead(number):
             if event.says is Says.RESTARTS:
                 return None
             if event.says is Says.TAKES_ANSWER and event["leader"] == wanted[0]:
                 return event if event["offset"] == wanted[1] else None
         return None
-
-    def _ahead(self, number: int) -> Iterator[Event]:
-        """The events of a lane after its head, as far ahead as lanes may be apart."""
-        lane = self._lanes[number]
-        head = lane.head()
-        if head is None:
-            return
-        at = lane.taken + 1
-        while True:
-            yield from lane.events[at:]
-            at = len(lane.events)
-            if self._next is None or self._next.at > head.at + self.slack.between:
-                return
-            self._read_until(self._next.at)
 
     def _ways(self, lanes: tuple[int, ...], events: tuple[Event, ...], asked: Asked) -> Iterator[_Choice]:
         ways = (
@@ -413,7 +349,7 @@ class Walk:
             yield from self._ways((number,), (noted,), self._asked)
             return
         before, after = self._asked[:follower], self._asked[follower + 1 :]
-        lane = self._numbers[noted["follower"], None]
+        lane = self._lanes.numbers[noted["follower"], None]
         answer = self._lanes[lane].head()
         if answer is not None and answer.says is Says.TAKES_ANSWER and _may_answer(noted, answer):
             yield from self._ways((number, lane), (noted, answer), (*before, None, *after))
@@ -454,33 +390,6 @@ class Walk:
             return ()
         asked = (*self._asked[:follower], None, *self._asked[follower + 1 :])
         return self._ways((number,), (answer,), asked)
-
-    # -- lanes ----------------------------------------------------------------------------------------------------------
-
-    def _lane_numbers(self) -> dict[tuple[int, int | None], int]:
-        brokers = self.subject.brokers
-        names: list[tuple[int, int | None]] = [(CONTROLLER, None), *((broker, None) for broker in brokers)]
-        names += [(leader, follower) for leader in brokers for follower in brokers if leader != follower]
-        return {name: number for number, name in enumerate(names)}
-
-    def _read_until(self, horizon: int | None) -> bool:
-        """Reads events up to a time; without one the next of all. Whether a lane that had no open event has one now."""
-        is_opened = False
-        while self._next is not None:
-            if horizon is not None and self._next.at > horizon:
-                break
-            event, self._next = self._next, next(self._source, None)
-            follower = event["follower"] if event.says is Says.NOTES_FETCH else None
-            number = self._numbers.get((event.by, follower))
-            if number is None and (number := self._numbers.get((event.by, None))) is None:
-                continue
-            lane = self._lanes[number]
-            is_opened = is_opened or lane.taken == len(lane.events)
-            lane.events.append(event)
-            if horizon is None:
-                break
-        return is_opened
-
 
 def _may_answer(noted: Event, answer: Event) -> bool:
     """Whether two lines may be of one fetch."""

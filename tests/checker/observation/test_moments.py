@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from acked.checker.observation.events import CONTROLLER, Event, Says, checked
+from acked.checker.observation.lanes import Slack
 from acked.checker.observation.subject import Subject
 from acked.checker.observation.validation import Verdict, validate
-from acked.checker.observation.walking import Slack
 from acked.cluster.lines.recorded import Recording
 from tests.observations import OBSERVED
 
