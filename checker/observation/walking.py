@@ -32,6 +32,8 @@ WINDOW = 4_000
 """Steps that can be taken back; what was taken before them stays."""
 LATELY = 20
 """Steps before a dead end that are told of."""
+_RISES = {Says.APPENDS: "hw", Says.NOTES_FETCH: "hw", Says.LEARNS_ISR: "raised"}
+"""By line what it calls a rise of the high watermark that may be due to a fetch of which another thread tells."""
 AHEAD = 1_500
 """By how many ms events are read ahead of the earliest open one as long as all goes well."""
 
@@ -261,6 +263,8 @@ class Walk:
         asked = self._asked
         if event.says in (Says.RESTARTS, Says.FOLLOWS, Says.LEADS):
             index = self.subject.index[event.by]
+            if event.says is Says.FOLLOWS:
+                yield from self._before_removal(number, event, index)
             if event.says is not Says.RESTARTS and asked[index] is not None:
                 yield from self._departs(number, (number,), event, asked)
                 if self.state[self.subject.at[index].late_leader]:
@@ -274,6 +278,27 @@ class Walk:
                 yield from chain(now, departs) if self._leads_by(truncates, event) else chain(departs, now)
                 return
         yield from self._ways((number,), (event,), asked)
+
+    def _before_removal(self, number: int, follows: Event, index: int) -> Iterator[_Choice]:
+        """A broker hears whom to follow; if its lines say so, its fetcher then takes another answer of the former leader."""
+        answer = self._answer_before_removal(number, self.state[self.subject.at[index].leader] - 1)
+        if answer is None:
+            return
+        yield from self._made(self.explainer.before_removal(follows, self.state), (number,), (follows,), self._asked)
+        if answer.says is Says.TAKES_ANSWER:
+            departs = self.explainer.departing_ways(follows, answer, self.state, goes_on=True)
+            yield from self._made(departs, (number,), (follows,), self._asked)
+
+    def _answer_before_removal(self, number: int, leader: int) -> Event | None:
+        """The next thing that a follower does, if it is to take an answer of that leader before its fetcher is removed."""
+        if leader < 0:
+            return None
+        for event in self._lanes.ahead(number):
+            if event.says in (Says.TAKES_ANSWER, Says.TRUNCATES):
+                return event if event.get("leader") == self.subject.brokers[leader] else None
+            if event.says in (Says.REMOVES_FETCHER, Says.RESTARTS, Says.FOLLOWS, Says.LEADS):
+                return None
+        return None
 
     def _late_truncation(self, number: int, broker: int) -> Event | None:
         """The line that a follower truncates, after it has heard of a leader epoch, if its former leader may have told it to.
@@ -308,13 +333,13 @@ class Walk:
     def _late_answer(self, number: int, asked: Asked) -> Event | None:
         """The answer that a follower takes after it has heard of a leader epoch, if it is to the fetch that it has asked.
 
-        None where answers of former epochs are dropped (KAFKA-18991).
+        Where answers of former epochs are dropped (KAFKA-18991) that is one before the former leader's fetcher is removed.
         """
-        wanted = asked[self.subject.index[self._lanes.owners[number]]]
-        if wanted is None or self._names_epoch:
+        wanted, head = asked[self.subject.index[self._lanes.owners[number]]], self._lanes[number].head()
+        if wanted is None or (self._names_epoch and head is not None and head.says is Says.LEADS):
             return None
         for event in self._lanes.ahead(number):
-            if event.says is Says.RESTARTS:
+            if event.says is Says.RESTARTS or (self._names_epoch and event.says is Says.REMOVES_FETCHER):
                 return None
             if event.says is Says.TAKES_ANSWER and event["leader"] == wanted[0]:
                 return event if event["offset"] == wanted[1] else None
@@ -366,9 +391,9 @@ class Walk:
         before, after = self._asked[:follower], self._asked[follower + 1 :]
         at_once = answer is not None and answer.says is Says.TAKES_ANSWER and _may_answer(noted, answer)
         for place, other in ((place, lane.head()) for place, lane in enumerate(self._lanes)):
-            if other is None or place == number or other.by != noted.by or other.get("hw") is None:
+            if other is None or place == number or other.by != noted.by or other.get(_RISES.get(other.says, "")) is None:
                 continue
-            if other.says not in (Says.APPENDS, Says.NOTES_FETCH) or abs(other.at - noted.at) > self.slack.within:
+            if abs(other.at - noted.at) > self.slack.within:
                 continue
             asked: Asked = (*before, (noted.by, noted["offset"]), *after)
             if other.says is Says.NOTES_FETCH:

@@ -10,8 +10,8 @@ at an offset that is out of range the follower asks the leader anew, and after a
 
 From 0.8.1 on a broker that is to follow another leader, or the same one in the next epoch, first takes up the epoch
 (`Partition.makeFollower`) and then takes the partition from its thread (`removeFetcherForPartitions`; `makeFollowers` of
-`ReplicaManager`, with KRaft `applyLocalFollowersDelta`). Between the two the thread knows nothing of it: it takes an answer of
-the former leader, and fetches from that one again, in the former epoch. Who is to lead has the fetcher removed first.
+`ReplicaManager`, with KRaft `applyLocalFollowersDelta`). Between the two the thread knows nothing of it: it takes an answer
+of the former leader, and fetches from that one again, in the former epoch. Who is to lead has the fetcher removed first.
 """
 
 from __future__ import annotations
@@ -304,7 +304,7 @@ def become_follower_as_told_before_removal(s: State, controller: Candidate, foll
     actor="follower", messages=(no_late_answer("follower"),),
 )
 def remove_former_fetcher(s: State, follower: Replica) -> None:
-    """The partition is taken from the fetcher of the former leader, and goes to that of the leader that the broker follows."""
+    """The partition is taken from the fetcher of the former leader, and goes to that of the present one."""
     broker = s.broker[follower]
     former = broker.former_leader
     require("the fetcher of the former leader has the partition", former.is_some)

@@ -80,7 +80,7 @@ def has_session(s: State, r: Replica) -> Bool:
 
 
 def fetches_from(s: State, r: Replica) -> OptionalValue[Replica]:
-    """Whose fetcher has the partition: that of whom the broker follows, or of whom it followed until it heard (`answering`)."""
+    """Whose fetcher has the partition: that of whom the broker follows, or of whom it followed before (`answering`)."""
     broker = s.broker[r]
     return ite(broker.former_leader.is_some, broker.former_leader, broker.leader) if hears_first.value else broker.leader
 

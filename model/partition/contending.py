@@ -51,7 +51,7 @@ from acked.model.partition.fetching import drop_late_answer, follow, require_fet
 from acked.model.partition.leading import take_office
 from acked.model.partition.messages import ALTER_PARTITION, ANSWERS, LEADERSHIP, no_late_answer
 from acked.model.partition.settings import leadership_moves, unclean_election
-from acked.model.partition.state import Candidate, Replica, State
+from acked.model.partition.state import Candidate, Epoch, Replica, State
 from acked.model.partition.words import says_by, says_following, says_office
 
 # -- words and messages -----------------------------------------------------------------------------------------------
@@ -381,7 +381,7 @@ def become_follower_as_told(s: State, controller: Candidate, follower: Replica, 
 
 
 def epoch_of_request(s: State, controller: Candidate, follower: Replica, leader: Replica) -> Epoch:
-    """The broker takes a request to follow that leader, in a leader epoch that is newer than it knows, and which is returned."""
+    """The broker takes a request to follow that leader; the leader epoch in it, which is newer than it knows."""
     require("another broker leads", leader != follower)
     require_request(s, controller, follower)
     named, epoch, _ = next_request(s, controller, follower)

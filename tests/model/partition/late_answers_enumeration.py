@@ -4,10 +4,11 @@ Written from what a follower's fetcher thread does: one request to each leader a
 notes the fetch; it is compared with the offset that the follower would fetch at now, and from 3.9.1 and 4.0.1 on with the
 leader epoch of the fetch too (KAFKA-18991). An answer of `enumeration.py` is one that comes at once.
 
-A thread has what it was given: the leader, and the leader epoch that it puts into its fetches (`PartitionFetchState`). Where a
-broker is to follow it first changes its own idea of leader and epoch (`Partition.makeFollower`), then takes the partition from
-all threads (`removeFetcherForPartitions`) and gives it to one with the new epoch (`addFetcherForPartitions`): so in `ReplicaManager`
-`makeFollowers` of 0.8.1 to 3.9, and `applyLocalFollowersDelta` of 3.0 to 4.3. `applyLocalLeadersDelta` takes it away first.
+A thread has what it was given: the leader, and the leader epoch that it puts into its fetches (`PartitionFetchState`). Where
+a broker is to follow it first changes its own idea of leader and epoch (`Partition.makeFollower`), then takes the partition
+from all threads (`removeFetcherForPartitions`) and gives it to one with the new epoch (`addFetcherForPartitions`): so in
+`ReplicaManager` `makeFollowers` of 0.8.1 to 3.9, and `applyLocalFollowersDelta` of KRaft. `applyLocalLeadersDelta` takes it
+away first.
 """
 
 from __future__ import annotations
