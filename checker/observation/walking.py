@@ -263,12 +263,14 @@ class Walk:
         asked = self._asked
         if event.says in (Says.RESTARTS, Says.FOLLOWS, Says.LEADS):
             index = self.subject.index[event.by]
-            if event.says is Says.FOLLOWS:
-                yield from self._before_removal(number, event, index)
+            goes_on = self._before_removal(number, event, index) if event.says is Says.FOLLOWS else iter(())
+            if not self._takes_late(event, index):
+                yield from goes_on
             if event.says is not Says.RESTARTS and asked[index] is not None:
                 yield from self._departs(number, (number,), event, asked)
                 if self.state[self.subject.at[index].late_leader]:
                     yield from self._ways((number,), (event,), asked)
+            yield from goes_on
             asked = (*asked[:index], None, *asked[index + 1 :])
             truncates = self._late_truncation(number, index) if event.says is not Says.RESTARTS else None
             if truncates is not None:
@@ -278,6 +280,12 @@ class Walk:
                 yield from chain(now, departs) if self._leads_by(truncates, event) else chain(departs, now)
                 return
         yield from self._ways((number,), (event,), asked)
+
+    def _takes_late(self, event: Event, index: int) -> bool:
+        """Whether an answer of the former epoch may count when the fetcher was removed, too: the same leader leads again."""
+        leads = self.state[self.subject.at[index].leader] - 1
+        again = leads >= 0 and event.get("leader") == self.subject.brokers[leads]
+        return again and not self._names_epoch
 
     def _before_removal(self, number: int, follows: Event, index: int) -> Iterator[_Choice]:
         """A broker hears whom to follow; if its lines say so, its fetcher then takes another answer of the former leader."""
