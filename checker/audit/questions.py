@@ -198,6 +198,7 @@ def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]
 NEEDS: Mapping[Constant, tuple[Constant, ...]] = {
     settings.answer_names_epoch: (settings.late_answers,),
     settings.truncating_takes_none: (settings.late_answers,),
+    settings.fetcher_stops_first: (settings.late_answers,),
     settings.appends_up_to_epoch: (settings.late_reads,),
     settings.fetched_epoch_kept: (settings.late_answers, settings.unnoticed_restarts),
     settings.epoch_cache_truncated: (settings.epoch_cache,),

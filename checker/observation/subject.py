@@ -65,6 +65,7 @@ class Places:
     outdated: int
     down: int
     known: tuple[int, ...]
+    former: int
     late_leader: int
     late_hw: int
     late_cut: int
@@ -122,6 +123,7 @@ class Subject:
             pending=self._leaf("broker", r, "pending"),
             outdated=self._leaf("broker", r, "outdated"),
             down=self._leaf("broker", r, "down"),
+            former=self._leaf("broker", r, "former_leader"),
             late_leader=self._leaf("late", r, "leader"),
             late_hw=self._leaf("late", r, "hw"),
             late_cut=self._leaf("late", r, "truncate_to"),

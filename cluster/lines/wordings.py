@@ -13,6 +13,7 @@ from enum import Enum, unique
 PARTITION = "kafka.cluster.Partition"
 STATE_CHANGE = "state.change.logger"
 FETCHER = "kafka.server.ReplicaFetcherThread"
+FETCHERS = "kafka.server.ReplicaFetcherManager"
 CONTROLLER = "org.apache.kafka.controller.ReplicationControlManager"
 HEARTBEATS = "org.apache.kafka.controller.BrokerHeartbeatManager"
 ZOOKEEPER_CONTROLLER = "kafka.controller.KafkaController"
@@ -40,6 +41,7 @@ class Tells(Enum):
     LEADER = "a broker leads"
     FOLLOWER = "a broker follows"
     STAYED = "a leader heard of an ISR, by metadata"
+    REMOVED = "a broker's fetchers do not have the partition any more"
     GOT = "a follower has an answer to a fetch"
     TOOK = "a follower took the high watermark of an answer"
     TRUNCATING = "a follower truncates"
@@ -241,6 +243,10 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         Tells.TRUNCATING, (FETCHER,),
         r"Truncating partition TP with TruncationState\(offset=(?P<to>\d+), completed=true\) due to ", BOTH,
+    ),
+    Wording(
+        Tells.REMOVED, (FETCHERS,), r"Removed fetcher for partitions (?:\w+\()?(?:.*, )?TP[,)]",
+        ("3.7.2", *BOTH),
     ),
     Wording(Tells.NOTHING, (FETCHER,), r"Partition TP marked as failed", ("3.4.1",)),
     Wording(Tells.NOTHING, (FETCHER,), r"Sending fetch request ", BOTH),

@@ -55,6 +55,7 @@ from acked.model.partition.settings import (
     fetch_fencing,
     forgets_fetched_epoch,
     halts,
+    hears_first,
     hw_waits_for_caught_up,
     keeps_empty_epochs,
     late_answers,
@@ -98,35 +99,56 @@ def cut_as_told(s: State, follower: Replica, to: Offset, read: Offset) -> None:
 )
 def become_follower(s: State, follower: Replica, leader: Replica) -> None:
     """A broker learns whom to follow, in a newer leader epoch; to 0.10.2 it truncates to its high watermark at once."""
+    require_news(s, follower, leader)
+    follow(s, follower, leader, s.controller.leader_epoch)
+    renumber_epochs(s)
+
+
+def require_news(s: State, follower: Replica, leader: Replica) -> None:
+    """The broker has yet to hear that the controller's leader is another one."""
     require("another broker leads", leader != follower)
     require("the controller's leader", s.controller.leader == leader)
     require("has a session", has_session(s, follower))
     if reassignment.on:
         require("a replica", is_replica(s, follower))
     require("newer leader epoch", s.broker[follower].leader_epoch < s.controller.leader_epoch)
-    follow(s, follower, leader, s.controller.leader_epoch)
-    renumber_epochs(s)
+
+
+def require_fetcher_removed(s: State, broker: Replica) -> None:
+    """A broker takes up one change of leadership after the other, each with all that comes of it."""
+    if hears_first.value:
+        require("the fetcher of the former leader is removed", s.broker[broker].former_leader.is_none)
 
 
 def follow(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> None:
     """The broker follows a leader in a leader epoch, and no longer knows what only a leader knows."""
+    require_fetcher_removed(s, follower)
     broker = s.broker[follower]
-    must_truncate = truth(True) if truncate_under_same_leader.on else broker.leader != leader
+    former = broker.leader
     stop_waiting(s, follower)
-    if answer_names_epoch.on:
-        drop_late_answer(s, follower)
-    elif truncates_by_request.value and truncating_takes_none.on and late_answers.on:
-        # The thread that awaits the answer would ask where to truncate, and does not before it has got it.
-        end_wait(s, follower, must_truncate)
     if keeps_empty_epochs.value:
         note_empty_epoch(s, follower)
     broker.leader_epoch = epoch
     broker.leader = leader
     resign(s, follower)
+    has_heard_of_removal(s, follower)
+    start_fetching(s, follower, former != leader)
+
+
+def start_fetching(s: State, follower: Replica, is_another: Bool) -> None:
+    """The partition goes to the fetcher of the leader that the broker follows now; `is_another` than it followed before."""
+    broker = s.broker[follower]
+    must_truncate = truth(True) if truncate_under_same_leader.on else is_another
+    if answer_names_epoch.on:
+        drop_late_answer(s, follower)
+    elif truncates_by_request.value and truncating_takes_none.on and late_answers.on:
+        # The thread that awaits the answer would ask where to truncate, and does not before it has got it.
+        end_wait(s, follower, must_truncate)
     if truncation.value == TO_HW:
         cut(s, follower, ite(must_truncate, broker.hw, s.log[follower].end))
     broker.truncating = broker.truncating | must_truncate
-    has_heard_of_removal(s, follower)
+    broker.answered = False
+    broker.names_no_epoch = False
 
 
 def note_empty_epoch(s: State, broker: Replica) -> None:

@@ -30,7 +30,7 @@ from acked.model.partition.common import (
     take_epoch,
 )
 from acked.model.partition.controllers import ONE, asked_in_vain, contend, controllers
-from acked.model.partition.fetching import drop_late_answer, have_diverged
+from acked.model.partition.fetching import drop_late_answer, have_diverged, require_fetcher_removed
 from acked.model.partition.messages import (
     ANSWERS,
     ASK_FOR_ISR,
@@ -82,6 +82,7 @@ def become_leader(s: State, leader: Replica) -> None:
 
 def take_office(s: State, leader: Replica, epoch: Epoch, isr: SetValue[Replica]) -> None:
     """The broker leads in a leader epoch, with the ISR that it was told."""
+    require_fetcher_removed(s, leader)
     led = presumes_leadership(s, leader) & ~truth(reelection_forgets_ends.on)
     take_up_assignment(s, leader)
     has_heard_of_removal(s, leader)

@@ -212,6 +212,12 @@ truncating_takes_none = switch(
     "with late_answers)",
     default=True,
 )
+fetcher_stops_first = switch(
+    "fetcher_stops_first",
+    "the fetcher of the former leader is removed before a broker takes up the next leader epoch; else it goes on for a while "
+    "(0.8.0; from 0.8.1 it is removed after that; only with late_answers)",
+    default=False,
+)
 appends_up_to_epoch = switch(
     "appends_up_to_epoch",
     "a follower appends no record of a newer leader epoch than that of its fetch (KAFKA-18723; only with late_reads)",
@@ -337,9 +343,9 @@ RULES: tuple[Constant, ...] = (
     truncation, fetch_fencing, truncation_fencing, truncate_under_same_leader, epoch_known_at_election,
     epoch_cache_truncated, longer_follower_halts, expand_in_own_epoch, reelection_forgets_ends, caught_up_stay,
     asynchronous_isr, hw_waits_for_caught_up, maximal_isr, alter_partition_settled, diverging_fetch_ignored,
-    answer_names_epoch, truncating_takes_none, appends_up_to_epoch, fetched_epoch_kept, truncation_before_hw,
-    fenced_stay_out,
-    isr_checks_broker_epoch, shrink_bumps_epoch, alter_bumps_epoch, strict_min_isr, eligible_leader_replicas,
+    answer_names_epoch, truncating_takes_none, fetcher_stops_first, appends_up_to_epoch, fetched_epoch_kept,
+    truncation_before_hw, fenced_stay_out, isr_checks_broker_epoch, shrink_bumps_epoch, alter_bumps_epoch, strict_min_isr,
+    eligible_leader_replicas,
     assignment_keeps_elr, reregistration_noticed, move_completion, moves_in_one_record, larger_isr_shrinks,
     moves_replaceable, query_waits_for_epoch, client_epoch, sequence_check, unknown_producers_accepted,
     first_sequence_checked, five_in_flight, in_flight_refused, *several.RULES,
@@ -352,9 +358,9 @@ def most_epochs(constants: Mapping[str, int]) -> int:
     """Leader epochs that can be in use at once: every broker, every record and the controller in one of its own.
 
     Where the epoch cache is kept beside the log, every broker may know another; so may a client that remembers one, and every
-    controller. Answers that are late bring records of their own.
+    controller. Answers that are late bring records of their own, and a fetcher may go on in an epoch of its own.
     """
-    of_broker = constants["log_size"] + 1 + _keeps_empty_epochs(constants)
+    of_broker = constants["log_size"] + 1 + _keeps_empty_epochs(constants) + _hears_first(constants)
     others = 1 + _asks_in_epoch(constants) + several.known_epochs(constants)
     return constants["replicas"] * (of_broker + constants["log_size"] * constants["late_answers"]) + others
 
@@ -367,6 +373,10 @@ def _asks_in_epoch(constants: Mapping[str, int]) -> int:
 def _keeps_empty_epochs(constants: Mapping[str, int]) -> int:
     wanted = constants["epoch_cache"] and not constants["epoch_cache_truncated"] and constants["epoch_known_at_election"]
     return int(bool(wanted) and constants["truncation"] == BY_FLOOR_EPOCH)
+
+
+def _hears_first(constants: Mapping[str, int]) -> int:
+    return int(bool(constants["late_answers"]) and not constants["fetcher_stops_first"])
 
 
 def _highest_epoch(constants: Mapping[str, int]) -> int:
@@ -451,6 +461,9 @@ begins_again = Computed(lambda has: int(leads_again.make(has) and has["expand_in
 
 reads_late = Computed(lambda has: int(has["late_answers"] and has["late_reads"]))
 """Whether an answer may bring what its leader's log did not hold yet when it was given."""
+
+hears_first = Computed(_hears_first)
+"""Whether a follower may hear of the next leader while its fetcher goes on with the former one."""
 
 takes_hw_first = Computed(lambda has: int(has["truncation"] == BY_DIVERGING_FETCH and not has["truncation_before_hw"]))
 """Whether a follower takes the high watermark of an answer that tells it to truncate, and then truncates."""

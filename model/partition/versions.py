@@ -79,6 +79,8 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.answer_names_epoch, "4.0.1", True, "KAFKA-18991"),
     Change(settings.truncating_takes_none, "0.8", False, "0.8.0: an answer is matched by its fetch offset alone"),
     Change(settings.truncating_takes_none, "1.1", True, "KAFKA-5163: partitions that are not ready for a fetch"),
+    Change(settings.fetcher_stops_first, "0.8", True, "0.8.0: makeFollower stops the fetcher, then takes the epoch"),
+    Change(settings.fetcher_stops_first, "0.9", False, "0.8.1 to 4.4: makeFollower, then removeFetcherForPartitions"),
     Change(settings.appends_up_to_epoch, "0.8", False, "0.8.0: a follower appends whatever it gets"),
     Change(settings.appends_up_to_epoch, "3.9.1", True, "KAFKA-18723"),
     Change(settings.appends_up_to_epoch, "4.0", False, "4.0.0: as 3.9.0"),
