@@ -77,7 +77,7 @@ test-real: bytecode
 
 # Four counterexamples with their controls, on a release with ZooKeeper and one with KRaft, and two clusters that are audited.
 test-brokers: bytecode
-	@$(BIN)/python -m pytest -q -rs -m 'real and ci' tests/acked/asking tests/cluster/playing $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -rs -m 'real and ci' tests/reports/shell tests/cluster/playing $(PYTEST_ARGS)
 
 test-fast: bytecode
 	@$(BIN)/python -m pytest -q -m 'not slow and not long and not real and not spark and not browser' --numprocesses auto --dist worksteal $(PYTEST_ARGS)

@@ -57,14 +57,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from acked.version import __version__ as __version__
+from acked.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from acked.api import Step, Trace, ask, check, invariant, load_spec, prove, simulate, step_property
-    from acked.checker.bounds import Bounds
-    from acked.checker.errors import AckedError, ConfigurationError, ExitCode, SpecUnreadable, SystemFailure
+    from acked.base.bounds import Bounds
+    from acked.base.errors import AckedError, ConfigurationError, ExitCode, SpecUnreadable, SystemFailure
+    from acked.base.observer import Observer
     from acked.checker.explore.simulate import Simulation
-    from acked.checker.observer import Observer
     from acked.checker.proof.result import ProofResult
     from acked.checker.question.ledger import StopPolicy
     from acked.checker.question.question import Question
@@ -155,10 +155,10 @@ __all__ = [
 
 _PLACES = {
     "acked.api": "Step Trace ask check invariant load_spec prove simulate step_property",
-    "acked.checker.bounds": "Bounds",
-    "acked.checker.errors": "AckedError ConfigurationError ExitCode SpecUnreadable SystemFailure",
+    "acked.base.bounds": "Bounds",
+    "acked.base.errors": "AckedError ConfigurationError ExitCode SpecUnreadable SystemFailure",
     "acked.checker.explore.simulate": "Simulation",
-    "acked.checker.observer": "Observer",
+    "acked.base.observer": "Observer",
     "acked.checker.proof.result": "ProofResult",
     "acked.checker.question.ledger": "StopPolicy",
     "acked.checker.question.question": "Question",

@@ -1,6 +1,6 @@
 """Acked as a library: load a spec or ask about a protocol of your own, then check, prove or simulate, and keep traces.
 
-Every function is silent, answers with plain data, and raises what `acked.checker.errors` and `ModelError` document.
+Every function is silent, answers with plain data, and raises what `acked.base.errors` and `ModelError` document.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, overload
 
-from acked.asking.output import TraceFile
-from acked.asking.specs import changed, find_spec
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError
+from acked.base.observer import Observer
+from acked.base.processes import Limits
 from acked.checker.explore.simulate import Plan, Simulation
 from acked.checker.explore.simulate import simulate as run_at_random
-from acked.checker.observer import Observer
-from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import DEFAULT_DEPTH, PROOF, ProofResult
@@ -36,6 +34,8 @@ from acked.invariants.property import ONE_TRACE, Kind, Property
 from acked.model.language.protocol import Protocol
 from acked.model.language.values import Bool
 from acked.reports.runs.view import steps_of
+from acked.reports.shell.output import TraceFile
+from acked.reports.shell.specs import changed, find_spec
 
 Subject = str | Path | Spec | Question
 """What can be asked: a spec by path or bundled name, one that is loaded, or a question."""

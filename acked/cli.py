@@ -11,11 +11,11 @@ from importlib import import_module
 
 import click
 
-from acked.asking.options import Paragraphs
-from acked.asking.output import say
-from acked.checker.errors import AckedError, ExitCode
+from acked.base.errors import AckedError, ExitCode
+from acked.base.version import __version__
 from acked.model.formulas.errors import DomainOverflow, ModelError
-from acked.version import __version__
+from acked.reports.shell.options import Paragraphs
+from acked.reports.shell.output import say
 
 _COMMANDS = {
     "ablate": "ablate", "audit": "audit", "check": "check", "coverage": "ablate", "diff": "diff",

@@ -16,12 +16,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from acked.asking.options import AskedSpec
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result
 from acked.checker.search.local import search
 from acked.checker.store.run_directory import RunDirectory
+from acked.reports.shell.options import AskedSpec
 
 SPECS = ("kip320-large", "partition")
 

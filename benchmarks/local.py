@@ -92,11 +92,11 @@ def millions(runs: Sequence[Run], key: str, seconds: str | None) -> list[float]:
 
 def on_provided_memory(spec: str, states: int, workers: int) -> float:
     """Seconds of a search in this process whose memory is there before it begins."""
-    from acked.asking.specs import find_spec
-    from acked.checker.bounds import Bounds
+    from acked.base.bounds import Bounds
     from acked.checker.native import slots, table
     from acked.checker.native.shard import address
     from acked.checker.search.local import LocalSearch
+    from acked.reports.shell.specs import find_spec
 
     class Provided(LocalSearch):
         def _set_up(self) -> None:

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from acked.checker.observation.subject import Subject
-from acked.checker.observation.validation import validate
 from acked.cluster.lines.recorded import Recording
+from acked.cluster.observation.subject import Subject
+from acked.cluster.observation.validation import validate
 
 EVENTS_A_BATCH = 5
 BATCH = 100

@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT / "benchmarks"))
 from local import acked  # noqa: E402
 from promela import MODEL, twin  # noqa: E402
 
-from acked.checker.bounds import Bounds  # noqa: E402
+from acked.base.bounds import Bounds  # noqa: E402
 from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.search.local import LocalSearch  # noqa: E402
 from acked.checker.spec.resolve import property_named, protocol_named  # noqa: E402

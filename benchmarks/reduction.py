@@ -19,8 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from acked.asking.options import AskedSpec
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.search.local import LocalSearch
@@ -28,6 +27,7 @@ from acked.checker.search.state_graph import StateGraph
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import Instance
+from acked.reports.shell.options import AskedSpec
 
 INSTANCES = (
     ("partition", {"replicas": 2, "log_size": 1, "records": 1}),

@@ -26,8 +26,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from acked.checker.bounds import Bounds  # noqa: E402
-from acked.checker.observer import Observer, Progress  # noqa: E402
+from acked.base.bounds import Bounds  # noqa: E402
+from acked.base.observer import Observer, Progress  # noqa: E402
 from acked.checker.question.result import Result  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spark.driver import SparkSearch  # noqa: E402

@@ -15,8 +15,7 @@ import statistics
 import time
 from collections.abc import Sequence
 
-from acked.asking.options import AskedSpec
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, compile_optimized, processor
 from acked.checker.native.language import P64, U64, at, call, minimum, p64
 from acked.checker.native.shape import shape_of
@@ -26,6 +25,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.search.local import LocalSearch
+from acked.reports.shell.options import AskedSpec
 
 SPECS = ("kip320-large", "partition")
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 
 T = TypeVar("T")
 PAUSE = 0.02

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Self
 
-from acked.checker.observer import Observer, Progress
+from acked.base.observer import Observer, Progress
 from acked.reports import units
 from acked.reports.console import open_console
 

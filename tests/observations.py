@@ -8,10 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from acked.checker.observation.events import Event, Says
-from acked.checker.observation.subject import Subject
-from acked.checker.observation.validation import Verdict, validate
 from acked.cluster.lines.recorded import Recording
+from acked.cluster.observation.events import Event, Says
+from acked.cluster.observation.subject import Subject
+from acked.cluster.observation.validation import Verdict, validate
 
 LINES = Path(__file__).resolve().parent / "data" / "lines"
 OBSERVED = LINES.parent / "observed"

@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / ".import"))
 
 import acked  # noqa: E402
-from acked.checker.files import write_text  # noqa: E402
+from acked.base.files import write_text  # noqa: E402
 
 CONSTANTS = ("CLIENT", "CONSUMER", "CONTROLLER", "PRODUCER")
 """Public names that are neither classes nor functions."""

@@ -18,9 +18,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from acked.base.files import write_text  # noqa: E402
 from acked.checker.batch.local import Answered, BatchLimits, answer_all  # noqa: E402
 from acked.checker.batch.outcome import Outcome, Probing, Task  # noqa: E402
-from acked.checker.files import write_text  # noqa: E402
 from acked.checker.question.coverage import clause_coverage, clauses_of  # noqa: E402
 from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402

@@ -14,8 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from acked.checker.bounds import Bounds, default_workers  # noqa: E402
-from acked.checker.files import write_text  # noqa: E402
+from acked.base.bounds import Bounds, default_workers  # noqa: E402
+from acked.base.files import write_text  # noqa: E402
 from acked.checker.question.result import Result, Verdict  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402

@@ -20,14 +20,14 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from acked.audit.releases.table import PRODUCER  # noqa: E402
+from acked.base.bounds import default_workers  # noqa: E402
+from acked.base.files import write_text  # noqa: E402
+from acked.base.processes import Limits  # noqa: E402
 from acked.checker.allconstants.obligations import Obligations  # noqa: E402
 from acked.checker.batch.local import BatchLimits, answer_all  # noqa: E402
 from acked.checker.batch.outcome import Task  # noqa: E402
-from acked.checker.bounds import default_workers  # noqa: E402
-from acked.checker.files import write_text  # noqa: E402
-from acked.checker.processes import Limits  # noqa: E402
 from acked.checker.proof.mutations import without_each  # noqa: E402
-from acked.checker.proof.releases import PRODUCER  # noqa: E402
 from acked.checker.question.coverage import clauses_of  # noqa: E402
 from acked.checker.question.result import StopReason  # noqa: E402
 from acked.checker.spec.question_text import QuestionText  # noqa: E402

@@ -24,14 +24,17 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from acked.asking.playable import On, playable_of, playable_run  # noqa: E402
-from acked.checker.audit.keys import release as number_of  # noqa: E402
-from acked.checker.errors import ConfigurationError  # noqa: E402
-from acked.checker.files import write_text  # noqa: E402
+from acked.audit.vocabulary.keys import release as number_of  # noqa: E402
+from acked.base.errors import ConfigurationError  # noqa: E402
+from acked.base.files import write_text  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.cluster.commands.playable import On, playable_of, playable_run  # noqa: E402
 from acked.cluster.playing.playable import NOT_PLAYED, TIMED  # noqa: E402
 from acked.cluster.playing.reproduce import Brokers, Changed, prepare, reproduce_each  # noqa: E402
 from acked.cluster.releases.release import Mode, release, releases  # noqa: E402
+from acked.cluster.reports.reproductions.release_table import Deed, read_release, release_table, summary_of  # noqa: E402
+from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of  # noqa: E402
+from acked.cluster.reports.reproductions.words import MODES  # noqa: E402
 from acked.cluster.transacting import play  # noqa: E402
 from acked.cluster.transacting.script import NOT_PLAYED as NOT_TRANSACTED  # noqa: E402
 from acked.cluster.transacting.script import is_of_transactions  # noqa: E402
@@ -41,9 +44,6 @@ from acked.model.partition.versions import LATEST, VERSIONS, planes_of, profile 
 from acked.model.transactions.protocol import transactions  # noqa: E402
 from acked.reports.escaping import md_text  # noqa: E402
 from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402
-from acked.reports.reproductions.release_table import Deed, read_release, release_table, summary_of  # noqa: E402
-from acked.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of  # noqa: E402
-from acked.reports.reproductions.words import MODES  # noqa: E402
 from acked.reports.table import Column, ColumnKind, numbers, table, table_markdown  # noqa: E402
 from tools.real_stories import NINE, OTHERS  # noqa: E402
 

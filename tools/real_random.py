@@ -19,7 +19,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from acked.checker.files import write_text  # noqa: E402
+from acked.base.files import write_text  # noqa: E402
 from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.spec.spec import parse_spec  # noqa: E402
 from acked.cluster.playing.reproduce import Brokers  # noqa: E402

@@ -27,7 +27,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from acked.checker.files import write_text  # noqa: E402
+from acked.base.files import write_text  # noqa: E402
 from acked.cluster.nodes.archive import with_archive  # noqa: E402
 from acked.cluster.nodes.cluster import Cluster  # noqa: E402
 from acked.cluster.nodes.plan import make_plan  # noqa: E402

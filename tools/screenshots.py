@@ -92,9 +92,9 @@ def phone(browser: Browser, folder: Path) -> None:
 
 def explorer(browser: Browser, folder: Path) -> None:
     """kip320 explored: the nearest state in which a follower has a committed record."""
-    from acked.asking.specs import find_spec
     from acked.explorer.server import ExplorerServer, page_of
     from acked.explorer.session import Walk
+    from acked.reports.shell.specs import find_spec
 
     spec = find_spec("kip320")
     with ExplorerServer(0, Walk(spec.title, spec.question()), lambda token: page_of(walk, token)) as server:

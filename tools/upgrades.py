@@ -23,12 +23,10 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked import __version__  # noqa: E402
-from acked.checker.audit.entry import OPTION, SettingEntry  # noqa: E402
-from acked.checker.audit.faults import Faults, read_faults  # noqa: E402
-from acked.checker.audit.gather import recognise, settle  # noqa: E402
-from acked.checker.audit.joint import Searches  # noqa: E402
-from acked.checker.audit.keys import release  # noqa: E402
-from acked.checker.audit.questions import (  # noqa: E402
+from acked.audit.decision.faults import Faults, read_faults  # noqa: E402
+from acked.audit.decision.gather import recognise, settle  # noqa: E402
+from acked.audit.decision.joint import Searches  # noqa: E402
+from acked.audit.decision.questions import (  # noqa: E402
     CLASSES,
     QUESTIONS,
     Assumptions,
@@ -38,12 +36,14 @@ from acked.checker.audit.questions import (  # noqa: E402
     task_of,
     worst_of,
 )
-from acked.checker.audit.settings import Configuration, RefusedByKafka, configure  # noqa: E402
-from acked.checker.audit.upgrade import Rules, Stage, stages_of  # noqa: E402
+from acked.audit.decision.settings import Configuration, RefusedByKafka, configure  # noqa: E402
+from acked.audit.decision.upgrade import Rules, Stage, stages_of  # noqa: E402
+from acked.audit.vocabulary.entry import OPTION, SettingEntry  # noqa: E402
+from acked.audit.vocabulary.keys import release  # noqa: E402
+from acked.base.cache import cache_folder  # noqa: E402
 from acked.checker.batch.cache import ResultCache  # noqa: E402
 from acked.checker.batch.local import BatchLimits, KeptProcesses  # noqa: E402
 from acked.checker.batch.outcome import Task  # noqa: E402
-from acked.checker.cache import cache_folder  # noqa: E402
 from acked.model.partition.versions import LATEST, VERSIONS, planes_of  # noqa: E402
 
 BETWEEN = (Stage.MIXED, Stage.SOFTWARE, Stage.RAISING)

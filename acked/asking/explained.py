@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from acked.asking.output import say
+from acked.reports.shell.output import say
 
 if TYPE_CHECKING:
-    from acked.checker.bounds import Bounds
+    from acked.base.bounds import Bounds
+    from acked.base.observer import Observer
     from acked.checker.diagnosis.easiest import Easiest
     from acked.checker.diagnosis.necessary import Necessity
-    from acked.checker.observer import Observer
     from acked.checker.question.result import Result, Violation
 
 

@@ -7,12 +7,12 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from acked.base.cache import NotOurs, SealedStore, cache_folder
+from acked.base.files import PACKAGE, read_bytes
+from acked.base.version import __version__
 from acked.checker.batch.cache import sources_hash
-from acked.checker.cache import NotOurs, SealedStore, cache_folder
-from acked.checker.files import PACKAGE, read_bytes
 from acked.checker.spec.spec import Spec
 from acked.reports.pages.gallery import Story
-from acked.version import __version__
 
 _FORMAT = "acked-gallery/1"
 

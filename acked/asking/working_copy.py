@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.model.language.protocol import Protocol
 
 _RULES = re.compile(

@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.completion import bundled_or_file
-from acked.asking.options import (
+from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
+from acked.base.files import check_writable
+from acked.checker.batch.outcome import Outcome, Probing, Task
+from acked.checker.question.coverage import ClauseCoverage
+from acked.checker.question.result import ActionCount, StopReason
+from acked.checker.spec.spec import Spec, load_spec
+from acked.reports.shell.completion import bundled_or_file
+from acked.reports.shell.options import (
     AskedSpec,
     BatchOptions,
     asks_spec,
     searches_many,
     shows,
 )
-from acked.asking.output import Output, put_text, say
-from acked.asking.specs import find_spec
-from acked.checker.batch.outcome import Outcome, Probing, Task
-from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
-from acked.checker.files import check_writable
-from acked.checker.question.coverage import ClauseCoverage
-from acked.checker.question.result import ActionCount, StopReason
-from acked.checker.spec.spec import Spec, load_spec
+from acked.reports.shell.output import Output, put_text, say
+from acked.reports.shell.specs import find_spec
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from acked.asking.engines import AUTO, ENGINE_CHOICES, EngineOptions, answer
 from acked.asking.explained import ExplainedViolation, explain_violations, explanations_document
-from acked.asking.options import (
+from acked.base.errors import ExitCode
+from acked.checker.question.result import Counterexample
+from acked.checker.spec.spec import Spec
+from acked.cluster.commands.reproductions import is_reproduction, saved
+from acked.reports.shell.engines import AUTO, ENGINE_CHOICES, EngineOptions, answer
+from acked.reports.shell.options import (
     STARTED,
     AskedSpec,
     KeyValue,
@@ -29,12 +33,8 @@ from acked.asking.options import (
     warn_without_cache,
     writes_trace,
 )
-from acked.asking.output import Output, TraceFile, say
-from acked.asking.reproductions import is_reproduction, saved
-from acked.asking.specs import with_symmetry
-from acked.checker.errors import ExitCode
-from acked.checker.question.result import Counterexample
-from acked.checker.spec.spec import Spec
+from acked.reports.shell.output import Output, TraceFile, say
+from acked.reports.shell.specs import with_symmetry
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -209,15 +209,15 @@ def show(trace: Path, source: TraceSource, output: Output) -> None:
     acked show trace.json
     acked show tlc.json --spec my.toml
     """
-    from acked.asking.runs import trace_of
     from acked.checker.replay.trace_file import read_trace, trace_document
     from acked.reports.runs.terminal import print_trace
     from acked.reports.runs.view import view_of
+    from acked.reports.shell.runs import trace_of
 
     if source.spec is None and is_reproduction(str(trace)):
         answer, left_out = saved(str(trace))
-        from acked.reports.reproductions.document import answer_document
-        from acked.reports.reproductions.terminal import print_answer
+        from acked.cluster.reports.reproductions.document import answer_document
+        from acked.cluster.reports.reproductions.terminal import print_answer
 
         output.emit(lambda: answer_document(answer, left_out), lambda console: print_answer(console, answer))
         return

@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.completion import bundled_or_file
-from acked.asking.options import QUIET, AskedSpec, SpecChanges, asks_spec, changes_spec
-from acked.asking.output import Output, say
-from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
-from acked.checker.files import check_writable, write_text
+from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
+from acked.base.files import check_writable, write_text
+from acked.reports.shell.completion import bundled_or_file
+from acked.reports.shell.options import QUIET, AskedSpec, SpecChanges, asks_spec, changes_spec
+from acked.reports.shell.output import Output, say
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from acked.base.observer import Observer
     from acked.checker.dataset.parquet import Condition
-    from acked.checker.observer import Observer
     from acked.checker.question.question import Question
     from acked.checker.spark.session import SparkSettings
     from acked.checker.spec.spec import Spec
@@ -127,8 +127,8 @@ def _refuse_condition(question: Question, where: str, refusal: str) -> None:
 
 
 def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
-    from acked.asking.engines import spark_driver
     from acked.checker.dataset.sql import keep_where
+    from acked.reports.shell.engines import spark_driver
 
     temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
@@ -170,8 +170,8 @@ def query(
     \b
     acked query kip320 "select level, count(*) from states where size(quorum.isr) = 1 group by level order by level"
     """
-    from acked.asking.engines import spark_driver
     from acked.checker.dataset.sql import answer_sql
+    from acked.reports.shell.engines import spark_driver
 
     form = None
     if out is not None:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.completion import bundled_or_file
-from acked.asking.options import (
+from acked.base.errors import ConfigurationError, ExitCode
+from acked.reports.shell.completion import bundled_or_file
+from acked.reports.shell.options import (
     CONSTANT,
     CONTROL_PLANE,
     KAFKA_VERSION,
@@ -21,8 +22,7 @@ from acked.asking.options import (
     collects,
     shows,
 )
-from acked.asking.output import Output
-from acked.checker.errors import ConfigurationError, ExitCode
+from acked.reports.shell.output import Output
 
 if TYPE_CHECKING:
     from acked.checker.question.question import Question

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import AskedSpec, asks_spec
-from acked.asking.output import say
+from acked.reports.shell.options import AskedSpec, asks_spec
+from acked.reports.shell.output import say
 
 if TYPE_CHECKING:
     from acked.explorer.server import ExplorerServer

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from acked.asking.completion import bundled_or_file
-from acked.asking.options import OUT, QUIET, LateChoice, SpecChanges, TraceSource, changes_spec, reads_trace
-from acked.asking.output import put_text
-from acked.asking.runs import run_of
-from acked.checker.errors import ConfigurationError
-from acked.checker.files import check_writable
+from acked.base.errors import ConfigurationError
+from acked.base.files import check_writable
+from acked.reports.shell.completion import bundled_or_file
+from acked.reports.shell.options import OUT, QUIET, LateChoice, SpecChanges, TraceSource, changes_spec, reads_trace
+from acked.reports.shell.output import put_text
+from acked.reports.shell.runs import run_of
 
 
 def _formats() -> Iterable[str]:

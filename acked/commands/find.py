@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import TRACE_OUT, AskedSpec, SearchLimits, asks_spec, collects, searches, shows
-from acked.asking.output import Output, TraceFile
-from acked.checker.errors import ConfigurationError, ExitCode
-from acked.checker.names import near
+from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.names import near
+from acked.reports.shell.options import TRACE_OUT, AskedSpec, SearchLimits, asks_spec, collects, searches, shows
+from acked.reports.shell.output import Output, TraceFile
 
 if TYPE_CHECKING:
     from acked.checker.question.result import Result

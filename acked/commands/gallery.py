@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import CACHE, OUT, QUIET, warn_without_cache
-from acked.asking.output import Output, make_folder, say
-from acked.asking.specs import all_bundled, on_brokers
-from acked.checker.errors import ConfigurationError, SystemFailure
-from acked.checker.files import read_bytes, write_text
+from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.files import read_bytes, write_text
+from acked.base.version import __version__
 from acked.checker.spec.spec import Spec, load_spec
-from acked.version import __version__
+from acked.reports.shell.options import CACHE, OUT, QUIET, warn_without_cache
+from acked.reports.shell.output import Output, make_folder, say
+from acked.reports.shell.specs import all_bundled, on_brokers
 
 if TYPE_CHECKING:
     from acked.asking.made_pages import MadePages, PageCache

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.completion import bundled_or_file
-from acked.asking.options import BatchOptions, collects, option, searches_many_anywhere, shows_without_progress
-from acked.asking.output import Output, json_text, make_folder, say
-from acked.asking.specs import all_bundled, bundled_spec, bundled_specs
-from acked.checker.errors import ConfigurationError, ExitCode
-from acked.checker.files import check_writable, read_text, write_text
-from acked.checker.names import near
-from acked.version import __version__
+from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.files import check_writable, read_text, write_text
+from acked.base.names import near
+from acked.base.version import __version__
+from acked.reports.shell.completion import bundled_or_file
+from acked.reports.shell.options import BatchOptions, collects, option, searches_many_anywhere, shows_without_progress
+from acked.reports.shell.output import Output, json_text, make_folder, say
+from acked.reports.shell.specs import all_bundled, bundled_spec, bundled_specs
 
 if TYPE_CHECKING:
     from acked.checker.gate.gate import GateEntry, GateReport

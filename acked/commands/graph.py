@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from acked.asking.options import OUT, AskedSpec, LateChoice, asks_spec
-from acked.asking.output import put_text, say
-from acked.checker.errors import ConfigurationError
-from acked.checker.files import check_writable
+from acked.base.errors import ConfigurationError
+from acked.base.files import check_writable
 from acked.checker.question.result import Words
 from acked.model.language.protocol import Instance
+from acked.reports.shell.options import OUT, AskedSpec, LateChoice, asks_spec
+from acked.reports.shell.output import put_text, say
 
 
 def _formats() -> Iterable[str]:

@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from acked.asking.completion import completed
-from acked.asking.options import CONTROL_PLANE, shows_without_progress
-from acked.asking.output import Output
-from acked.asking.specs import all_bundled, bundled_specs, on_brokers
-from acked.checker.errors import ConfigurationError
-from acked.checker.names import choices, near
+from acked.base.errors import ConfigurationError
+from acked.base.names import choices, near
 from acked.checker.question.question import DEADLOCK
 from acked.checker.spec.spec import Spec, load_spec
 from acked.invariants.catalogue import properties_of
@@ -24,6 +20,10 @@ from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
+from acked.reports.shell.completion import completed
+from acked.reports.shell.options import CONTROL_PLANE, shows_without_progress
+from acked.reports.shell.output import Output
+from acked.reports.shell.specs import all_bundled, bundled_specs, on_brokers
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,7 +70,7 @@ def check_what(what: str, version: str | None, control_plane: str | None) -> Non
 
 def show_release(what: str, version: str | None, control_plane: str | None, output: Output) -> None:
     """Prints the constants of a protocol as a release of Kafka has them."""
-    from acked.checker.audit.keys import release
+    from acked.audit.vocabulary.keys import release
     from acked.reports.tables.listing import print_profile
 
     protocol = PROTOCOLS[what]

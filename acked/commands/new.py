@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.completion import shipped_protocols
-from acked.asking.options import Paragraphs, option
-from acked.asking.output import make_folder, say
-from acked.checker.errors import ConfigurationError
-from acked.checker.files import check_writable, write_text
+from acked.base.errors import ConfigurationError
+from acked.base.files import check_writable, write_text
+from acked.reports.shell.completion import shipped_protocols
+from acked.reports.shell.options import Paragraphs, option
+from acked.reports.shell.output import make_folder, say
 
 if TYPE_CHECKING:
     from acked.model.language.protocol import Protocol
@@ -76,11 +76,11 @@ def protocol(name: str, origin: str | None, out: Path) -> None:
 
 def _copied(origin: str, name: str) -> dict[Path, str]:
     """A working copy of a shipped protocol, and the spec of the original with the copy's name."""
-    from acked.asking.specs import bundled_spec
     from acked.asking.working_copy import working_copy
-    from acked.checker.files import read_text
+    from acked.base.files import read_text
     from acked.checker.spec.resolve import protocol_named
     from acked.checker.spec.user_protocol import is_reference
+    from acked.reports.shell.specs import bundled_spec
 
     if is_reference(origin):
         raise ConfigurationError(f"--from {origin}: a file of your own is copied without acked; name a shipped protocol")
@@ -108,7 +108,7 @@ def spec(name: str, protocol_name: str, out: Path) -> None:
     \b
     acked new spec my-question --protocol partition && acked check my-question.toml
     """
-    from acked.checker.bounds import Bounds
+    from acked.base.bounds import Bounds
     from acked.checker.question.question import Question
     from acked.checker.search.local import search
     from acked.checker.spec.resolve import protocol_named

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import click
 
-from acked.asking.options import CACHE, JOBS, MEMORY, SPEC, AskedSpec, changing, collects, option, shows, writes_trace
-from acked.asking.output import Output, TraceFile
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.proof.result import DEFAULT_DEPTH
 from acked.commands.proving.request import Program, Programs, ProofOptions, Solver, make_query_folder, refuse_beside
+from acked.reports.shell.options import CACHE, JOBS, MEMORY, SPEC, AskedSpec, changing, collects, option, shows, writes_trace
+from acked.reports.shell.output import Output, TraceFile
 
 EXPLORED_STATES = 2_000_000
 """Distinct states at which that search ends, if the user says nothing else."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from acked.asking.options import TRACE_OUT, WORKERS, AskedSpec, asks_spec, collects, option, shows
-from acked.asking.output import Output, TraceFile
-from acked.checker.errors import ConfigurationError, ExitCode
-from acked.checker.names import repeated
+from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.names import repeated
 from acked.checker.question.result import Counterexample
+from acked.reports.shell.options import TRACE_OUT, WORKERS, AskedSpec, asks_spec, collects, option, shows
+from acked.reports.shell.output import Output, TraceFile
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from acked.asking.completion import bundled_or_file, shipped_protocols
-from acked.asking.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace
-from acked.asking.output import say
-from acked.asking.reproductions import is_reproduction, saved
-from acked.asking.runs import run_of
-from acked.checker.errors import ConfigurationError
-from acked.checker.files import check_writable, write_text
+from acked.base.errors import ConfigurationError
+from acked.base.files import check_writable, write_text
 from acked.checker.question.result import Counterexample
+from acked.cluster.commands.reproductions import is_reproduction, saved
+from acked.reports.shell.completion import bundled_or_file, shipped_protocols
+from acked.reports.shell.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace
+from acked.reports.shell.output import say
+from acked.reports.shell.runs import run_of
 
 
 @click.command(short_help="Make one HTML page of a trace, to step through.")
@@ -74,7 +74,7 @@ def view(
 def _reproduced(target: str) -> str:
     """The page of a reproduction that was saved."""
     answer, _ = saved(target)
-    from acked.reports.reproductions.page import reproduction_page
+    from acked.cluster.reports.reproductions.page import reproduction_page
 
     return reproduction_page(answer)
 

@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.checker.question.predicate_text import example_of
 from acked.explorer.peer import user_behind
 from acked.explorer.session import RequestRefused, Walk

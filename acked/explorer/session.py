@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from acked.checker.errors import AckedError
+from acked.base.errors import AckedError
 from acked.checker.explore.depths import Depths
 from acked.checker.explore.nearest import nearest
 from acked.checker.question.question import Question

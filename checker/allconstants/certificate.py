@@ -17,17 +17,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acked.base.errors import SpecUnreadable, SystemFailure
+from acked.base.files import read_bytes, read_text, write_text
+from acked.base.version import __version__
 from acked.checker.allconstants.obligations import Obligations
 from acked.checker.allconstants.proof import AllConstantsProof, covering_argument
 from acked.checker.allconstants.texts import WAYS, obligation_text, text_name
-from acked.checker.errors import SpecUnreadable, SystemFailure
-from acked.checker.files import read_bytes, read_text, write_text
 from acked.checker.solver.lemma_sets import Core
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Protocol
-from acked.version import __version__
 
 FORMAT = "acked-certificate/1"
 MANIFEST = "manifest.json"

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from acked.base.files import write_text
 from acked.checker.allconstants.obligations import PROMISES, GeneralObligation, Obligations
 from acked.checker.allconstants.prover import SEARCH_WAYS, Prover
 from acked.checker.allconstants.small_instances import SmallInstance
 from acked.checker.allconstants.texts import obligation_text
-from acked.checker.files import write_text
 from acked.checker.solver.lemma_sets import Core, StepCounterexample
 from acked.checker.solver.queries import OutOfTime
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask

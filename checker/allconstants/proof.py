@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 from typing import Protocol as Interface
 
+from acked.base.errors import ExitCode
+from acked.base.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, GeneralObligation, Obligations
 from acked.checker.allconstants.texts import text_name
-from acked.checker.errors import ExitCode
-from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.question.result import Verdict
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, with_older_sets
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask

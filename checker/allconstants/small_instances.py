@@ -10,7 +10,7 @@ from typing import Any
 
 import z3
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.checker.solver.lemma_sets import StepCounterexample
 from acked.checker.solver.queries import ask, bound
 from acked.invariants.property import Property

@@ -12,6 +12,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from acked.base.errors import ExitCode
+from acked.base.optional import optional_packages
+from acked.base.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.allconstants.certificate import (
     Certificate,
     Certified,
@@ -21,9 +24,6 @@ from acked.checker.allconstants.certificate import (
     read_certificate,
 )
 from acked.checker.allconstants.proof import ObligationResult, Progress, SolverVerdict
-from acked.checker.errors import ExitCode
-from acked.checker.optional import optional_packages
-from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.solver.tasks import TextTask
 
 SECOND_SOLVER = Service("acked.checker.allconstants.second_solver:SecondSolver", "second solver", ("cvc5",))

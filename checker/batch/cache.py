@@ -16,10 +16,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from acked.base.cache import NotOurs, SealedStore
+from acked.base.errors import AckedError
+from acked.base.files import PACKAGE
 from acked.checker.batch.outcome import Outcome, Task, from_document, to_document
-from acked.checker.cache import NotOurs, SealedStore
-from acked.checker.errors import AckedError
-from acked.checker.files import PACKAGE
 from acked.checker.spec.user_protocol import is_reference
 from acked.model.formulas.errors import ModelError
 

@@ -9,13 +9,13 @@ from operator import attrgetter
 from types import TracebackType
 from typing import Protocol, Self
 
+from acked.base.bounds import Bounds, default_memory, default_workers
+from acked.base.cache import open_cache
+from acked.base.errors import AckedError
+from acked.base.observer import Observer, Progress
+from acked.base.processes import Done, Limits, Lost, Note, ProcessPool, Reply, Service
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import Outcome, Task
-from acked.checker.bounds import Bounds, default_memory, default_workers
-from acked.checker.cache import open_cache
-from acked.checker.errors import AckedError
-from acked.checker.observer import Observer, Progress
-from acked.checker.processes import Done, Limits, Lost, Note, ProcessPool, Reply, Service
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.model.language.tracings import Tracings
 

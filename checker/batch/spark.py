@@ -14,10 +14,10 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
+from acked.base.bounds import default_memory
+from acked.base.processes import Done, Lost, Note, Reply
 from acked.checker.batch.local import BatchLimits
 from acked.checker.batch.outcome import Task
-from acked.checker.bounds import default_memory
-from acked.checker.processes import Done, Lost, Note, Reply
 from acked.checker.spark.driver import reason_of
 from acked.checker.spark.session import SparkDriver, remote
 

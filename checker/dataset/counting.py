@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acked.base.optional import optional_packages
 from acked.checker.dataset.sql import VIEWS
-from acked.checker.optional import optional_packages
 
 with optional_packages():
     import pyarrow as pa

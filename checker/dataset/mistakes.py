@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
+from acked.base.errors import ConfigurationError
+from acked.base.names import choices, near
+from acked.base.optional import optional_packages
 from acked.checker.dataset.parquet import Columns
 from acked.checker.dataset.sql import VIEWS
-from acked.checker.errors import ConfigurationError
-from acked.checker.names import choices, near
-from acked.checker.optional import optional_packages
 from acked.checker.question.question import Question
 
 with optional_packages():

@@ -26,12 +26,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.optional import optional_packages
 from acked.checker.native import slots
 from acked.checker.native.compile import Kernel, compile_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard, address, alone
-from acked.checker.optional import optional_packages
 from acked.checker.question.plan import BATCH
 from acked.checker.question.predicate import parse_predicate
 from acked.checker.question.question import Question

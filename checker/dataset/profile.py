@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acked.checker.errors import ConfigurationError
-from acked.checker.optional import optional_packages
+from acked.base.errors import ConfigurationError
+from acked.base.optional import optional_packages
 from acked.checker.store.run_directory import ABOUT, FORMAT, read_commits, read_document
 
 

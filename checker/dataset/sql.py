@@ -11,9 +11,9 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.files import open_file
 from acked.checker.dataset.parquet import FORMAT
-from acked.checker.errors import ConfigurationError, SystemFailure
-from acked.checker.files import open_file
 from acked.checker.spark.session import SparkDriver
 
 if TYPE_CHECKING:

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError
-from acked.checker.names import choices
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError
+from acked.base.names import choices
+from acked.base.observer import Observer
 from acked.checker.native import backward
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import address, alone, numbers, reserve
-from acked.checker.observer import Observer
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question

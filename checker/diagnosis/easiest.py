@@ -12,12 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import AckedError, ExitCode
+from acked.base.bounds import Bounds
+from acked.base.errors import AckedError, ExitCode
+from acked.base.observer import Observer
 from acked.checker.native import backward
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
 from acked.checker.native.shard import Shard, address, numbers
-from acked.checker.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation, Words
 from acked.checker.search.local import LocalSearch

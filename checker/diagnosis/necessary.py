@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict, Violation, Words
 from acked.checker.search.local import search

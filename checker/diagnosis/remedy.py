@@ -12,8 +12,8 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import AckedError
+from acked.base.bounds import Bounds
+from acked.base.errors import AckedError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Verdict
 from acked.checker.replay.explain import Explainer

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.native.shard import address
 from acked.checker.question.question import Question
 from acked.checker.question.result import Words

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import networkx as nx
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import AckedError, ConfigurationError, ExitCode
-from acked.checker.names import choices, near
+from acked.base.bounds import Bounds
+from acked.base.errors import AckedError, ConfigurationError, ExitCode
+from acked.base.names import choices, near
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Words
 from acked.checker.replay.explain import in_words

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.question.predicate import MAX_PARTS, parse_predicate
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Words

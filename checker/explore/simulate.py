@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from acked.checker.bounds import default_workers
-from acked.checker.errors import ConfigurationError
+from acked.base.bounds import default_workers
+from acked.base.errors import ConfigurationError
+from acked.base.names import choices, near
 from acked.checker.explore.distinct import DistinctCount
-from acked.checker.names import choices, near
 from acked.checker.native import walks
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
 from acked.checker.native.shape import shape_of

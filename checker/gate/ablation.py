@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from acked.base.errors import SystemFailure
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, answer_all
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
-from acked.checker.errors import SystemFailure
 from acked.checker.question.coverage import clauses_of
 from acked.checker.question.result import StopReason
 from acked.checker.spec.spec import Spec

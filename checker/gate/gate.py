@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
+from acked.base.errors import AckedError, ConfigurationError
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner, Under, answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task
-from acked.checker.errors import AckedError, ConfigurationError
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.question.vacuity import vacuous
 from acked.checker.spec.expectation import Departure, Reason

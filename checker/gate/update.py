@@ -8,8 +8,8 @@ from typing import Any
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 
+from acked.base.errors import ConfigurationError
 from acked.checker.batch.outcome import Outcome
-from acked.checker.errors import ConfigurationError
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.spec.spec import Spec
 

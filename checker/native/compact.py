@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.checker.native import slots
 from acked.checker.native.compile import Kernel, load_loops
 from acked.checker.native.lines import KINDS, LineKind, Lines, first_lines, lines_for

@@ -20,7 +20,7 @@ from pathlib import Path
 import llvmlite
 import llvmlite.binding as llvm
 
-from acked.checker.cache import NotOurs, open_cache
+from acked.base.cache import NotOurs, open_cache
 from acked.checker.native import growth, kernel, language, loops, quotient, slots, table, translator, vectors
 from acked.checker.native.kernel import fire_ir, optimized_ir, vector_ir
 from acked.checker.native.lines import LineKind

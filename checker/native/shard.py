@@ -11,7 +11,7 @@ import sys
 from abc import ABC
 from collections.abc import Iterable, Sequence
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.checker.native import quotient, slots, table
 from acked.checker.native.compile import Kernel
 from acked.checker.native.kernel import FIRE_GROUP

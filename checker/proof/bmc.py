@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from acked.checker.errors import SystemFailure
-from acked.checker.observer import Observer, ProofProgress
-from acked.checker.processes import Limits, Lost, Note, ProcessPool
+from acked.base.errors import SystemFailure
+from acked.base.observer import Observer, ProofProgress
+from acked.base.processes import Limits, Lost, Note, ProcessPool
 from acked.checker.proof.result import Bounded, Method, ProofResult
 from acked.checker.question.marks import marks_at_end
 from acked.checker.question.question import Question

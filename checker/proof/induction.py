@@ -17,10 +17,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
+from acked.base.observer import Observer, ProofProgress
+from acked.base.processes import Limits, Lost, Note, ProcessPool
 from acked.checker.native.shard import Shard
-from acked.checker.observer import Observer, ProofProgress
-from acked.checker.processes import Limits, Lost, Note, ProcessPool
 from acked.checker.proof.bmc import NO_SYMMETRY, Bound, ask, confirmed
 from acked.checker.proof.result import (
     INITIAL,
@@ -333,7 +333,7 @@ def explored(result: ProofResult, max_states: int, observer: Observer) -> ProofR
 
     Beyond `max_states` distinct states the search gives up, and what it did not find stays unknown.
     """
-    from acked.checker.bounds import Bounds
+    from acked.base.bounds import Bounds
     from acked.checker.search.local import LocalSearch
 
     assert result.induction is not None

@@ -1,4 +1,4 @@
-"""Answers of proofs for all constants that were found before, sealed in the cache (`checker/cache.py`).
+"""Answers of proofs for all constants that were found before, sealed in the cache (`base/cache.py`).
 
 A proof is named by the fingerprint of its obligations (every rule and every lemma as read), the solver's version, and the
 sources of what asks the solver. The lemma sets it began with do not count: with them a proof is only found faster.
@@ -11,9 +11,9 @@ import json
 from collections.abc import Sequence
 from importlib.metadata import version
 
+from acked.base.cache import NotOurs, SealedStore
 from acked.checker.allconstants.proof import ObligationResult, SolverVerdict
 from acked.checker.batch.cache import sources_hash
-from acked.checker.cache import NotOurs, SealedStore
 
 _FORMAT = "acked-all-constants/1"
 _SOURCES = ("checker/allconstants", "checker/solver", "model/firstorder", "model/language")

@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from acked.base.errors import SystemFailure
+from acked.base.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.allconstants.lemma_search import CoreSearch
 from acked.checker.allconstants.obligations import TERMS, GeneralObligation, Obligations
 from acked.checker.allconstants.prover import Prover
-from acked.checker.errors import SystemFailure
-from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_sets
 from acked.checker.solver.queries import OutOfTime
 from acked.invariants.proofs import Argument, argument_of

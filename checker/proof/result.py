@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import cached_property
 
-from acked.checker.errors import ExitCode
+from acked.base.errors import ExitCode
 from acked.checker.question.engine import Capabilities, Unsupported
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict, Violation, exit_code_of, shown_by

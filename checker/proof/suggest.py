@@ -20,9 +20,9 @@ from typing import Any
 import numpy
 from numpy.typing import NDArray
 
-from acked.checker.bounds import Bounds
-from acked.checker.observer import Observer
-from acked.checker.processes import Limits
+from acked.base.bounds import Bounds
+from acked.base.observer import Observer
+from acked.base.processes import Limits
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import INITIAL, InductionCounterexample, ProofResult
 from acked.checker.proof.vocabulary import Atom, Variable, atoms_of, bindings, variables_of

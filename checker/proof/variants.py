@@ -14,10 +14,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 
+from acked.base.errors import SystemFailure
+from acked.base.observer import Observer, ProofProgress
+from acked.base.processes import Limits
 from acked.checker.allconstants.counterparts import Counterparts
-from acked.checker.errors import SystemFailure
-from acked.checker.observer import Observer, ProofProgress
-from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import ProofResult

@@ -1,7 +1,7 @@
 """The interface of engines: what answers a question by itself, and what it supports.
 
 A new engine is a module with a class like `acked.checker.search.local.LocalEngine` and an entry in `ENGINES` of
-`acked.asking.engines`; everything else asks its `Capabilities`. Engines share the meaning of a level (`Ledger`) and report to
+`acked.reports.shell.engines`; everything else asks its `Capabilities`. Engines share the meaning of a level (`Ledger`) and report to
 an `Observer`, so that their answers differ in nothing but time and memory.
 
 A proof searches no states and has no levels, so it has capabilities but no `search`. What answers many questions at once
@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Protocol, TypeVar
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError
-from acked.checker.observer import Observer
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError
+from acked.base.observer import Observer
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result

@@ -13,8 +13,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from acked.checker.errors import ConfigurationError
-from acked.checker.names import choices, near
+from acked.base.errors import ConfigurationError
+from acked.base.names import choices, near
 from acked.invariants.property import Property
 from acked.model.language.action import Action
 from acked.model.language.protocol import Instance, Protocol

@@ -13,8 +13,8 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from acked.checker.errors import ConfigurationError
-from acked.checker.names import choices, near
+from acked.base.errors import ConfigurationError
+from acked.base.names import choices, near
 from acked.checker.question.predicate_text import example_of, such_a_set, unreadable
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.domain import (

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.question.fairness import fairness
 from acked.checker.question.orbits import Orbits, renamed_sorts, too_many
 from acked.checker.question.plan import KernelPlan, StepCheck

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 from functools import cached_property
 
-from acked.checker.errors import ExitCode
+from acked.base.errors import ExitCode
 from acked.checker.question.marks import marks_at_end
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind, Property

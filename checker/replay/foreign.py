@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acked.checker.errors import SpecUnreadable
-from acked.checker.files import read_text
+from acked.base.errors import SpecUnreadable
+from acked.base.files import read_text
 from acked.checker.question.result import Words
 from acked.checker.replay.retrace import StepHint
 from acked.model.formulas.errors import ModelError

@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from acked.checker.errors import ConfigurationError, SpecUnreadable
-from acked.checker.files import read_text
+from acked.base.errors import ConfigurationError, SpecUnreadable
+from acked.base.files import read_text
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run, Words
 from acked.checker.question.user_properties import recoverable_named

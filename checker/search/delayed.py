@@ -18,7 +18,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import TypeVar
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.checker.native import delayed
 from acked.checker.native.candidates import SIEVE_BITS, candidate_team, marks_for, sieve_for
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor

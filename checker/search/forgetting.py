@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Executor, Future
 
-from acked.checker.bounds import address_space_limit
+from acked.base.bounds import address_space_limit
 from acked.checker.native.compact import FORGET_FROM, CompactShard, compact_lines
 from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, load_kernel
 from acked.checker.native.lines import LineKind, Lines

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from acked.checker.optional import optional_packages
+from acked.base.optional import optional_packages
 from acked.checker.question.fairness import Group, fairness
 from acked.checker.question.ledger import Finding
 from acked.checker.question.result import Run

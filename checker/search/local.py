@@ -12,14 +12,14 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
-from acked.checker.bounds import Bounds, give_way
-from acked.checker.errors import SystemFailure
+from acked.base.bounds import Bounds, give_way
+from acked.base.errors import SystemFailure
+from acked.base.observer import Observer, Progress
 from acked.checker.native.compact import CompactShard, compact_team, without_states
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, load_kernel
 from acked.checker.native.lines import LineKind
 from acked.checker.native.shape import Shape, shape_of
 from acked.checker.native.shard import Shard, address, alone, begin_level, make_room, states_for, team
-from acked.checker.observer import Observer, Progress
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.checker.native.shard import Shard
 from acked.checker.question.ledger import Finding
 from acked.checker.question.plan import BATCH

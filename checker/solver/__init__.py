@@ -32,6 +32,6 @@ same on every machine; nothing that is printed may depend on how busy the machin
   (`LoweredProblem.prepare`), and terms of the old frames must not be mixed with new ones: prepare everything first.
 - `rlimit` and `timeout` stay set on a solver: a query of another kind wants another solver.
 - Files for other solvers are SMT-LIB to the letter: an "or" of one operand is not, which is what `some_of` is for.
-- A process that runs out of memory or time is killed with its task; `checker/processes.py` replaces it, and the task counts
+- A process that runs out of memory or time is killed with its task; `base/processes.py` replaces it, and the task counts
   as undecided. So an answer must be complete in itself, and nothing is kept that another process would need.
 """

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from acked.checker.files import PACKAGE, open_file, write_text
+from acked.base.files import PACKAGE, open_file, write_text
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.language.protocol import Protocol
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from acked.checker.processes import Service
+from acked.base.processes import Service
 from acked.checker.solver.lemma_sets import Core, StepCounterexample
 
 SOLVER = Service("acked.checker.solver.engine:SolverProcess", "solver", ("z3",))

@@ -22,13 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import SystemFailure
+from acked.base.bounds import Bounds
+from acked.base.errors import SystemFailure
+from acked.base.observer import Observer, Progress
 from acked.checker.native.compact import FORGET_FROM
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, portable_code
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import address, numbers
-from acked.checker.observer import Observer, Progress
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question

@@ -16,8 +16,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from acked.checker.cache import cache_folder
-from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.base.cache import cache_folder
+from acked.base.errors import ConfigurationError, SystemFailure
 
 MIN_JAVA = 17
 """Spark 4 runs on Java 17 and later."""

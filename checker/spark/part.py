@@ -10,8 +10,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 
-from acked.checker.bounds import address_space_limit, give_way
-from acked.checker.errors import SystemFailure
+from acked.base.bounds import address_space_limit, give_way
+from acked.base.errors import SystemFailure
 from acked.checker.native.compact import compact_lines, compact_team, without_states
 from acked.checker.native.compile import Kernel, ObjectCode, for_lines
 from acked.checker.native.lines import LineKind, Lines

@@ -17,9 +17,9 @@ from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, Self
 
-from acked.checker.errors import ConfigurationError, SystemFailure
-from acked.checker.files import PACKAGE
-from acked.checker.optional import optional_packages
+from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.files import PACKAGE
+from acked.base.optional import optional_packages
 from acked.checker.spark.java import find_java
 
 LOOPBACK = "127.0.0.1"

@@ -26,8 +26,8 @@ from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 
-from acked.checker.bounds import default_memory
-from acked.checker.errors import AckedError, SystemFailure
+from acked.base.bounds import default_memory
+from acked.base.errors import AckedError, SystemFailure
 from acked.checker.native import exchange
 from acked.checker.native.compact import FORGET_FROM
 from acked.checker.native.compile import Kernel, ObjectCode, PortableCode, compile_portable, processor

@@ -21,9 +21,9 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, BinaryIO
 
-from acked.checker.errors import SystemFailure
-from acked.checker.files import replace_text
-from acked.checker.sockets import read_exactly
+from acked.base.errors import SystemFailure
+from acked.base.files import replace_text
+from acked.base.sockets import read_exactly
 from acked.checker.store.level_file import cannot_write, write_all
 
 Wait = Callable[[Path], None]

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.question import Probe, Question
 from acked.checker.question.user_properties import (

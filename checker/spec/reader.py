@@ -10,8 +10,8 @@ from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args, get_type_hints
 
-from acked.checker.errors import ConfigurationError, SpecUnreadable
-from acked.checker.names import choices, near
+from acked.base.errors import ConfigurationError, SpecUnreadable
+from acked.base.names import choices, near
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance

@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from acked.checker.errors import ConfigurationError
-from acked.checker.names import choices, choices_or, near
+from acked.base.errors import ConfigurationError
+from acked.base.names import choices, choices_or, near
 from acked.checker.question.question import DEADLOCK
 from acked.checker.spec.user_protocol import is_reference, load_protocol
 from acked.invariants.catalogue import properties_of

@@ -12,9 +12,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from acked.checker.errors import ConfigurationError
-from acked.checker.files import read_text
-from acked.checker.names import choices, near
+from acked.base.errors import ConfigurationError
+from acked.base.files import read_text
+from acked.base.names import choices, near
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Verdict

@@ -20,9 +20,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from acked.checker.errors import ConfigurationError, SpecUnreadable
-from acked.checker.files import read_text
-from acked.checker.names import choices, near
+from acked.base.errors import ConfigurationError, SpecUnreadable
+from acked.base.files import read_text
+from acked.base.names import choices, near
 from acked.checker.spec.ordering import Loader, told
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError

@@ -27,8 +27,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from acked.checker.errors import SystemFailure
-from acked.checker.files import open_file
+from acked.base.errors import SystemFailure
+from acked.base.files import open_file
 from acked.checker.native import exchange
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
 from acked.checker.native.shape import Shape

@@ -16,7 +16,7 @@ from queue import SimpleQueue
 from types import TracebackType
 from typing import Self
 
-from acked.checker.bounds import give_way
+from acked.base.bounds import give_way
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
 from acked.checker.native.shard import Shard, address, begin_level, make_room

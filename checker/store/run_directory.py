@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from acked.checker.errors import ConfigurationError, SystemFailure
-from acked.checker.files import open_file, replace_text
+from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.files import open_file, replace_text
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.question import Question
 from acked.checker.store.level_file import MAX_BUCKETS, LevelFile, StateCodec, cannot_write, damaged

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
 from acked.checker.native.shard import address, scratch

@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.base.errors import ConfigurationError, SystemFailure
 from acked.cluster.exercising.course import Disturbance, Kind, course
 from acked.cluster.exercising.load import Load, first_leader
 from acked.cluster.lines.configuration import configuration, is_read

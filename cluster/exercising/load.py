@@ -7,7 +7,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cluster.wire.client import ALL_REPLICAS, BrokerGone, Client
 
 _ANSWER_SECONDS = 5.0

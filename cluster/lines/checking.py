@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from acked.checker.errors import SpecUnreadable
-from acked.checker.observation.events import CONTROLLER as BY_CONTROLLER
+from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.facts import Fact, Lines, Node, files_of
 from acked.cluster.lines.joining import Joiner
 from acked.cluster.lines.recorded import nodes_of
 from acked.cluster.lines.wordings import CONTROLLER, FETCHER, LOGS, PARTITION, STATE_CHANGE, Tells
+from acked.cluster.observation.events import CONTROLLER as BY_CONTROLLER
 
 _SHOWN = 300
 """Characters of a line that are shown."""

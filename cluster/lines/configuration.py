@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum, unique
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 
 
 @unique

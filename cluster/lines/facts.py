@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from acked.checker.errors import SpecUnreadable
+from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.following import ANOTHER, Following
 from acked.cluster.lines.reading import STDIN, opened
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, first_word

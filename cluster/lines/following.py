@@ -19,8 +19,8 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import TextIO
 
-from acked.checker.observation.events import Event
 from acked.cluster.lines.reading import MAX_LINE, bounded, open_log, readable, refuse_long
+from acked.cluster.observation.events import Event
 
 DELAY = 3.0
 """Seconds for which an event waits for earlier ones of other nodes."""

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from acked.checker.errors import SpecUnreadable
-from acked.checker.observation.events import CONTROLLER, Event, Says
+from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.facts import RELEASE, Fact, Node
 from acked.cluster.lines.wordings import Tells
+from acked.cluster.observation.events import CONTROLLER, Event, Says
 
 PATIENCE = 400
 """ms after which no line of a thread belongs to what it printed before; those in which the whole node was silent, which may

@@ -16,8 +16,8 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
-from acked.checker.errors import SpecUnreadable
-from acked.checker.files import open_file
+from acked.base.errors import SpecUnreadable
+from acked.base.files import open_file
 
 STDIN = "-"
 MAX_LINE = 32 << 20

@@ -12,7 +12,7 @@ import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cluster.proxies.frame import Link, LinkKind
 from acked.cluster.proxies.network import Network
 from acked.cluster.releases.release import Mode

@@ -12,9 +12,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from acked.checker.cache import SealedStore, cache_folder
-from acked.checker.errors import SystemFailure
-from acked.checker.files import listing
+from acked.base.cache import SealedStore, cache_folder
+from acked.base.errors import SystemFailure
+from acked.base.files import listing
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.plan import ClusterPlan
 from acked.cluster.waiting import NotSeen, wait_for

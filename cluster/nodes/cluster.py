@@ -11,7 +11,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cluster.nodes.addresses import CLIENT, CONTROLLER, ZOOKEEPER, open_network
 from acked.cluster.nodes.formatting import format_arguments, format_directories
 from acked.cluster.nodes.jvm import Program

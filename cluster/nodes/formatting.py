@@ -14,9 +14,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from acked.checker.cache import SealedStore, cache_folder
-from acked.checker.errors import SystemFailure
-from acked.checker.files import listing
+from acked.base.cache import SealedStore, cache_folder
+from acked.base.errors import SystemFailure
+from acked.base.files import listing
 from acked.cluster.nodes.addresses import CONTROLLER
 from acked.cluster.nodes.jvm import Program, run_to_end
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.observe.zookeeper import zookeeper_state
 from acked.cluster.releases.release import Mode, Release

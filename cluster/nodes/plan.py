@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.cluster.nodes.addresses import MAX_BROKERS
 from acked.cluster.releases.jars import Jars, release_jars, zookeeper_jars
 from acked.cluster.releases.java import broker_java

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from acked.checker.errors import SpecUnreadable, SystemFailure
-from acked.checker.files import open_file
-from acked.checker.observation.validation import Held
+from acked.base.errors import SpecUnreadable, SystemFailure
+from acked.base.files import open_file
+from acked.cluster.observation.validation import Held
 from acked.cluster.observe.disk import read_log
 
 COLUMNS: Final = ("offset", "value")

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
 
-from acked.checker.errors import SpecUnreadable
-from acked.checker.observation.events import Event
-from acked.checker.observation.validation import Held
+from acked.base.errors import SpecUnreadable
+from acked.cluster.observation.events import Event
+from acked.cluster.observation.validation import Held
 from acked.cluster.observe.disk import partition_folder, read_epochs, segments
 from acked.cluster.observe.metadata import FOLDER, controller_events
 

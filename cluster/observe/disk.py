@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cluster.wire.records import Damaged, Record, batches, read_records
 
 EPOCHS = "leader-epoch-checkpoint"

@@ -18,8 +18,8 @@ from typing import Any
 from kio.records.readers import read_batch
 from kio.serial.readers import read_unsigned_varint
 
-from acked.checker.errors import SpecUnreadable
-from acked.checker.observation.events import CONTROLLER, Event, Says
+from acked.base.errors import SpecUnreadable
+from acked.cluster.observation.events import CONTROLLER, Event, Says
 from acked.cluster.observe.disk import segments
 
 FOLDER = "__cluster_metadata-0"

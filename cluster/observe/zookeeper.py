@@ -11,7 +11,7 @@ from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
 from kazoo.handlers.threading import KazooTimeoutError
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cluster.waiting import wait_for
 
 _REASSIGN, _ELECT = "/admin/reassign_partitions", "/admin/preferred_replica_election"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum, unique
 from pathlib import Path
 
-from acked.checker.errors import AckedError
+from acked.base.errors import AckedError
 from acked.cluster.validating.judge import Asked, judge
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cluster.nodes.cluster import Cluster, patience_after
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.observe.disk import HIGH_WATERMARKS

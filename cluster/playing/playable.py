@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, cast
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.leadership import moves_only_in_sync

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.base.errors import ConfigurationError, SystemFailure
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.lines.configuration import configuration, is_read

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise, permutations
 from typing import Any, cast
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.playing.playable import ELECTIONS, HEARS, LATEST_WAYS, REPORTS, TIMED, Refusal, Ways, refusal

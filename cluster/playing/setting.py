@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from acked.checker.audit.keys import KEYS
-from acked.checker.audit.keys import release as rules_of
-from acked.checker.errors import ConfigurationError
-from acked.checker.names import near
+from acked.audit.vocabulary.keys import KEYS
+from acked.audit.vocabulary.keys import release as rules_of
+from acked.base.errors import ConfigurationError
+from acked.base.names import near
 from acked.checker.question.question import Question
 from acked.cluster.releases.release import Mode, Release, mode_of
 from acked.cluster.wire.client import ALL_REPLICAS

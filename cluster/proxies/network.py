@@ -10,7 +10,7 @@ from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cluster.proxies.connection import Connection
 from acked.cluster.proxies.frame import Frame, Link, LinkKind, Phase, close_session
 from acked.cluster.proxies.gate import FrameVerdict, Gate, Match, Predicate

@@ -16,9 +16,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from acked.checker.cache import NotOurs, SealedStore, cache_folder, why_no_cache
-from acked.checker.errors import ConfigurationError, SystemFailure
-from acked.checker.files import listing
+from acked.base.cache import NotOurs, SealedStore, cache_folder, why_no_cache
+from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.files import listing
 from acked.cluster.releases.release import ZOOKEEPER, ZOOKEEPER_ARTIFACTS, Artifact, Release, release
 
 MANIFEST, _POM_FILE = "jars.sealed", "pom.xml"

@@ -6,7 +6,7 @@ import os
 import shutil
 from pathlib import Path
 
-from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.base.errors import ConfigurationError, SystemFailure
 from acked.checker.spark.java import java_version
 
 MIN_JAVA = 17

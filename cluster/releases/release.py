@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 
 
 @unique

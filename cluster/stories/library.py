@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from acked.checker.optional import optional_packages
+from acked.base.optional import optional_packages
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.proxies.frame import Phase
 from acked.cluster.stories.stage import SECONDS, Stage, StoryOutcome

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.base.errors import ConfigurationError, SystemFailure
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.observe.disk import Replica, log_lines, partition_folder

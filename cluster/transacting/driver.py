@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.proxies.gate import Gate

@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from acked.checker.audit.keys import release as rules_of
-from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.audit.vocabulary.keys import release as rules_of
+from acked.base.errors import ConfigurationError, SystemFailure
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.archive import with_archive

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.model.transactions.protocol import transactions

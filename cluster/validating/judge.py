@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event as Flag
 
-from acked.checker.audit.keys import NEWEST, release
-from acked.checker.errors import ConfigurationError
-from acked.checker.observation.subject import Subject, rules_of
-from acked.checker.observation.validation import Verdict, validate
-from acked.checker.observation.walking import WINDOW, Walk
+from acked.audit.vocabulary.keys import NEWEST, release
+from acked.base.errors import ConfigurationError
 from acked.cluster.lines.following import Following
 from acked.cluster.lines.recorded import Begun, Recording
+from acked.cluster.observation.subject import Subject, rules_of
+from acked.cluster.observation.validation import Verdict, validate
+from acked.cluster.observation.walking import WINDOW, Walk
 from acked.cluster.observe.acknowledged import Presence, look_for, read_acknowledged
 from acked.cluster.observe.directories import Compared, compare, decided, find_directories, folders_of
 from acked.model.partition.versions import LATEST

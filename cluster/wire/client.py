@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
-from acked.checker.errors import SystemFailure
-from acked.checker.sockets import read_exactly
+from acked.base.errors import SystemFailure
+from acked.base.sockets import read_exactly
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.codec import Values, frame_length, read_response, response_correlation, write_request
 from acked.cluster.wire.records import Record, read_records, write_records

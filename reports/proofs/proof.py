@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from acked.checker.observer import ProofProgress
+from acked.base.observer import ProofProgress
 from acked.checker.proof.result import (
     ActionProof,
     Bounded,

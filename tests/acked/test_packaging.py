@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import acked
-from acked.asking.specs import bundled_specs
+from acked.reports.shell.specs import bundled_specs
 from tests.places import CHECKOUT
 from tools.site import FENCE, OUTSIDE
 
@@ -164,10 +164,10 @@ def test_the_installed_script_works(installed: Path, tmp_path: Path, command: tu
 @pytest.mark.slow
 def test_the_installed_packages_are_those_of_the_clean_environment(installed: Path, tmp_path: Path) -> None:
     program = (
-        "import acked, acked.model, acked.invariants, acked.checker, acked.cluster, acked.reports, acked.asking.specs\n"
+        "import acked, acked.model, acked.invariants, acked.checker, acked.cluster, acked.reports, acked.reports.shell.specs\n"
         "rooms = acked, acked.model, acked.invariants, acked.checker, acked.cluster, acked.reports\n"
         "print(*(m.__file__ for m in rooms), sep='\\n')\n"
-        "print(acked.asking.specs.bundled_specs())"
+        "print(acked.reports.shell.specs.bundled_specs())"
     )
     done = outside(installed / "python", "-c", program, cwd=tmp_path)
     assert done.returncode == 0, done.stderr

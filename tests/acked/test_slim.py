@@ -19,8 +19,8 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from acked.checker.errors import SystemFailure
-from acked.checker.optional import optional_packages
+from acked.base.errors import SystemFailure
+from acked.base.optional import optional_packages
 from tests.e2e.driver import TINY
 from tests.places import CHECKOUT
 

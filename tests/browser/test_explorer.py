@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from acked.asking.specs import find_spec
 from acked.checker.question.predicate import parse_predicate
 from acked.checker.question.question import Question
 from acked.explorer.server import ExplorerServer, page_of
 from acked.explorer.session import Walk
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
+from acked.reports.shell.specs import find_spec
 
 pytestmark = pytest.mark.browser
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from acked.checker.observation.events import Says
-from acked.reports.observations.page import observation_page
+from acked.cluster.observation.events import Says
+from acked.cluster.reports.observations.page import observation_page
 from tests.observations import edited, run
 
 pytestmark = pytest.mark.browser

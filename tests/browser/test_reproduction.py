@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from acked.reports.reproductions.page import reproduction_page
-from tests.reports.reproductions.made import answer
+from acked.cluster.reports.reproductions.page import reproduction_page
+from tests.cluster.reports.made import answer
 
 pytestmark = pytest.mark.browser
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.retrace import under

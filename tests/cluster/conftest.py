@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from acked.checker.errors import AckedError
+from acked.base.errors import AckedError
 from acked.cluster.nodes.archive import with_archive
 from acked.cluster.nodes.plan import ClusterPlan, make_plan
 from acked.cluster.releases.java import broker_java

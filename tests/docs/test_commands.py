@@ -6,7 +6,7 @@ import re
 
 import click
 
-from acked.checker.errors import ExitCode
+from acked.base.errors import ExitCode
 from tools.commands import PAGE, commands, page
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from acked.reports.reproductions.release_table import Deed, read_release
-from acked.reports.reproductions.verdict import Verdict
+from acked.cluster.reports.reproductions.release_table import Deed, read_release
+from acked.cluster.reports.reproductions.verdict import Verdict
 from tests.places import CHECKOUT
 from tools.real import cases, in_lists, key_of, outcome_of, page
 from tools.real_stories import NINE, OTHERS

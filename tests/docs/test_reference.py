@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.spec.expectation import Reason
 from acked.checker.spec.spec import parse_spec
 from tests.docs.test_pages import CHECKOUT

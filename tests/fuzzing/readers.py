@@ -17,7 +17,11 @@ from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 
-from acked.asking.scram import Scram, Unavailable
+from acked.audit.clusters.topics import groups_of
+from acked.audit.commands.scram import Scram, Unavailable
+from acked.audit.decision.gather import recognise
+from acked.audit.formats.read import read_all
+from acked.base.errors import AckedError
 from acked.checker.allconstants.certificate import (
     MANIFEST,
     Derivation,
@@ -27,18 +31,14 @@ from acked.checker.allconstants.certificate import (
     write_certificate,
 )
 from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult, SolverVerdict
-from acked.checker.audit.clusters.topics import groups_of
-from acked.checker.audit.gather import recognise
-from acked.checker.audit.read import read_all
-from acked.checker.errors import AckedError
-from acked.checker.observation.subject import Subject
-from acked.checker.observation.validation import validate
 from acked.checker.replay.foreign import read_foreign
 from acked.checker.replay.retrace import retrace
 from acked.checker.replay.trace_file import is_ours, read_trace, replay, run_in
 from acked.checker.solver.lemma_sets import Core, shipped_sets
 from acked.cluster.lines.checking import check
 from acked.cluster.lines.recorded import Recording
+from acked.cluster.observation.subject import Subject
+from acked.cluster.observation.validation import validate
 from acked.cluster.observe.acknowledged import read_acknowledged
 from acked.cluster.observe.directories import headers
 from acked.cluster.observe.disk import read_log

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
+from acked.base.bounds import Bounds
+from acked.base.processes import ProcessPool
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, Under, answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task, from_document, to_document
-from acked.checker.bounds import Bounds
 from acked.checker.gate.gate import judge
-from acked.checker.processes import ProcessPool
 from acked.checker.question.coverage import clause_coverage, merged
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.question.vacuity import vacuous

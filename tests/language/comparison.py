@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError
-from acked.checker.processes import Limits
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError
+from acked.base.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import prove_by_induction
 from acked.checker.question.ledger import StopPolicy

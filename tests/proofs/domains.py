@@ -18,7 +18,7 @@ from typing import Any
 
 import z3
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.invariants.property import Property
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from acked.checker.observer import Progress
+from acked.base.observer import Progress
 from acked.reports import progress
 from acked.reports.progress import BatchProgress, LiveDisplay, ProgressReporter
 

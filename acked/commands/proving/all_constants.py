@@ -12,18 +12,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acked.asking.options import STARTED
-from acked.asking.output import Output, say
-from acked.checker.errors import ConfigurationError, ExitCode
-from acked.checker.files import check_writable
+from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.files import check_writable
 from acked.checker.spec.spec import Spec
 from acked.commands.proving.asked import expectation, passed_over, refuse_unprovable, unmet
 from acked.commands.proving.request import make_query_folder
+from acked.reports.shell.options import STARTED
+from acked.reports.shell.output import Output, say
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from acked.checker.processes import Limits
+    from acked.base.processes import Limits
     from acked.checker.solver.lemma_sets import CoreFile
     from acked.invariants.proofs import Argument
 
@@ -44,6 +44,7 @@ def prove_for_all_constants(
 
     `changed` are the constants that the command line sets: they must be switches.
     """
+    from acked.base.observer import ProofProgress
     from acked.checker.allconstants.certificate import write_certificate
     from acked.checker.allconstants.counterparts import broken_rules
     from acked.checker.allconstants.proof import (
@@ -52,7 +53,6 @@ def prove_for_all_constants(
         covering_argument,
         prove_all_constants,
     )
-    from acked.checker.observer import ProofProgress
     from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
     from acked.reports.proofs.proof import ProofReporter
     from acked.reports.tables.summary import print_expectation, print_notes

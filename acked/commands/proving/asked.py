@@ -9,7 +9,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec
 

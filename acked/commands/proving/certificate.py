@@ -7,17 +7,17 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from acked.asking.options import STARTED
-from acked.asking.output import Output
-from acked.checker.errors import ExitCode
+from acked.base.errors import ExitCode
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec
 from acked.commands.proving.asked import expectation, passed_over, refuse_unmade, unmet
+from acked.reports.shell.options import STARTED
+from acked.reports.shell.output import Output
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from acked.checker.processes import Limits
+    from acked.base.processes import Limits
 
 
 def check_certificate(folder: Path, spec: Spec | None, limits: Limits, output: Output) -> int:
@@ -25,10 +25,10 @@ def check_certificate(folder: Path, spec: Spec | None, limits: Limits, output: O
 
     With a spec, `ConfigurationError` for a certificate that is about another protocol, other switches or other properties.
     """
+    from acked.base.observer import ProofProgress
     from acked.checker.allconstants.certificate import read_certificate
     from acked.checker.allconstants.proof import ObligationResult
     from acked.checker.allconstants.verification import verify
-    from acked.checker.observer import ProofProgress
     from acked.reports.proofs.certificate import print_verification
     from acked.reports.proofs.proof import ProofReporter
     from acked.reports.tables.summary import print_expectation, print_notes

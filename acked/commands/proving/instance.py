@@ -7,19 +7,19 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from acked.asking.options import STARTED
-from acked.asking.output import Output, TraceFile
-from acked.checker.errors import ExitCode
+from acked.base.errors import ExitCode
 from acked.checker.proof.result import DEFAULT_DEPTH, Method
 from acked.checker.spec.spec import Spec
 from acked.commands.proving.asked import passed_over
 from acked.commands.proving.request import ProofOptions, refuse_beside
+from acked.reports.shell.options import STARTED
+from acked.reports.shell.output import Output, TraceFile
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from acked.checker.observer import Observer
-    from acked.checker.processes import Limits
+    from acked.base.observer import Observer
+    from acked.base.processes import Limits
     from acked.checker.proof.result import ProofResult
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
-from acked.asking.output import make_folder
-from acked.checker.errors import ConfigurationError
-from acked.checker.files import check_writable
+from acked.base.errors import ConfigurationError
+from acked.base.files import check_writable
 from acked.checker.proof.result import Method
+from acked.reports.shell.output import make_folder
 
 if TYPE_CHECKING:
-    from acked.checker.processes import Limits
+    from acked.base.processes import Limits
     from acked.checker.spec.spec import Spec
     from acked.invariants.property import Property
 
@@ -121,7 +121,7 @@ class Solver:
     @property
     def limits(self) -> Limits:
         """With the defaults of this machine; `ConfigurationError` for a time that is not finite."""
-        from acked.checker.processes import Limits
+        from acked.base.processes import Limits
 
         if not math.isfinite(self.timeout):
             raise ConfigurationError(f"--timeout {self.timeout:g} is not a number of seconds; use e.g. 86400 for a day")

@@ -6,14 +6,14 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from acked.asking.options import STARTED
-from acked.asking.output import Output
-from acked.checker.errors import ConfigurationError, ExitCode
+from acked.base.errors import ConfigurationError, ExitCode
 from acked.checker.spec.spec import Spec
 from acked.commands.proving.request import ProofOptions
+from acked.reports.shell.options import STARTED
+from acked.reports.shell.output import Output
 
 if TYPE_CHECKING:
-    from acked.checker.processes import Limits
+    from acked.base.processes import Limits
 
 
 def suggest_conjuncts(name: str, spec: Spec, options: ProofOptions, limits: Limits, output: Output) -> int:

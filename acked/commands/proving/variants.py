@@ -6,12 +6,12 @@ import sys
 import time
 from typing import TYPE_CHECKING
 
-from acked.asking.options import STARTED
-from acked.asking.output import Output
-from acked.checker.errors import ExitCode
+from acked.base.errors import ExitCode
+from acked.reports.shell.options import STARTED
+from acked.reports.shell.output import Output
 
 if TYPE_CHECKING:
-    from acked.checker.processes import Limits
+    from acked.base.processes import Limits
 
 
 def prove_variants(limits: Limits, output: Output) -> int:

@@ -9,8 +9,8 @@ from importlib import import_module
 import click
 import pytest
 
-from acked.asking.specs import all_bundled
 from acked.cli import cli
+from acked.reports.shell.specs import all_bundled
 from tests.places import CHECKOUT
 
 _FOLDER = CHECKOUT / "acked" / "commands"
@@ -42,7 +42,7 @@ def test_the_command_line_imports_neither_other_commands_nor_what_they_need() ->
     program = "import sys, acked.cli; print(*sys.modules)"
     command = [sys.executable, "-P", "-c", program]
     loaded = set(subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.split())
-    assert "acked.asking.options" in loaded
+    assert "acked.reports.shell.options" in loaded
     assert not [name for name in loaded if name.startswith("acked.commands.")]
     assert not loaded & {"z3", "pyarrow", "pyspark", "rich", "llvmlite"}
 

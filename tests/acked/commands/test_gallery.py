@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, StopReason, Verdict
 from acked.checker.search.local import search

@@ -9,8 +9,8 @@ import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
-from acked.checker.errors import ConfigurationError
-from acked.checker.names import choices_or, near
+from acked.base.errors import ConfigurationError
+from acked.base.names import choices_or, near
 from acked.cli import cli
 from acked.commands.list import Filter, list_
 from acked.model.catalogue import PROTOCOLS

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.spec.spec import Spec, parse_spec
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import AckedError
+from acked.base.bounds import Bounds
+from acked.base.errors import AckedError
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result

@@ -17,7 +17,6 @@ from typing import Any
 
 import pytest
 
-from acked.asking.specs import find_spec
 from acked.checker.explore.nearest import Nearest
 from acked.checker.question.question import Question
 from acked.checker.replay.trace_file import replay
@@ -26,6 +25,7 @@ from acked.explorer.server import MAX_BODY_BYTES, ExplorerServer, page_of
 from acked.explorer.session import RequestRefused, Walk
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
+from acked.reports.shell.specs import find_spec
 from tests.e2e.driver import COMMAND, environment, heed_interrupts
 
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from acked.base.processes import Limits
 from acked.checker.allconstants.counterparts import broken_rules
 from acked.checker.allconstants.lemma_search import FIRST_EFFORT, SEARCH_EFFORT, CoreSearch, LemmaProcess
 from acked.checker.allconstants.obligations import TERMS, Obligations
@@ -27,7 +28,6 @@ from acked.checker.allconstants.proof import (
 )
 from acked.checker.allconstants.prover import Prover
 from acked.checker.allconstants.small_instances import SmallInstance
-from acked.checker.processes import Limits
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, shipped_sets
 from acked.checker.solver.tasks import FirstOrderProblem, ObligationAnswer, ObligationTask
 from acked.checker.spec.spec import load_spec

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from acked.base.errors import AckedError, ExitCode, SpecUnreadable
+from acked.base.processes import Limits
 from acked.checker.allconstants.certificate import (
     MANIFEST,
     Certificate,
@@ -22,8 +24,6 @@ from acked.checker.allconstants.certificate import (
 )
 from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult, SolverVerdict, prove_all_constants
 from acked.checker.allconstants.verification import Verification, verify
-from acked.checker.errors import AckedError, ExitCode, SpecUnreadable
-from acked.checker.processes import Limits
 from acked.checker.solver.lemma_sets import Core, shipped_sets
 from acked.checker.solver.tasks import TextTask
 from acked.checker.spec.spec import load_spec

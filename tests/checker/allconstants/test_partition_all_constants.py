@@ -10,6 +10,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from acked.audit.releases.table import EFFORT, FaultClass, attempts, switches_of
+from acked.base.files import PACKAGE
+from acked.base.processes import Limits
 from acked.checker.allconstants.counterparts import broken_rules
 from acked.checker.allconstants.lemma_search import SEARCH_EFFORT, CoreSearch
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, Obligations
@@ -23,9 +26,6 @@ from acked.checker.allconstants.proof import (
     prove_all_constants,
 )
 from acked.checker.allconstants.prover import Prover
-from acked.checker.files import PACKAGE
-from acked.checker.processes import Limits
-from acked.checker.proof.releases import EFFORT, FaultClass, attempts, switches_of
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, shipped_sets, with_older_sets
 from acked.checker.spec.spec import load_spec
 from acked.invariants.partition.lemmas import MACHINE_LEMMAS

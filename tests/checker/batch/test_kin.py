@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from acked.checker.processes import MOST_PREFERRED, _Waiting
+from acked.base.processes import MOST_PREFERRED, _Waiting
 
 
 def dealt(tasks: str, own: str | None, others: str) -> str:

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import pytest
 
-from acked.checker.audit.durability import Axes, DurabilityTable, fill
-from acked.checker.audit.faults import CrashKind
+from acked.audit.decision.durability import Axes, DurabilityTable, fill
+from acked.audit.decision.faults import CrashKind
 from acked.checker.batch.local import Answered, BatchLimits, Runner, answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.batch.spark import SparkBatch
@@ -70,7 +70,7 @@ def test_a_search_that_is_killed_costs_its_own_answer_alone(driver: SparkDriver)
     killed: list[int] = []
 
     def processes() -> set[int]:
-        return {pid for pid in descendants(os.getpid()) if "acked.checker.processes" in command_of(pid)}
+        return {pid for pid in descendants(os.getpid()) if "acked.base.processes" in command_of(pid)}
 
     before = processes()  # Other tests may keep some.
 

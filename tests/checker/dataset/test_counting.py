@@ -10,17 +10,17 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from acked.asking.engines import spark_driver
+from acked.base.observer import Observer
 from acked.checker.dataset.counting import NeedsSpark, count
 from acked.checker.dataset.parquet import write_dataset
 from acked.checker.dataset.sql import CONF, answer_sql
-from acked.checker.observer import Observer
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.checker.spark.session import SparkSettings
 from acked.checker.store.run_directory import RunDirectory
 from acked.model.catalogue import PROTOCOLS
+from acked.reports.shell.engines import spark_driver
 
 State = dict[str, Any]
 CONSTANTS = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}

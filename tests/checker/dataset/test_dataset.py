@@ -10,10 +10,10 @@ from typing import Any
 import pyarrow.dataset as ds
 import pytest
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError, SystemFailure
 from acked.checker.dataset.parquet import write_dataset
 from acked.checker.dataset.profile import read_profile
-from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.search.local import search

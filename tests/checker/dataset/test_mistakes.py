@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from acked.base.errors import ConfigurationError
 from acked.checker.dataset.mistakes import Views, refuse_mistakes, views_of_question
-from acked.checker.errors import ConfigurationError
 from acked.checker.spec.spec import load_spec
 from acked.cli import main
 from tests.places import SPECS
@@ -59,7 +59,7 @@ def test_nothing_is_searched_and_nothing_started_for_a_mistake(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("acked.checker.search.local.search", lambda *_: pytest.fail("a search"))
-    monkeypatch.setattr("acked.asking.engines.spark_driver", lambda *_: pytest.fail("Spark"))
+    monkeypatch.setattr("acked.reports.shell.engines.spark_driver", lambda *_: pytest.fail("Spark"))
     assert main(["query", "kip320", "SELECT levl FROM states", "-q"]) == 151
     assert "there is no column 'levl' (did you mean level?)" in capsys.readouterr().err
     assert main(["states", "kip320", "--out", "nowhere", "--where", "size(quorum.is) = 1", "-q"]) == 151

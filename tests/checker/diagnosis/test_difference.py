@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.diagnosis.difference import compare
 from acked.checker.question.question import Question
 from acked.checker.spec.resolve import property_named

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.diagnosis.easiest import Cost, cost_of, easiest_of
 from acked.checker.diagnosis.necessary import necessity
 from acked.checker.question.question import Question

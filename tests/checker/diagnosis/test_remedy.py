@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
+from acked.base.errors import SystemFailure
 from acked.checker.diagnosis.remedy import Remedy, RemedyKind, remedy_of
-from acked.checker.errors import SystemFailure
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason, Verdict
 from acked.checker.search.local import search

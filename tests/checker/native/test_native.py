@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.native import compile as native
 from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, kernel_key, processor
 from acked.checker.native.language import (

@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
+from acked.base.observer import Observer
 from acked.checker.native import compact, lines, shard, slots
 from acked.checker.native.compact import FORGET_FROM, CompactShard, compact_lines, compact_team
 from acked.checker.native.compile import Kernel, load_kernel
 from acked.checker.native.lines import LineKind, first_lines, lines_for
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard, address, make_room, numbers, states_for
-from acked.checker.observer import Observer
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Words
 from acked.checker.search import forgetting, local

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from acked.checker.processes import Limits
+from acked.base.processes import Limits
 from acked.checker.question.question import Question
 from acked.invariants.property import Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS

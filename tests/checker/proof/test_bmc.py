@@ -10,8 +10,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from acked.checker.bounds import Bounds
-from acked.checker.processes import Limits
+from acked.base.bounds import Bounds
+from acked.base.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.result import ProofResult
 from acked.checker.question.question import Question

@@ -7,8 +7,8 @@ import signal
 
 import pytest
 
-from acked.checker.observer import Observer, ProofProgress
-from acked.checker.processes import Limits, ProcessPool
+from acked.base.observer import Observer, ProofProgress
+from acked.base.processes import Limits, ProcessPool
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import INITIAL, ObligationVerdict, ProofResult, Reachability
 from acked.checker.question.question import Question

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from acked.checker.errors import SystemFailure
-from acked.checker.processes import Limits
+from acked.base.errors import SystemFailure
+from acked.base.processes import Limits
 from acked.checker.proof import variants
 from acked.checker.proof.variants import PROMISES, How, Searched, entry_of
 from acked.checker.question.result import Verdict

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from acked.checker.bounds import Bounds
-from acked.checker.processes import Limits
+from acked.base.bounds import Bounds
+from acked.base.processes import Limits
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
+from acked.audit.releases.table import FaultClass, switches_of
+from acked.base.bounds import Bounds
+from acked.base.processes import Limits
 from acked.checker.allconstants.obligations import Obligations
 from acked.checker.allconstants.proof import AllConstantsOptions, _task
 from acked.checker.allconstants.prover import Prover
-from acked.checker.bounds import Bounds
-from acked.checker.processes import Limits
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
-from acked.checker.proof.releases import FaultClass, switches_of
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search

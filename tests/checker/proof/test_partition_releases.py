@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acked.checker.processes import Limits
+from acked.base.processes import Limits
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict

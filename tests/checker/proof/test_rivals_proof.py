@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from acked.base.bounds import Bounds
+from acked.base.processes import Limits
 from acked.checker.allconstants.obligations import Obligations
 from acked.checker.allconstants.proof import PROOF_EFFORT, covering_argument, prove_all_constants
 from acked.checker.allconstants.prover import Prover
-from acked.checker.bounds import Bounds
-from acked.checker.processes import Limits
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question

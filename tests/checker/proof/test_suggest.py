@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acked.checker.processes import Limits
+from acked.base.processes import Limits
 from acked.checker.proof.induction import prove_by_induction
 from acked.checker.proof.suggest import Suggestion, suggest
 from acked.checker.proof.vocabulary import atoms_of, variables_of

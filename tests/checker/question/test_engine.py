@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from acked.asking.engines import AUTO, ENGINE_CHOICES, ENGINES, EngineOptions
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError
-from acked.checker.observer import Observer
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError
+from acked.base.observer import Observer
 from acked.checker.proof.result import PROOF
 from acked.checker.question.engine import Storage
 from acked.checker.question.ledger import StopPolicy
@@ -17,6 +16,7 @@ from acked.checker.question.question import Question
 from acked.checker.search.local import LOCAL
 from acked.checker.spec.spec import load_spec
 from acked.checker.store.run_directory import RunDirectory
+from acked.reports.shell.engines import AUTO, ENGINE_CHOICES, ENGINES, EngineOptions
 from tests.checker.toys import always, ask, counters
 from tests.oracle import Space, assert_same_answer, explore
 from tests.places import SPECS

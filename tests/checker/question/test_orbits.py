@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError
 from acked.checker.batch.outcome import Probing, Task
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError
 from acked.checker.native.compile import load_kernel
 from acked.checker.native.shard import address, reserve
 from acked.checker.question.ledger import StopPolicy

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.renaming import kinds_of, places
 from acked.checker.question.symmetry import check_symmetry, renamed_state

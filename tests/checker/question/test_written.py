@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError
 from acked.checker.batch.outcome import Probing, Task
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.predicate import PredicateError, parse_predicate
 from acked.checker.question.question import Question

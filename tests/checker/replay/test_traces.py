@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError, SpecUnreadable
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Counterexample

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.observer import Observer, Progress
 from acked.checker.native import candidates
 from acked.checker.native import delayed as native_delayed
 from acked.checker.native.shard import Visited, reserve
-from acked.checker.observer import Observer, Progress
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason

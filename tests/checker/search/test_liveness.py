@@ -17,9 +17,9 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.checker.batch.outcome import Outcome, Probing, Task, from_document, to_document
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.gate.gate import judge
 from acked.checker.question.fairness import Group
 from acked.checker.question.ledger import StopPolicy

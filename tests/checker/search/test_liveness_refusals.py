@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.spec.spec import parse_spec
 from acked.cli import main
 from tests.places import SPECS

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError
+from acked.base.processes import Limits
 from acked.checker.native.compile import kernel_key
-from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import ProofResult

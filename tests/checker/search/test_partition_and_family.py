@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search

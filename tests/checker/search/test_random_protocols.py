@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.native import kernel
 from acked.checker.native.compile import ObjectCode, compile_kernel, compile_optimized, load_kernel
 from acked.checker.question.ledger import StopPolicy

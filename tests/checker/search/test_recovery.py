@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.checker.batch.outcome import Outcome, Task, from_document, to_document
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, StopReason, Verdict

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import SystemFailure
+from acked.base.bounds import Bounds
+from acked.base.errors import SystemFailure
+from acked.base.observer import Observer, Progress
 from acked.checker.native import shard, slots, table
 from acked.checker.native.compile import load_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard, alone, team
-from acked.checker.observer import Observer, Progress
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import pytest
 
-from acked.checker.processes import Limits
+from acked.base.processes import Limits
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.question.question import Question
 from acked.checker.question.symmetry import check_symmetry

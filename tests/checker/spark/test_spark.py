@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError, SystemFailure
-from acked.checker.observer import Observer, Progress
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.observer import Observer, Progress
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.overflow import Overflow
 from acked.checker.question.question import GRAPH_KINDS, Question

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.search.local import search
 from acked.checker.spark.driver import SparkBounds, SparkSearch
 from acked.checker.spark.session import SparkDriver, SparkSettings

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.base.errors import ConfigurationError, SystemFailure
 from acked.checker.spark import java
 from acked.checker.spark.java import find_java, java_version
 from acked.checker.spark.session import SparkDriver, SparkSettings

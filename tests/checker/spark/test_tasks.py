@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.native import lines
 from acked.checker.native.compact import CompactShard
 from acked.checker.native.lines import LineKind

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.errors import SystemFailure
-from acked.checker.sockets import read_exactly
+from acked.base.errors import SystemFailure
+from acked.base.sockets import read_exactly
 from acked.checker.spark import transfer
 from acked.checker.spark.transfer import NONCE_BYTES, Abandoned, FileTransfer, Inbox, SocketTransfer, Transfer
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from acked.base.errors import AckedError
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import Outcome, Task
-from acked.checker.errors import AckedError
 from acked.checker.search.local import search
 from acked.checker.spec.resolve import protocol_named
 from acked.checker.spec.spec import load_spec

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError
-from acked.checker.names import near
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError
+from acked.base.names import near
 from acked.checker.question.question import DEADLOCK
 from acked.checker.question.result import ActionCount, Result, StopReason, Verdict
 from acked.checker.search.local import search

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import AckedError, ConfigurationError, ExitCode, SystemFailure
+from acked.base.bounds import Bounds
+from acked.base.errors import AckedError, ConfigurationError, ExitCode, SystemFailure
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
@@ -275,7 +275,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)  # which a job in the b
 from acked.checker.store import level_file as levelfile
 
 from acked.checker.store import recorder
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.store.run_directory import RunDirectory
 from acked.checker.search.local import LocalSearch
 from tests.checker.store.test_checkpoint import question

@@ -154,7 +154,7 @@ def test_a_run_with_packed_levels_goes_on_beyond_memory(tmp_path: Path, workers:
 
 
 def search_of(asked: Question, run: RunDirectory) -> dict[str, object]:
-    from acked.checker.bounds import Bounds
+    from acked.base.bounds import Bounds
     from acked.checker.search.local import LocalSearch
 
     return answer(LocalSearch(asked, Bounds(2, 64 << 20), stored=run).run())

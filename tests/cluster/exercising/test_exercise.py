@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cli import main
 from acked.cluster.exercising import exercise as module
 from acked.cluster.exercising.course import Disturbance, Kind

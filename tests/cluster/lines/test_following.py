@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.observation.events import Event, Says
 from acked.cluster.lines.facts import Lines, Node
 from acked.cluster.lines.following import ANOTHER, Following
+from acked.cluster.observation.events import Event, Says
 from acked.cluster.validating.judge import Asked, Judged, Live, SoFar, judge
 from tests.observations import LINES
 

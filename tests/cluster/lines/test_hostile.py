@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.errors import ExitCode
+from acked.base.errors import ExitCode
 from acked.cli import main
 from acked.cluster.lines import reading
 from acked.cluster.lines.wordings import WORDINGS, Wording

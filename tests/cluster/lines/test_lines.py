@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.errors import ConfigurationError, SpecUnreadable
-from acked.checker.observation.events import Event, Says
+from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.lines.configuration import DROPPED, PATTERN, Format, configuration, loggers
 from acked.cluster.lines.facts import HEAD, Lines, Node, reassigns
 from acked.cluster.lines.recorded import Recording
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, Wording
+from acked.cluster.observation.events import Event, Says
 from tests.observations import LINES, RUNS, run
 
 RELEASES = {"k39": "3.9.1", "k4": "4.4.0"}

@@ -17,9 +17,9 @@ from types import SimpleNamespace
 import javaproperties
 import pytest
 
-from acked.checker.cache import SealedStore
-from acked.checker.errors import SystemFailure
-from acked.checker.files import listing
+from acked.base.cache import SealedStore
+from acked.base.errors import SystemFailure
+from acked.base.files import listing
 from acked.cluster.nodes.addresses import CLIENT, CONTROLLER, ZOOKEEPER, free_ports, open_network
 from acked.cluster.nodes.archive import archive_path, keep, with_archive
 from acked.cluster.nodes.cluster import Cluster

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cluster.observe.disk import (
     EPOCHS,
     HIGH_WATERMARKS,

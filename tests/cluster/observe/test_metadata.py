@@ -14,9 +14,9 @@ import pytest
 from kio.records.schema import NewRecordBatch, Record
 from kio.records.writers import write_new_batch
 
-from acked.checker.errors import SpecUnreadable
-from acked.checker.observation.events import CONTROLLER, Event, Says
+from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.recorded import Recording
+from acked.cluster.observation.events import CONTROLLER, Event, Says
 from acked.cluster.observe.metadata import FOLDER, controller_events
 from tests.observations import OBSERVED
 

@@ -12,12 +12,12 @@ import pytest
 from acked.cluster.playing.observed import Found, Observed, observed
 from acked.cluster.playing.reproduce import Brokers, can_be_validated
 from acked.cluster.releases.release import Mode
-from acked.reports.reproductions.document import answer_document
-from acked.reports.reproductions.saved import read_answer
-from acked.reports.reproductions.verdict import Ending
-from acked.reports.reproductions.words import verdicts_in_words
+from acked.cluster.reports.reproductions.document import answer_document
+from acked.cluster.reports.reproductions.saved import read_answer
+from acked.cluster.reports.reproductions.verdict import Ending
+from acked.cluster.reports.reproductions.words import verdicts_in_words
+from tests.cluster.reports.made import answer, prepared
 from tests.observations import LINES
-from tests.reports.reproductions.made import answer, prepared
 
 
 def written(folder: Path, old: str = "", new: str = "") -> Path:

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from acked.checker.errors import SystemFailure
+from acked.base.errors import SystemFailure
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.playing.play import play
-from tests.reports.reproductions.made import prepared, seen
+from tests.cluster.reports.made import prepared, seen
 
 
 @dataclass

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acked.asking.specs import find_spec
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.cluster.playing.driver import ACTIONS
@@ -13,6 +12,7 @@ from acked.cluster.playing.playable import NOT_PLAYED, as_asked, left_out, playa
 from acked.cluster.playing.script import NotPlayable, script_of
 from acked.cluster.releases.release import Mode, release
 from acked.model.partition.protocol import partition
+from acked.reports.shell.specs import find_spec
 from tests.cluster.playing.runs import question, run
 
 SENT = "Produce(leader=0, record=0, answered=True)"

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from acked.asking.playable import On, playable_run
+from acked.cluster.commands.playable import On, playable_run
 from acked.cluster.playing.observed import Found
 from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce
 from acked.cluster.releases.release import Mode
-from acked.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
+from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
 from tests.cluster.conftest import real_plan
 from tests.cluster.playing.runs import question, run
 from tests.places import CHECKOUT

@@ -9,7 +9,7 @@ import pytest
 
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.playing.reproduce import Changed, reproduce_each
-from tests.reports.reproductions.made import played, prepared
+from tests.cluster.reports.made import played, prepared
 
 
 class Fakes:

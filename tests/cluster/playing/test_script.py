@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.cluster.playing.reproduce import Brokers, prepare
 from acked.cluster.playing.script import NotPlayable, Script, script_of
 from acked.cluster.releases.release import Mode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acked.checker.errors import ConfigurationError
+from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.spec.spec import load_spec
 from acked.cluster.playing.setting import mode_for, other_rules, setting_of

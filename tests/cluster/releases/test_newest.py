@@ -9,8 +9,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from acked.checker.audit import keys
-from acked.checker.audit.clusters import live
+from acked.audit.clusters import live
+from acked.audit.vocabulary import keys
 from acked.cluster.lines.configuration import is_read
 from acked.cluster.releases.release import newest, release, releases
 from acked.model.catalogue import PROTOCOLS

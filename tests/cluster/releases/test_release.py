@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from acked.checker.cache import SealedStore
-from acked.checker.errors import ConfigurationError, SystemFailure
-from acked.checker.files import listing
+from acked.base.cache import SealedStore
+from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.files import listing
 from acked.cluster.nodes.plan import make_plan
 from acked.cluster.releases.jars import MANIFEST, home_jars, home_release, is_fetched, release_jars, zookeeper_jars
 from acked.cluster.releases.java import broker_java

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.base.errors import ConfigurationError, SystemFailure
 from acked.cluster.stories.stage import Stage
 
 

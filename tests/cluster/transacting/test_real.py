@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from acked.asking.playable import On, playable_run
+from acked.cluster.commands.playable import On, playable_run
+from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
 from acked.cluster.transacting.play import prepare, reproduce
-from acked.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
 from tests.cluster.conftest import real_plan
 from tests.places import CHECKOUT
 

@@ -11,12 +11,19 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import ConfigurationError, ExitCode
+from acked.base.bounds import Bounds
+from acked.base.errors import ConfigurationError, ExitCode
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.checker.spec.spec import load_spec
 from acked.cluster.releases.release import Mode
+from acked.cluster.reports.reproductions.transacted import (
+    Transacted,
+    print_transacted,
+    transacted_document,
+    verdicts_in_words,
+)
+from acked.cluster.reports.reproductions.verdict import Control
 from acked.cluster.transacting.driver import STEPS
 from acked.cluster.transacting.play import Played, Prepared, Reproduction, SeenStep, prepare
 from acked.cluster.transacting.script import NOT_PLAYED, as_asked, playable
@@ -37,8 +44,6 @@ from acked.invariants.catalogue import properties_of
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.transactions import state as states
 from acked.model.transactions.protocol import transactions
-from acked.reports.reproductions.transacted import Transacted, print_transacted, transacted_document, verdicts_in_words
-from acked.reports.reproductions.verdict import Control
 from tests.oracle import Space
 from tests.places import SPECS
 

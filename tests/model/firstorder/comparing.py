@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.native.shard import address
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason

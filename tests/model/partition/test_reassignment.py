@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from acked.base.bounds import Bounds
+from acked.base.processes import Limits
 from acked.checker.allconstants.proof import prove_all_constants
-from acked.checker.bounds import Bounds
-from acked.checker.processes import Limits
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.search.local import search

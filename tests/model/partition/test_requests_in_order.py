@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.question.ledger import StopPolicy

@@ -13,8 +13,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from acked.checker.bounds import Bounds
-from acked.checker.errors import SpecUnreadable
+from acked.base.bounds import Bounds
+from acked.base.errors import SpecUnreadable
 from acked.checker.question.result import Counterexample, Result, Run
 from acked.checker.replay.foreign import read_foreign
 from acked.checker.replay.retrace import retrace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.search.local import search
 from acked.checker.spec.spec import load_spec
 from acked.reports.runs.packet import Packer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.question.result import Counterexample
 from acked.checker.search.local import search
 from acked.checker.spec.spec import load_spec

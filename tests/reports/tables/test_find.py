@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acked.checker.bounds import Bounds
+from acked.base.bounds import Bounds
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.user_properties import sought

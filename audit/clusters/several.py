@@ -1,0 +1,139 @@
+"""The audit of several groups of topics: what they share is searched once, and one that is refused stops no other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from acked.audit.clusters.controllers import Hinge, hinges_of
+from acked.audit.clusters.topics import TopicGroup
+from acked.audit.decision.audit import Audit, Auditor
+from acked.audit.decision.joint import OnDecided, Searches
+from acked.audit.decision.questions import (
+    Assumptions,
+    AuditQuestion,
+    AuditVerdict,
+    worst_of,
+)
+from acked.audit.decision.release import Contexts, contexts
+from acked.audit.decision.settings import RefusedByKafka
+from acked.audit.decision.upgrade import Upgrade, ask_upgrade, check_upgrade
+from acked.audit.vocabulary import keys
+from acked.audit.vocabulary.keys import ReleaseNumber
+from acked.base.errors import ConfigurationError
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import Runner
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A group with its audit and how its release is known; without them `refusal` says why it was not asked about.
+
+    `upgrade` has the answers on the way to another release, if one was asked about. `hinges` are the answers that are no
+    as far as was searched, and hang on something else of controllers.
+    """
+
+    group: TopicGroup
+    contexts: Contexts | None
+    audit: Audit | None
+    refusal: str = ""
+    upgrade: Upgrade | None = None
+    hinges: tuple[Hinge, ...] = ()
+
+    def worst(self, required: Sequence[AuditQuestion]) -> AuditVerdict:
+        """The worst of the required answers, today and on the way of an upgrade; undecided where nothing was asked."""
+        if self.audit is None:
+            return AuditVerdict.UNDECIDED
+        found = [self.audit.worst(required), *([AuditVerdict.UNDECIDED] if self.hinges else [])]
+        return worst_of(found if self.upgrade is None else [*found, self.upgrade.worst(required)])
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of every group."""
+
+    questions: tuple[AuditQuestion, ...]
+    required: tuple[AuditQuestion, ...]
+    assumed: Assumptions
+    advise: bool = True
+    version: str | None = None
+    plane: str | None = None
+    runner: Runner | None = None
+    cache: ResultCache | None = None
+    on_decided: OnDecided = field(default=lambda done, total: None)
+    upgrade_to: ReleaseNumber | None = None
+
+
+def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
+    """Every group's audit, the worst first; the only one's errors are raised, those of one of several are told beside it."""
+    searches = Searches(asked.runner, asked.cache, asked.on_decided)
+    prepared: list[tuple[TopicGroup, Contexts | None, Auditor | None, str]] = []
+    for group in groups:
+        if group.refusal:
+            prepared.append((group, None, None, group.refusal))
+            continue
+        try:
+            found = contexts(group.given, asked.version, asked.plane)
+            auditor = Auditor(group.given, found.first.release, found.first.plane, asked.assumed, asked.runner, asked.cache,
+                              others=found.others, searches=searches)  # fmt: skip
+            _check(auditor, found, asked)
+            if asked.upgrade_to is not None:
+                check_upgrade(found.first, asked.upgrade_to)
+        except ConfigurationError as error:
+            if len(groups) == 1:
+                raise
+            prepared.append((group, None, None, str(error)))
+        else:
+            prepared.append((group, found, auditor, ""))
+    ready = [auditor for _, _, auditor, _ in prepared if auditor is not None]
+    searches.decide(task for auditor in ready for task in auditor.tasks(asked.questions, asked.required))
+    audited = []
+    for group, known, ready_one, refusal in prepared:
+        audit = None if ready_one is None else ready_one.run(asked.questions, asked.advise, asked.required)
+        way = None if audit is None else _upgrade(audit, asked, searches)
+        hinges = () if audit is None else hinges_of(audit, group.given, asked.required, searches)
+        audited.append(Audited(group, known, audit, refusal, way, hinges))
+    required = asked.required
+    return sorted(
+        audited, key=lambda one: (not one.group.decides, _ORDER.index(one.worst(required)), _badness(one, required))
+    )
+
+
+def _upgrade(audit: Audit, asked: Asked, searches: Searches) -> Upgrade | None:
+    if asked.upgrade_to is None:
+        return None
+    return ask_upgrade(audit.configuration, asked.upgrade_to, asked.assumed, asked.questions, searches)
+
+
+_ORDER = (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO)
+
+
+def worst_of_groups(audited: Iterable[Audited], required: Sequence[AuditQuestion]) -> AuditVerdict:
+    """What the exit code goes by: the worst of those that decide."""
+    return worst_of(one.worst(required) for one in audited if one.group.decides)
+
+
+def _check(auditor: Auditor, found: Contexts, asked: Asked) -> None:
+    """Finds what Kafka would refuse, and what a running cluster did not tell, before anything is searched."""
+    is_live = any(entry.said_by for entry in auditor.given.entries.values())
+    newer = [one for one in (found.first, *found.others) if one.release.since("4.1")]
+    if is_live and newer and keys.ELR not in auditor.given.entries:
+        raise ConfigurationError(
+            f"the cluster did not tell whether {newer[0].words} keeps eligible leader replicas; say it with --set "
+            f"{keys.ELR}=0, or =1 if kafka-features describe has it"
+        )
+    try:
+        auditor.tasks(asked.questions, asked.required)
+    except RefusedByKafka as error:
+        if found.is_named:
+            raise
+        raise RefusedByKafka(f"{error} (as of {found.first.words}; nothing names your release, so name it with "
+                      "--kafka-version)") from None  # fmt: skip
+
+
+def _badness(one: Audited, required: Sequence[AuditQuestion]) -> tuple[int, int]:
+    """How many cells that decide are a yes, and how many at all: the more, the earlier."""
+    if one.audit is None:
+        return 0, 0
+    bad = [answer for answer in one.audit.answers if answer.worst is AuditVerdict.YES]
+    return -sum(answer.decides and answer.question.asked in required for answer in bad), -len(bad)

@@ -1,0 +1,106 @@
+"""A connection to one broker for requests that the client library does not know, with the same security: TLS, SASL.
+
+What brokers tell of features, of eligible leaders and of reassignments under way. Whoever asks has been let in by the client
+library with the same properties before; what cannot be set up here is `Unavailable`, and then not known.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+from acked.audit.commands.scram import HASHES, Scram, Unavailable
+from acked.base.optional import optional_packages
+
+API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_TOPIC_PARTITIONS = 18, 17, 36, 75
+LIST_REASSIGNMENTS = 46
+_VERSIONS = {API_VERSIONS: 3, SASL_HANDSHAKE: 1, SASL_AUTHENTICATE: 0, DESCRIBE_TOPIC_PARTITIONS: 0, LIST_REASSIGNMENTS: 0}
+
+MAX_ANSWER = 64 << 20
+"""Bytes of an answer; a longer one is not read."""
+
+
+class Connection:
+    """One connection; not logged in before `log_in`. Every method may raise `Unavailable`."""
+
+    def __init__(self, address: tuple[str, int], properties: Mapping[str, str], seconds: float) -> None:
+        self._properties = properties
+        protocol = properties.get("security.protocol", "PLAINTEXT").upper()
+        self._is_asked_who = protocol.startswith("SASL_")
+        self._number = 0
+        try:
+            plain = socket.create_connection(address, timeout=seconds)
+            self._socket = plain
+            if protocol.endswith("SSL"):
+                self._socket = tls_context(properties).wrap_socket(plain, server_hostname=address[0])
+        except (OSError, ValueError) as error:
+            raise Unavailable(str(error)) from None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._socket.close()
+
+    def ask(self, api: int, values: Mapping[str, object]) -> Any:
+        """A request and its answer's body, in kio's form."""
+        with optional_packages():
+            from acked.base.sockets import read_exactly
+            from acked.cluster.wire.codec import Unreadable, read_response, response_correlation, write_request
+
+        self._number += 1
+        try:
+            self._socket.sendall(write_request(api, _VERSIONS[api], self._number, values))
+            size = int.from_bytes(read_exactly(self._socket, 4), "big")
+            if size > MAX_ANSWER:
+                raise Unavailable(f"an answer of {size:,} bytes")
+            answer = read_exactly(self._socket, size)
+            if response_correlation(answer) != self._number:
+                raise Unavailable("the answer to another request")
+            return read_response(api, _VERSIONS[api], answer)
+        except (OSError, Unreadable) as error:
+            raise Unavailable(str(error)) from None
+
+    # -- who asks -------------------------------------------------------------------------------------------------------
+
+    def log_in(self) -> None:
+        """Says who asks, where the listener wants to know: PLAIN and SCRAM, no other mechanism."""
+        if not self._is_asked_who:
+            return
+        mechanism = self._properties.get("sasl.mechanisms", "").upper()
+        user, password = (self._properties.get(f"sasl.{name}") for name in ("username", "password"))
+        if mechanism not in ("PLAIN", *HASHES) or user is None or password is None:
+            raise Unavailable(f"nothing here logs in by {mechanism or 'no mechanism'}")
+        if self.ask(SASL_HANDSHAKE, {"mechanism": mechanism}).error_code:
+            raise Unavailable(f"the broker does not take {mechanism}")
+        if mechanism == "PLAIN":
+            self._authenticate(f"\0{user}\0{password}".encode())
+        else:
+            scram = Scram(HASHES[mechanism], user, password)
+            scram.confirm(self._authenticate(scram.proof(self._authenticate(scram.first))))
+
+    def _authenticate(self, text: bytes) -> bytes:
+        answer = self.ask(SASL_AUTHENTICATE, {"auth_bytes": text})
+        if answer.error_code:
+            raise Unavailable("the broker refuses user or password")
+        return bytes(answer.auth_bytes)
+
+
+def tls_context(properties: Mapping[str, str]) -> ssl.SSLContext:
+    """TLS as a client's properties want it; certificates and keys of clients from files only. `OSError`, `Unavailable`."""
+    place, text = properties.get("ssl.ca.location"), properties.get("ssl.ca.pem")
+    context = ssl.create_default_context(cafile=place, cadata=text)
+    if properties.get("ssl.endpoint.identification.algorithm", "https").lower() != "https":
+        context.check_hostname = False
+    if properties.get("enable.ssl.certificate.verification", "true").lower() == "false":
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if "ssl.certificate.pem" in properties or "ssl.key.pem" in properties:
+        raise Unavailable("a client's certificate has to be in a file")
+    if "ssl.certificate.location" in properties:
+        own = properties["ssl.certificate.location"]
+        context.load_cert_chain(own, properties.get("ssl.key.location"), properties.get("ssl.key.password"))
+    return context

@@ -1,0 +1,378 @@
+"""Asking a running cluster for what it is set to: read only, with a bound of requests and of time.
+
+A client's properties as librdkafka takes them, the questions that are asked, and what became of each.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue
+from acked.audit.commands.connection import (
+    API_VERSIONS,
+    DESCRIBE_TOPIC_PARTITIONS,
+    LIST_REASSIGNMENTS,
+    Connection,
+)
+from acked.audit.commands.scram import Unavailable
+from acked.audit.formats.properties import property_entries
+from acked.audit.vocabulary import keys
+from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.files import read_text
+from acked.base.names import near
+from acked.base.optional import optional_packages
+
+if TYPE_CHECKING:
+    from confluent_kafka.admin import AdminClient
+
+T = TypeVar("T")
+
+SECONDS = 30.0
+"""How long all questions together may take, unless the user says otherwise."""
+
+MAX_BROKERS, MAX_TOPICS = 500, 20_000
+"""More than these are not asked about: a request for each broker, and one for a hundred topics."""
+
+_PATIENCE = 1.0
+"""Seconds after which it is looked why there is no first answer yet."""
+
+_AT_ONCE = 100
+"""Topics whose settings are asked for in one request."""
+
+_AS_THEY_ARE = (
+    "security.protocol", "sasl.mechanism", "sasl.mechanisms", "sasl.username", "sasl.password", "ssl.ca.location",
+    "ssl.ca.pem", "ssl.certificate.location", "ssl.certificate.pem", "ssl.key.location", "ssl.key.pem", "ssl.key.password",
+    "ssl.endpoint.identification.algorithm", "ssl.cipher.suites", "client.id", "enable.ssl.certificate.verification",
+    "sasl.kerberos.service.name", "sasl.kerberos.principal", "sasl.kerberos.keytab",
+)  # fmt: skip
+"""Properties that mean the same to librdkafka. No others are passed on: some of librdkafka's load or run programs."""
+
+_PEM = {"ssl.truststore.location": "ssl.ca.location", "ssl.truststore.certificates": "ssl.ca.pem",
+        "ssl.keystore.key": "ssl.key.pem", "ssl.keystore.certificate.chain": "ssl.certificate.pem"}  # fmt: skip
+"""Java's names for files and texts in PEM."""
+
+_PASSED_OVER = ("bootstrap.servers", "ssl.truststore.type", "ssl.keystore.type", "request.timeout.ms",
+                "default.api.timeout.ms", "retries", "key.deserializer", "value.deserializer", "group.id")  # fmt: skip
+"""What a client's file may have besides, and does not matter here."""
+
+_SOURCES = {
+    "DYNAMIC_TOPIC_CONFIG": "dynamic",
+    "DYNAMIC_BROKER_CONFIG": "dynamic",
+    "DYNAMIC_DEFAULT_BROKER_CONFIG": "dynamic for all brokers",
+    "STATIC_BROKER_CONFIG": "static",
+    "DEFAULT_CONFIG": "default",
+}
+_OWN = "DYNAMIC_TOPIC_CONFIG"
+
+
+# -- the client's properties ----------------------------------------------------------------------------------------------
+
+
+def client_properties(path: Path | None) -> dict[str, str]:
+    """What a file of Java's client properties (`--command-config`) says, as librdkafka takes it.
+
+    `ConfigurationError` names what cannot be taken over, and never a secret.
+    """
+    if path is None:
+        return {}
+    found: dict[str, str] = {}
+    entries = {entry.key: entry for entry in property_entries(str(path), read_text(path, "client properties"))}
+    for key, entry in entries.items():
+        if key in _AS_THEY_ARE:
+            found[{"sasl.mechanism": "sasl.mechanisms"}.get(key, key)] = entry.value
+        elif key in _PEM:
+            kind = entries.get(key.replace("location", "type").replace("certificates", "type"))
+            if key == "ssl.truststore.location" and (kind is None or kind.value.upper() != "PEM"):
+                raise ConfigurationError(
+                    f"{entry.where}: a truststore of Java's cannot be read here; export its certificates as PEM and write "
+                    "ssl.truststore.type=PEM, or ssl.ca.location"
+                )
+            found[_PEM[key]] = entry.value
+        elif key == "sasl.jaas.config":
+            found.update(_jaas(entry.where, entry.value))
+        elif key not in _PASSED_OVER:
+            known = (*_AS_THEY_ARE, *_PEM, "sasl.jaas.config")
+            raise ConfigurationError(f"{entry.where}: {key} is not taken over from a client's properties{near(key, known)}; "
+                                     "remove it, or write what librdkafka calls it")  # fmt: skip
+    return found
+
+
+def _jaas(where: str, text: str) -> dict[str, str]:
+    """User and password of the modules that have them."""
+    import re
+
+    values = dict(re.findall(r"(\w+)\s*=\s*\"((?:[^\"\\]|\\.)*)\"", text))
+    if not re.search(r"\.(?:Plain|Scram)LoginModule\s", text) or not {"username", "password"} <= values.keys():
+        raise ConfigurationError(f"{where}: of sasl.jaas.config only PlainLoginModule and ScramLoginModule with username and "
+                                 "password are understood; write sasl.username and sasl.password")  # fmt: skip
+    return {"sasl.username": values["username"], "sasl.password": values["password"]}
+
+
+# -- asking ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class _Clock:
+    """How much time is left of a bound."""
+
+    until: float
+
+    @property
+    def left(self) -> float:
+        """Seconds, at least a little, so that what has been answered is still taken."""
+        return max(self.until - time.monotonic(), 0.05)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no new question may be asked."""
+        return time.monotonic() >= self.until
+
+
+def ask_cluster(
+    address: str,
+    properties: Mapping[str, str],
+    seconds: float = SECONDS,
+    topic: str | None = None,
+    tell: Callable[[str], None] = lambda line: None,
+    with_moves: bool = False,
+) -> LiveCluster:
+    """What the cluster at `HOST:PORT` says of its brokers, topics and features; of `topic` alone, if one is named.
+
+    It is asked `with_moves` which partitions are being reassigned. Without, their old and new replicas are all replicas.
+
+    `SystemFailure` if nobody answers; what one broker or topic does not say is a failure of that one.
+    """
+    _host_and_port(address.partition(",")[0])
+    clock = _Clock(time.monotonic() + seconds)
+    admin, listed = _connected(address, properties, clock)
+    topics = {name: found for name, found in listed.topics.items() if topic is None or name == topic}
+    if topic is not None and (topic not in topics or topics[topic].error is not None):
+        raise ConfigurationError(f"the cluster at {address} lists no topic {topic!r}{near(topic, listed.topics)}")
+    if len(topics) > MAX_TOPICS or len(listed.brokers) > MAX_BROKERS:
+        raise ConfigurationError(f"the cluster at {address} has {len(topics):,} topics and {len(listed.brokers):,} brokers, "
+                                 f"more than {MAX_TOPICS:,} or {MAX_BROKERS:,}; name a --topic")  # fmt: skip
+    members = {replica for found in topics.values() for part in found.partitions.values() for replica in part.replicas}
+    numbers = sorted({*listed.brokers, *members})
+    tell(f"{len(numbers)} brokers and {len(topics)} topics at {address}")
+    racks = _racks(admin, clock)
+    features: dict[str, int] | None = None
+    brokers = []
+    for broker in _brokers(admin, numbers, listed.brokers, clock):
+        finalized, newest = None, None
+        if broker.number in listed.brokers and not clock.is_over:
+            at = listed.brokers[broker.number]
+            finalized, newest = _features_of((at.host or "", at.port), properties, clock)
+        features = features or finalized
+        brokers.append(replace(broker, rack=racks.get(broker.number), newest_level=newest))
+    eligible: Eligible = {}
+    if features and features.get(keys.ELR) and listed.brokers:
+        at = next(iter(listed.brokers.values()))
+        short = [name for name, found in topics.items() if any(_is_short(part) for part in found.partitions.values())]
+        eligible = _eligible((at.host or "", at.port), properties, short, clock)
+    found = list(_topics(admin, topics, eligible, clock))
+    if with_moves and listed.brokers:
+        at = listed.brokers.get(listed.controller_id) or next(iter(listed.brokers.values()))
+        moving = _moving((at.host or "", at.port), properties, clock)
+        found = [_with_moves(one, moving) for one in found]
+    first, _, _ = address.partition(",")  # It names the cluster at every value, where a list of all brokers would drown it.
+    return LiveCluster(first, tuple(brokers), tuple(found), features)
+
+
+def _with_moves(topic: LiveTopic, moving: frozenset[tuple[str, int]]) -> LiveTopic:
+    parts = (replace(part, is_moving=(topic.name, part.number) in moving) for part in topic.partitions)
+    return replace(topic, partitions=tuple(parts))
+
+
+def _is_short(partition: Any) -> bool:
+    return len(partition.isrs) < len(partition.replicas)
+
+
+def _connected(address: str, properties: Mapping[str, str], clock: _Clock) -> tuple[AdminClient, Any]:
+    """The client with what it was answered first; `SystemFailure` at once where trying again is of no use."""
+    with optional_packages():
+        from confluent_kafka import KafkaError, KafkaException
+        from confluent_kafka.admin import AdminClient
+
+    said: list[KafkaError] = []
+    quiet: dict[str, Any] = {"log_level": 0, "error_cb": said.append, "socket.connection.setup.timeout.ms": "5000"}
+    hopeless = (KafkaError._AUTHENTICATION, KafkaError._SSL)
+    try:
+        admin = AdminClient({"bootstrap.servers": address, **properties, **quiet})
+        while True:
+            try:
+                return admin, admin.list_topics(timeout=min(clock.left, _PATIENCE))
+            except KafkaException:
+                admin.poll(0)  # Has the library say what it met.
+                if clock.is_over or any(error.code() in hopeless for error in said):
+                    raise
+    except KafkaException as error:
+        if met := [one for one in said if one.code() in hopeless]:
+            raise SystemFailure(f"the cluster at {address} cannot be read: {_plain(met[0].str())}; look at "
+                                "--command-config") from None  # fmt: skip
+        met = [one for one in said if one.code() == KafkaError._TRANSPORT]
+        reason = _plain(met[0].str()) if met else _reason(error)
+        raise SystemFailure(f"the cluster at {address} does not answer: {reason}; look at --bootstrap-server and "
+                            "--command-config") from None  # fmt: skip
+
+
+def _plain(text: str) -> str:
+    """What the client library met, without the address before it and the state of its connection behind."""
+    import re
+
+    whole = re.sub(r"error:[0-9A-F]+:[\w ]*::", "", " ".join(text.split()))
+    found = re.match(r"(?:\S+://\S+: )?(.*?)(?: \(after \d+ms in state \w+.*\))?$", whole)
+    return (found.group(1) if found else whole).rstrip(".")
+
+
+def _host_and_port(address: str) -> tuple[str, int]:
+    host, separator, port = address.strip().rpartition(":")
+    if not separator or not host or not port.isdecimal() or not 0 < int(port) < 65536:
+        raise ConfigurationError(f"--bootstrap-server {address} is not HOST:PORT; write e.g. localhost:9092")
+    return host.strip("[]"), int(port)
+
+
+def _reason(error: BaseException) -> str:
+    """The error's own words, without what is only of use to a programmer."""
+    inner = error.args[0] if error.args else error
+    text = inner.str() if hasattr(inner, "str") else str(inner)
+    return " ".join(str(text).split()) or type(error).__name__
+
+
+def _answer(asked: Future[T], clock: _Clock) -> T | str:
+    """The answer, or why there is none."""
+    from confluent_kafka import KafkaException
+
+    try:
+        return asked.result(timeout=clock.left)
+    except KafkaException as error:
+        return _reason(error)
+    except TimeoutError:
+        return "no answer within the time (--timeout)"
+
+
+def _racks(admin: AdminClient, clock: _Clock) -> dict[int, str | None]:
+    found = _answer(admin.describe_cluster(request_timeout=clock.left), clock)
+    return {} if isinstance(found, str) else {node.id: node.rack for node in found.nodes}
+
+
+def _brokers(admin: AdminClient, numbers: Sequence[int], running: Mapping[int, Any], clock: _Clock) -> Iterator[LiveBroker]:
+    """All brokers that hold replicas; one that does not run is asked nothing."""
+    from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
+
+    asked = {}
+    for number in numbers:
+        if number in running and not clock.is_over:
+            resource = ConfigResource(ResourceType.BROKER, str(number))
+            asked[number] = admin.describe_configs([resource], request_timeout=clock.left)[resource]
+    for number in numbers:
+        if number not in running:
+            yield LiveBroker(number, failure="it does not run")
+            continue
+        answer = _answer(asked[number], clock) if number in asked else "it was not asked within the time (--timeout)"
+        yield LiveBroker(number, failure=answer) if isinstance(answer, str) else LiveBroker(number, values=_values(answer))
+
+
+def _topics(admin: AdminClient, topics: Mapping[str, Any], eligible: Eligible, clock: _Clock) -> Iterator[LiveTopic]:
+    from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
+
+    names = sorted(topics)
+    for at in range(0, len(names), _AT_ONCE):
+        some = names[at : at + _AT_ONCE]
+        resources = {name: ConfigResource(ResourceType.TOPIC, name) for name in some}
+        asked = {} if clock.is_over else admin.describe_configs(list(resources.values()), request_timeout=clock.left)
+        for name in some:
+            parts = sorted(topics[name].partitions.values(), key=lambda part: int(part.id))
+            partitions = tuple(
+                LivePartition(part.id, tuple(part.replicas), tuple(part.isrs), eligible.get((name, part.id), ()))
+                for part in parts
+            )
+            answer = _answer(asked[resources[name]], clock) if asked else "it was not asked within the time (--timeout)"
+            if topics[name].error is not None:
+                answer = str(topics[name].error)
+            if isinstance(answer, str):
+                yield LiveTopic(name, partitions, failure=answer)
+            else:
+                yield LiveTopic(name, partitions, _values(answer))
+
+
+def _values(answer: Mapping[str, Any]) -> tuple[LiveValue, ...]:
+    from confluent_kafka.admin import ConfigSource  # type: ignore[attr-defined]
+
+    found = []
+    for key, entry in answer.items():
+        source = ConfigSource(entry.source).name
+        if entry.value is not None:
+            found.append(LiveValue(key, entry.value, _SOURCES.get(source, "unknown"), source == _OWN))
+    return tuple(found)
+
+
+# -- what the client library does not ask -----------------------------------------------------------------------------------
+
+_PARTITIONS_AT_ONCE = 2_000
+"""Partitions in an answer about eligible leaders: the most that brokers give (max.request.partition.size.limit)."""
+
+Eligible = Mapping[tuple[str, int], tuple[int, ...]]
+"""The eligible leaders beside the ISR, by topic and partition."""
+
+
+def _features_of(
+    address: tuple[str, int], properties: Mapping[str, str], clock: _Clock
+) -> tuple[dict[str, int] | None, int | None]:
+    """Finalized levels, and the newest metadata.version that one broker supports; None where that cannot be known.
+
+    Brokers tell it to anyone who connects, before a login (KIP-35, KIP-584).
+    """
+    names = {"client_software_name": "acked", "client_software_version": "1"}
+    try:
+        with Connection(address, properties, min(clock.left, 5.0)) as connection:
+            answer = connection.ask(API_VERSIONS, names)
+    except Unavailable:
+        return None, None
+    if answer.error_code:
+        return None, None
+    finalized = {str(item.name): int(item.max_version_level) for item in answer.finalized_features}
+    supported = {str(item.name): int(item.max_version) for item in answer.supported_features}
+    return finalized, supported.get("metadata.version")
+
+
+def _eligible(address: tuple[str, int], properties: Mapping[str, str], topics: Iterable[str], clock: _Clock) -> Eligible:
+    """The eligible leaders of partitions whose ISR is short (KIP-966, since 4.0); what is not answered is left out."""
+    names, found = sorted(topics), dict[tuple[str, int], tuple[int, ...]]()
+    if not names:
+        return found
+    try:
+        with Connection(address, properties, min(clock.left, 5.0)) as connection:
+            connection.log_in()
+            cursor: dict[str, object] | None = None
+            while not clock.is_over:
+                wanted = [{"name": name} for name in names]
+                asked = {"topics": wanted, "response_partition_limit": _PARTITIONS_AT_ONCE, "cursor": cursor}
+                answer = connection.ask(DESCRIBE_TOPIC_PARTITIONS, asked)
+                for topic in answer.topics:
+                    for one in topic.partitions:
+                        if one.eligible_leader_replicas:
+                            found[str(topic.name), int(one.partition_index)] = tuple(one.eligible_leader_replicas)
+                if answer.next_cursor is None:
+                    break
+                following = answer.next_cursor
+                cursor = {"topic_name": str(following.topic_name), "partition_index": int(following.partition_index)}
+                names = [name for name in names if name >= str(following.topic_name)]
+    except Unavailable:
+        pass  # What was answered so far is true.
+    return found
+
+
+def _moving(address: tuple[str, int], properties: Mapping[str, str], clock: _Clock) -> frozenset[tuple[str, int]]:
+    """Partitions whose reassignment is under way, of all topics (since 2.4, KIP-455); none where that is not answered."""
+    try:
+        with Connection(address, properties, min(clock.left, 5.0)) as connection:
+            connection.log_in()
+            answer = connection.ask(LIST_REASSIGNMENTS, {"timeout": 5_000, "topics": None})
+    except Unavailable:
+        return frozenset()
+    return frozenset((str(topic.name), int(part.partition_index)) for topic in answer.topics for part in topic.partitions)

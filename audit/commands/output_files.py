@@ -1,0 +1,83 @@
+"""What an audit is compared with, and what it leaves: pages, a trace, and copies of files with the recommended change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from acked.base.errors import ConfigurationError
+from acked.reports.shell.output import TraceFile, make_folder, say
+
+if TYPE_CHECKING:
+    from acked.audit.clusters.several import Audited
+    from acked.audit.clusters.topics import TopicGroup
+    from acked.audit.decision.questions import AuditQuestion
+
+
+def read_before(path: Path) -> dict[str, Any]:
+    """An earlier audit."""
+    from acked.audit.reports.baseline import read_baseline
+
+    return dict(read_baseline(path))
+
+
+def since(document: dict[str, Any], before: dict[str, Any], path: Path | None) -> tuple[dict[str, Any], str]:
+    """The audit with what changed since an earlier one, and the verdict of what got worse."""
+    from acked.audit.reports.baseline import differences
+
+    found = differences(before, document)
+    worse = {one.now for one in found if one.is_worse}
+    verdict = next((reply for reply in ("yes", "undecided") if reply in worse), "no")
+    told = [{"topic": one.cell[0], "question": one.cell[1], "faults": one.cell[2], "before": one.before, "now": one.now,
+             "is_worse": one.is_worse, "in_words": one.words} for one in found]  # fmt: skip
+    return {**document, "baseline": {"file": str(path), "verdict": verdict, "differences": told}}, verdict
+
+
+def write_pages(audited: list[Audited], document: dict[str, Any], folder: Path) -> None:
+    """Writes the audit as a page, and a page for every story that it tells."""
+    from acked.audit.reports.page import audit_page, topics_page
+    from acked.audit.reports.stories import story_pages, with_pages
+    from acked.base.files import write_text
+
+    make_folder(folder)
+    pages = list(story_pages(audited, document))
+    for page in pages:
+        write_text(folder / page.name, page.text, "page")
+    linked = with_pages(document, pages)
+    write_text(folder / "index.html", topics_page(linked) if "groups" in linked else audit_page(linked), "page")
+
+
+def write_trace(audited: list[Audited], required: tuple[AuditQuestion, ...], path: Path) -> None:
+    """Writes the trace of the first required yes, or says on stderr why there is none."""
+    from acked.audit.reports.stories import worst_counterexample
+
+    found = worst_counterexample(audited, required)
+    if found is not None:
+        TraceFile(path).write(found)
+    say(f"the trace is in {path}" if found is not None else "no required answer is a yes, so no trace was written")
+
+
+def check_fixable(groups: Sequence[TopicGroup], folder: Path | None) -> None:
+    """Refuses to change files for several groups at once, before anything is asked; one for comparison does not count."""
+    deciding = sum(group.decides for group in groups)
+    if folder is not None and deciding > 1:
+        raise ConfigurationError(f"--fix is about one group of topics, and there are {deciding}; name a --topic")
+
+
+def write_fixes(audited: list[Audited], folder: Path | None) -> None:
+    """Writes what is recommended into copies of the files, if that is wanted, and says on stderr what that leaves to do."""
+    from acked.audit.decision.patch import patched, write_patches
+
+    if folder is None:
+        return
+    one = next(item for item in audited if item.group.decides)
+    found = None if one.audit is None else one.audit.recommended
+    if found is None:
+        say("nothing is written: no change is needed, or none was found after which every required answer is a no")
+        return
+    patches = patched(one.group.given, found.settings)
+    for place in write_patches(patches, folder):
+        say(f"written: {place}")
+    for text in patches.by_hand:
+        say(f"to do by hand: {text}")

@@ -1,0 +1,90 @@
+"""What `acked audit --plan` does: asks about the moves of a reassignment, and writes the answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from acked.base.errors import ExitCode
+from acked.reports.shell.output import Output, TraceFile, json_text, put_drawn, put_text, say
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from acked.audit.decision.gather import Recognised
+    from acked.audit.decision.questions import Assumptions
+    from acked.checker.batch.cache import ResultCache
+    from acked.reports.shell.options import BatchOptions
+
+_FORMS = ("text", "markdown", "html", "json")
+_CODES = {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}
+
+
+@dataclass(frozen=True)
+class PlanRequest:
+    """What `--plan` is asked with: the plan, what names release and services, and where the answer goes."""
+
+    plan: Path
+    version: str | None
+    plane: str | None
+    entities: tuple[str, ...]
+    is_live: bool
+    output: Output
+    out: Path | None
+    trace_out: Path | None
+
+    def check(self) -> None:
+        """Refuses forms that a plan's answers are not told in."""
+        if self.output.form not in _FORMS:
+            raise click.UsageError(f"--plan is told as {', '.join(_FORMS[:-1])} or {_FORMS[-1]}, not as {self.output.form}")
+
+
+def audit_plan(
+    request: PlanRequest,
+    found: Callable[[], Recognised],
+    assumptions: Assumptions,
+    is_bounded: bool,
+    batch: BatchOptions,
+    cache: ResultCache | None,
+) -> int:
+    """Asks about a plan, tells the answers, and returns the exit code; `is_bounded`: the user says how many states."""
+    from acked.audit.decision.joint import Searches
+    from acked.audit.moves.ask import MOST_STATES, MoveAuditor
+    from acked.audit.moves.plan import read_plan
+    from acked.audit.moves.shapes import Moves, described_with, moves_of
+    from acked.audit.reports.moves import plan_document, worst_move
+    from acked.audit.vocabulary.entry import Scope
+    from acked.checker.batch.local import KeptProcesses
+
+    request.check()
+    plan = read_plan(request.plan)
+    known = described_with(found(), plan)
+    moves = moves_of(known, plan, request.entities)
+    if request.is_live and not any(entry.scope is Scope.PRODUCER for entry in known.known):
+        moves = Moves(tuple(one for group in moves.groups for one in group.by_producer()), moves.unchanged)
+    assumed = assumptions if is_bounded else replace(assumptions, max_states=MOST_STATES)
+    with request.output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
+        searches = Searches(runner, cache, progress)
+        audit = MoveAuditor(assumed, searches, request.version, request.plane).run(plan.file, moves)
+    document = plan_document(audit)
+    _show(document, request)
+    if request.trace_out is not None:
+        run = worst_move(audit)
+        if run is not None:
+            TraceFile(request.trace_out).write(run)
+        say(f"the trace is in {request.trace_out}" if run is not None else "no answer is a yes, so no trace was written")
+    return _CODES[audit.worst.value]
+
+
+def _show(document: dict[str, object], request: PlanRequest) -> None:
+    from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
+
+    form, out = request.output.form, request.out
+    if form == "text":
+        put_drawn(lambda console: print_plan(console, document), out, "audit")
+        return
+    text = json_text(document) if form == "json" else (plan_markdown if form == "markdown" else plan_page)(document)
+    put_text(text, out, "audit")

@@ -1,0 +1,281 @@
+"""The audit of a configuration: the answers to the questions, in every release that may be meant, and what they hang on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from acked.audit.decision.advice import Advice, Adviser, Open, Recommendation, recommend
+from acked.audit.decision.faults import Faults
+from acked.audit.decision.gather import Given, Remark
+from acked.audit.decision.joint import OnDecided, Searches
+from acked.audit.decision.questions import (
+    QUESTIONS,
+    Assumptions,
+    AuditQuestion,
+    AuditVerdict,
+    SizedQuestion,
+    reply_of,
+    task_of,
+    worst_of,
+)
+from acked.audit.decision.release import Deployment
+from acked.audit.decision.settings import Configuration, RefusedByKafka, configure
+from acked.audit.decision.transactional import Asked, Clients, TransactionAnswer, answers_of, tasks_of
+from acked.audit.vocabulary.entry import REPLICATION_FACTOR
+from acked.audit.vocabulary.keys import ReleaseNumber
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import Runner
+from acked.checker.batch.outcome import FoundViolation, Outcome, Task
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to one question under one kind of faults, in one context.
+
+    `task` is what was searched, perhaps with more than the question needs, and `outcome` what was found (None: `failure` says
+    why); `replicas` is the topic's number, of which a search may take fewer. `decides` is false of what was asked besides.
+    `advice` is None where none was asked for, or none is needed. `elsewhere` are the answers in the other contexts that may
+    be meant.
+    """
+
+    question: SizedQuestion
+    faults: Faults
+    context: Deployment
+    task: Task
+    outcome: Outcome | None
+    failure: str
+    replicas: int
+    decides: bool = True
+    advice: Advice | None = None
+    elsewhere: tuple[Answer, ...] = ()
+
+    @property
+    def reply(self) -> AuditVerdict:
+        """What was decided in this context."""
+        return reply_of(self.outcome)
+
+    @property
+    def worst(self) -> AuditVerdict:
+        """What was decided in this context and elsewhere."""
+        return worst_of([self.reply, *(answer.reply for answer in self.elsewhere)])
+
+    @property
+    def is_empty(self) -> bool:
+        """No record is ever accepted: the answer is a no because nothing happens."""
+        return self.outcome is not None and self.reply is AuditVerdict.NO and "Produce" in self.outcome.never_fired
+
+    @property
+    def story(self) -> FoundViolation | None:
+        """The shortest run that shows a yes."""
+        return self.outcome.violations[0] if self.outcome is not None and self.outcome.violations else None
+
+    @property
+    def bounds(self) -> str:
+        """What was explored, in words."""
+        constants = dict(self.task.asked.constants)
+        of = f" of the {self.replicas}" if self.replicas > constants["replicas"] else ""
+        sizes = f"{constants['replicas']}{of} brokers, {constants['log_size']} offsets, {constants['records']} records"
+        if constants["replicas"] == 1:
+            sizes = sizes.replace("brokers", "broker")
+        for number, name in ((constants["log_size"], "offset"), (constants["records"], "record")):
+            if number == 1:
+                sizes = sizes.replace(f"1 {name}s", f"1 {name}")
+        others = ", the other brokers keeping up" if self.question.asked is AuditQuestion.WRITES else ""
+        renamed = ", modulo broker symmetry" if self.task.asked.symmetry else ""
+        return f"{sizes}, unbounded leader epochs{others}{renamed}"
+
+
+@dataclass(frozen=True)
+class Audit:
+    """Everything there is to say of a configuration.
+
+    `others` are the other contexts that may be meant, for each the reason why Kafka would not start there, or an empty text;
+    `everywhere` are the questions that were asked of them too, those that are required. `is_advised` tells whether advice was
+    asked for; `recommended` is one change after which all that is required is a no here, None where none is needed or found.
+    `transactions` are the answers about those of a producer that has a transactional.id; no verdict counts them.
+    """
+
+    configuration: Configuration
+    context: Deployment
+    assumed: Assumptions
+    answers: tuple[Answer, ...]
+    others: tuple[tuple[Deployment, str], ...] = ()
+    everywhere: tuple[AuditQuestion, ...] = ()
+    is_advised: bool = True
+    warnings: tuple[str, ...] = ()
+    recommended: Recommendation | None = None
+    transactions: tuple[TransactionAnswer, ...] = ()
+
+    def all_of(self, asked: AuditQuestion) -> tuple[Answer, ...]:
+        """The answers to a question that decide, under each kind of faults."""
+        return tuple(answer for answer in self.answers if answer.question.asked is asked and answer.decides)
+
+    def of(self, asked: AuditQuestion, faults: Faults | None = None) -> Answer:
+        """The answer to a question, by default under the first kind of faults."""
+        return next(answer for answer in self.all_of(asked) if faults is None or answer.faults == faults)
+
+    def worst(self, required: Iterable[AuditQuestion]) -> AuditVerdict:
+        """Yes if one of the answers is yes under any faults in any context, else undecided if one is, else no."""
+        return worst_of(answer.worst for asked in required for answer in self.all_of(asked))
+
+    @property
+    def passed_over(self) -> tuple[Remark, ...]:
+        """What may decide an answer and was left out, because the user wanted it so."""
+        return tuple(finding for finding in self.configuration.findings if finding.is_passed_over)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is searched for an audit: in the first context, and in the others that may be meant."""
+
+    configuration: Configuration
+    context: Deployment
+    here: tuple[tuple[Open, Task], ...]
+    there: tuple[tuple[Open, Deployment, Task], ...]
+    others: tuple[tuple[Deployment, str], ...]
+    of_transactions: tuple[tuple[Asked, Clients, Task], ...]
+
+    @property
+    def tasks(self) -> list[Task]:
+        """Every search, what decides first."""
+        return [
+            *(task for _, task in self.here),
+            *(task for _, _, task in self.there),
+            *(task for _, _, task in self.of_transactions),
+        ]
+
+
+@dataclass
+class Auditor:
+    """Answers the questions about one configuration, asking no search twice.
+
+    `others` are further contexts that may be meant. Several audits may share their `searches`, which then count, and not
+    `runner`, `cache` and `on_decided`.
+    """
+
+    given: Given
+    release: ReleaseNumber
+    plane: str | None = None
+    assumed: Assumptions = field(default_factory=Assumptions)
+    runner: Runner | None = None
+    cache: ResultCache | None = None
+    on_decided: OnDecided = lambda done, total: None
+    others: Sequence[Deployment] = ()
+    searches: Searches | None = None
+
+    def tasks(
+        self, asked: Sequence[AuditQuestion] = tuple(AuditQuestion), everywhere: Sequence[AuditQuestion] | None = None
+    ) -> list[Task]:
+        """The searches that `run` begins with; `RefusedByKafka` or `ConfigurationError` as there."""
+        return self._plan(asked, _everywhere(asked, everywhere)).tasks
+
+    def run(
+        self,
+        asked: Sequence[AuditQuestion] = tuple(AuditQuestion),
+        advise: bool = True,
+        everywhere: Sequence[AuditQuestion] | None = None,
+    ) -> Audit:
+        """The answers; with `advise` also causes and the smallest change for each yes.
+
+        `everywhere` are the questions that are asked of the other contexts too, by default all.
+        """
+        searches = self.searches or Searches(self.runner, self.cache, self.on_decided)
+        everywhere = _everywhere(asked, everywhere)
+        plan = self._plan(asked, everywhere)
+        configuration, context = plan.configuration, plan.context
+        searches.decide(plan.tasks)
+        about_transactions = answers_of(plan.of_transactions, searches.__getitem__)
+        replicas = configuration[REPLICATION_FACTOR].number
+
+        def answer(item: Open, where: Deployment, task: Task, elsewhere: tuple[Answer, ...] = ()) -> Answer:
+            found = searches[task]
+            return Answer(
+                item.question,
+                item.faults,
+                where,
+                found.task,
+                found.outcome,
+                found.failure,
+                replicas,
+                item.faults in self.assumed.under(item.question.asked),
+                elsewhere=elsewhere,
+            )
+
+        answers = [
+            answer(item, context, task, tuple(answer(one, other, it) for one, other, it in plan.there if one == item))
+            for item, task in plan.here
+        ]
+        answers.sort(key=lambda answer: list(AuditQuestion).index(answer.question.asked))
+        if advise:
+            answers = _advised(Adviser(self.given, context, configuration, self.assumed, searches), answers)
+        warnings = tuple(self.cache.warnings) if self.cache is not None else ()
+        recommended = self._recommended(plan, answers, everywhere, searches) if advise else None
+        return Audit(
+            configuration, context, self.assumed, tuple(answers), plan.others, everywhere, advise, warnings, recommended,
+            about_transactions,
+        )  # fmt: skip
+
+    def _recommended(
+        self, plan: _Plan, answers: Sequence[Answer], required: Sequence[AuditQuestion], searches: Searches
+    ) -> Recommendation | None:
+        """One change for all that is required, where one of it is a yes."""
+        decisive = [answer for answer in answers if answer.decides]
+        wanted = [answer for answer in decisive if answer.question.asked in required]
+        if not any(answer.reply is AuditVerdict.YES for answer in wanted):
+            return None
+        others = [answer for answer in decisive if answer not in wanted and answer.reply is AuditVerdict.NO]
+        adviser = Adviser(self.given, plan.context, plan.configuration, self.assumed, searches)
+        return recommend(adviser, [_open(answer) for answer in wanted], [_open(answer) for answer in others])
+
+    def _plan(self, asked: Sequence[AuditQuestion], everywhere: Sequence[AuditQuestion]) -> _Plan:
+        configuration = configure(self.given, self.release, self.plane)
+        possible, refused = self._elsewhere()
+        here = [*self._open(asked), *self._besides(asked)]
+        return _Plan(
+            configuration,
+            Deployment(self.release, configuration.plane),
+            tuple((item, task_of(item.question, configuration, self.assumed, item.faults)) for item in here),
+            tuple(
+                (item, other, task_of(item.question, other_configuration, self.assumed, item.faults))
+                for other, other_configuration in possible
+                for item in self._open(everywhere)
+            ),
+            (*((other, "") for other, _ in possible), *refused),
+            tuple(tasks_of(configuration, self.assumed.max_states)),
+        )
+
+    def _open(self, asked: Iterable[AuditQuestion]) -> list[Open]:
+        questions = [question for question in QUESTIONS if question.asked in asked]
+        return [Open(question, faults) for question in questions for faults in self.assumed.under(question.asked)]
+
+    def _besides(self, asked: Iterable[AuditQuestion]) -> list[Open]:
+        questions = [question for question in QUESTIONS if question.asked in asked]
+        return [Open(question, faults) for question in questions for faults in self.assumed.also(question.asked)]
+
+    def _elsewhere(self) -> tuple[list[tuple[Deployment, Configuration]], list[tuple[Deployment, str]]]:
+        """The other contexts with what is in effect there, and those in which Kafka would not start."""
+        possible, refused = [], []
+        for other in self.others:
+            try:
+                possible.append((other, configure(self.given, other.release, other.plane)))
+            except RefusedByKafka as error:
+                refused.append((other, str(error)))
+        return possible, refused
+
+
+def _open(answer: Answer) -> Open:
+    return Open(answer.question, answer.faults)
+
+
+def _everywhere(asked: Sequence[AuditQuestion], wanted: Sequence[AuditQuestion] | None) -> tuple[AuditQuestion, ...]:
+    return tuple(question for question in asked if wanted is None or question in wanted)
+
+
+def _advised(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
+    decisive = [answer for answer in answers if answer.decides]
+    bad = [answer for answer in decisive if answer.reply is AuditVerdict.YES]
+    kept = [Open(answer.question, answer.faults) for answer in decisive if answer.reply is AuditVerdict.NO]
+    adviser.prepare([_open(answer) for answer in bad], kept)
+    advice = {id(answer): adviser.advise(Open(answer.question, answer.faults), kept) for answer in bad}
+    return [replace(answer, advice=advice.get(id(answer))) for answer in answers]

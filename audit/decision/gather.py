@@ -1,0 +1,299 @@
+"""From settings as they were found to those that count: what is known, whose it is, which of several, what takes its place.
+
+Recognising and refusing names, precedence, settings that stand for others.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum, unique
+from pathlib import PurePath
+
+from acked.audit.decision.variants import of_one_topic, of_one_variant, stays_the_same
+from acked.audit.vocabulary import keys
+from acked.audit.vocabulary.entry import DESCRIBED, IMPORTED, INSTEAD, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
+from acked.audit.vocabulary.keys import KEYS
+from acked.audit.vocabulary.names import DECIDING, MAX_UNKNOWN, is_known, meant, named_within
+from acked.base.errors import ConfigurationError, SpecUnreadable
+
+
+@unique
+class Severity(Enum):
+    """How much a finding matters."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something about the settings themselves; `rule` is its name for machines.
+
+    `is_passed_over` is true if a setting that may decide an answer was left out, because the user wanted it so.
+    """
+
+    rule: str
+    level: Severity
+    text: str
+    entry: SettingEntry | None = None
+    is_passed_over: bool = False
+
+
+@dataclass(frozen=True)
+class Given:
+    """What was found, one entry a key; what Kafka passes over is left out."""
+
+    entries: Mapping[str, SettingEntry]
+    findings: tuple[Remark, ...]
+
+    def but(self, changes: Mapping[str, str]) -> Given:
+        """With other values; an empty one takes the setting out."""
+        gone = {*changes, *(_HIDES[key] for key in changes if key in _HIDES)}
+        kept = {key: entry for key, entry in self.entries.items() if key not in gone}
+        for key, value in changes.items():
+            if value:
+                kept[key] = SettingEntry(key, value, "the change", 0)
+        return replace(self, entries=kept)
+
+
+_HIDES = {keys.FLUSH_MESSAGES: keys.TOPIC_FLUSH_MESSAGES}
+"""A broker's setting, and the topic's own that would count before it: who changes the one means both."""
+
+_PRECEDENCE = (Scope.TOPIC, Scope.DYNAMIC_BROKER, Scope.BROKER, Scope.PRODUCER, Scope.CONSUMER)
+
+
+@dataclass(frozen=True)
+class Recognised:
+    """What files say, before one topic is chosen: all their entries, those that are settings here, what takes their place.
+
+    `known` have their scopes and their values in the usual form; `instead` are the entries that count whatever files say.
+    """
+
+    entries: tuple[SettingEntry, ...]
+    known: tuple[SettingEntry, ...]
+    instead: Mapping[str, SettingEntry]
+    findings: tuple[Remark, ...]
+
+    @property
+    def hidden(self) -> frozenset[str]:
+        """Settings of files that something else is asked about instead of."""
+        return frozenset({*self.instead, *(_HIDES[key] for key in self.instead if key in _HIDES)})
+
+    def only(self, topics: Collection[str]) -> Recognised:
+        """Without what is said of other topics than these."""
+
+        def concerns(entry: SettingEntry | None) -> bool:
+            return entry is None or entry.scope is not Scope.TOPIC or entry.entity is None or entry.entity in topics
+
+        return replace(
+            self,
+            entries=tuple(filter(concerns, self.entries)),
+            known=tuple(filter(concerns, self.known)),
+            findings=tuple(finding for finding in self.findings if concerns(finding.entry)),
+        )
+
+
+def gather(
+    entries: Iterable[SettingEntry],
+    topic: str | None = None,
+    overrides: Iterable[SettingEntry] = (),
+    is_lenient: bool = False,
+    entities: Collection[str] = (),
+) -> Given:
+    """The entry that counts for each known key: `settle` of what `recognise` finds."""
+    return settle(recognise(entries, overrides, is_lenient), topic, entities)
+
+
+def recognise(
+    entries: Iterable[SettingEntry], overrides: Iterable[SettingEntry] = (), is_lenient: bool = False
+) -> Recognised:
+    """The settings among what files say.
+
+    A name that nobody knows and that resembles a setting which decides an answer is an error, or a warning if `is_lenient`;
+    a file in which no name is known is one always.
+    """
+    entries = list(entries)
+    findings: list[Remark] = []
+    instead = _instead(overrides)
+    _check_names(entries, findings, is_lenient)
+    _check_imports(entries, findings, is_lenient)
+    hidden = {*instead, *(_HIDES[key] for key in instead if key in _HIDES)}
+    # What is filled in later is not asked about where something else is set in its place.
+    read = [entry for entry in entries if not (entry.key in hidden and _TEMPLATE.search(entry.value))]
+    known = [entry for found in read if (entry := _recognised(found, findings, is_lenient)) is not None]
+    return Recognised(tuple(entries), tuple(known), instead, tuple(findings))
+
+
+def settle(found: Recognised, topic: str | None = None, entities: Collection[str] = ()) -> Given:
+    """The entry that counts for each key: a topic's before a broker's, the later of two in one file, what is instead first.
+
+    `entities` are the clusters, services or profiles that are meant, where the files describe several.
+    """
+    entries, instead, hidden = found.entries, found.instead, found.hidden
+    findings = list(found.findings)
+    known = of_one_variant(of_one_topic(found.known, entries, topic, hidden), entries, entities, hidden)
+    counted: dict[tuple[str, Scope], SettingEntry] = {}
+    for entry in known:
+        if entry.key in hidden:
+            continue
+        assert entry.scope is not None
+        before = counted.get((entry.key, entry.scope))
+        counted[entry.key, entry.scope] = entry if before is None else _later(before, entry, findings)
+    chosen: dict[str, SettingEntry] = {}
+    for scope in reversed(_PRECEDENCE):
+        chosen.update({key: entry for (key, of), entry in counted.items() if of is scope})
+    for key, entry in instead.items():
+        old = [item for item in known if item.key in (key, _HIDES.get(key)) and item.value != entry.value]
+        chosen[key] = replace(entry, instead_of=tuple({(item.value, item.where): item for item in old}.values()))
+    findings += _overridden(instead, chosen)
+    return Given({key: entry for key, entry in chosen.items() if entry.value or key not in _UNSET_IF_EMPTY}, tuple(findings))
+
+
+_TEMPLATE = re.compile(r"\$\{|\$\(|\{\{|\{%|<%|^\$\w")
+"""What somebody else fills in: a shell, Helm, Terraform, Spring."""
+
+_UNSET_IF_EMPTY = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION)
+"""Settings whose empty value says what leaving them out says."""
+
+
+# -- names --------------------------------------------------------------------------------------------------------------
+
+
+def _check_names(entries: Iterable[SettingEntry], findings: list[Remark], is_lenient: bool) -> None:
+    """Looks at names that are not known: the error or the warnings that they deserve."""
+    strange: dict[str, SettingEntry] = {}
+    of_files: dict[str, list[SettingEntry]] = {}
+    for entry in entries:
+        of_files.setdefault(entry.file, []).append(entry)
+        if entry.means is not None:
+            strange[entry.key] = entry
+        elif not is_known(entry.key):
+            strange.setdefault(entry.key, entry)
+    if len(strange) > MAX_UNKNOWN:
+        entry = list(strange.values())[MAX_UNKNOWN]
+        raise SpecUnreadable(f"{entry.where}: more than {MAX_UNKNOWN:,} names are not settings of Kafka; {INSTEAD}")
+    likely = {name: wanted for name, entry in strange.items() if (wanted := _wanted(entry)) is not None}
+    for file, found in of_files.items():
+        is_understood = any(entry.means is None and is_known(entry.key) for entry in found)
+        if not is_understood and (is_lenient or not any(entry.key in likely for entry in found)):
+            raise SpecUnreadable(f"{file} names no setting of Kafka's; the first that it seems to name is {found[0].key!r}; "
+                                 f"{INSTEAD}")  # fmt: skip
+    wrong = {name: wanted for name, wanted in likely.items() if wanted in DECIDING}
+    if wrong and not is_lenient:
+        name, wanted = next(iter(wrong.items()))
+        more = f" ({len(wrong) - 1} more like it)" if len(wrong) > 1 else ""
+        entry = strange[name]
+        where = "stands where no setting is read" if entry.means is not None else "is not a setting of Kafka"
+        fix = "move it to where it counts" if entry.means is not None else "write that"
+        raise ConfigurationError(
+            f"{entry.where}: {name} {where}, and {wanted} seems to be meant{more}; {fix}, or have it passed over with "
+            "--lenient"
+        )
+    for name, wanted in likely.items():
+        by_wish = " (--lenient)" if name in wrong else ""
+        text = f"{name} is not a setting of Kafka and is ignored{by_wish}; {wanted} is meant, perhaps"
+        findings.append(Remark("misspelt", Severity.WARNING, text, strange[name], name in wrong))
+
+
+def _wanted(entry: SettingEntry) -> str | None:
+    return entry.means or meant(entry.key) or named_within(entry.value)
+
+
+def _check_imports(entries: Iterable[SettingEntry], findings: list[Remark], is_lenient: bool) -> None:
+    """What a file takes from another has to be named as well: it may decide."""
+    entries = list(entries)
+    named = {PurePath(entry.file).name for entry in entries} | {e.entity for e in entries if e.key == DESCRIBED}
+    for entry in entries:
+        other = PurePath(entry.value.rpartition(":")[2]).name
+        if entry.key != IMPORTED or other in named:
+            continue
+        text = f"{entry.value} counts too, and is not among the files"
+        if not is_lenient:
+            raise ConfigurationError(f"{entry.where}: {text}; name it as well, or have it passed over with --lenient")
+        findings.append(Remark("not-named", Severity.WARNING, f"{text}; it is passed over (--lenient)", entry, True))
+
+
+def _recognised(entry: SettingEntry, findings: list[Remark], is_lenient: bool) -> SettingEntry | None:
+    """The entry with its scope and its value in its usual form; None if it is passed over."""
+    key = None if entry.means is not None else KEYS.get(entry.key)
+    if key is None:
+        if entry.key in ("include", "includeoptional"):
+            text = f"Kafka does not read {entry.value}: its settings know no {entry.key}; name that file here if it counts"
+            findings.append(Remark("include", Severity.WARNING, text, entry))
+        return None
+    scope = key.scopes[0] if entry.scope is None else entry.scope
+    if scope not in key.scopes:
+        text = f"{entry.key} is not a setting of a {scope.value} but of a {key.scopes[0].value}"
+        decides = entry.key in DECIDING
+        if decides and not is_lenient:
+            raise ConfigurationError(f"{entry.where}: {text}; move it there, or have it passed over with --lenient")
+        findings.append(Remark("misplaced", Severity.WARNING, f"{text}, and is passed over", entry, decides))
+        return None
+    return replace(entry, scope=scope, value=_value(entry))
+
+
+def _value(entry: SettingEntry) -> str:
+    try:
+        return KEYS[entry.key].read(entry.value)
+    except ValueError as error:
+        if _TEMPLATE.search(entry.value):
+            raise ConfigurationError(
+                f"{entry.where}: {entry.key} is {entry.value!r}, which is filled in elsewhere; name a file in which it is, "
+                f"or say its value with {OPTION} {entry.key}=…"
+            ) from None
+        raise ConfigurationError(f"{entry.where}: {entry.key} is {entry.value!r} and must be {error}") from None
+
+
+# -- what takes the place of settings -----------------------------------------------------------------------------------
+
+
+def _instead(overrides: Iterable[SettingEntry]) -> dict[str, SettingEntry]:
+    instead: dict[str, SettingEntry] = {}
+    for found in overrides:
+        entry = replace(found, scope=KEYS[found.key].scopes[0], value=_value(found))
+        before = instead.setdefault(entry.key, entry)
+        if before.value != entry.value:
+            raise ConfigurationError(f"{entry.where} sets {entry.key} to {before.value} and to {entry.value}; leave one out")
+    return instead
+
+
+def _overridden(instead: Mapping[str, SettingEntry], chosen: Mapping[str, SettingEntry]) -> list[Remark]:
+    """What is asked about in the place of what the files say, with both values and places."""
+    findings = []
+    for key in instead:
+        entry = chosen[key]
+        for old in entry.instead_of:
+            text = f"{key}={entry.value} ({entry.where}) is asked about instead of {old.key}={old.value} ({old.where})"
+            findings.append(Remark("overridden", Severity.NOTE, text, old))
+    if keys.DEFAULT_FACTOR in instead and REPLICATION_FACTOR in chosen:
+        factor = chosen[REPLICATION_FACTOR]
+        text = (
+            f"{keys.DEFAULT_FACTOR} ({OPTION}) changes nothing: it is for topics that are made without a number, and this "
+            f"one has {factor.value} ({factor.where}); set {REPLICATION_FACTOR}"
+        )
+        findings.append(Remark("override-unused", Severity.WARNING, text))
+    return findings
+
+
+# -- which of several counts --------------------------------------------------------------------------------------------
+
+
+def _later(before: SettingEntry, entry: SettingEntry, findings: list[Remark]) -> SettingEntry:
+    """The one of two entries of a key and a scope that counts."""
+    if before.value == entry.value or stays_the_same(before, entry):
+        return before
+    if entry.key == REPLICATION_FACTOR and before.file == entry.file and before.entity == entry.entity:
+        raise ConfigurationError(
+            f"{entry.where}: a partition has {entry.value} replicas and another {before.value} ({before.where}), and neither "
+            f"number is the worse in all answers; audit one at a time, with {OPTION} {REPLICATION_FACTOR}={before.value}"
+        )
+    if before.file != entry.file or before.entity != entry.entity:
+        raise ConfigurationError(
+            f"{before.where} sets {entry.key} to {before.value} and {entry.where} to {entry.value}; audit one at a time"
+        )
+    text = f"{entry.key} is named twice, as {before.value} in line {before.line} and as {entry.value}; the later one counts"
+    findings.append(Remark("named-twice", Severity.WARNING, text, entry))
+    return entry

@@ -1,0 +1,285 @@
+"""An upgrade of the brokers: every answer before it, while both releases run, before the protocol is raised, and after it.
+
+Which rules come with the software, which wait for inter.broker.protocol.version or metadata.version, which for a feature of
+their own, and which are the clients'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum, unique
+from functools import partial
+from itertools import combinations
+
+from acked.audit.decision.faults import Faults
+from acked.audit.decision.joint import Searches
+from acked.audit.decision.questions import (
+    NEVER_ASKED,
+    QUESTIONS,
+    Assumptions,
+    AuditQuestion,
+    AuditVerdict,
+    SizedQuestion,
+    reply_of,
+    task_of,
+    worst_of,
+)
+from acked.audit.decision.release import Deployment, plane_words, planes_in
+from acked.audit.decision.settings import Configuration
+from acked.audit.vocabulary import keys
+from acked.audit.vocabulary.keys import ReleaseNumber
+from acked.base.errors import ConfigurationError
+from acked.checker.batch.outcome import FoundViolation, Task
+from acked.model.language.context import Constant
+from acked.model.partition import settings
+from acked.model.partition.versions import KRAFT, VERSIONS, profile
+
+Rules = Mapping[str, int]
+"""Constants of `partition` by name."""
+
+Stages = Mapping["Stage", tuple[Rules, ...]]
+"""By stage the rules of the new release that are in force, for each mixture that is asked about."""
+
+MOST_MIXED = 4
+"""Of so many rules that come with the software every mixture is asked about; of more, each alone, and all but each."""
+
+MOST_TOGETHER = 2
+"""Rules of which it is tried whether they turn an answer together, if none does alone."""
+
+_CLIENTS: tuple[Constant, ...] = (
+    settings.acks, settings.retries, settings.idempotence, settings.in_flight, settings.five_in_flight,
+    settings.in_flight_refused, settings.client_epoch,
+)  # fmt: skip
+"""What a release's clients bring: an upgrade of brokers leaves them as they are."""
+
+_PROTOCOL: Mapping[tuple[Constant, str], str] = {
+    (settings.truncation, "0.11"): "OffsetsForLeaderEpoch is asked from 0.11.0-IV2 on",
+    (settings.truncation, "2.0"): "the answer to OffsetsForLeaderEpoch names the epoch from 2.0-IV0 on",
+    (settings.fetch_fencing, "2.1"): "a fetch names the leader epoch from 2.1-IV2 on",
+    (settings.truncation_fencing, "2.1"): "OffsetsForLeaderEpoch names the leader epoch from 2.1-IV1 on",
+    (settings.reregistration_noticed, "2.2"): "the controller's requests name broker epochs from 2.2-IV0 on",
+    (settings.asynchronous_isr, "2.7"): "AlterPartition is asked from 2.7-IV2 on",
+    (settings.truncation, "2.8"): "a fetch is told where to truncate from 2.7-IV1 on",
+    (settings.isr_checks_broker_epoch, "3.5"): "a fetch names the broker epoch from 3.5-IV1 on",
+    (settings.shrink_bumps_epoch, "3.6"): "the controller asks for 3.6-IV0",
+    (settings.alter_bumps_epoch, "3.6"): "the controller asks for 3.6-IV0",
+}
+"""Changes that wait until inter.broker.protocol.version or metadata.version is raised, with what waits.
+
+Read from ReplicaFetcherThread of 2.1.1, 2.5.1 and 2.8.0, ControllerChannelManager of 2.2.0, ApiVersion of 2.8.0, and
+MetadataVersion of 3.6.0. From 2.7 the new truncation comes with the software, as the protocol has been raised already.
+"""
+
+_FEATURE: Mapping[Constant, str] = {
+    settings.eligible_leader_replicas: "eligible.leader.replicas.version",
+}
+"""Rules with a feature of their own: it is on in new clusters, and raising metadata.version alone leaves it off."""
+
+
+@unique
+class Stage(Enum):
+    """How far an upgrade has come."""
+
+    BEFORE = "before"
+    MIXED = "mixed"
+    SOFTWARE = "software"
+    RAISING = "raising"
+    FINISHED = "finished"
+    FEATURES = "features"
+
+
+def stage_words(stage: Stage, plane: str, target: str) -> str:
+    """What is so at a stage, in words."""
+    protocol = "metadata.version" if plane == KRAFT else "inter.broker.protocol.version"
+    return {
+        Stage.BEFORE: "before the upgrade",
+        Stage.MIXED: "while brokers of both releases run",
+        Stage.SOFTWARE: f"every broker runs {target}, {protocol} is not raised",
+        Stage.RAISING: f"{protocol} is raised, broker by broker",
+        Stage.FINISHED: f"{protocol} is raised",
+        Stage.FEATURES: f"{' and '.join(_FEATURE.values())} is raised, too",
+    }[stage]
+
+
+@dataclass(frozen=True)
+class UpgradeAnswer:
+    """The answers to a question under faults, by stage.
+
+    `turned_by` are the smallest sets of rules that turn the answer of before to that of the end; `worse_with` the rules of
+    the new release under which an answer in between is worse than before and after, None where none is; `asked_between` is
+    what was searched then, and `story` the run that shows it.
+    """
+
+    question: SizedQuestion
+    faults: Faults
+    replies: Mapping[Stage, AuditVerdict]
+    turned_by: tuple[tuple[str, ...], ...]
+    worse_with: tuple[str, ...] | None
+    story: FoundViolation | None
+    asked_between: Task | None
+
+    @property
+    def last(self) -> AuditVerdict:
+        """The answer once the upgrade is finished, without features that it leaves off."""
+        return self.replies[Stage.FINISHED]
+
+    @property
+    def on_the_way(self) -> AuditVerdict:
+        """The worst answer of all stages, but that with features that the upgrade leaves off."""
+        return worst_of(reply for stage, reply in self.replies.items() if stage is not Stage.FEATURES)
+
+    @property
+    def is_worse_between(self) -> bool:
+        """Whether an answer in between is worse than those before and after."""
+        return self.worse_with is not None
+
+
+@dataclass(frozen=True)
+class Upgrade:
+    """An upgrade with its answers; `rules` are those that differ, by stage at which they are the new release's.
+
+    `is_sampled`: not every mixture of them was asked about.
+    """
+
+    source: ReleaseNumber
+    target: ReleaseNumber
+    plane: str
+    rules: Mapping[Stage, tuple[str, ...]]
+    answers: tuple[UpgradeAnswer, ...]
+    is_sampled: bool
+
+    def worst(self, required: Iterable[AuditQuestion]) -> AuditVerdict:
+        """Yes if a required answer is yes at one of the stages, those of features apart."""
+        asked = tuple(required)
+        return worst_of(answer.on_the_way for answer in self.answers if answer.question.asked in asked)
+
+
+def ask_upgrade(
+    configuration: Configuration,
+    target: ReleaseNumber,
+    assumed: Assumptions,
+    asked: Sequence[AuditQuestion],
+    searches: Searches,
+) -> Upgrade:
+    """Asks the questions that decide at every stage of an upgrade; `ConfigurationError` for one that there is not."""
+    source = configuration.release
+    new, stages, is_sampled = stages_of(configuration, target)
+    questions = [question for question in QUESTIONS if question.asked in asked]
+    opened = [(question, faults) for question in questions for faults in assumed.under(question.asked)]
+
+    def task(question: SizedQuestion, faults: Faults, rules: Rules) -> Task:
+        return task_of(question, configuration, assumed, faults, rules)
+
+    searches.decide(
+        task(question, faults, rules) for question, faults in opened for every in stages.values() for rules in every
+    )
+
+    answers = tuple(
+        _answer(question, faults, stages, partial(task, question, faults), searches) for question, faults in opened
+    )
+    names = {stage: tuple(rules) for stage, rules in new.items()}
+    return Upgrade(source, target, configuration.plane, names, answers, is_sampled)
+
+
+def stages_of(configuration: Configuration, target: ReleaseNumber) -> tuple[dict[Stage, dict[str, int]], Stages, bool]:
+    """The rules that differ by the stage at which they come, those in force at each, and whether some mixtures are left out.
+
+    `ConfigurationError` for an upgrade that there is not.
+    """
+    check_upgrade(Deployment(configuration.release, configuration.plane), target)
+    new = _differing(configuration, target)
+    stages, is_sampled = _stages(new, configuration.plane)
+    return new, stages, is_sampled
+
+
+def _answer(
+    question: SizedQuestion, faults: Faults, stages: Stages, task: Callable[[Rules], Task], searches: Searches
+) -> UpgradeAnswer:
+    def reply(rules: Rules) -> AuditVerdict:
+        return reply_of(searches[task(rules)].outcome)
+
+    replies = {stage: worst_of(map(reply, every)) for stage, every in stages.items() if every}
+    ends = (replies[Stage.BEFORE], replies[Stage.FINISHED])
+    turned: tuple[tuple[str, ...], ...] = ()
+    if ends[0] is not ends[1]:
+        (all_new,) = stages[Stage.FINISHED]
+        for count in range(1, min(MOST_TOGETHER, len(all_new)) + 1):
+            sets = list(combinations(all_new, count))
+            searches.decide(task({name: all_new[name] for name in names}) for names in sets)
+            turned = tuple(names for names in sets if reply({name: all_new[name] for name in names}) is ends[1])
+            if turned:
+                break
+    worst = worst_of(ends)
+    between = [rules for stage in (Stage.MIXED, Stage.SOFTWARE, Stage.RAISING) for rules in stages[stage]]
+    worse = [rules for rules in between if worst_of([worst, reply(rules)]) is not worst]
+    fewest = min(worse, key=len, default=None)
+    if fewest is None:
+        return UpgradeAnswer(question, faults, replies, turned, None, None, None)
+    outcome = searches[task(fewest)].outcome
+    story = outcome.violations[0] if outcome is not None and outcome.violations else None
+    return UpgradeAnswer(question, faults, replies, turned, tuple(fewest), story, task(fewest))
+
+
+def check_upgrade(now: Deployment, target: ReleaseNumber) -> None:
+    """`ConfigurationError` for an upgrade that there is not."""
+    source, plane = now.release, now.plane
+    if target.numbers <= source.numbers:
+        raise ConfigurationError(f"--upgrade-to {target.name} is not newer than Kafka {source.name}, from which it is asked")
+    if plane not in planes_in(target):
+        raise ConfigurationError(
+            f"--upgrade-to {target.name}: there is no {plane_words(plane)} in it; a cluster is migrated to KRaft first "
+            "(at the latest with 3.9), so ask about that with --control-plane kraft"
+        )
+
+
+def _differing(configuration: Configuration, target: ReleaseNumber) -> dict[Stage, dict[str, int]]:
+    """The rules that are other ones in the target, by the stage at which they come; what the user sets stays."""
+    plane = configuration.plane
+    own = [key for key in keys.KEYS.values() if _is_given(configuration, key.name)]
+    given = {key.constant.name for key in own if key.constant is not None}
+    stays = given | {constant.name for constant in _CLIENTS}
+    rules = (configuration.rules, target.rules)
+    old, now = ({name: setting.value for name, setting in profile(one, plane).items()} for one in rules)
+    waiting = {constant.name for constant, since in _PROTOCOL if _is_between(configuration.rules, since, target.rules)}
+    elr = settings.eligible_leader_replicas.name
+    found: dict[Stage, dict[str, int]] = {Stage.SOFTWARE: {}, Stage.FINISHED: {}, Stage.FEATURES: {}}
+    for name, value in now.items():
+        if value != old[name] and name not in (*stays, *NEVER_ASKED, elr):
+            found[Stage.FINISHED if name in waiting else Stage.SOFTWARE][name] = value
+    if plane == KRAFT and target.since("4.0") and not old[elr] and elr not in given:
+        found[Stage.FEATURES][elr] = 1
+    return found
+
+
+def _is_given(configuration: Configuration, key: str) -> bool:
+    return key in configuration.values and configuration.values[key].entry is not None
+
+
+def _is_between(source: str, since: str, target: str) -> bool:
+    return VERSIONS.index(source) < VERSIONS.index(since) <= VERSIONS.index(target)
+
+
+def _stages(new: Mapping[Stage, Rules], plane: str) -> tuple[Stages, bool]:
+    """The rules of the target that are in force at each stage, each mixture of them; whether these are not all.
+
+    inter.broker.protocol.version is a setting of each broker, and metadata.version one of the cluster.
+    """
+    software, protocol, feature = new[Stage.SOFTWARE], new[Stage.FINISHED], new[Stage.FEATURES]
+    finished = {**software, **protocol}
+    raising = () if plane == KRAFT else _mixtures(protocol)
+    stages: dict[Stage, tuple[Rules, ...]] = {
+        Stage.BEFORE: ({},),
+        Stage.MIXED: _mixtures(software),
+        Stage.SOFTWARE: (dict(software),),
+        Stage.RAISING: tuple({**software, **rules} for rules in raising),
+        Stage.FINISHED: (finished,),
+        Stage.FEATURES: ({**finished, **feature},) if feature else (),
+    }
+    return stages, len(software) > MOST_MIXED or (bool(raising) and len(protocol) > MOST_MIXED)
+
+
+def _mixtures(rules: Rules) -> tuple[Rules, ...]:
+    """Some of the rules, but not all: every mixture, or of many each alone and all but each."""
+    counts: Iterable[int] = (1, len(rules) - 1) if len(rules) > MOST_MIXED else range(1, len(rules))
+    return tuple({name: rules[name] for name in names} for count in counts for names in combinations(rules, count))

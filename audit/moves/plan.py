@@ -1,0 +1,124 @@
+"""The plan of a reassignment, as kafka-reassign-partitions takes it (`--execute`) and prints it (`--generate`).
+
+What is refused is what Kafka's tool refuses too (ReassignPartitionsCommand of 3.9).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from acked.audit.vocabulary.entry import REPLICATION_FACTOR, Assigned, Scope, SettingEntry
+from acked.base.errors import SpecUnreadable
+from acked.base.files import read_text
+
+_WHAT = "plan of a reassignment"
+_FORM = '{"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [2, 3]}]}'
+_GENERATED = re.compile(
+    r"^\s*Current partition replica assignment\s*\n(?P<now>.*?)"
+    r"^\s*Proposed partition reassignment configuration\s*\n(?P<then>.*)",
+    re.DOTALL | re.MULTILINE,
+)
+"""What `kafka-reassign-partitions --generate` prints."""
+
+ANY_DIRECTORY = "any"
+
+
+@dataclass(frozen=True)
+class ReassignmentPlan:
+    """A plan and, where the file has it too (`--generate`), the assignment that it starts from.
+
+    `with_directories` are partitions for which it names directories of logs.
+    """
+
+    file: str
+    wanted: tuple[Assigned, ...]
+    now: tuple[Assigned, ...] = ()
+    with_directories: tuple[str, ...] = ()
+
+    def entries(self) -> list[SettingEntry]:
+        """What it says of the assignment as it is, as files of settings would."""
+        found = []
+        for item in self.now:
+            found.append(SettingEntry(REPLICATION_FACTOR, str(len(item.replicas)), self.file, 0, Scope.TOPIC, item.topic))
+            found.append(item.entry(self.file, 0))
+        return found
+
+
+def read_plan(path: Path) -> ReassignmentPlan:
+    """A plan from a file; `SpecUnreadable` says what is wrong with it and where."""
+    name, text = str(path), read_text(path, _WHAT)
+    generated = _GENERATED.search(text)
+    now, then = (generated["now"], generated["then"]) if generated is not None else ("", text)
+    reader = _Reader(name)
+    wanted = reader.partitions(then)
+    directories = tuple(reader.with_directories)
+    return ReassignmentPlan(name, wanted, reader.partitions(now) if now.strip() else (), directories)
+
+
+class _Reader:
+    """One use of `read_plan`."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.with_directories: list[str] = []
+
+    def partitions(self, text: str) -> tuple[Assigned, ...]:
+        try:
+            document = json.loads(text)
+        except (json.JSONDecodeError, RecursionError) as error:
+            line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise SpecUnreadable(f"{self.name}{line} is no valid JSON; a plan looks like {_FORM}") from None
+        if not isinstance(document, dict) or not isinstance(document.get("partitions"), list):
+            raise self._wrong(f"it has no list of partitions; it looks like {_FORM}")
+        if (version := document.get("version", 1)) != 1 or isinstance(version, bool):
+            raise self._wrong(f"its version is {json.dumps(version)}, and Kafka knows version 1 alone")
+        found = tuple(self._partition(number, item) for number, item in enumerate(document["partitions"], 1))
+        if not found:
+            raise self._wrong("its list of partitions is empty; name at least one")
+        seen: set[str] = set()
+        for item in found:
+            if item.name in seen:
+                raise self._wrong(f"{item.name} is named twice; leave one out")
+            seen.add(item.name)
+        return found
+
+    def _partition(self, number: int, item: object) -> Assigned:
+        if not isinstance(item, dict):
+            raise self._wrong(f"entry {number} of its partitions is no object with a topic, a partition and replicas")
+        topic, partition, replicas = (item.get(key) for key in ("topic", "partition", "replicas"))
+        if not isinstance(topic, str) or not topic:
+            raise self._wrong(f"entry {number} of its partitions names no topic")
+        if not _is_id(partition):
+            raise self._wrong(f"entry {number} of its partitions, of topic {topic}, has no number of a partition")
+        name = f"{topic}-{partition}"
+        if not isinstance(replicas, list) or not replicas or not all(map(_is_id, replicas)):
+            raise self._wrong(f"{name} needs a list of replicas, each the id of a broker")
+        twice = next((broker for broker in replicas if replicas.count(broker) > 1), None)
+        if twice is not None:
+            raise self._wrong(f"{name} names broker {twice} twice among its replicas; name each once")
+        self._directories(name, item.get("log_dirs"), replicas)
+        return Assigned(topic, int(str(partition)), tuple(replicas))
+
+    def _directories(self, name: str, directories: object, replicas: Sequence[object]) -> None:
+        if directories is None:
+            return
+        if not isinstance(directories, list) or not all(isinstance(item, str) for item in directories):
+            raise self._wrong(f'the log_dirs of {name} are no list of directories, or "{ANY_DIRECTORY}" for each')
+        if len(directories) != len(replicas):
+            raise self._wrong(
+                f'{name} has {len(replicas)} replicas and {len(directories)} log_dirs; give one for each, "{ANY_DIRECTORY}" '
+                "where it does not matter"
+            )
+        if any(item != ANY_DIRECTORY for item in directories):
+            self.with_directories.append(name)
+
+    def _wrong(self, why: str) -> SpecUnreadable:
+        return SpecUnreadable(f"{self.name} is not a {_WHAT}: {why}")
+
+
+def _is_id(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

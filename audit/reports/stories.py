@@ -1,0 +1,118 @@
+"""The stories of an audit as pages of the viewer, one for each that is told, and as traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from acked.audit.clusters.several import Audited
+from acked.audit.decision.audit import Answer, Audit
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.reports.document import Document
+from acked.audit.reports.transactional import page_name, transaction_run
+from acked.base.bounds import Bounds
+from acked.checker.diagnosis.easiest import TooMany, easiest_of
+from acked.checker.question.result import Counterexample, Violation
+from acked.checker.spec.resolve import property_named
+from acked.model.partition.protocol import partition
+from acked.reports.pages.page import render, trace_data
+from acked.reports.pictures.effort import effort_of
+
+
+@dataclass(frozen=True)
+class StoryPage:
+    """A page of one counterexample, and the answer that it shows: its group from 1, question and faults, or clients."""
+
+    name: str
+    text: str
+    group: int
+    question: str
+    faults: str
+
+
+def story_pages(audited: Sequence[Audited], document: Document) -> Iterator[StoryPage]:
+    """A page for every yes whose steps have not been told before in its group; `document` is what is told of the groups."""
+    parts = [group["audit"] for group in document["groups"]] if "groups" in document else [document]
+    for number, (one, part) in enumerate(zip(audited, parts, strict=True), 1):
+        if one.audit is None or part is None:
+            continue
+        for answer, told in zip(one.audit.answers, part["answers"], strict=True):
+            if answer.story is None or told["same_as"] is not None:
+                continue
+            asked, faults = answer.question.asked.value, answer.faults.name
+            of = f"group-{number}-" if "groups" in document else ""
+            name = f"{of}{asked}-{faults.replace(',', '-')}.html"
+            yield StoryPage(name, render(trace_data(easiest_counterexample(answer)), packed=True), number, asked, faults)
+        yield from _transaction_pages(one.audit, number, f"group-{number}-" if "groups" in document else "")
+
+
+def _transaction_pages(audit: Audit, number: int, of: str) -> Iterator[StoryPage]:
+    for answer in audit.transactions:
+        found = transaction_run(answer, audit.context.words)
+        if found is not None:
+            text = render(trace_data(found), packed=True)
+            yield StoryPage(f"{of}{page_name(answer)}", text, number, answer.asked.question.value, answer.clients.value)
+
+
+def counterexample(answer: Answer) -> Counterexample:
+    """The shortest run that shows a yes."""
+    assert answer.story is not None
+    question = answer.task.question()
+    title = f"{answer.question.text} {answer.context.words}, {answer.faults.name}"
+    return Counterexample(title, question, answer.story.run(question), property_named(partition, answer.story.property))
+
+
+MAX_STATES = 2_000_000
+"""States among which an easiest run is looked for; brokers are told apart there, so they are some times as many."""
+
+
+def easiest_counterexample(answer: Answer) -> Counterexample:
+    """Of all shortest runs that show a yes the one that is easiest to follow, or the first where there are too many."""
+    found = counterexample(answer)
+    assert found.property is not None
+    violation, effort = Violation(found.property, found.run), effort_of(found.question.instance)
+    try:
+        easiest = easiest_of(found.question, violation, effort, Bounds(1, _MEMORY), max_states=MAX_STATES)
+    except TooMany:
+        return found
+    return replace(found, run=easiest.violation.run)
+
+
+_MEMORY = 1 << 30
+"""Bytes of states for that."""
+
+
+def worst_counterexample(audited: Sequence[Audited], required: Sequence[AuditQuestion]) -> Counterexample | None:
+    """The first required yes, of the worst group; where that is so only in another release, its run there."""
+    for one in audited:
+        for asked in required if one.audit is not None and one.group.decides else ():
+            assert one.audit is not None
+            for answer in one.audit.all_of(asked):
+                for found in (answer, *answer.elsewhere):
+                    if found.reply is AuditVerdict.YES and found.story is not None:
+                        return counterexample(found)
+    return None
+
+
+def with_pages(document: Document, pages: Sequence[StoryPage]) -> dict[str, object]:
+    """The document in which answers name the pages of their stories."""
+    named = {(page.group, page.question, page.faults): page.name for page in pages}
+
+    def linked(audit: Document, number: int) -> dict[str, object]:
+        answers = [
+            {**answer, "page": named.get((number, answer["question"], answer["same_as"] or answer["faults"]["name"]))}
+            for answer in audit["answers"]
+        ]
+        about_transactions = [
+            {**item, "page": named.get((number, item["question"], item["clients"]))}
+            for item in audit.get("transactions", ())
+        ]
+        return {**audit, "answers": answers, **({"transactions": about_transactions} if about_transactions else {})}
+
+    if "groups" not in document:
+        return linked(document, 1)
+    groups = [
+        group if group["audit"] is None else {**group, "audit": linked(group["audit"], number)}
+        for number, group in enumerate(document["groups"], 1)
+    ]
+    return {**document, "groups": groups}

@@ -1,0 +1,62 @@
+"""The command `kafka`: the releases of Kafka that can be started here, and their jars."""
+
+from __future__ import annotations
+
+import click
+
+from acked.base.optional import optional_packages
+from acked.reports.shell.options import Paragraphs, shows, shows_without_progress
+from acked.reports.shell.output import Output, say
+
+
+@click.group(
+    cls=Paragraphs,
+    short_help="List and fetch the Kafka releases that `acked reproduce` starts.",
+    epilog="""\
+Examples:
+
+  acked kafka list          which releases can be started, and which are on this machine
+  acked kafka fetch 4.1.0   fetch the jars of one, with what it needs to start
+""",
+)
+def kafka() -> None:
+    """The Kafka releases that `acked reproduce` starts: which there are, and their jars."""
+
+
+@kafka.command("list")
+@shows_without_progress
+def list_(output: Output) -> None:
+    """List the releases that can be started, the modes that they have, and which of them are on this machine."""
+    with optional_packages():
+        from acked.cluster.reports.reproductions.releases import print_releases, releases_document
+
+    output.emit(releases_document, print_releases)
+
+
+@kafka.command()
+@click.argument("releases", metavar="RELEASE...", nargs=-1, required=True)
+@shows
+def fetch(releases: tuple[str, ...], output: Output) -> None:
+    """Fetch the jars of releases with Maven into the cache, and compare them with their checksums.
+
+    Those that are there already are only compared. A release that keeps its metadata in ZooKeeper gets a ZooKeeper server
+    as well.
+    """
+    from acked.cluster.releases.jars import release_jars, zookeeper_jars
+    from acked.cluster.releases.release import Mode, release
+
+    with optional_packages():
+        from acked.cluster.reports.reproductions.releases import fetched_document, print_fetched
+
+    chosen = [release(version) for version in releases]
+
+    def progress(line: str) -> None:
+        if not output.quiet:
+            say(f"  {line}")
+
+    got = []
+    for one in chosen:
+        got.append((one, release_jars(one, None, progress)))
+        if Mode.ZOOKEEPER in one.modes:
+            zookeeper_jars(progress)
+    output.emit(lambda: fetched_document(got), lambda console: print_fetched(console, got))

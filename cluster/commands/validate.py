@@ -1,0 +1,130 @@
+"""The command `validate`: whether what a real cluster's own logs say is a behaviour of `partition`."""
+
+from __future__ import annotations
+
+import signal
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.optional import optional_packages
+from acked.reports.shell.completion import known_releases
+from acked.reports.shell.options import CONSTANT, Constants, bound, shows
+from acked.reports.shell.output import Output, say
+
+STDIN = "-"
+
+if TYPE_CHECKING:
+    from acked.cluster.validating.judge import Asked, Judged, Live
+
+@click.command(short_help="Hold the logs of a real cluster against the model: is what it did a behaviour?")
+@click.argument("logs", metavar="LOGS...", nargs=-1, required=True)
+@click.option("-t", "--topic", required=True, help="The topic.")
+@click.option("-p", "--partition", type=click.IntRange(0), default=0, show_default=True, help="The partition's number.")
+@click.option(
+    "--kafka-version", "version", metavar="V", shell_complete=known_releases,
+    help="The release whose rules are meant; default: the one that the brokers' start-up lines name.",
+)
+@CONSTANT.saying(
+    "A setting or rule of `partition`, e.g. -c min_insync_replicas=2; default: what start-up lines say, else the release's."
+).under("constants")
+@click.option(
+    "--data", type=click.Path(path_type=Path), multiple=True, metavar="DIR",
+    help="Copies of nodes' data directories (log.dirs), or a folder of such: the metadata log is the controller's order, and "
+    "at the end disks are compared with one another and with the lines.",
+)
+@click.option(
+    "--acknowledged", type=click.Path(path_type=Path), metavar="FILE",
+    help="What producers were acknowledged, CSV or JSON lines with offset and, if known, value: every record is looked for.",
+)
+@click.option(
+    "--follow", is_flag=True,
+    help="The cluster still runs: go on as the files grow, with a line of verdict every minute, until Ctrl-C.",
+)
+@click.option(
+    "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
+    help="Where a line is not explained or a promise does not hold, write a page of the steps before it.",
+)
+@shows
+def validate(
+    logs: tuple[str, ...], topic: str, partition: int, version: str | None, constants: Constants, data: tuple[Path, ...],
+    acknowledged: Path | None, follow: bool, page: Path | None, output: Output,
+) -> int:  # fmt: skip
+    """Say whether the logs of a cluster are a behaviour of the model, or which line no behaviour explains.
+
+    LOGS are the files of all brokers and controllers, one node a file, rotated and compressed ones too, folders of them, or
+    `-` for one node's lines on stdin, from the creation of the topic on, written with the configuration that `acked observe`
+    prints. Every line about the partition is explained as steps of `partition`, in an order in which they may have happened,
+    and promises are checked on the way. If no behaviour explains a line, the answer names it, with the clause of the rules
+    that forbids it and what else might come next.
+
+    \b
+    acked observe --kafka-version 4.1 --topic orders          how brokers are told to log it
+    acked validate logs/ --topic orders --partition 0
+    acked validate b0.log b1.log.gz b2.log c.log -t orders -c min_insync_replicas=2
+    acked validate logs/ -t orders --data copies/ --acknowledged producer.csv
+    acked validate logs/ -t orders --follow                   while the cluster runs
+
+    With --follow it ends at the first line that is not explained, or at Ctrl-C with the verdict up to there.
+
+    Exit code 0 valid; 12 if a line is not explained, a promise does not hold, disks differ from the lines or from one
+    another, or an acknowledged record is missing; 150 if a file cannot be read or the logs lack what is needed, 151 for
+    usage, 153 system. There is no 152: where no order was found within the slack of times and the number of steps that
+    are tried, ten times as much the second time, the line counts as not explained.
+    """
+    with optional_packages():
+        from acked.cluster.reports.observations.counting import EventsExplained
+        from acked.cluster.reports.observations.document import judged_document
+        from acked.cluster.reports.observations.terminal import print_judged
+        from acked.cluster.validating.judge import Asked, judge
+
+    asked = Asked(logs, topic, partition, version, bound(constants), data, acknowledged)
+    if follow:
+        judged = _followed(asked, output)
+    else:
+        with EventsExplained(output.quiet) as progress:
+            judged = judge(asked, progress, _said)
+    output.emit(
+        lambda: judged_document(judged, topic, partition), lambda console: print_judged(console, judged)
+    )
+    if page is not None:
+        _write_page(page, judged)
+    return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
+
+
+def _said(line: str) -> None:
+    say(f"acked: {line}")
+
+
+def _followed(asked: Asked, output: Output) -> Judged:
+    """Follows the files until Ctrl-C, which is how it is meant to end; a second one interrupts."""
+    from acked.cluster.reports.observations.words import so_far
+    from acked.cluster.validating.judge import Live, judge
+
+    if STDIN in asked.logs:
+        raise ConfigurationError("--follow reads files that grow, and stdin is none; name the nodes' files")
+    if asked.data or asked.acknowledged is not None:
+        raise ConfigurationError("--follow does not compare disks and acknowledged records; validate with them afterwards")
+    live = Live(lambda now: None if output.quiet else say(so_far(now)))
+    before = signal.signal(signal.SIGINT, lambda number, frame: _stop(live, before))
+    try:
+        return judge(asked, None, _said, live)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _stop(live: Live, before: signal._HANDLER) -> None:
+    live.stop.set()
+    signal.signal(signal.SIGINT, before)
+
+
+def _write_page(page: Path, judged: Judged) -> None:
+    from acked.base.files import write_text
+    from acked.cluster.reports.observations.page import has_page, observation_page
+
+    if not has_page(judged.verdict):
+        say("every line is explained, so there is nothing to show: no page is written")
+        return
+    write_text(page, observation_page(judged.verdict, judged.about), "page")

@@ -1,0 +1,106 @@
+"""What the controller's lines may be in the model: changes of the partition, grants of an ISR, sessions that end and begin.
+
+`Decisions` gives the plans of such an event, likeliest first: steps in a row, and what its line tells of the states before
+and after them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+from acked.cluster.observation.describing import has_code
+from acked.cluster.observation.events import Event, Says
+from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Told, both, move
+from acked.cluster.observation.subject import Subject
+from acked.model.concrete.program import State
+
+
+class Decisions:
+    """Plans of what the controller of one subject's partition prints."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self._is = partial(has_code, subject)
+
+    def changes(self, event: Event, state: State) -> Iterator[Plan]:
+        """A change of the partition: who left or joined the ISR, and who leads."""
+        subject, told = self.subject, self._committed(event)
+        was = state[subject.isr] if event.get("was") is None else subject.mask(event["was"])
+        isr = was if event.get("isr") is None else subject.mask(event["isr"])
+        leads = state[subject.leader] - 1
+        gone = [index for index in range(len(subject.brokers)) if (was & ~isr) >> index & 1]
+        leader = event.get("leader")
+        elected = [] if leader is None or leader < 0 else self._elections(leader)
+        lost = tuple(self._lost(index, state) for index in gone)
+        with_leader = (*lost, self._lost(leads, state)) if leads >= 0 and leads not in gone else lost
+        # Nobody leads: who is in the ISR has lost its session before, and an unclean election leaves it out of the new one.
+        stay_away: tuple[tuple[Move, ...], ...] = ((),) if leads < 0 and elected else ()
+        for away in dict.fromkeys((*stay_away, lost, with_leader)):
+            if leader is None or (leader >= 0 and subject.index.get(leader) == leads):
+                if event.get("recorded"):  # A record does not say who asked for a change.
+                    yield from self.commits_isr(event, state)
+                yield away, told
+            epoch = event.get("epoch")
+            if (leader is None and leads < 0) or (leader is not None and leader < 0):
+                yield away if epoch is None else (*away, move(PASSED_OVER, epoch)), told
+            for election in elected:
+                yield (*away, election), told
+                if away:
+                    yield (election, *away), told
+        if leader is None and was == isr:
+            for action in ("MoveDirectory", "ChangeConfiguration") if event.get("elr") == frozenset() else ():
+                yield (move(action),), told
+            yield (), told
+
+    def _lost(self, index: int, state: State) -> Move:
+        return move("LoseSession", broker=index)
+
+    def _elections(self, leader: int) -> list[Move]:
+        index = self.subject.index.get(leader)
+        if index is None:
+            return []
+        return [move(action, broker=index) for action in ("ElectLeader", "MoveLeadership", "ElectUncleanly")]
+
+    def _committed(self, event: Event) -> Told:
+        subject = self.subject
+        parts = []
+        if event.get("was") is not None:
+            parts.append(self._is(subject.isr, subject.mask(event["was"]), "that the ISR was", event["was"], before=True))
+        if event.get("isr") is not None:
+            parts.append(self._is(subject.isr, subject.mask(event["isr"]), "ISR", event["isr"]))
+        if event.get("epoch") is not None:
+            parts.append(self._is(subject.epoch, event["epoch"], "leader epoch", event["epoch"]))
+        if event.says is Says.CHANGES and event.get("leader") is not None:
+            leader = event["leader"]
+            code = 0 if leader < 0 else 1 + subject.index.get(leader, len(subject.brokers))
+            parts.append(self._is(subject.leader, code, "leader", leader))
+        if event.get("elr") is not None and subject.concrete.layout.leaves[subject.elr].cardinality > 1:
+            parts.append(self._is(subject.elr, subject.mask(event["elr"]), "ELR", event["elr"]))
+        return both(*parts)
+
+    def commits_isr(self, event: Event, state: State) -> Iterator[Plan]:
+        """An ISR that a leader asked for is granted."""
+        asked = event.get("leader") if event.says is Says.COMMITS_ISR else None
+        # Where it is not told who asked, it was who leads.
+        leader = state[self.subject.leader] - 1 if asked is None else self.subject.index.get(asked, -1)
+        if leader < 0:
+            yield (), lambda *_: "nobody leads" if asked is None else f"broker {asked} does not hold the partition"
+            return
+        if self.subject.concrete.has("CommitAlterPartition"):
+            yield (move("CommitAlterPartition", leader=leader),), self._committed(event)
+
+    def fences(self, event: Event, state: State) -> Iterator[Plan]:
+        """A broker's session is over."""
+        index = self.subject.index.get(event["broker"])
+        if index is not None and not state[self.subject.isr] >> index & 1 and state[self.subject.leader] != index + 1:
+            yield (move("LoseSession", broker=index),), lambda *_: None
+        # Who is in the ISR leaves it in the change that the controller prints next, and who is gone already stays so.
+        yield (), lambda *_: None
+
+    def unfences(self, event: Event, state: State) -> Iterator[Plan]:
+        """A broker's session begins again."""
+        index = self.subject.index.get(event["broker"])
+        if index is not None and state[self.subject.gone] >> index & 1 and not state[self.subject.at[index].down]:
+            yield (move("RegainSession", broker=index),), lambda *_: None
+        yield (), lambda *_: None

@@ -1,0 +1,454 @@
+"""What one event may be in the model: steps of `partition`, and what must be so after them.
+
+`Explainer.ways` gives every way to explain an event in a state, likeliest first; `Explainer.reasons` says of an event that
+has none which clause forbids it, or what the line tells that is not so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from acked.cluster.observation.deciding import Decisions
+from acked.cluster.observation.describing import has_code, involved_in_words, step_in_words
+from acked.cluster.observation.events import Event, Says
+from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Told, Way, both, move
+from acked.cluster.observation.subject import Subject
+from acked.model.concrete.program import State
+from acked.model.concrete.reading import Step
+from acked.model.language.domain import Plain
+
+FIRST = "BecomeFollowerBeforeRemoval"
+
+
+class Explainer:
+    """Explains events about the brokers of one subject; `without` names actions that it may not use."""
+
+    def __init__(self, subject: Subject, without: frozenset[str] = frozenset()) -> None:
+        self.subject = subject
+        self._without = without
+        self._found: list[str] | None = None
+        self._steps: dict[tuple[str, tuple[tuple[str, Plain], ...]], Step | None] = {}
+        self._is = partial(has_code, subject)
+        decisions = Decisions(subject)
+        self._plans: dict[Says, Callable[[Event, State], Iterator[Plan]]] = {
+            Says.APPENDS: self._appends,
+            Says.NOTES_FETCH: self._notes_fetch,
+            Says.TAKES_ANSWER: self._takes_answer,
+            Says.LEADS: self._leads,
+            Says.FOLLOWS: self._follows,
+            Says.REMOVES_FETCHER: self._removes_fetcher,
+            Says.LEARNS_ISR: self._learns_isr,
+            Says.ASKS_TO_SHRINK: self._asks_to_shrink,
+            Says.ASKS_TO_EXPAND: self._asks_to_expand,
+            Says.RAISES_HW: self._raises_hw,
+            Says.TRUNCATES: self._truncates,
+            Says.RESTARTS: self._restarts,
+            Says.CHANGES: decisions.changes,
+            Says.COMMITS_ISR: decisions.commits_isr,
+            Says.FENCES: decisions.fences,
+            Says.UNFENCES: decisions.unfences,
+        }
+
+    def ways(self, event: Event, state: State) -> Iterator[Way]:
+        """Every way to explain an event in a state."""
+        for moves, told in self._plans[event.says](event, state):
+            yield from self._follow(moves, state, told)
+
+    def joint_ways(self, noted: Event, answer: Event, state: State) -> Iterator[Way]:
+        """Every way in which the lines of a leader and a follower tell of one fetch, answered before it was noted."""
+        if self._reads_too_far(answer, state):
+            return iter(())
+        told = both(self._noted(noted), self._answered(answer, by_itself=False))
+        return self._answered_at_once(noted, answer, state, told)
+
+    def raced_ways(self, noted: Event, answer: Event | None, other: Event, state: State) -> Iterator[Way]:
+        """Every way in which another thread tells of the rise that is due to a fetch.
+
+        A leader notes how far a follower has come, and looks at its high watermark later, under a lock; in between another
+        request may have raised it (`Partition.updateFollowerFetchState`). `answer` is the fetch's, if it was read before.
+        """
+        if answer is None:
+            follower, leader = self.subject.index.get(noted["follower"], -1), self._me(noted)
+            fetched = self._follow((move("FetchUnanswered", follower=follower, leader=leader),), state, self._noted_at(noted))
+        else:
+            told = both(self._noted_at(noted), self._answered(answer, by_itself=False))
+            fetched = self._answered_at_once(noted, answer, state, told)
+        hw = self.subject.at[self._me(noted)].hw
+        for first in fetched:
+            if first.after[hw] == state[hw]:
+                continue
+            for moves, told in self._plans[other.says](other, first.after):
+                for then in self._follow(moves, first.after, told, since=state):
+                    yield Way((*first.moves, *then.moves), then.after)
+
+    def _answered_at_once(self, noted: Event, answer: Event, state: State, told: Told) -> Iterator[Way]:
+        follower, leader = self.subject.index[answer.by], self.subject.index[noted.by]
+        end = answer["offset"] + answer["records"]
+        expands = self._expansion(noted, leader)
+        for action in ("FetchAtOnce", "FetchWhileHwWaits"):
+            yield from self._follow((move(action, end, follower=follower, leader=leader), *expands), state, told)
+
+    def before_removal(self, event: Event, state: State) -> Iterator[Way]:
+        """Every way to explain that a follower hears who leads while its fetcher goes on with the former leader."""
+        for moves, told in self._follows(event, state, FIRST):
+            yield from self._follow(moves, state, told)
+
+    def departing_ways(self, event: Event, answer: Event, state: State, goes_on: bool = False) -> Iterator[Way]:
+        """Every way to explain that a leader notes a fetch, or its follower hears (and `goes_on`), after an answer departed."""
+        if answer.says is Says.TRUNCATES:
+            yield from self._departing_truncations(event, answer, state)
+            return
+        follower, leader = self.subject.index[answer.by], self.subject.index.get(answer["leader"], -1)
+        theirs, took = self.subject.at[leader], answer["leader_hw"]
+        read = self._is(theirs.hw, took, "that the leader's HW was", took, before=True)
+        plans = list(self._follows(event, state, FIRST) if goes_on else self._plans[event.says](event, state))
+        if event.says is Says.NOTES_FETCH:
+            plans = [(self._expansion(event, leader), self._noted(event))]
+        else:
+            read = both(read, lambda was, now: None if was[theirs.hw] == now[theirs.hw] else "the HW rises untold")
+        for action in ("FetchLate", "FetchLateWhileHwWaits"):
+            departs = move(action, answer["offset"] + answer["records"], follower=follower, leader=leader)
+            for moves, told in plans:
+                yield from self._follow((departs, *moves), state, both(read, told))
+
+    def _departing_truncations(self, event: Event, truncates: Event, state: State) -> Iterator[Way]:
+        place = self.subject.at[self._me(truncates)]
+        departs = move("FetchDivergingLate", follower=self._me(truncates), leader=state[place.leader] - 1)
+        to = self._is(place.late_cut, 1 + truncates["to"], "that the log is cut to", truncates["to"])
+        for moves, told in list(self._plans[event.says](event, state)):
+            yield from self._follow((departs, *moves), state, both(to, self._carries(place.late_hw, truncates), told))
+
+    def is_told_to_truncate(self, broker: int, state: State) -> bool:
+        """Whether the broker's log diverges from its leader's, so that an answer may tell it to truncate."""
+        leader = state[self.subject.at[broker].leader] - 1
+        departs = move("FetchDivergingLate", follower=broker, leader=leader)
+        return leader not in (-1, broker) and self._take(departs, state) is not None
+
+    def reasons(self, event: Event, state: State) -> tuple[str, ...]:
+        """Why an event has no explanation in a state; empty if it has one."""
+        self._found = []
+        try:
+            for _ in self.ways(event, state):
+                return ()
+            return tuple(dict.fromkeys(self._found)) or ("the rules have no such step",)
+        finally:
+            self._found = None
+
+    # -- following a plan -----------------------------------------------------------------------------------------------
+
+    def _follow(self, moves: tuple[Move, ...], state: State, told: Told, since: State | None = None) -> Iterator[Way]:
+        """The plan if it can be followed; `since` is the state before of which the line tells, if another."""
+        reached, taken = state, moves
+        for number, item in enumerate(moves):
+            after = self._take(item, reached)
+            if after is None and (removal := self._removal(item, reached)) is not None:
+                between = self._take(removal, reached)
+                after = None if between is None else self._take(item, between)
+                at = number + len(taken) - len(moves)
+                taken = (*taken[:at], removal, *taken[at:])
+            if after is None:
+                return
+            reached = after
+        wrong = told(state if since is None else since, reached)
+        if wrong is None:
+            yield Way(taken, reached)
+        elif self._found is not None:
+            steps = ", then ".join(step_in_words(self.subject, item) for item in moves)
+            self._found.append(f"after {steps}: {wrong}" if steps else wrong)
+
+    def _removal(self, item: Move, state: State) -> Move | None:
+        """The removal of a fetcher that goes on, which comes before the step at the latest: not every log tells of it."""
+        for name, broker in item.bound:
+            if name in ("follower", "leader", "broker") and isinstance(broker, int) and state[self.subject.at[broker].former]:
+                return move("RemoveFormerFetcher", follower=broker)
+        return None
+
+    def _take(self, item: Move, state: State) -> State | None:
+        if item.action == PASSED_OVER:
+            epoch, [wanted] = self.subject.epoch, item.numbers
+            return (*state[:epoch], max(state[epoch], wanted), *state[epoch + 1 :])
+        key = (item.action, item.bound)
+        step = self._steps.get(key)
+        if step is None and key not in self._steps:
+            is_there = item.action not in self._without and self.subject.concrete.has(item.action)
+            step = self._steps[key] = self.subject.concrete.step(item.action, **dict(item.bound)) if is_there else None
+        if step is None:
+            if item.action in self._without or not self.subject.concrete.has(item.action):
+                return None
+            if self._found is not None:
+                self._found.append(f"{step_in_words(self.subject, item)} is never possible")
+            return None
+        after = step.take(state, *item.numbers)
+        if not isinstance(after, int):
+            return after
+        if self._found is not None:
+            self._found.append(self._refusal(item, step, state))
+        return None
+
+    def _refusal(self, item: Move, step: Step, state: State) -> str:
+        holds = step.holds(state, *item.numbers)
+        labels = [f"“{guard.label}”" for guard, so in zip(step.guards, holds, strict=True) if not so]
+        step_named, held = step_in_words(self.subject, item), involved_in_words(self.subject, item, state)
+        return f"{step_named} is forbidden: {', '.join(labels)} is not so ({held})"
+
+    # -- what brokers' lines tell ---------------------------------------------------------------------------------------
+
+    def _me(self, event: Event) -> int:
+        return self.subject.index[event.by]
+
+    def _raised(self, event: Event, name: str = "hw") -> Told:
+        """A broker prints every move of its high watermark: without a word of it there was none."""
+        hw, who, told = self.subject.at[self._me(event)].hw, event.by, event.get(name)
+
+        def check(before: State, after: State) -> str | None:
+            wanted = before[hw] if told is None else told
+            if after[hw] == wanted:
+                return None
+            says = "the line tells of no new high watermark" if told is None else f"the line says HW {told}"
+            return f"{says}, and broker {who}'s is {after[hw]} by the rules"
+
+        return check
+
+    def _appends(self, event: Event, state: State) -> Iterator[Plan]:
+        me = self._me(event)
+        end = self.subject.at[me].end
+        batch = event["next"] - event["offset"]
+        told = both(self._is(end, event["offset"], "first offset", event["offset"], before=True), self._raised(event))
+        if batch < 1:
+            yield (), lambda *_: f"the line says that {batch} records were appended"
+            return
+        for action in ("Produce", "ProduceWhileHwWaits"):
+            yield (move(action, batch, leader=me, answered=True),), told
+
+    def _noted(self, event: Event) -> Told:
+        follower = self.subject.index.get(event["follower"])
+        if follower is None:
+            return lambda *_: f"broker {event['follower']} does not hold the partition"
+        at = self._noted_at(event)
+        asks = event.get("asks_to_add")
+        if asks is None:
+            return both(at, self._raised(event))
+        place = self.subject.at[self._me(event)]
+
+        def pending(before: State, after: State) -> str | None:
+            wanted = before[place.isr] | self.subject.mask([asks])
+            return None if after[place.pending] == wanted else f"the line says that broker {asks} is to join the ISR"
+
+        return both(at, self._raised(event), pending)
+
+    def _noted_at(self, event: Event) -> Told:
+        end = self.subject.at[self.subject.index[event["follower"]]].end
+        return self._is(end, event["offset"], f"that broker {event['follower']} fetches at", event["offset"], before=True)
+
+    def _expansion(self, event: Event, leader: int) -> tuple[Move, ...]:
+        asks = event.get("asks_to_add")
+        return () if asks is None else (move("AskToExpand", leader=leader, follower=self.subject.index.get(asks, -1)),)
+
+    def _notes_fetch(self, event: Event, state: State) -> Iterator[Plan]:
+        leader, follower = self._me(event), self.subject.index.get(event["follower"])
+        told = self._noted(event)
+        if follower is None:
+            yield (), told
+            return
+        fetch = {"follower": follower, "leader": leader}
+        expands = self._expansion(event, leader)
+        yield (move("FetchUnanswered", **fetch), *expands), told
+        # The high watermark waits; whatever the answer brings comes with a line of its own.
+        yield (move("FetchWhileHwWaits", state[self.subject.at[follower].end], **fetch), *expands), told
+
+    def _answered(self, event: Event, by_itself: bool) -> Told:
+        me, leader = self._me(event), self.subject.index.get(event["leader"])
+        place, end = self.subject.at[me], event["offset"] + event["records"]
+        if leader is None:
+            return lambda *_: f"broker {event['leader']} does not hold the partition"
+        theirs = self.subject.at[leader]
+        leaves = (theirs.hw, theirs.isr, theirs.pending, *theirs.known)
+        took = event["leader_hw"]
+
+        def check(before: State, after: State) -> str | None:
+            if before[place.end] != event["offset"]:
+                return f"the line says log end {event['offset']}, and by the rules it is {before[place.end]}"
+            if after[place.end] != end:
+                return f"the line says that the log then ends at {end}, and by the rules it is {after[place.end]}"
+            if before[theirs.hw] != took:
+                return f"the line says that the leader's HW was {took}, and by the rules it was {before[theirs.hw]}"
+            if by_itself and any(before[leaf] != after[leaf] for leaf in leaves):
+                return f"broker {event['leader']} has not noted a fetch at {event['offset']}"
+            return None
+
+        return check if event.get("cut") else both(check, self._raised(event))
+
+    def _reads_too_far(self, answer: Event, state: State) -> bool:
+        """Whether an answer has more than its leader's log: most ways that lead nowhere end here, before any is made.
+
+        Where it is asked why, they are made, so that the clause that forbids them is named.
+        """
+        leader = self.subject.index.get(answer["leader"])
+        if leader is None or self._found is not None:
+            return False
+        return bool(state[self.subject.at[leader].end] < answer["offset"] + answer["records"])
+
+    def _takes_answer(self, event: Event, state: State) -> Iterator[Plan]:
+        leader, place = self.subject.index.get(event["leader"]), self.subject.at[self._me(event)]
+        if self._reads_too_far(event, state) and not state[place.late_leader]:
+            return
+        told = self._answered(event, by_itself=True)
+        if leader is None:
+            yield (), told
+            return
+        fetch = {"follower": self._me(event), "leader": leader}
+        end = event["offset"] + event["records"]
+        if state[place.late_leader] == leader + 1:
+            yield (move("LateRecordsCount", follower=self._me(event)),), both(
+                self._is(place.end, event["offset"], "log end", event["offset"], before=True),
+                self._is(place.end, end, "that the log then ends at", end),
+                self._is(place.late_hw, event["leader_hw"], "that the leader's HW was", event["leader_hw"], before=True),
+                self._raised(event),
+            )
+        yield (move("FetchAtOnce", end, **fetch),), told
+        yield (move("FetchWhileHwWaits", end, **fetch),), told
+
+    def _leads(self, event: Event, state: State) -> Iterator[Plan]:
+        me = self._me(event)
+        place = self.subject.at[me]
+        told = both(
+            self._is(place.end, event["offset"], "log end", event["offset"], before=True),
+            self._is(place.hw, event["hw"], "HW", event["hw"], before=True),
+            self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
+            self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"]),
+            self._raised(event, "raised"),
+        )
+        yield (move("BecomeLeader", leader=me),), told
+        yield from self._of_old(event, state)
+
+    def _removes_fetcher(self, event: Event, state: State) -> Iterator[Plan]:
+        me = self._me(event)
+        goes_on = state[self.subject.at[me].former]
+        yield ((move("RemoveFormerFetcher", follower=me),) if goes_on else ()), lambda *_: None
+
+    def _follows(self, event: Event, state: State, action: str = "BecomeFollower") -> Iterator[Plan]:
+        me = self._me(event)
+        place = self.subject.at[me]
+        named = event.get("leader")
+        if named is None:  # Before KRaft the line does not say who leads.
+            named = self.subject.brokers[state[self.subject.leader] - 1] if state[self.subject.leader] else -1
+        if named < 0:  # Nobody leads, of which the model's brokers hear nothing.
+            yield (), self._is(place.end, event["offset"], "log end", event["offset"])
+            return
+        leader = self.subject.index.get(named)
+        told = self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"])
+        if not event.get("appending"):  # Else log end and high watermark may be those before or after.
+            told = both(
+                self._is(place.end, event["offset"], "log end", event["offset"]),
+                self._is(place.hw, event["hw"], "HW", event["hw"]),
+                told,
+            )
+        if leader is None:
+            yield (), lambda *_: f"broker {named} does not hold the partition"
+        else:
+            follows = move(action, follower=me, leader=leader)
+            yield (follows,), told
+            if state[self.subject.gone] >> me & 1 and not state[place.down]:
+                # In a controlled shutdown the controller gives a broker's part to others and tells it so.
+                yield (move("RegainSession", broker=me), follows), told
+        yield from self._of_old(event, state)
+
+    def _of_old(self, event: Event, state: State) -> Iterator[Plan]:
+        """A broker that starts again hears of former epochs first, from its own copy of the metadata log (KRaft).
+
+        That is no step: the model's brokers have the newest metadata at once. What it did in such a part is not explained.
+        """
+        place = self.subject.at[self._me(event)]
+        if state[place.epoch] == 0 and event["epoch"] < state[self.subject.epoch]:
+            yield (), self._is(place.end, event["offset"], "log end", event["offset"])
+
+    def _learns_isr(self, event: Event, state: State) -> Iterator[Plan]:
+        me = self._me(event)
+        place = self.subject.at[me]
+        parts = [self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"])]
+        if event.get("epoch") is not None:
+            parts.append(self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]))
+        if event.get("hw") is not None:
+            parts.append(self._is(place.hw, event["hw"], "HW", event["hw"], before=True))
+        parts.append(self._raised(event, "raised"))
+        told = both(*parts)
+        if state[place.outdated] or not self.subject.concrete.has("AskToExpand"):
+            yield (move("LearnIsr", leader=me),), told
+            yield (move("LearnIsrWhileHwWaits", leader=me),), told
+        yield (), told
+
+    def _asks_to_shrink(self, event: Event, state: State) -> Iterator[Plan]:
+        me, followers = self._me(event), self.subject.mask(event["followers"])
+        place = self.subject.at[me]
+        isr = event.get("isr")
+        told = self._raised(event)
+        if isr is not None:
+            told = self._is(place.isr, self.subject.mask(isr), "ISR", isr, before=True)
+        for action in ("AskToShrink", "ShrinkIsr", "ShrinkIsrWhileHwWaits"):
+            if self.subject.concrete.has(action):
+                yield (move(action, followers, leader=me),), told
+
+    def _asks_to_expand(self, event: Event, state: State) -> Iterator[Plan]:
+        me, follower = self._me(event), self.subject.index.get(event["follower"])
+        if follower is None:
+            yield (), lambda *_: f"broker {event['follower']} does not hold the partition"
+            return
+        asks = move("AskToExpand", leader=me, follower=follower)
+        yield (asks,), self._raised(event)
+        if event.get("cut"):
+            yield (move("FetchUnanswered", follower=follower, leader=me), asks), self._raised(event)
+
+    def _raises_hw(self, event: Event, state: State) -> Iterator[Plan]:
+        me = self._me(event)
+        told = self._is(self.subject.at[me].hw, event["hw"], "HW", event["hw"])
+        yield (), told
+        if event.get("cut"):
+            for follower in range(len(self.subject.brokers)):
+                if follower != me:
+                    yield (move("FetchUnanswered", follower=follower, leader=me),), told
+
+    def _truncates(self, event: Event, state: State) -> Iterator[Plan]:
+        me = self._me(event)
+        place = self.subject.at[me]
+        told = self._is(place.end, event["to"], "that the log is cut to", event["to"])
+        from_whom = place.former if state[place.former] else place.leader
+        leader = state[from_whom] - 1
+        if leader >= 0 and event.get("leader") is not None:
+            follows = self._is(from_whom, 1 + self.subject.index.get(event["leader"], -1), "leader", event["leader"])
+            told = both(follows, told)
+        if leader >= 0 and leader != me:
+            if self.subject.concrete.has("TruncateByEpoch"):
+                yield (move("TruncateByEpoch", follower=me, leader=leader),), told
+            if event["to"] < state[place.end]:
+                took = told
+                if event.get("hw") is not None:
+                    took = both(told, self._is(place.hw, min(event["hw"], event["to"]), "HW", event["hw"]))
+                if state[place.late_cut]:
+                    late = self._carries(place.late_hw, event, before=True)
+                    yield (move("LateAnswerCounts", follower=me),), both(late, took)
+                read = self._carries(self.subject.at[leader].hw, event, before=True)
+                yield (move("FetchDiverging", follower=me, leader=leader),), both(read, took)
+        yield (), told
+
+    def _carries(self, leaf: int, truncates: Event, before: bool = False) -> Told:
+        """That the answer that tells to truncate had this high watermark, which is told to 3.4.0 (KAFKA-14704)."""
+        carried = truncates.get("leader_hw")
+        if carried is None:
+            return lambda *_: None
+        return self._is(leaf, carried, "that the leader's HW was", carried, before)
+
+    def _restarts(self, event: Event, state: State) -> Iterator[Plan]:
+        me = self._me(event)
+        place = self.subject.at[me]
+        end = state[place.end] if event.get("end") is None else event["end"]
+        told = both(
+            self._is(place.hw, event["hw"], "HW", event["hw"]), self._is(place.end, end, "log end", end)
+        )
+        back: list[tuple[Move, ...]] = [(move("Restart", broker=me, is_clean=clean),) for clean in (True, False)]
+        if not state[place.down]:
+            back = [(move("Crash", end, event["hw"], broker=me), *rest) for rest in back]
+            if self.subject.concrete.has("RestartUnnoticed"):
+                back.append((move("RestartUnnoticed", end, event["hw"], broker=me),))
+        for plan in back:
+            yield plan, told

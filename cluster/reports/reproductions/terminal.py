@@ -1,0 +1,149 @@
+"""A reproduction in the terminal: after every step what the model and what real brokers have, and the verdict."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from acked.cluster.playing.play import SeenStep
+from acked.cluster.playing.reproduce import TOPIC, Reproduction, can_be_validated
+from acked.cluster.reports.reproductions.beside import EDGE, MARGIN, OTHER, Block, blocks_of, width_of
+from acked.cluster.reports.reproductions.verdict import Ending
+from acked.cluster.reports.reproductions.words import (
+    Answer,
+    acknowledged_in_words,
+    brokers_in_words,
+    parting_in_words,
+    real,
+    rules_in_words,
+    verdicts_in_words,
+)
+from acked.reports.console import Span, clean, glyphs_of, put, put_paragraph
+from acked.reports.runs.view import steps_of
+from acked.reports.units import duration, plural
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_INDENT = " " * 4
+_MAX_LINES = 8
+"""Lines of the brokers' own logs that are shown."""
+
+
+def print_answer(console: Console, answer: Answer) -> None:
+    """The steps of the run, its end, and what the control did."""
+    _print_run(console, answer)
+    if answer.control is not None:
+        console.print()
+        put_paragraph(console, f"The control, {answer.changed}: the same steps on {brokers_in_words(answer.control)}", "bold")
+        _print_end(console, answer.control)
+    console.print()
+    glyphs = glyphs_of(console)
+    signs = {Ending.GOOD: (glyphs.good, "green"), Ending.BAD: (glyphs.bad, "red"), Ending.OPEN: (glyphs.open, "yellow")}
+    for ending, text in verdicts_in_words(answer):
+        sign, style = signs[ending]
+        put_paragraph(console, f"{sign} {text}", style, rest="  ")
+
+
+def _print_run(console: Console, answer: Answer) -> None:
+    reproduction = answer.first
+    script = reproduction.prepared.script
+    where = f"{plural(len(script.steps), 'step')} on {brokers_in_words(reproduction)}"
+    put_paragraph(console, f"{answer.title}: {where}", "bold")
+    if rules := rules_in_words(reproduction.prepared):
+        put_paragraph(console, f"{rules[0].upper()}{rules[1:]}.", "dim")
+    console.print()
+    blocks = blocks_of(answer)
+    while len(blocks) > 2 and width_of(blocks) > console.width:
+        blocks.pop()
+    if width_of(blocks) <= console.width:
+        _print_beside(console, reproduction, blocks)
+    else:
+        _print_below(console, reproduction)
+    _print_end(console, reproduction)
+
+
+def _print_beside(console: Console, reproduction: Reproduction, blocks: list[Block]) -> None:
+    """The model, the brokers and those of the control beside each other, a line for each step."""
+    done = {one.step.index: one for one in reproduction.played.steps}
+    gap = (EDGE.replace("│", glyphs_of(console).edge), "dim")
+    names, heads = ([(" " * MARGIN, "")] for _ in range(2))
+    for number, block in enumerate(blocks):
+        names += ([gap] if number else []) + [(f"{clean(block.name, console):<{block.width}}"[: block.width], "bold")]
+        heads += ([gap] if number else []) + _cells(console, block.heads, block.widths, "dim")
+    put(console, names)
+    put(console, heads)
+    parted = reproduction.played.parted
+    for view in steps_of(reproduction.prepared.question, reproduction.prepared.run):
+        if view.index not in done and view.index > 0 and (parted is None or view.index != parted.index):
+            break
+        if view.index > 0:
+            _print_sentence(console, view.index, view.sentence, done.get(view.index))
+        line: list[Span] = [(" " * MARGIN, "")]
+        for number, block in enumerate(blocks):
+            cells, style = block.rows.get(view.index, (["" for _ in block.widths], ""))
+            line += ([gap] if number else []) + _cells(console, cells, block.widths, style)
+        put(console, line)
+
+
+def _cells(console: Console, cells: list[str], widths: list[int], style: str) -> list[Span]:
+    sign = glyphs_of(console).bad
+    shown = [clean(cell.replace(OTHER, sign), console) for cell in cells]
+    return [(f"{cell:<{width}}  ", style) for cell, width in zip(shown, widths, strict=True)]
+
+
+def _print_below(console: Console, reproduction: Reproduction) -> None:
+    """Where the terminal is narrow: one line for what is the same, two where they part."""
+    script = reproduction.prepared.script
+    steps = steps_of(reproduction.prepared.question, reproduction.prepared.run)
+    [model, brokers] = blocks_of(Answer("", None, reproduction))
+    rows = {index: cells for index, (cells, _) in brokers.rows.items()}
+    models = {index: cells for index, (cells, _) in model.rows.items()}
+    widths = [max(pair) for pair in zip(model.widths, brokers.widths, strict=True)]
+    _put_row(console, "", model.heads, widths, "dim")
+    _put_row(console, "both", rows[0], widths)
+    done = {one.step.index: one for one in reproduction.played.steps}
+    parted = reproduction.played.parted
+    for view in steps[1:]:
+        if view.index not in done and (parted is None or view.index != parted.index):
+            break
+        _print_sentence(console, view.index, view.sentence, done.get(view.index))
+        one = done.get(view.index)
+        if one is not None and one.seen is not None:
+            _put_row(console, "both", rows[view.index], widths)
+        elif one is not None:
+            _put_row(console, "model", models[view.index], widths, "dim")
+    if parted is not None:
+        _put_row(console, "model", models[parted.index], widths)
+        last = real(reproduction.played.last, len(script.initial["log"]))
+        _put_row(console, "Kafka", rows.get(parted.index, last), widths, "red")
+
+
+def _print_sentence(console: Console, index: int, sentence: str, done: SeenStep | None) -> None:
+    glyphs = glyphs_of(console)
+    sign = glyphs.bad if done is None else glyphs.good if done.seen is not None else glyphs.dot
+    put_paragraph(console, sentence, "", f"{index:2} {sign} ", "     ")
+
+
+def _put_row(console: Console, name: str, cells: list[str], widths: list[int], style: str = "") -> None:
+    spans: list[Span] = [(f"{_INDENT} {name:<6}", "dim")]
+    for cell, width in zip(cells, widths, strict=True):
+        spans.append((f"{clean(cell, console):<{width}}   ", style))
+    put(console, spans)
+
+
+def _print_end(console: Console, reproduction: Reproduction) -> None:
+    played = reproduction.played
+    console.print()
+    put_paragraph(console, f"Producer: {acknowledged_in_words(reproduction)}.")
+    if played.parted is not None:
+        text = parting_in_words(reproduction)
+        put_paragraph(console, f"{text[0].upper()}{text[1:]}.")
+    for line in played.lines[-_MAX_LINES:]:
+        put_paragraph(console, line, "dim", "  ", "    ")
+    times = f"brokers up in {duration(reproduction.start_seconds)}, played in {duration(played.seconds)}"
+    put_paragraph(console, f"{times[0].upper()}{times[1:]}.", "dim")
+    if reproduction.folder is not None:
+        put_paragraph(console, f"The brokers' files are in {reproduction.folder}.")
+        if can_be_validated(reproduction.prepared):
+            command = f"acked validate {reproduction.folder} --topic {TOPIC} --data {reproduction.folder}"
+            put_paragraph(console, f"Whether what they logged is a behaviour: {command}")

@@ -1,0 +1,45 @@
+"""What a shell completes: names of bundled specs, of protocols, of releases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import click
+    from click.shell_completion import CompletionItem
+
+
+def completed(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+    """The names that begin like what was typed."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+
+
+def bundled_or_file(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Bundled specs by name, with their folder once a folder is typed; and the shell's own files."""
+    from click.shell_completion import CompletionItem
+
+    from acked.reports.shell.specs import all_bundled, bundled_specs
+
+    root = bundled_specs()
+    if "/" in incomplete:
+        names = [path.relative_to(root).with_suffix("").as_posix() for path in all_bundled()]
+    else:
+        names = [path.stem for path in all_bundled()]
+    return [*completed(names, incomplete), CompletionItem(incomplete, type="file")]
+
+
+def shipped_protocols(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Protocols by name."""
+    from acked.model.catalogue import PROTOCOLS
+
+    return completed(PROTOCOLS, incomplete)
+
+
+def known_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Releases of Kafka that `partition` tells apart."""
+    from acked.model.partition.versions import VERSIONS
+
+    return completed(VERSIONS, incomplete)

@@ -1,0 +1,361 @@
+"""The options that several commands have, each declared once, and the values that a command gets from them.
+
+`collects` makes a decorator of options that belong together: the command gets one frozen value for all of them.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from acked.base.version import __version__
+from acked.reports.shell.completion import bundled_or_file, known_releases
+from acked.reports.shell.output import Output, TraceFile, say
+
+if TYPE_CHECKING:
+    from acked.base.bounds import Bounds
+    from acked.checker.batch.cache import ResultCache
+    from acked.checker.batch.local import BatchLimits, Runner
+    from acked.checker.spec.spec import Spec
+
+STARTED = time.perf_counter()
+"""When the process began, as far as its answer's `total_seconds` are concerned."""
+
+Value = int | str
+"""Of a constant: a number, true or false, or the name of a choice."""
+
+Constants = tuple[tuple[str, Value], ...]
+"""What `--constant` binds, in the order of the command line."""
+
+
+class Paragraphs(click.Group):
+    """A group whose help keeps the examples as they are written, and which says what command was probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            from acked.base.names import near
+
+            ctx.fail(f"No such command {args[0]!r}{near(args[0], self.list_commands(ctx))}.")
+        return super().resolve_command(ctx, args)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        for line in (self.epilog or "").splitlines():
+            formatter.write(f"  {line}\n" if line else "\n")
+
+
+# -- types of values ----------------------------------------------------------------------------------------------------
+
+
+class MemorySize(click.ParamType[int]):
+    """A number of bytes such as 800MB or 4GiB."""
+
+    name = "size"
+    _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}  # noqa: RUF012
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        match = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([KMGT]?)(?:i?B)?\s*", str(value), re.IGNORECASE)
+        size = float(match[1]) * self._UNITS[match[2].upper()] if match else 0
+        if not 1 <= size < 1 << 62:
+            self.fail(f"{value!r} is not a memory size; use e.g. 800MB or 4GB", param, ctx)
+        return int(size)
+
+
+class Binding(click.ParamType[tuple[str, Value]]):
+    """NAME=VALUE: a number, true or false, or the name of a choice."""
+
+    name = "name=value"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, Value]:
+        name, separator, text = (part.strip() for part in str(value).partition("="))
+        if not separator or not name or not text:
+            self.fail(f"{value!r} does not set a constant; use NAME=VALUE, e.g. replicas=2", param, ctx)
+        if re.fullmatch(r"-?\d{1,18}", text):
+            return name, int(text)
+        return name, {"true": True, "false": False}.get(text, text)
+
+
+class KeyValue(click.ParamType[tuple[str, str]]):
+    """KEY=VALUE."""
+
+    name = "key=value"
+
+    def __init__(self, example: str) -> None:
+        self.example = example
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        name, separator, text = str(value).partition("=")
+        if not separator or not name.strip():
+            self.fail(f"{value!r} is not a setting; use KEY=VALUE, e.g. {self.example}", param, ctx)
+        return name.strip(), text.strip()
+
+
+class LateChoice(click.Choice[str]):
+    """One of the names that a function returns; it is called when they are needed, so that a declaration imports nothing."""
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self._names = names
+        self.case_sensitive = True
+
+    @cached_property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        return tuple(self._names())
+
+
+# -- declaring options --------------------------------------------------------------------------------------------------
+
+R = TypeVar("R")
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An option or, without dashes, an argument: how it is written, and what click is told of it."""
+
+    names: tuple[str, ...]
+    attributes: tuple[tuple[str, object], ...]
+
+    def saying(self, text: str) -> Declared:
+        """The same with the help of a command in which it means something of its own."""
+        return self.with_(help=text)
+
+    def with_(self, **attributes: object) -> Declared:
+        """The same with other attributes."""
+        return replace(self, attributes=tuple({**dict(self.attributes), **attributes}.items()))
+
+    def under(self, key: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
+        """The decorator for a command whose parameter is called `key`."""
+        if not self.names:
+            return click.argument(key, **dict(self.attributes))  # type: ignore[arg-type]
+        return click.option(*self.names, key, **dict(self.attributes))  # type: ignore[arg-type]
+
+
+def option(*names: str, **attributes: object) -> Declared:
+    """An option as `click.option` takes it, without the name of a parameter."""
+    return Declared(names, tuple(attributes.items()))
+
+
+def argument(**attributes: object) -> Declared:
+    """An argument as `click.argument` takes it, without the name of a parameter."""
+    return Declared((), tuple(attributes.items()))
+
+
+def collects(
+    parameter: str, make: Callable[..., object], /, **declared: Declared
+) -> Callable[[Callable[..., R]], Callable[..., R]]:
+    """A decorator that gives a command these options, collected by `make` into the one value of a parameter."""
+
+    def decorate(command: Callable[..., R]) -> Callable[..., R]:
+        @functools.wraps(command)
+        def collected(**given: object) -> R:
+            made = make(**{key: given.pop(key) for key in declared})
+            return command(**given, **{parameter: made})
+
+        decorated: Callable[..., R] = collected
+        for key, item in reversed(declared.items()):
+            decorated = item.under(key)(decorated)
+        return decorated
+
+    return decorate
+
+
+# -- the options themselves ---------------------------------------------------------------------------------------------
+
+SPEC = argument(metavar="SPEC", shell_complete=bundled_or_file)
+CONSTANT = option("-c", "--constant", type=Binding(), multiple=True,
+                  help="Change a constant of the spec, e.g. -c replicas=2.")  # fmt: skip
+KAFKA_VERSION = option(
+    "--kafka-version",
+    metavar="V",
+    shell_complete=known_releases,
+    help="A spec of `partition` with the rules and defaults of this release of Kafka, e.g. 3.6.",
+)
+CONTROL_PLANE = option(
+    "--control-plane",
+    type=click.Choice(["kraft", "zookeeper"]),
+    help="With --kafka-version: where the metadata is; default: what the spec says, then KRaft.",
+)
+WORKERS = option("-w", "--workers", type=click.IntRange(1, 256), help="Threads that search; default: one per core.")
+MAX_DEPTH = option(
+    "--max-depth",
+    type=click.IntRange(1),
+    help="Stop after this many levels, the initial state being the first; the answer is then incomplete.",
+)
+MAX_STATES = option("--max-states", type=click.IntRange(1),
+                    help="Stop once more distinct states are known; the answer is then incomplete.")  # fmt: skip
+MEMORY = option("--memory", type=MemorySize(),
+                help="Memory for the visited states, e.g. 4GB; default: most of what is free.")  # fmt: skip
+MEMORY_EACH = MEMORY.saying("Memory for the visited states of each search, e.g. 2GB; default: a share of what is free.")
+JOBS = option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
+MASTER = option("--master", help="Search in tasks of this Spark instead of here, e.g. local[2] or spark://HOST:PORT.")
+CACHE = option("--cache/--no-cache", default=True,
+               help="Reuse answers that were found before; with --no-cache search anew and store nothing.")  # fmt: skip
+FORMAT = option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True,
+                help="The form of the answer on stdout.")  # fmt: skip
+QUIET = option("-q", "--quiet", is_flag=True, help="No progress on stderr.")
+TRACE_OUT = option("--trace-out", type=click.Path(path_type=Path), metavar="FILE",
+                   help="Write the shortest counterexample to this file, for `acked show`, `view` and `export`.")  # fmt: skip
+OUT = option("-o", "--out", type=click.Path(path_type=Path), metavar="FILE", help="Write to this file; default: stdout.")
+
+
+# -- the values that they are collected into ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SpecChanges:
+    """What the command line changes in a spec: constants, and the release of Kafka whose rules and defaults it has."""
+
+    constants: Constants = ()
+    version: str | None = None
+    control_plane: str | None = None
+
+    @property
+    def are_none(self) -> bool:
+        """Whether the spec stays as it is."""
+        return not self.constants and self.version is None and self.control_plane is None
+
+    def put_into(self, spec: Spec, deadlock: bool = False) -> Spec:
+        """The spec with these changes; `deadlock` also asks whether some action is enabled in every state."""
+        from acked.reports.shell.specs import changed, under_release
+
+        constants = bound(self.constants)
+        if self.version is not None or self.control_plane is not None:
+            spec, constants = under_release(spec, self.version, self.control_plane, constants), {}
+        return changed(spec, constants, deadlock) if constants or deadlock else spec
+
+
+UNCHANGED = SpecChanges()
+
+
+@dataclass(frozen=True)
+class AskedSpec:
+    """What the command line calls a spec, and what it changes in it."""
+
+    name: str
+    changes: SpecChanges = UNCHANGED
+
+    @classmethod
+    def given(cls, name: str, **changes: Any) -> AskedSpec:
+        """From the options of a command."""
+        return cls(name, SpecChanges(**changes))
+
+    def load(self, deadlock: bool = False) -> Spec:
+        """The spec with its changes; `deadlock` also asks whether some action is enabled in every state."""
+        from acked.reports.shell.specs import find_spec
+
+        return self.changes.put_into(find_spec(self.name, not self.changes.are_none), deadlock)
+
+
+def bound(constants: Constants) -> dict[str, Value]:
+    """The constants by name; `ConfigurationError` if one is given twice."""
+    from acked.base.errors import ConfigurationError
+    from acked.base.names import repeated
+
+    if twice := repeated(name for name, _ in constants):
+        raise ConfigurationError(f"constant {', '.join(twice)} is given twice; give each once")
+    return dict(constants)
+
+
+@dataclass(frozen=True)
+class SearchLimits:
+    """How far one search goes; None stands for the default."""
+
+    workers: int | None = None
+    max_depth: int | None = None
+    max_states: int | None = None
+    memory: int | None = None
+
+    @property
+    def bounds(self) -> Bounds:
+        """With the defaults of this machine."""
+        from acked.base.bounds import Bounds, default_memory, default_workers
+
+        workers, memory = self.workers or default_workers(), self.memory or default_memory()
+        return Bounds(workers, memory, self.max_depth, self.max_states)
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """Where many searches run, and whether answers that were found before count."""
+
+    jobs: int | None = None
+    memory: int | None = None
+    master: str | None = None
+    use_cache: bool = True
+
+    @property
+    def limits(self) -> BatchLimits:
+        """Processes of this machine."""
+        from acked.checker.batch.local import BatchLimits
+
+        return BatchLimits.default(self.jobs, self.memory)
+
+    def runner(self) -> Runner:
+        """Processes of this machine, or tasks of the Spark that --master names."""
+        from acked.reports.shell.engines import batch_runner
+
+        return batch_runner(self.jobs, self.memory, self.master)
+
+    def cache(self) -> ResultCache | None:
+        """Where answers are kept between runs; None with --no-cache and, with a warning, where nothing can be kept."""
+        from acked.base.cache import cache_folder
+        from acked.checker.batch.cache import ResultCache
+
+        if not self.use_cache:
+            return None
+        warn_without_cache()
+        folder = cache_folder("results")
+        return None if folder is None else ResultCache(folder, __version__)
+
+
+@dataclass(frozen=True)
+class TraceSource:
+    """How a trace is read: as a run of the spec that the user names, or trusting the protocol file that it names."""
+
+    spec: str | None = None
+    trusts: bool = False
+
+    def __post_init__(self) -> None:
+        from acked.base.errors import ConfigurationError
+
+        if self.spec is not None and self.trusts:
+            raise ConfigurationError("--spec names the protocol, so the trace's own is not run; leave out --trust or --spec")
+
+
+changing = {"constants": CONSTANT, "version": KAFKA_VERSION, "control_plane": CONTROL_PLANE}
+"""The options that change a spec; a command in which one of them means something of its own has it beside the others."""
+
+asks_spec = collects("asked", AskedSpec.given, name=SPEC, **changing)
+changes_spec = collects("changes", SpecChanges, **changing)
+searches = collects(
+    "search", SearchLimits, workers=WORKERS, max_depth=MAX_DEPTH, max_states=MAX_STATES, memory=MEMORY
+)
+searches_many = collects("batch", BatchOptions, jobs=JOBS, memory=MEMORY_EACH, use_cache=CACHE)
+searches_many_anywhere = collects("batch", BatchOptions, jobs=JOBS, master=MASTER, memory=MEMORY_EACH, use_cache=CACHE)
+reads_trace = collects(
+    "source",
+    TraceSource,
+    spec=option("--spec", metavar="SPEC", shell_complete=bundled_or_file,
+                help="The spec that TRACE is a trace of, if TLC or Apalache wrote it or the protocol is your own."),
+    trusts=option("--trust", is_flag=True, help="Run the protocol file that TRACE names, if its protocol is not shipped."),
+)  # fmt: skip
+writes_trace = collects("trace_out", TraceFile, path=TRACE_OUT)
+shows = collects("output", Output, form=FORMAT, quiet=QUIET)
+shows_without_progress = collects("output", Output, form=FORMAT)
+
+
+def warn_without_cache() -> None:
+    """Warns that the usual place for the cache is not used; `ConfigurationError` if the chosen one must not be."""
+    from acked.base.cache import cache_folder, why_no_cache
+
+    if cache_folder() is None and (reason := why_no_cache()):
+        say(f"warning: {reason}")

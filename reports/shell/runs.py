@@ -1,0 +1,87 @@
+"""The trace that a command is about: read from a trace file, or found by searching a spec."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from acked.base.errors import ConfigurationError, SpecUnreadable
+from acked.checker.question.result import Counterexample
+from acked.checker.spec.spec import Spec
+from acked.reports.shell.options import UNCHANGED, SpecChanges
+
+
+def run_of(
+    target: str,
+    changes: SpecChanges = UNCHANGED,
+    spec: str | None = None,
+    quiet: bool = False,
+    trusts: bool = False,
+) -> Counterexample:
+    """The run of a trace file, or the shortest counterexample of a spec; `spec` names the spec that the trace belongs to.
+
+    With `trusts` the protocol file that a trace names is run.
+    """
+    path = Path(target)
+    is_trace = path.suffix == ".json" or (path.is_file() and path.suffix != ".toml")
+    if spec is not None and not changes.are_none:
+        raise ConfigurationError(
+            f"{target} is a trace of {spec}, whose constants are fixed; leave -c and --kafka-version out"
+        )
+    if spec is not None:
+        return trace_of(path, spec)
+    if is_trace:
+        if not changes.are_none:
+            raise ConfigurationError(
+                f"{target} is a trace, whose constants are fixed; leave -c and --kafka-version out, or name a spec"
+            )
+        from acked.checker.replay.trace_file import read_trace
+
+        return read_trace(path, trusts=trusts)
+    return _violation(target, changes, quiet)
+
+
+def trace_of(path: Path, spec_name: str) -> Counterexample:
+    """A trace file, of ours or of another tool's, as a run of the spec that the user names."""
+    from acked.checker.replay.trace_file import is_ours, read_trace
+    from acked.reports.shell.specs import find_spec
+
+    spec = find_spec(spec_name)
+    return read_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
+
+
+def _violation(name: str, changes: SpecChanges, quiet: bool) -> Counterexample:
+    from acked.checker.search.local import search
+    from acked.reports.progress import ProgressReporter
+    from acked.reports.runs.answers import verdict_in_words
+    from acked.reports.shell.specs import find_spec
+
+    spec = changes.put_into(find_spec(name, not changes.are_none))
+    with ProgressReporter(sys.stderr, quiet=quiet) as observer:
+        result = search(spec.question(), observer=observer)
+    if not result.violations:
+        raise ConfigurationError(
+            f"{name} has no counterexample ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
+        )
+    return Counterexample.of(spec.title, result.question, result.violations[0])
+
+
+def _foreign(path: Path, spec: Spec) -> Counterexample:
+    from acked.checker.replay.foreign import read_foreign
+    from acked.checker.replay.retrace import retrace
+    from acked.reports.runs.blocked import blocked_in_words
+    from acked.reports.runs.view import steps_of
+
+    question = spec.question()
+    trace = read_foreign(path, question.instance)
+    found = retrace(question.instance, trace.states, trace.hints)
+    if found.blocked is not None:
+        index = found.blocked.index
+        what = "the first state" if index == 0 else f"step {index} is not a transition of {spec.protocol.name}"
+        why = blocked_in_words(found.blocked)
+        raise SpecUnreadable(f"{path}: {what}: {why}" if index else f"{path}: {what} is not the initial state of the spec")
+    # A foreign trace names no property; it is shown with the first one that its last state or step violates.
+    last = steps_of(question, found.run)[-1]
+    violates = next((item for item in question.properties if item.name in last.violated), None)
+    return Counterexample(f"{spec.title}: {path.name}", replace(question), found.run, violates)

@@ -1,0 +1,158 @@
+"""Specs by name or path, and with what the command line changes in them.
+
+The specs that come with acked are in `acked/specs`, which in a checkout is a link to `specs/`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from acked.base.errors import ConfigurationError, SpecUnreadable, SystemFailure
+from acked.base.files import PACKAGE
+from acked.base.names import near
+from acked.checker.spec.spec import Spec, judge, load_spec, protocol_in
+from acked.checker.spec.user_protocol import is_reference
+
+
+def bundled_specs() -> Path:
+    """The folder of the bundled specs; the name of a bundled spec is its file's name without `.toml`."""
+    folder = PACKAGE / "specs"
+    if folder.is_dir():
+        return folder
+    raise SystemFailure(f"the specs that come with acked are missing from {folder.parent}; reinstall acked")
+
+
+def all_bundled() -> Iterator[Path]:
+    """Every bundled spec file, in order of name, those at the top first."""
+    # Strings, because most commands need this and there are hundreds.
+    found = [
+        (folder.count(os.sep), name.removesuffix(".toml"), folder)
+        for folder, _, names in os.walk(bundled_specs())
+        for name in names
+        if name.endswith(".toml")
+    ]
+    return (Path(folder, f"{stem}.toml") for _, stem, folder in sorted(found))
+
+
+def on_brokers() -> dict[str, str]:
+    """By name of a bundled spec what real brokers did with it; none for those that were not played (docs/real.md)."""
+    found: dict[str, str] = json.loads((bundled_specs() / "on_brokers.json").read_text("utf-8"))
+    return found
+
+
+def bundled_spec(name: str) -> Path | None:
+    """The bundled spec of a name, with or without its folder, e.g. `claims/acks-1-loses`; None if there is none.
+
+    A file of that name in the working directory takes precedence, unless it would run a protocol file: then
+    `ConfigurationError`, because a user of bundled specs may not know of it.
+    """
+    if name.endswith(".toml"):
+        return None
+    root = bundled_specs()
+    known = {path.relative_to(root).with_suffix("").as_posix() if "/" in name else path.stem: path for path in all_bundled()}
+    if name not in known or not os.path.isfile(name):
+        return known.get(name)
+    if is_reference(protocol := protocol_in(Path(name))):
+        raise ConfigurationError(
+            f"{name} is a bundled spec, and also a file here whose protocol is {protocol}; write ./{name} to run that"
+        )
+    return None
+
+
+def find_spec(name: str, is_changed: bool = False) -> Spec:
+    """A spec by path, or a bundled one by name, with or without its folder; `SpecUnreadable` if there is neither.
+
+    `is_changed` says that it is to be put under other constants, by which its predicates are then judged.
+    """
+    if (bundled := bundled_spec(name)) is not None:
+        return load_spec(bundled, is_changed)
+    path = Path(name)
+    # os.path.lexists, because Path's own raises for a name that is too long.
+    is_path = path.suffix == ".toml" or os.sep in name
+    if name and (os.path.lexists(path) or (is_path and not path.parent.is_dir())):
+        return load_spec(path, is_changed)
+    known = [item.stem for item in all_bundled()]
+    if is_path:
+        beside = sorted(item.name for item in path.parent.glob("*.toml"))
+        hint = near(path.name, beside) or near(path.stem, known).replace("mean ", "mean the bundled spec ")
+        raise SpecUnreadable(f"there is no file {name}{hint}")
+    raise SpecUnreadable(
+        f"there is no file {name or repr(name)} and no bundled spec of that name{near(name, known)}; see `acked list specs`"
+    )
+
+
+def under_release(
+    spec: Spec, version: str | None, control_plane: str | None, constants: Mapping[str, int | str] | None = None
+) -> Spec:
+    """The spec with the rules and defaults of a release, as if its file named it; what its [constants] say stays.
+
+    `constants` come last, as if the file had them: what a release refuses is refused of all settings together.
+    Of `version` the newest release that the protocol tells apart and that is not newer counts: 3.6.1 has the rules of 3.6.
+    """
+    from dataclasses import replace
+
+    from acked.audit.vocabulary.keys import release
+    from acked.checker.spec.resolve import bind_constants, settle
+    from acked.model.formulas.errors import ModelError
+
+    if not spec.protocol.has_profiles:
+        raise ConfigurationError(
+            f"{spec.protocol.name} is one set of rules, whatever the release; --kafka-version is for specs of `partition`"
+        )
+    wanted = spec.version if version is None else release(version).rules
+    plane = control_plane or spec.control_plane
+    try:
+        profile = spec.protocol.profile(wanted, plane)
+    except ModelError as error:
+        raise ConfigurationError(f"{error}; see --control-plane" if plane else str(error)) from None
+    given = {**spec.given, **_known(spec, constants or {})}
+    bound = bind_constants(spec.protocol, {**{name: item.value for name, item in profile.items()}, **given})
+    bound, warnings = settle(spec.protocol, given, bound, plane)
+    # Without its path and its expectation, as in `changed`.
+    asked = replace(spec.asked, constants=tuple(bound.items()))
+    made = replace(
+        spec, path=None, asked=asked, warnings=warnings, expect=None, version=wanted, control_plane=plane, given=given
+    )
+    return judge(made)
+
+
+def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> Spec:
+    """The spec with other constants or another question, and without its expectation, which is about the old ones."""
+    from dataclasses import replace
+
+    from acked.checker.question.question import DEADLOCK
+    from acked.checker.spec.resolve import bind_constants, settle
+
+    properties = spec.properties
+    if deadlock and DEADLOCK not in properties:
+        properties = (*properties, DEADLOCK)
+    bound = bind_constants(spec.protocol, {**spec.constants, **_known(spec, constants)})
+    bound, warnings = settle(spec.protocol, constants, bound, None)
+    # Without its path: an error is then in the command line, not in the file.
+    asked = replace(spec.asked, constants=tuple(bound.items()), properties=tuple(item.name for item in properties))
+    return judge(replace(spec, path=None, asked=asked, warnings=warnings, expect=None))
+
+
+def _known(spec: Spec, constants: Mapping[str, int | str]) -> Mapping[str, int | str]:
+    """The constants, which the spec's protocol has; `ConfigurationError` names the first that it has not."""
+    from acked.checker.spec.resolve import no_constant
+
+    for name in constants:
+        if name not in spec.constants:
+            raise ConfigurationError(no_constant(spec.protocol, name, spec.constants))
+    return constants
+
+
+def with_symmetry(spec: Spec) -> Spec:
+    """The spec with symmetry: the same verdict and length of the shortest counterexample are expected, but no counts."""
+    from dataclasses import replace
+
+    expect = spec.expect
+    if expect is not None:
+        expect = replace(
+            expect, distinct_states=None, generated_states=None, depth=None, at_least_distinct_states=None
+        )
+    return replace(spec, path=None, asked=replace(spec.asked, symmetry=True), expect=expect)

@@ -1,0 +1,122 @@
+"""`acked audit` in this process: several groups in every format, pages, traces, baselines, and what is required."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from acked.audit.clusters import several
+from acked.audit.clusters.topics import TopicGroup
+from acked.audit.commands.audit import audit
+from acked.audit.commands.output_files import check_fixable
+from acked.audit.decision.gather import gather
+
+TOPICS = """\
+Topic: orders	TopicId: a	PartitionCount: 1	ReplicationFactor: 1	Configs: flush.messages=1
+	Topic: orders	Partition: 0	Leader: 1	Replicas: 1	Isr: 1
+Topic: logs	TopicId: c	PartitionCount: 1	ReplicationFactor: 1	Configs: segment.bytes=1
+	Topic: logs	Partition: 0	Leader: 1	Replicas: 1	Isr: 1
+"""
+OPTIONS = ("--kafka-version", "4.1", "--ask", "loss", "--faults", "one-machine", "--no-advice", "-q", "-j", "1")
+
+
+def run(*arguments: str) -> Result:
+    return CliRunner().invoke(audit, [*arguments], standalone_mode=False)
+
+
+@pytest.mark.slow
+def test_groups_are_told_in_every_form_and_their_stories_have_pages_and_a_trace(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    done = run("topics.txt", *OPTIONS, "--format", "json", "-o", "now.json", "--pages", "pages", "--trace-out", "t.json")
+    assert (done.return_value, done.exception) == (12, None)
+    document = json.loads((tmp_path / "now.json").read_text())
+    assert [(group["topics"], group["verdict"]) for group in document["groups"]] == [(["logs"], "yes"), (["orders"], "no")]
+    assert sorted(path.name for path in (tmp_path / "pages").iterdir()) == ["group-1-loss-one-machine.html", "index.html"]
+    assert 'href="group-1-loss-one-machine.html"' in (tmp_path / "pages" / "index.html").read_text()
+    assert json.loads((tmp_path / "t.json").read_text())["format"].startswith("acked-trace/")
+    for form in ("text", "markdown", "html", "sarif", "junit"):
+        assert run("topics.txt", *OPTIONS, "--format", form, "-o", "out").return_value == 12
+        text = (tmp_path / "out").read_text()
+        assert "logs" in text
+        assert "breaks AckedRecordsSurvive" in text or form == "sarif"
+    assert run("topics.txt", *OPTIONS, "--baseline", "now.json", "-o", "changed").return_value == 0
+    assert (tmp_path / "changed").read_text() == ""
+    (tmp_path / "topics.txt").write_text(TOPICS.replace("flush.messages=1", "retention.ms=1"))
+    assert run("topics.txt", *OPTIONS, "--baseline", "now.json", "-o", "changed").return_value == 12
+    assert (tmp_path / "changed").read_text() == "worse: orders, lost (one-machine): no before, yes now\n"
+
+
+def test_files_are_changed_for_one_group_and_several_are_refused_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    monkeypatch.setattr(several, "audit_groups", None)  # an error if it is called
+    refused = run("topics.txt", *OPTIONS, "--fix", "out")
+    assert "--fix is about one group of topics, and there are 2; name a --topic" in str(refused.exception)
+    one = TopicGroup(("orders",), gather([]))
+    check_fixable([one, replace(one, decides=False)], tmp_path)  # What is answered for comparison is not to be changed.
+
+
+@pytest.mark.slow
+def test_defects_of_a_release_that_concern_durability_are_remarked_once_in_text_and_json(tmp_path: Path) -> None:
+    topics = tmp_path / "topics.txt"
+    topics.write_text(TOPICS.replace("flush.messages=1", "min.insync.replicas=1"))
+    options = ("--topic", "orders", "--ask", "loss", "--faults", "none", "--no-advice", "-q", "-j", "1")
+    for version, issue, rule in (("2.4.0", "KAFKA-9254", "topic-setting-lost"), ("4.1.1", "KAFKA-19012", "producer-buffer")):
+        asked = (str(topics), "--kafka-version", version, *options)
+        assert run(*asked).output.count(issue) == 1
+        findings = json.loads(run(*asked, "--format", "json").output)["findings"]
+        assert [item["rule"] for item in findings if issue in item["text"]] == [rule]
+    for version in ("2.4.1", "4.1.2"):
+        assert "KAFKA-9254" not in (told := run(str(topics), "--kafka-version", version, *options).output)
+        assert "KAFKA-19012" not in told
+
+
+def test_without_anything_to_audit_it_is_said_what_to_name() -> None:
+    with pytest.raises(click.UsageError, match=r"name a FILE\.\.\., - for the standard input, --set or --bootstrap-server"):
+        CliRunner().invoke(audit, [], standalone_mode=False, catch_exceptions=False)
+
+
+@pytest.mark.slow
+def test_another_release_is_told_with_the_defaults_that_it_has_instead() -> None:
+    options = ("--set", "replication.factor=2", "--ask", "loss", "--faults", "clean", "--no-advice", "-q", "-j", "1")
+    done = " ".join(run(*options, "--format", "json").output.split())
+    assert "with Kafka 2.8.1 with ZooKeeper (its defaults: acks=1, enable.idempotence=false) in 4 steps" in done
+
+
+@pytest.mark.slow
+def test_a_question_may_be_required_under_some_faults_only() -> None:
+    options = ("--set", "replication.factor=1", "--kafka-version", "4.1", "--ask", "loss", "--no-advice", "-q", "-j", "1")
+    assert run(*options, "--require", "loss=clean").return_value == 0
+    assert run(*options, "--require", "loss=clean,loss=one-machine").return_value == 12
+    with pytest.raises(Exception, match="'lossey' is not a fault"):
+        CliRunner().invoke(audit, [*options, "--require", "loss=lossey"], standalone_mode=False, catch_exceptions=False)
+
+
+@pytest.mark.long
+def test_what_is_said_of_transactions_is_in_every_form_with_a_page_for_each_trace(tmp_path: Path) -> None:
+    (tmp_path / "p.properties").write_text("acks=all\ntransactional.id=orders\n")
+    options = (str(tmp_path / "p.properties"), "--set", "replication.factor=1", "--kafka-version", "3.5", "--ask", "writes",
+               "--control-plane", "kraft", "--require", "writes", "--no-advice", "-q", "-j", "1")  # fmt: skip
+    pages = tmp_path / "pages"
+    codes = set()
+    for form in ("text", "markdown", "html", "json", "sarif", "junit"):
+        out = tmp_path / form
+        codes.add(run(*options, "--format", form, "-o", str(out), "--pages", str(pages)).return_value)
+        text = " ".join(out.read_text().split())
+        assert "a transaction can hang" in text
+        assert "where it opens a transaction" in text
+    assert len(codes) == 1
+    stories = {f"transactions-{asked}-old-clients.html" for asked in ("torn", "hanging", "mixed")}
+    assert stories <= {path.name for path in pages.iterdir()}
+    index = (pages / "index.html").read_text()
+    assert all(f'href="{name}"' in index for name in stories)

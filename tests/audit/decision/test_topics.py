@@ -1,0 +1,151 @@
+"""Every topic that is described is asked about, once for all that have the same settings."""
+
+from __future__ import annotations
+
+import pytest
+
+from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
+from acked.audit.clusters.topics import TopicGroup, groups_of, left_out
+from acked.audit.decision.faults import CrashKind, Faults
+from acked.audit.decision.gather import recognise
+from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
+from acked.audit.formats.described import described_entries
+from acked.audit.reports.topics import groups_table, topics_document, topics_markdown
+from acked.audit.vocabulary import keys
+from acked.audit.vocabulary.entry import UNREAD, Scope, SettingEntry
+from acked.base.errors import ConfigurationError
+from tests.audit.decision.kept import KEPT
+
+LISTED = """\
+Topic: orders	TopicId: a	PartitionCount: 2	ReplicationFactor: 2	Configs: min.insync.replicas=2
+	Topic: orders	Partition: 0	Leader: 1	Replicas: 1,2	Isr: 1,2	Elr:
+	Topic: orders	Partition: 1	Leader: 1	Replicas: 1,2	Isr: 1	Elr: 2	LastKnownElr:
+Topic: payments	TopicId: b	PartitionCount: 1	ReplicationFactor: 2	Configs: retention.ms=9,min.insync.replicas=2
+	Topic: payments	Partition: 0	Leader: 1	Replicas: 1,2	Isr: 1,2
+Topic: logs	TopicId: c	PartitionCount: 1	ReplicationFactor: 1	Configs: segment.bytes=1
+	Topic: logs	Partition: 0	Leader: 1	Replicas: 1	Isr: 1
+Topic: __consumer_offsets	TopicId: d	PartitionCount: 1	ReplicationFactor: 1	Configs: cleanup.policy=compact
+	Topic: __consumer_offsets	Partition: 0	Leader: 1	Replicas: 1	Isr: 1
+"""
+BROKERS = """\
+Dynamic configs for broker 1 are:
+  min.insync.replicas=2 sensitive=false synonyms={}
+Dynamic configs for broker 2 are:
+  min.insync.replicas=1 sensitive=false synonyms={}
+"""
+
+
+def entries(text: str, name: str = "topics.txt") -> list[SettingEntry]:
+    return list(described_entries(name, text))
+
+
+def topics(groups: list[TopicGroup]) -> list[tuple[str, ...]]:
+    return [group.topics for group in groups]
+
+
+def test_topics_with_the_same_settings_are_one_group_and_kafkas_own_are_left_out_unless_asked_for() -> None:
+    found = recognise(entries(LISTED))
+    groups = groups_of(found)
+    assert topics(groups) == [("orders", "payments"), ("logs",)]
+    assert left_out(found, groups) == ["__consumer_offsets"]
+    assert topics(groups_of(found, with_internal=True)) == [("orders", "payments"), ("logs", "__consumer_offsets")]
+    assert topics(groups_of(found, "__consumer_offsets")) == [("__consumer_offsets",)]
+    with pytest.raises(ConfigurationError, match="no file describes a topic 'order'"):
+        groups_of(found, "order")
+
+
+def test_a_partition_that_lacks_a_replica_in_sync_is_remarked_with_its_line() -> None:
+    (first, second) = groups_of(recognise(entries(LISTED)))
+    (remark,) = [finding for finding in first.given.findings if finding.rule == "short-isr"]
+    assert remark.text == "topic orders has fewer replicas in sync than replicas now: partition 1 has 1 of 1,2"
+    assert remark.entry is not None
+    assert remark.entry.where == "topics.txt:3"
+    assert second.given.findings == ()
+
+
+def test_brokers_of_one_listing_that_differ_are_each_answered_and_only_where_topics_take_it_from_them() -> None:
+    groups = groups_of(recognise([*entries(LISTED), *entries(BROKERS, "brokers.txt")]))
+    found = {(group.topics, group.brokers): group.given.entries[keys.MIN_ISR].value for group in groups}
+    assert found == {(("orders", "payments"), ()): "2", (("logs",), ("1",)): "2", (("logs",), ("2",)): "1"}
+    assert [finding.rule for finding in groups[-1].given.findings] == ["drift"]
+
+
+@pytest.mark.slow
+def test_one_topic_that_cannot_be_asked_about_leaves_the_others_their_answers_and_is_never_green() -> None:
+    more = [SettingEntry("replication.factor", "9", "t", 1, Scope.TOPIC, "huge")]
+    groups = groups_of(recognise([*entries(LISTED), *more]))
+    required = (AuditQuestion.LOSS,)
+    asked = Asked(required, required, Assumptions(), False, "4.1", runner=KEPT)
+    audited = audit_groups(groups, asked)
+    found = {one.group.topics[0]: one.worst(required) for one in audited}
+    assert found == {"orders": AuditVerdict.NO, "logs": AuditVerdict.NO, "huge": AuditVerdict.UNDECIDED}
+    assert worst_of_groups(audited, required) is AuditVerdict.UNDECIDED
+    document = topics_document(audited, required, ["__consumer_offsets"])
+    assert document["verdict_in_words"].startswith("UNDECIDED: 1 group of topics (1; 1 topic)")
+    assert [row[0].text for row in groups_table(document).rows] == ["1. huge", "2. orders, payments", "3. logs"]
+    text = topics_markdown(document)
+    assert "9 replicas are more than acked can ask about" in text
+    assert "left out: \\_\\_consumer\\_offsets" in text or "left out: __consumer_offsets" in text
+
+
+@pytest.mark.slow
+def test_who_loses_records_without_a_dying_machine_is_the_worst_and_the_verdict_has_the_faults_of_each() -> None:
+    """A topic of one replica has more cells that are a yes; but what decides counts first."""
+    unclean = {"replication.factor": "2", "unclean.leader.election.enable": "true"}
+    given = {"logs": {"replication.factor": "1"}, "payments": unclean}
+    known = [SettingEntry(key, value, "t", 1, Scope.TOPIC, name) for name, its in given.items() for key, value in its.items()]
+    questions, required = (AuditQuestion.LOSS, AuditQuestion.WRITES), (AuditQuestion.LOSS,)
+    asked = Asked(questions, required, Assumptions(of_loss=(Faults(CrashKind.ONE_MACHINE),)), False, "4.1", runner=KEPT)
+    audited = audit_groups(groups_of(recognise(known)), asked)
+    assert [one.group.topics for one in audited] == [("payments",), ("logs",)]
+    assert topics_document(audited, required, [])["verdict_in_words"] == (
+        "FAIL: 2 groups of topics (1, 2; 2 topics): 1: acknowledged records can be lost (faults: clean, one-machine); "
+        "2: acknowledged records can be lost (faults: one-machine)"
+    )
+
+
+@pytest.mark.slow
+def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_where_it_is_said() -> None:
+    required = (AuditQuestion.LOSS,)
+    asked = Asked(required, required, Assumptions(), False, "3.9", "kraft", KEPT)
+    settings = {"replication.factor": "2", "min.insync.replicas": "1"}
+    known = [SettingEntry(key, value, "live", 0, Scope.TOPIC, "orders") for key, value in settings.items()]
+    known.append(SettingEntry("acks", "all", "live", 0, Scope.PRODUCER))
+    unread = SettingEntry(UNREAD, "controllers", "live", 0, said_by="controllers")
+
+    def audited(*more: SettingEntry) -> Audited:
+        (one,) = audit_groups(groups_of(recognise([*known, unread, *more])), asked)
+        return one
+
+    one = audited()
+    (hinge,) = one.hinges
+    assert (hinge.answer.question.asked, hinge.answer.reply) == (AuditQuestion.LOSS, AuditVerdict.NO)
+    assert one.worst(required) is AuditVerdict.UNDECIDED
+    document = topics_document([one], required, [])
+    assert document["verdict"] == "undecided"
+    assert "hangs on the controllers' unclean.leader.election.enable" in document["verdict_in_words"]
+    said = "broker 1 (dynamic for all brokers)"
+    of_all = SettingEntry("unclean.leader.election.enable", "false", "live", 0, Scope.BROKER, said_by=said)
+    assert audited(of_all).worst(required) is AuditVerdict.NO
+
+
+@pytest.mark.slow
+def test_to_2_1_a_no_about_loss_hangs_on_controllers_that_fail_over_and_from_2_2_on_it_does_not() -> None:
+    required = (AuditQuestion.LOSS,)
+    settings = {"replication.factor": "2", "min.insync.replicas": "2", "unclean.leader.election.enable": "false"}
+    known = [SettingEntry(key, value, "live", 0, Scope.TOPIC, "orders") for key, value in settings.items()]
+    known.append(SettingEntry("acks", "all", "live", 0, Scope.PRODUCER))
+
+    def audited(version: str) -> Audited:
+        asked = Asked(required, required, Assumptions(), False, version, "zookeeper", KEPT)
+        (one,) = audit_groups(groups_of(recognise(known)), asked)
+        return one
+
+    one = audited("2.1")
+    assert {hinge.answer.reply for hinge in one.hinges} == {AuditVerdict.NO}
+    assert one.worst(required) is AuditVerdict.UNDECIDED
+    document = topics_document([one], required, [])
+    assert document["verdict"] == "undecided"
+    assert "hangs on controllers that never fail over: to 2.1 a broker that has restarted" in document["verdict_in_words"]
+    later = audited("2.2")
+    assert (later.hinges, later.worst(required)) == ((), AuditVerdict.NO)

@@ -1,0 +1,140 @@
+"""An upgrade: which rules come when, the answers at every stage, and what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from acked.audit.decision.faults import CrashKind, Faults
+from acked.audit.decision.gather import recognise, settle
+from acked.audit.decision.joint import Searches
+from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
+from acked.audit.decision.settings import configure
+from acked.audit.decision.upgrade import Stage, Upgrade, ask_upgrade
+from acked.audit.reports.upgrading import upgrade_markdown, upgrade_part, verdict_with
+from acked.audit.vocabulary.entry import OPTION, SettingEntry
+from acked.audit.vocabulary.keys import release
+from acked.base.errors import ConfigurationError
+from tests.audit.decision.kept import KEPT
+from tools import upgrades as tool
+
+LOSS = AuditQuestion.LOSS
+YES, NO = AuditVerdict.YES, AuditVerdict.NO
+
+
+def upgrade(
+    version: str, target: str, plane: str, crashes: CrashKind | None, asked: tuple[AuditQuestion, ...] = (LOSS,), **given: str
+) -> Upgrade:
+    """The upgrade of two in-sync replicas, unless other settings are `given`; without `crashes` nothing is asked."""
+    settings = {"acks": "all", "replication.factor": "2", "min.insync.replicas": "2", **given}
+    entries = [SettingEntry(key, value, OPTION, 0) for key, value in settings.items()]
+    configuration = configure(settle(recognise([], entries, False), None, ()), release(version), plane)
+    assumed = Assumptions((Faults(crashes),) if crashes is not None else ())
+    searches = Searches(KEPT)
+    return ask_upgrade(configuration, release(target), assumed, asked if crashes is not None else (), searches)
+
+
+@pytest.fixture(scope="module")
+def to_4_1() -> Upgrade:
+    return upgrade("3.9", "4.1", "kraft", CrashKind.ONE_MACHINE)
+
+
+@pytest.mark.parametrize(
+    ("version", "target", "plane", "software", "protocol", "features"),
+    [
+        ("2.4", "2.5", "zookeeper", {"fetch_fencing", "unknown_producers_accepted"}, set(), set()),
+        ("2.6", "2.7", "zookeeper", {"alter_partition_settled"}, {"asynchronous_isr"}, set()),
+        ("3.5", "3.6", "kraft", set(), {"shrink_bumps_epoch", "alter_bumps_epoch"}, set()),
+        ("3.9", "4.0", "kraft", {"reregistration_noticed", "assignment_keeps_elr"}, set(), {"eligible_leader_replicas"}),
+        ("4.1", "4.3", "kraft", {"assignment_keeps_elr"}, set(), set()),
+    ],
+)
+def test_rules_come_with_the_software_or_wait_for_the_protocol_or_a_feature(
+    version: str, target: str, plane: str, software: set[str], protocol: set[str], features: set[str]
+) -> None:
+    rules = upgrade(version, target, plane, None).rules
+    assert {stage: set(names) for stage, names in rules.items()} == {
+        Stage.SOFTWARE: software, Stage.FINISHED: protocol, Stage.FEATURES: features
+    }  # fmt: skip
+
+
+def test_an_upgrade_to_4_1_loses_as_much_as_before_until_eligible_leader_replicas_are_switched_on(
+    to_4_1: Upgrade,
+) -> None:
+    found = to_4_1
+    (answer,) = found.answers
+    assert answer.replies == {
+        Stage.BEFORE: YES, Stage.MIXED: YES, Stage.SOFTWARE: YES, Stage.FINISHED: YES, Stage.FEATURES: NO
+    }  # fmt: skip
+    assert (answer.turned_by, answer.is_worse_between, found.worst((LOSS,))) == ((), False, YES)
+    part = upgrade_part(found)
+    said = part["upgrade"]["answers"][0]["in_words"]
+    assert said.startswith("lost (one-machine): yes before and after; no once the feature is on")
+    assert any("eligible.leader.replicas.version is raised" in line for line in upgrade_markdown(part))
+
+
+def test_a_verdict_is_that_of_the_way_where_it_is_worse_than_today_s(to_4_1: Upgrade) -> None:
+    found = to_4_1
+    today = {"verdict": "no", "verdict_in_words": "PASS: …"}
+    told = verdict_with(today, found, (LOSS,))
+    assert told["verdict"] == "yes"
+    assert told["verdict_in_words"] == "FAIL: on the way to Kafka 4.1 an answer gets worse: lost (one-machine)"
+    assert verdict_with(today, None, (LOSS,)) == today
+    assert verdict_with({**today, "verdict": "yes"}, found, (LOSS,))["verdict_in_words"] == "PASS: …"
+
+
+def test_an_upgrade_to_4_3_mends_what_an_empty_disk_costs_as_soon_as_the_controllers_have_it() -> None:
+    (answer,) = upgrade("4.1", "4.3", "kraft", CrashKind.EMPTY_DISK).answers
+    assert answer.replies == {Stage.BEFORE: YES, Stage.SOFTWARE: NO, Stage.FINISHED: NO}
+    assert answer.turned_by == (("assignment_keeps_elr",),)
+
+
+@pytest.mark.long
+def test_from_2_4_to_2_5_acknowledged_records_are_safe_only_when_every_broker_fences_fetches() -> None:
+    found = upgrade("2.4", "2.5", "zookeeper", CrashKind.CLEAN, **{"replication.factor": "3"})
+    (answer,) = found.answers
+    assert answer.replies == {Stage.BEFORE: YES, Stage.MIXED: YES, Stage.SOFTWARE: NO, Stage.FINISHED: NO}
+    assert (answer.turned_by, answer.is_worse_between) == ((("fetch_fencing",),), False)
+
+
+@pytest.mark.slow
+def test_from_2_6_to_2_8_0_two_replicas_lose_records_only_while_the_protocol_is_raised() -> None:
+    """Followers that are told by a fetch where to truncate (KAFKA-13141), while the ISR is written as before 2.7-IV2."""
+    (answer,) = upgrade("2.6", "2.8", "zookeeper", CrashKind.CLEAN).answers
+    assert (answer.replies[Stage.BEFORE], answer.replies[Stage.FINISHED]) == (NO, NO)
+    assert (answer.replies[Stage.RAISING], answer.is_worse_between) == (YES, True)
+    assert "truncation" in (answer.worse_with or ())
+    assert "asynchronous_isr" not in (answer.worse_with or ())
+
+
+@pytest.mark.parametrize(
+    ("version", "target", "plane", "message"),
+    [
+        ("4.1", "3.9", "kraft", "--upgrade-to 3.9 is not newer than Kafka 4.1, from which it is asked"),
+        ("3.9", "4.1", "zookeeper", "--upgrade-to 4.1: there is no ZooKeeper in it; a cluster is migrated to KRaft first"),
+    ],
+)
+def test_an_upgrade_that_there_is_not_is_refused(version: str, target: str, plane: str, message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
+        upgrade(version, target, plane, None)
+
+
+def test_the_scan_asks_every_mixture_of_rules_before_and_rules_after(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tool, "upgrades", lambda span: iter([("2.6", "2.7", "zookeeper"), ("3.5", "3.6", "kraft")]))
+    found = [*tool.cases(1, 2, [Faults()], 1_000)]
+    assert {case.upgrade for case in found} == {"2.6 to 2.7 (zookeeper)"}, "to 3.6 all rules change at once"
+    loss = [case for case in found if case.question.asked is LOSS]
+    assert {case.settings for case in loss} == {
+        f"acks={acks}, idempotence={idempotence}, min ISR {least}"
+        for acks in ("all", "1") for idempotence in ("true", "false") for least in (1, 2)
+    } - {f"acks=1, idempotence=true, min ISR {least}" for least in (1, 2)}  # Which Kafka refuses.
+    for case in found:
+        tasks = [task for _, task in case.between]
+        assert len({case.before, case.after, *tasks}) == 2 + len(tasks) > 2
+
+
+def test_the_scan_upgrades_to_the_next_releases_on_the_same_control_plane() -> None:
+    pairs = [*tool.upgrades(2)]
+    assert ("2.4", "2.5", "zookeeper") in pairs
+    assert ("2.4", "2.6", "zookeeper") in pairs
+    assert ("3.9.1", "4.0", "kraft") in pairs
+    assert not [pair for pair in pairs if pair[:2] == ("3.9.1", "4.0") and pair[2] != "kraft"]

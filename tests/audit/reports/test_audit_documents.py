@@ -1,0 +1,273 @@
+"""An audit beside an earlier one, as JUnit (red is what the exit code goes by), and what every form says of transactions."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from acked.audit.reports.baseline import differences, read_baseline
+from acked.audit.reports.document import always
+from acked.audit.reports.junit import audit_junit
+from acked.audit.reports.overview import overview
+from acked.audit.reports.page import audit_page, topics_page
+from acked.audit.reports.sarif import audit_sarif
+from acked.audit.reports.stories import StoryPage, with_pages
+from acked.audit.reports.terminal import audit_markdown
+from acked.audit.reports.topics import print_topics, table_legend, topics_markdown
+from acked.base.errors import SpecUnreadable
+from acked.reports.console import open_console
+
+
+def answer(asked: str, faults: str, reply: str, decides: bool = True) -> dict[str, Any]:
+    happened = {"steps": ["broker \x00 crashes"], "happened": "Step 1 of 1 breaks it.", "actions": ["Crash"]}
+    return {
+        "question": asked,
+        "text": f"Can it ({asked})?",
+        "faults": {"name": faults, "words": faults},
+        "worst": reply,
+        "answer": reply,
+        "decides": decides,
+        "in_words": reply,
+        "story": happened if reply == "yes" else None,
+        "elsewhere": [],
+        "nothing_accepted": False,
+        "same_as": None,
+        "undecided_in_words": "",
+    }
+
+
+def audit(*answers: dict[str, Any], required: tuple[str, ...] = ("loss",), topics: tuple[str, ...] = ()) -> dict[str, Any]:
+    columns = [{"name": name, "heading": name, "words": name} for name in ("clean", "one-machine", "lossy")]
+    return {"format": "acked-audit/2", "topics": list(topics), "required": list(required), "answers": list(answers),
+            "columns": columns}  # fmt: skip
+
+
+def groups(*found: tuple[tuple[str, ...], dict[str, Any] | None]) -> dict[str, Any]:
+    listed = [
+        {"number": at, "topics": list(topics), "brokers": [], "producer": None, "decides": True, "audit": one,
+         "refusal": None if one else "it may not be read"}
+        for at, (topics, one) in enumerate(found, 1)
+    ]  # fmt: skip
+    return {"format": "acked-audit-topics/1", "required": ["loss"], "groups": listed}
+
+
+def test_only_required_answers_that_got_worse_are_bad_news_and_what_is_new_counts_as_a_no_before() -> None:
+    before = groups((("orders", "logs"), audit(answer("loss", "clean", "no"), answer("writes", "clean", "no"))))
+    bad = audit(answer("loss", "clean", "yes"), answer("writes", "clean", "yes"), answer("loss", "lossy", "yes", False))
+    now = groups(
+        (("orders",), bad),
+        (("logs",), audit(answer("loss", "clean", "no"))),
+        (("new",), audit(answer("loss", "clean", "undecided"))),
+        (("secret",), None),
+    )
+    assert [one.words for one in differences(before, now)] == [
+        "worse: orders, lost (clean): no before, yes now",
+        "worse: new, lost (clean): not asked before, undecided now",
+        "worse: secret, lost (-): not asked before, undecided now",
+    ]
+    assert [one.words for one in differences(now, before)] == ["better: orders, lost (clean): yes before, no now"]
+    assert differences(now, now) == []
+
+
+def test_a_baseline_is_an_earlier_audit_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "yesterday.json"
+    path.write_text(json.dumps(audit(answer("loss", "clean", "no"))))
+    assert read_baseline(path)["required"] == ["loss"]
+    for text in ("", "[]", "{}", '{"format": "acked-audit/2"}', '{"format": "acked-gate/1", "required": []}', "9"):
+        path.write_text(text)
+        with pytest.raises(SpecUnreadable, match=r"yesterday\.json is not an earlier audit"):
+            read_baseline(path)
+
+
+def test_junit_is_red_where_the_exit_code_is_and_nowhere_else() -> None:
+    shown = groups((("orders",), audit(
+        answer("loss", "clean", "yes"), answer("loss", "one-machine", "undecided"), answer("loss", "lossy", "yes", False),
+        answer("writes", "clean", "yes"),
+    )), (("secret",), None))  # fmt: skip
+    shown["verdict_in_words"] = "FAIL: 1 group"
+    shown["groups"][0]["audit"]["passed_over"] = [{"key": "ack.s", "file": "p", "line": 5}]
+    root = ET.fromstring(audit_junit(shown))
+    suite = root.find("testsuite")
+    assert suite is not None
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("5", "1", "2")
+    assert suite.findtext("system-out") == "FAIL: 1 group\npassed over (--lenient): ack.s (p:5)"
+    red = {case.get("name"): child.tag for case in suite.iter("testcase") for child in case if child.tag != "system-out"}
+    assert red == {"loss (clean)": "failure", "loss (one-machine)": "error", "asked": "error"}
+
+
+def test_the_table_has_the_worst_question_first_and_a_cell_for_every_class_of_faults() -> None:
+    shown = overview(audit(
+        answer("loss", "clean", "no"), answer("loss", "lossy", "yes", False), answer("duplicates", "clean", "undecided"),
+        answer("writes", "clean", "yes"), answer("vanishing", "clean", "no"),
+    ))  # fmt: skip
+    assert [column.title for column in shown.columns] == ["records", "clean", "one-machine", "lossy"]
+    assert [[cell.text for cell in row] for row in shown.rows] == [
+        ["writes stop", "yes (1)", "not asked", "not asked"],
+        ["duplicated", "undecided", "not asked", "not asked"],
+        ["lost", "no", "not asked", "yes (1)"],
+        ["vanished", "no", "not asked", "not asked"],
+    ]
+
+
+def about_transactions(reply: str, clients: str) -> dict[str, Any]:
+    told = {"steps": ["r0 is <late>"], "actions": ["delay_produce"], "happened": "Step 1 of 1 breaks it."}
+    return {"question": "hanging", "text": "Can one hang?", "clients": clients, "answer": reply, "same_as": None,
+            "page": None, "in_words": f"{clients}: {reply}", "story": told if reply == "yes" else None}  # fmt: skip
+
+
+def whole(topics: tuple[str, ...] = ()) -> dict[str, Any]:
+    """An audit of a producer with a transactional.id, all of it."""
+    return {
+        **audit({**answer("loss", "clean", "no"), "causes": None, "no_cause": None, "remedy": None, "page": None},
+                topics=topics),
+        "kafka_version": "4.0", "rules": "4.0", "control_plane": "kraft", "release": {"in_words": "named"}, "not_asked": [],
+        "verdict": "no", "verdict_in_words": "PASS", "model": "Always.", "recommended": None, "findings": [], "warnings": [],
+        "settings": [
+            {"key": "acks", "value": "all", "source": "p:1", "file": "p", "line": 1},
+            {"key": "transactional.id", "value": "orders", "source": "p:3", "file": "p", "line": 3},
+        ],
+        "transactions": [about_transactions("no", "new clients"), about_transactions("yes", "old clients")],
+    }  # fmt: skip
+
+
+def test_what_is_said_of_transactions_is_a_note_where_the_id_is_set_and_never_red() -> None:
+    log: Any = audit_sarif(whole(), ["p"], "1")
+    (found,) = log["runs"][0]["results"]
+    assert (found["ruleId"], found["level"]) == ("audit/transactions-hanging", "note")
+    assert found["locations"][0]["physicalLocation"]["region"]["startLine"] == 3
+    assert "1. r0 is <late>\nStep 1 of 1 breaks it." in found["message"]["text"]
+    assert log["runs"][0]["tool"]["driver"]["rules"][0]["shortDescription"]["text"] == "Can one hang?"
+    cases = ET.fromstring(audit_junit(whole())).findall("testsuite/testcase")
+    said = {case.get("name"): [child.tag for child in case] for case in cases}
+    assert said == {
+        "loss (clean)": [], "transactions: hanging (new clients)": [], "transactions: hanging (old clients)": ["system-out"]
+    }  # fmt: skip
+
+
+def test_the_page_tells_of_transactions_and_links_to_their_pictures() -> None:
+    page = StoryPage("transactions-hanging-old-clients.html", "", 1, "hanging", "old clients")
+    linked = with_pages(whole(), [page])
+    text = audit_page(linked)
+    assert '<p class="no">new clients: no</p>' in text
+    assert '<p class="yes">old clients: yes</p>' in text
+    assert "<li>r0 is &lt;late&gt;</li>" in text
+    assert text.count(f'href="{page.name}"') == 1
+    assert "href" not in audit_page(whole()).replace('href="data:,"', "")
+
+
+def test_where_nothing_tried_would_do_every_form_says_what_was_not_decided() -> None:
+    undecided = "; whether min.insync.replicas=2 would do was not decided"
+    lost = {**answer("loss", "clean", "yes"), "causes": [], "no_cause": "none of them alone", "remedy": None, "page": None}
+    document = whole() | {"answers": [{**lost, "undecided_in_words": undecided}], "transactions": []}
+    sarif: Any = audit_sarif(document, ["p"], "1")
+    for text in (audit_markdown(document).replace("\\", ""), sarif["runs"][0]["results"][0]["message"]["text"]):
+        assert f"Smallest change: none of those tried turns the answer to no{undecided}." in text
+    assert f"none of those tried</strong>{undecided}</p>" in audit_page(document)
+
+
+def test_groups_of_topics_tell_a_trace_of_transactions_once() -> None:
+    document = groups((("orders",), whole(("orders",))), (("logs",), whole(("logs",))))
+    for group in document["groups"]:
+        group |= {"replicas": 3, "min_insync_replicas": 2, "acks": "all", "verdict": "no"}
+    document |= {"verdict": "no", "verdict_in_words": "PASS", "left_out": []}
+    for text in (topics_page(document), topics_markdown(document)):
+        assert text.count("r0 is") == 1
+        assert text.count("ld clients: yes, as in group 1") == 1
+        assert text.count("ew clients: no") == 2
+
+
+def two_groups(**others: Any) -> dict[str, Any]:
+    """Two groups, of which the second is different."""
+    document = groups((("orders",), whole(("orders",))), (("payments",), whole(("payments",)) | others))
+    for group in document["groups"]:
+        group |= {"replicas": 3, "min_insync_replicas": 2, "acks": "all", "verdict": "no"}
+    return document | {"verdict": "no", "verdict_in_words": "PASS", "left_out": []}
+
+
+def shown_in(width: int, document: dict[str, Any]) -> list[str]:
+    stream = io.StringIO()
+    print_topics(open_console(stream, width), document)
+    return stream.getvalue().splitlines()
+
+
+def test_what_is_a_groups_own_stands_above_its_section_and_not_above_all() -> None:
+    uncleanly = always(", uncleanly too (a.properties:1)")
+    document = two_groups(model=uncleanly, kafka_version="4.2", rules="4.2")
+    first = document["groups"][0]["audit"] | {"model": always()}
+    document["groups"][0]["audit"] = first
+    title = f"Kafka {first['kafka_version']}"
+    for text in (topics_page(document), topics_markdown(document).replace("\\", ""), "\n".join(shown_in(400, document))):
+        top, second = text[: text.index("Group 2")], text[text.index("Group 2") :]
+        assert always() in top
+        assert uncleanly not in top
+        assert uncleanly in second
+        assert title in top
+        assert "Kafka 4.2 with" in top
+        assert "Kafka 4.2 with" in second
+    same = topics_markdown(two_groups())
+    assert same.count("Kafka ") == 1
+
+
+def test_cells_of_a_page_have_the_signs_that_its_legend_names() -> None:
+    text = topics_page(two_groups())
+    for cell in re.findall(r"<td class=.*?</td>", text):
+        assert re.search(r">[✗✓?]\u00a0", cell), cell
+
+
+def test_the_table_of_groups_is_two_where_the_console_is_narrow() -> None:
+    document = two_groups()
+    wide, narrow = shown_in(120, document), shown_in(36, document)
+    assert any(re.match(r"  topics .* acks +lost", line) for line in wide)
+    (above,) = [at for at, line in enumerate(narrow) if re.match(r"  topics .* acks$", line)]
+    assert narrow[above + 1].startswith("  1. orders")
+    assert re.match(r" +lost", narrow[above + 4])
+    assert narrow[above + 5].startswith("  1.")
+    assert max(map(len, narrow[: above + 7])) <= 36
+
+
+def test_a_yes_that_is_not_required_is_a_note_even_where_its_faults_decide() -> None:
+    """Code scanning fails at an error: only what the exit code is red for may be one."""
+    document = {**audit(answer("loss", "clean", "yes"), answer("duplicates", "clean", "yes")), "settings": [], "findings": []}
+    for item in document["answers"]:
+        item |= {"causes": None, "no_cause": None, "remedy": None}
+
+    def levels(shown: dict[str, Any]) -> list[tuple[str, str]]:
+        log: Any = audit_sarif(shown, ["p"], "1")
+        return [(result["ruleId"], result["level"]) for result in log["runs"][0]["results"]]
+
+    assert levels(document) == [("audit/loss", "error"), ("audit/duplicates", "note")]
+    compared = groups((("orders",), document))
+    compared["groups"][0]["decides"] = False
+    assert {level for _, level in levels(compared)} == {"note"}
+
+
+def test_a_yes_without_a_single_cause_stands_where_the_smallest_change_is_to_be_made() -> None:
+    item = {**answer("loss", "clean", "yes"), "causes": [], "no_cause": "no single setting"}
+    change = [{"key": key, "value": "v"} for key in ("acks", "unclean.leader.election.enable")]
+    settings = [
+        {"key": "acks", "file": "--set", "line": None},
+        {"key": "min.insync.replicas", "file": "p", "line": 2},
+        {"key": "unclean.leader.election.enable", "file": "p", "line": 7},
+    ]
+
+    def line(remedy: dict[str, Any] | None) -> int:
+        document = {**audit({**item, "remedy": remedy}), "settings": settings, "findings": []}
+        log: Any = audit_sarif(document, ["p"], "1")
+        return int(log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"])
+
+    assert line({"settings": change, "in_words": "set both"}) == 7
+    assert line({"settings": change[:1], "in_words": "set acks"}) == 2  # It stands in no file: the first line that counts.
+    assert line(None) == 2
+
+
+def test_topics_that_are_not_asked_about_are_left_out_by_what_left_them_out() -> None:
+    document = {**groups((("orders",), None)), "left_out": ["__consumer_offsets", "logs"]}
+    assert table_legend(document)[1:] == [
+        "left out: __consumer_offsets (--internal asks about them too)", "left out: logs (--topic names another)"
+    ]  # fmt: skip

@@ -1,0 +1,66 @@
+"""Reproductions made without brokers from what they would have shown."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from acked.cluster.observe.disk import Replica
+from acked.cluster.playing.play import Played, SeenStep
+from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare
+from acked.cluster.releases.release import Mode
+from acked.cluster.reports.reproductions.words import Answer
+from acked.cluster.stories.seen import Seen
+from acked.cluster.wire.client import PartitionView
+from acked.cluster.wire.records import Record
+from tests.cluster.playing.runs import question, run
+
+HOSTILE = "</script><img src=x onerror=alert(1)>\x1b[31m\u202e Truncating partition played-0"
+
+STEPS = [
+    "Produce(leader=0, record=0, answered=True)",
+    "Crash(broker=0, log_end=1, checkpoint=0)",
+    "ElectLeader(broker=1)",
+    "BecomeLeader(leader=1)",
+]
+
+
+@cache
+def prepared() -> Prepared:
+    asked = question("3.9", "kraft", replicas=2, acks="1", log_size=1)
+    return prepare(asked, run(asked, STEPS), Brokers("3.9.1", Mode.KRAFT))
+
+
+def seen(leader: int, is_written: bool = True, running: tuple[int, ...] = (0, 1)) -> Seen:
+    log = (Record(0, 0, b"r0"),) if is_written else ()
+    replicas = (Replica(0, log, None, 0), Replica(1, (), None, 0))
+    return Seen(PartitionView(0, leader, (0, 1), running, 0), replicas, running)
+
+
+def played(made: Prepared, taken: int = 4) -> Reproduction:
+    """All steps, or the first ones, after which the brokers went another way and the producer had no answer."""
+    shown = [seen(0), None, seen(1, running=(1,)), seen(1, running=(1,))]
+    acknowledged = {0: 0} if taken else {}
+    steps = [
+        SeenStep(step, what, acknowledged, 0.1)
+        for step, what in zip(made.script.steps[:taken], shown[:taken], strict=True)
+    ]
+    parted = None if taken == 4 else made.script.steps[taken]
+    lost = (0,) if parted is None else ()
+    end = Played(
+        seen(0, False), tuple(steps), parted, "" if parted is None else "the producer of r0 has no answer",
+        acknowledged, {}, 1, seen(1, running=(1,)), lost, (), (),
+        {"AckedRecordsSurvive": bool(lost)}, ("broker 1: Truncating to offset 0",), 1.5,
+        beyond=() if parted is None else tuple(
+            SeenStep(step, seen(0, is_written=False), {}, 0.2, {0: 19}, (f"broker 0: {HOSTILE}",))
+            for step in made.script.steps[taken:]
+        ),
+    )  # fmt: skip
+    return Reproduction(made, Mode.KRAFT, end, 7.0, None)
+
+
+def answer(first: int = 4, control: int | None = None) -> Answer:
+    made = prepared()
+    [promise] = made.question.properties
+    second = None if control is None else played(made.control(Changed(setting=("acks", "all"))), control)
+    changed = None if second is None else Changed(setting=("acks", "all"))
+    return Answer("acks=1 keeps", promise, played(made, first), changed, second)
