@@ -31,7 +31,7 @@ setup: bytecode
 # pip does not compile an editable installation, and where PYTHONDONTWRITEBYTECODE is set, nor does Python: every command
 # would compile our sources again, which takes longer than most questions.
 bytecode: $(STAMP)
-	@$(BIN)/python -m compileall -q acked model invariants checker cluster reports
+	@$(BIN)/python -m compileall -q acked base model invariants checker reports cluster audit
 
 $(STAMP): pyproject.toml
 	@command -v "$(PYTHON)" > /dev/null 2>&1 || \
@@ -88,7 +88,7 @@ bench: bytecode
 lint: $(STAMP)
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m mypy --strict
-	@$(BIN)/lint-imports --no-logo
+	@PYTHONPATH=. $(BIN)/lint-imports --no-logo
 
 docs: bytecode
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict

@@ -1,4 +1,7 @@
-"""The entry point of `acked` and `python -m acked`, and the one place that decides when garbage is collected."""
+"""The entry point of `acked` and `python -m acked`, and the one place that decides when garbage is collected.
+
+Floor 11.
+"""
 
 import gc
 import sys

@@ -1,6 +1,8 @@
 """Acked as a library: load a spec or ask about a protocol of your own, then check, prove or simulate, and keep traces.
 
 Every function is silent, answers with plain data, and raises what `acked.base.errors` and `ModelError` document.
+
+Floor 8.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """The command line: the commands by name; every foreseen failure becomes one sentence and an exit code.
 
 A command's module is imported when it is asked for, so that `--help` and small specs answer at once.
+
+Floor 10.
 """
 
 from __future__ import annotations
@@ -17,15 +19,20 @@ from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.reports.shell.options import Paragraphs
 from acked.reports.shell.output import say
 
-_COMMANDS = {
-    "ablate": "ablate", "audit": "audit", "check": "check", "coverage": "ablate", "diff": "diff",
-    "exercise": "observing.exercise", "explore": "explore",
-    "export": "export", "find": "find", "gallery": "gallery", "gate": "gate", "graph": "graph", "kafka": "kafka",
-    "list": "list", "matrix": "durability", "new": "new", "observe": "observing.observe", "prove": "prove", "query": "data",
-    "reproduce": "reproduce", "show": "check", "simulate": "simulate",
-    "states": "data", "stats": "data", "validate": "observing.validate", "view": "view",
+_MODULES = {
+    "commands": {
+        "ablate": "ablate", "check": "check", "coverage": "ablate", "diff": "diff", "explore": "explore", "export": "export",
+        "find": "find", "gallery": "gallery", "gate": "gate", "graph": "graph", "list": "list", "new": "new",
+        "prove": "prove", "query": "data", "show": "check", "simulate": "simulate", "states": "data", "stats": "data",
+        "view": "view",
+    },
+    "cluster.commands": {
+        "exercise": "exercise", "kafka": "kafka", "observe": "observe", "reproduce": "reproduce", "validate": "validate",
+    },
+    "audit.commands": {"audit": "audit", "matrix": "durability"},
 }  # fmt: skip
-"""Every command, with the module of `acked/commands/` that defines it."""
+_COMMANDS = {name: f"acked.{room}.{module}" for room, names in _MODULES.items() for name, module in names.items()}
+"""Every command, with the module that defines it."""
 
 _TASKS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("Begin here", ("audit", "check", "view", "explore", "list")),
@@ -52,7 +59,7 @@ class _Commands(Paragraphs):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _COMMANDS and cmd_name not in self.commands:
-            module = import_module(f"acked.commands.{_COMMANDS[cmd_name]}")
+            module = import_module(_COMMANDS[cmd_name])
             self.add_command(getattr(module, f"{cmd_name}_" if cmd_name == "list" else cmd_name))
         return super().get_command(ctx, cmd_name)
 

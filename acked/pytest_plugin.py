@@ -3,6 +3,8 @@
 Collecting the files that the ini option `acked_specs` names, and reading what `acked gate` answers. This module is imported
 into a user's pytest process, where `model` may be a folder of their own project; so it imports none of ours, and runs the
 gate in a process of its own, started with -P.
+
+Floor 11.
 """
 
 from __future__ import annotations

@@ -18,7 +18,10 @@ from typing import BinaryIO
 from acked.base.errors import SpecUnreadable, SystemFailure
 
 PACKAGE = Path(__file__).parents[1]
-"""The folder of the package `acked`, with the others in it."""
+"""The folder of the package `acked`, with the rooms in it."""
+
+ROOMS = ("base", "model", "invariants", "checker", "reports", "cluster", "audit")
+"""The rooms, lowest first, each a folder at the top of the repository; above them is the command line."""
 
 MAX_BYTES = 256 << 20
 """No spec or trace of ours comes near this; a larger file is something else."""

@@ -1,1 +1,4 @@
-"""How a question is decided: native kernel, local search, traces, spec files. Nothing here prints."""
+"""How a question is decided: native kernel, local search, traces, spec files. Nothing here prints.
+
+Floor 4.
+"""

@@ -1,1 +1,4 @@
-"""What must hold: state invariants and step properties, each documented with its promise and its source."""
+"""What must hold: state invariants and step properties, each documented with its promise and its source.
+
+Floor 3.
+"""

@@ -1,4 +1,7 @@
-"""Which properties are shipped for which protocol. They are imported when a protocol's properties are asked for."""
+"""Which properties are shipped for which protocol. They are imported when a protocol's properties are asked for.
+
+Floor 2.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The promises of `delivery`: that every input is processed, and once."""
+"""The promises of `delivery`: that every input is processed, and once.
+
+Floor 1.
+"""
 
 from __future__ import annotations
 

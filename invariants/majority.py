@@ -1,4 +1,7 @@
-"""The promises of `majority`: the same questions as those of `partition`, and what Raft's own argument rests on."""
+"""The promises of `majority`: the same questions as those of `partition`, and what Raft's own argument rests on.
+
+Floor 1.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
 """Which lemmas the proof of a property needs.
 
 Names, and the claim that with these lemmas a property is inductive, whatever the constants.
+
+Floor 3.
 """
 
 from __future__ import annotations

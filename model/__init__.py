@@ -1,1 +1,4 @@
-"""What the protocol is: the expression language, typed state, actions, and each protocol."""
+"""What the protocol is: the expression language, typed state, actions, and each protocol.
+
+Floor 2.
+"""

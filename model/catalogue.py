@@ -1,4 +1,7 @@
-"""The protocols that are shipped, by name. A protocol's modules are imported when it is asked for: a check asks for one."""
+"""The protocols that are shipped, by name. A protocol's modules are imported when it is asked for: a check asks for one.
+
+Floor 5.
+"""
 
 from __future__ import annotations
 

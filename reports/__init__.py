@@ -1,1 +1,4 @@
-"""What a person or CI sees: terminal, JSON documents, listings, progress."""
+"""What a person or CI sees: terminal, JSON documents, listings, progress.
+
+Floor 5.
+"""

@@ -8,11 +8,14 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
+import grimp
 import pytest
 
+from acked.base.files import ROOMS
 from tests.places import CHECKOUT
+from tools.house import part_of, upward, with_tables
 
-ROOMS = ("model", "invariants", "checker", "cluster", "reports", "acked")
+FOLDERS = (*ROOMS, "acked")
 """The folders of what is imported as `acked`."""
 
 PRIVATE = re.compile(r"(?<![\w.])/(?:(?:h[o]me|U[s]ers)/\w|r[o]ot\b)")
@@ -56,9 +59,9 @@ def test_every_python_module_opens_with_a_docstring() -> None:
 
 
 def test_every_python_file_of_our_packages_lies_in_a_package() -> None:
-    folders = {path.parent for path in modules() if path.relative_to(CHECKOUT).parts[0] in ROOMS}
+    folders = {path.parent for path in modules() if path.relative_to(CHECKOUT).parts[0] in FOLDERS}
     assert [name(folder) for folder in sorted(folders) if not (folder / "__init__.py").is_file()] == []
-    assert {folder.relative_to(CHECKOUT).parts[0] for folder in folders} == set(ROOMS)
+    assert {folder.relative_to(CHECKOUT).parts[0] for folder in folders} == set(FOLDERS)
 
 
 def test_no_file_names_a_package_registry_or_a_home_folder() -> None:
@@ -84,19 +87,43 @@ def test_the_search_for_home_folders_leaves_other_paths_alone(text: str) -> None
 MANIFEST = CHECKOUT / "ARCHITECTURE.md"
 
 
-def test_architecture_names_every_folder_and_lists_the_modules_of_every_package() -> None:
-    """A row of a table names a package as `checker/store/` and ends with its modules' names, all in backticks."""
-    rows = [line.split("|")[1:-1] for line in MANIFEST.read_text("utf-8").splitlines() if line.startswith("| ")]
-    listed: dict[str, set[str]] = {}
-    for row in (row for row in rows if len(row) == 4):
-        listed.setdefault(row[1].strip().strip("`/"), set()).update(re.findall(r"`(\w+)`", row[3]))
-    there: dict[str, set[str]] = {}
-    for path in modules():
-        folder = path.parent.relative_to(CHECKOUT).as_posix()
-        if path.relative_to(CHECKOUT).parts[0] in ROOMS and path.name != "__init__.py":
-            there.setdefault(folder, set()).add(path.stem)
-    assert {folder: names for folder, names in listed.items() if folder in there} == there
-    assert set(listed) - {"package", "---"} == set(there), "packages that are not there"
+def packages() -> list[str]:
+    """The packages below the rooms and `acked`, by the names that they are imported by."""
+    folders = {path.parent.relative_to(CHECKOUT) for path in modules() if path.relative_to(CHECKOUT).parts[0] in FOLDERS}
+    inside = [folder.as_posix().replace("/", ".") for folder in sorted(folders) if len(folder.parts) == 2]
+    return [name if name.startswith("acked.") else f"acked.{name}" for name in inside if not name.endswith("starters")]
+
+
+def test_every_package_says_on_which_floor_of_its_room_it_stands() -> None:
+    assert len(packages()) > 40
+    assert [name for name in packages() if part_of(name).floor == 0] == []
+    assert [room for room in ROOMS if part_of(f"acked.{room}").floor != ROOMS.index(room) + 1] == []
+
+
+def test_the_tables_of_architecture_are_what_the_packages_say() -> None:
+    text = MANIFEST.read_text("utf-8")
+    assert with_tables(text) == text, "python tools/house.py"
+    named = {part.replace("/", ".").removeprefix("acked.") for part in re.findall(r"^\| \w+ \| `([\w/]+)/` \|", text, re.MULTILINE)}
+    assert {name.removeprefix("acked.") for name in packages()} - named == set()
+
+
+def graph_of(*imports: tuple[str, str]) -> grimp.ImportGraph:
+    graph = grimp.ImportGraph()
+    for name in {"acked.checker", *(f"acked.checker.{end}" for pair in imports for end in pair)}:
+        graph.add_module(name)
+    for importer, imported in imports:
+        graph.add_import(importer=f"acked.checker.{importer}", imported=f"acked.checker.{imported}")
+    return graph
+
+
+@pytest.mark.parametrize(
+    ("importer", "imported", "goes_down"),
+    [("search", "question", True), ("question", "search", False), ("search", "spark", False), ("spark", "search", False)],
+)
+def test_an_import_that_does_not_go_down_is_found(importer: str, imported: str, goes_down: bool) -> None:
+    found = list(upward(graph_of((importer, imported)), "acked.checker"))
+    assert len(found) == (0 if goes_down else 1)
+    assert all(f"acked.checker.{importer} (floor" in line and f"imports acked.checker.{imported}" in line for line in found)
 
 
 def test_architecture_names_no_file_or_folder_that_is_not_there() -> None:
@@ -115,8 +142,7 @@ def test_no_package_has_more_than_twenty_modules() -> None:
 
 
 def own_modules() -> list[Path]:
-    packages = ("model", "invariants", "checker", "cluster", "reports", "acked")
-    return [path for path in modules() if path.relative_to(CHECKOUT).parts[0] in packages]
+    return [path for path in modules() if path.relative_to(CHECKOUT).parts[0] in FOLDERS]
 
 
 def test_no_module_is_longer_than_five_hundred_lines() -> None:

@@ -24,6 +24,7 @@ from acked.audit.releases.table import PRODUCER  # noqa: E402
 from acked.base.bounds import default_workers  # noqa: E402
 from acked.base.files import write_text  # noqa: E402
 from acked.base.processes import Limits  # noqa: E402
+from acked.base.release import LATEST  # noqa: E402
 from acked.checker.allconstants.obligations import Obligations  # noqa: E402
 from acked.checker.batch.local import BatchLimits, answer_all  # noqa: E402
 from acked.checker.batch.outcome import Task  # noqa: E402
@@ -33,7 +34,6 @@ from acked.checker.question.result import StopReason  # noqa: E402
 from acked.checker.spec.question_text import QuestionText  # noqa: E402
 from acked.invariants.proofs import argument_of  # noqa: E402
 from acked.model.partition.protocol import partition  # noqa: E402
-from acked.model.partition.versions import LATEST  # noqa: E402
 
 GIVEN: Mapping[str, Any] = {
     **PRODUCER, "acks": "all", "unclean_election": False, "crashes": "lossy outside the ISR", "zombies": True,

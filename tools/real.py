@@ -24,9 +24,10 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from acked.audit.vocabulary.keys import release as number_of  # noqa: E402
 from acked.base.errors import ConfigurationError  # noqa: E402
 from acked.base.files import write_text  # noqa: E402
+from acked.base.release import LATEST  # noqa: E402
+from acked.base.release import release as number_of  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.cluster.commands.playable import On, playable_of, playable_run  # noqa: E402
 from acked.cluster.playing.playable import NOT_PLAYED, TIMED  # noqa: E402
@@ -40,7 +41,7 @@ from acked.cluster.transacting.script import NOT_PLAYED as NOT_TRANSACTED  # noq
 from acked.cluster.transacting.script import is_of_transactions  # noqa: E402
 from acked.model.language.words import says_list  # noqa: E402
 from acked.model.partition.settings import RULES  # noqa: E402
-from acked.model.partition.versions import LATEST, VERSIONS, planes_of, profile  # noqa: E402
+from acked.model.partition.versions import VERSIONS, planes_of, profile  # noqa: E402
 from acked.model.transactions.protocol import transactions  # noqa: E402
 from acked.reports.escaping import md_text  # noqa: E402
 from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402

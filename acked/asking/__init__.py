@@ -1,1 +1,4 @@
-"""What commands share: options and output, specs by name, engines, the trace that a command is about."""
+"""What only the commands of `acked/` share: explained violations, the pages that a gallery made before, working copies.
+
+Floor 8.
+"""

@@ -1,1 +1,4 @@
-"""The commands, a module each; one is imported when it is asked for."""
+"""The commands, a module each; one is imported when it is asked for.
+
+Floor 9.
+"""

@@ -70,12 +70,13 @@ def check_what(what: str, version: str | None, control_plane: str | None) -> Non
 
 def show_release(what: str, version: str | None, control_plane: str | None, output: Output) -> None:
     """Prints the constants of a protocol as a release of Kafka has them."""
-    from acked.audit.vocabulary.keys import release
+    from acked.base.release import release
+    from acked.model.partition.versions import rules_of
     from acked.reports.tables.listing import print_profile
 
     protocol = PROTOCOLS[what]
     if version is not None and protocol.has_profiles:
-        version = release(version).rules
+        version = rules_of(release(version))
     try:
         profile = protocol.profile(version, control_plane)
     except ModelError as error:

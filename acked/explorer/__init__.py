@@ -1,1 +1,4 @@
-"""The explorer: what it answers, its server, and everything that the server refuses."""
+"""The explorer: what it answers, its server, and everything that the server refuses.
+
+Floor 8.
+"""

@@ -1,1 +1,5 @@
-"""Whole clusters: their topics in groups, the audits of all groups, and the settings of a running one."""
+"""Whole clusters: their topics in groups, the audits of all groups, the settings of a running one and what its brokers
+cannot tell.
+
+Floor 4.
+"""

@@ -24,6 +24,7 @@ from acked.audit.vocabulary.entry import (
     SettingEntry,
 )
 from acked.audit.vocabulary.keys import KEYS
+from acked.base.release import release
 
 _LEVELS = (
     *("3.0-IV1", "3.1-IV0", "3.2-IV0", "3.3-IV0", "3.3-IV1", "3.3-IV2", "3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1"),
@@ -142,8 +143,8 @@ def _release_of(broker: LiveBroker) -> str | None:
 
 
 def _is_from_4(broker: LiveBroker) -> bool:
-    release = _release_of(broker)
-    return release is not None and keys.release(release).since("4.0")
+    named = _release_of(broker)
+    return named is not None and release(named).since("4.0")
 
 
 def _of_controllers(cluster: LiveCluster, is_kraft: bool) -> Iterator[SettingEntry]:

@@ -19,8 +19,8 @@ from acked.audit.decision.release import Contexts, contexts
 from acked.audit.decision.settings import RefusedByKafka
 from acked.audit.decision.upgrade import Upgrade, ask_upgrade, check_upgrade
 from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.keys import ReleaseNumber
 from acked.base.errors import ConfigurationError
+from acked.base.release import Release
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner
 
@@ -61,7 +61,7 @@ class Asked:
     runner: Runner | None = None
     cache: ResultCache | None = None
     on_decided: OnDecided = field(default=lambda done, total: None)
-    upgrade_to: ReleaseNumber | None = None
+    upgrade_to: Release | None = None
 
 
 def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:

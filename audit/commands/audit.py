@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from acked.audit.decision.gather import Given, Recognised
     from acked.audit.decision.questions import Assumptions, AuditQuestion
     from acked.audit.vocabulary.entry import SettingEntry
-    from acked.audit.vocabulary.keys import ReleaseNumber
+    from acked.base.release import Release
     from acked.checker.batch.cache import ResultCache
 
 ALL = "all"
@@ -136,9 +136,9 @@ class Wanted:
             raise click.UsageError("--prove-it plays the story of a yes; ask for --fix, --pages and --trace-out without it")
 
     @cached_property
-    def target(self) -> ReleaseNumber | None:
+    def target(self) -> Release | None:
         """The release of --upgrade-to; `ConfigurationError` for one that is not known."""
-        from acked.audit.vocabulary.keys import release
+        from acked.base.release import release
 
         return None if self.upgrade_to is None else release(self.upgrade_to)
 

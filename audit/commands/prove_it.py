@@ -11,8 +11,8 @@ from acked.audit.decision.questions import NEEDS, AuditQuestion, AuditVerdict
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration
 from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.keys import release as number_of
 from acked.base.errors import ConfigurationError
+from acked.base.release import release as number_of
 from acked.checker.question.question import Question
 from acked.cluster.commands.playable import On, playable_counterexample
 from acked.cluster.playing.reproduce import Brokers, Heed, Prepared, prepare, reproduce
@@ -20,6 +20,7 @@ from acked.cluster.playing.setting import Setting
 from acked.cluster.releases.release import Mode, releases
 from acked.cluster.reports.reproductions.words import Answer
 from acked.model.partition.settings import idempotence, in_flight_refused
+from acked.model.partition.versions import rules_of
 from acked.reports.shell.deadline import limited
 
 OF_TOPIC = {
@@ -61,7 +62,7 @@ def to_prove(audit: Audit, required: Sequence[AuditQuestion], quiet: bool) -> To
 def brokers_of(context: Deployment) -> Brokers:
     """The newest release that can be started of those that the audit is about."""
     named = [one for one in releases() if one.version == context.release.name]
-    alike = [one for one in releases() if number_of(one.version).rules == context.release.rules]
+    alike = [one for one in releases() if rules_of(number_of(one.version)) == rules_of(context.release)]
     mode = Mode(context.plane)
     fitting = [one for one in named or alike if mode in one.modes]
     if not fitting:

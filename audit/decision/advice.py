@@ -25,10 +25,10 @@ from acked.audit.decision.release import Deployment, planes_in
 from acked.audit.decision.settings import Configuration, configure
 from acked.audit.vocabulary import keys
 from acked.audit.vocabulary.entry import REPLICATION_FACTOR
-from acked.audit.vocabulary.keys import ReleaseNumber
 from acked.base.errors import ConfigurationError
+from acked.base.release import LATEST, Release, release
 from acked.checker.batch.outcome import Task
-from acked.model.partition.versions import KRAFT, LATEST, VERSIONS
+from acked.model.partition.versions import KRAFT, VERSIONS
 
 VERSION_KEY = "kafka version"
 """What a change of the release is called among settings."""
@@ -151,7 +151,7 @@ def price_of(change: Several, configuration: Configuration) -> tuple[str, ...]:
         (keys.MIN_ISR, factor): "with one broker down nothing is accepted then",
     }
     found = [prices[one] for one in change if one in prices]
-    if VERSION_KEY in dict(change) and configuration.plane not in planes_in(keys.release(dict(change)[VERSION_KEY])):
+    if VERSION_KEY in dict(change) and configuration.plane not in planes_in(release(dict(change)[VERSION_KEY])):
         found.append("a migration from ZooKeeper to KRaft")
     return tuple(found)
 
@@ -173,14 +173,14 @@ def costs_of(change: Several, configuration: Configuration) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _upgrades(release: ReleaseNumber, feature: str) -> list[Several]:
+def _upgrades(current: Release, feature: str) -> list[Several]:
     """Later releases, oldest first, and then those in which the feature can be switched on, unless it is on now.
 
     An upgrade leaves eligible leader replicas as they are: only clusters that are made with 4.1 or later begin with them
     (KIP-966).
     """
-    later = [version for version in VERSIONS if version != LATEST and not release.since(version)]
-    featured = [version for version in later if keys.release(version).since(_ADVISED)] if feature != "1" else []
+    later = [version for version in VERSIONS if version != LATEST and not current.since(version)]
+    featured = [version for version in later if release(version).since(_ADVISED)] if feature != "1" else []
     alone: list[Several] = [((VERSION_KEY, version),) for version in later]
     return [*alone, *(((VERSION_KEY, version), (keys.ELR, "1")) for version in featured)]
 
@@ -190,7 +190,7 @@ def _joined(upgrade: Several, change: Several) -> Several:
     return tuple(dict((*upgrade, *change)).items())
 
 
-def _upgraded(given: Given, release: ReleaseNumber, plane: str, feature: str) -> Given:
+def _upgraded(given: Given, release: Release, plane: str, feature: str) -> Given:
     """What is given once the cluster was upgraded and its protocol raised; an unset feature stays what it was."""
     given = given.but(dict.fromkeys((keys.IBP, keys.METADATA_VERSION), ""))
     return given.but({keys.ELR: feature}) if release.since(_FEATURED) and plane == KRAFT else given
@@ -297,9 +297,9 @@ class Adviser:
         wanted = dict(change)
         context, given = self.context, self.given
         if VERSION_KEY in wanted:
-            release = keys.release(wanted.pop(VERSION_KEY))
-            planes = planes_in(release)
-            context = Deployment(release, context.plane if context.plane in planes else planes[0])
+            chosen = release(wanted.pop(VERSION_KEY))
+            planes = planes_in(chosen)
+            context = Deployment(chosen, context.plane if context.plane in planes else planes[0])
             given = _upgraded(given, context.release, context.plane, self._feature)
         given = given.but(wanted)
         try:
@@ -395,14 +395,14 @@ class Adviser:
 
     def _task(self, item: Open, change: Several) -> Task | None:
         wanted = dict(change)
-        release, plane, given = self.context.release, self.context.plane, self.given
+        chosen, plane, given = self.context.release, self.context.plane, self.given
         if VERSION_KEY in wanted:
-            release = keys.release(wanted.pop(VERSION_KEY))
+            chosen = release(wanted.pop(VERSION_KEY))
             # Who upgrades also raises the protocol, and moves to the control plane that the release has.
-            plane = plane if plane in planes_in(release) else planes_in(release)[0]
-            given = _upgraded(given, release, plane, self._feature)
+            plane = plane if plane in planes_in(chosen) else planes_in(chosen)[0]
+            given = _upgraded(given, chosen, plane, self._feature)
         try:
-            return task_of(item.question, configure(given.but(wanted), release, plane), self.assumed, item.faults)
+            return task_of(item.question, configure(given.but(wanted), chosen, plane), self.assumed, item.faults)
         except ConfigurationError:
             return None
 

@@ -23,7 +23,7 @@ from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration, RefusedByKafka, configure
 from acked.audit.decision.transactional import Asked, Clients, TransactionAnswer, answers_of, tasks_of
 from acked.audit.vocabulary.entry import REPLICATION_FACTOR
-from acked.audit.vocabulary.keys import ReleaseNumber
+from acked.base.release import Release
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
@@ -155,7 +155,7 @@ class Auditor:
     """
 
     given: Given
-    release: ReleaseNumber
+    release: Release
     plane: str | None = None
     assumed: Assumptions = field(default_factory=Assumptions)
     runner: Runner | None = None

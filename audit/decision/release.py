@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from acked.audit.decision.gather import Given
 from acked.audit.vocabulary import keys
 from acked.audit.vocabulary.entry import IMAGE, STATED, SettingEntry
-from acked.audit.vocabulary.keys import ReleaseNumber, release
 from acked.base.errors import ConfigurationError
-from acked.model.partition.versions import KRAFT, LATEST, VERSIONS, ZOOKEEPER, planes_of
+from acked.base.release import LATEST, Release, release
+from acked.model.partition.versions import KRAFT, VERSIONS, ZOOKEEPER, planes_of, rules_of
 
 OLDEST_IN_USE = "2.8.1"
 """Where nothing names the release it may be any from this one on; older ones are rare, and asked about if they are named."""
@@ -25,7 +25,7 @@ _PLANES = {KRAFT: "KRaft", ZOOKEEPER: "ZooKeeper"}
 class Deployment:
     """A release on a control plane."""
 
-    release: ReleaseNumber
+    release: Release
     plane: str
 
     @property
@@ -52,9 +52,9 @@ def plane_words(plane: str) -> str:
     return _PLANES[plane]
 
 
-def planes_in(version: ReleaseNumber) -> tuple[str, ...]:
+def planes_in(version: Release) -> tuple[str, ...]:
     """The control planes that a release runs on, its default first."""
-    return (KRAFT,) if version.name == LATEST else planes_of(version.rules)
+    return (KRAFT,) if version.name == LATEST else planes_of(rules_of(version))
 
 
 # -- the control plane --------------------------------------------------------------------------------------------------
@@ -90,12 +90,12 @@ def plane_given(given: Given, wanted: str | None) -> tuple[str | None, str]:
 class _Said:
     """What names a release: exactly, or (a protocol, a level of features) so that no older one is meant."""
 
-    release: ReleaseNumber
+    release: Release
     source: str
     is_exact: bool
 
 
-def spoken_release(entry: SettingEntry) -> ReleaseNumber:
+def spoken_release(entry: SettingEntry) -> Release:
     """The release that `inter.broker.protocol.version=3.6-IV2` and its like name."""
     try:
         return release(entry.value)
@@ -115,7 +115,7 @@ def contexts(given: Given, version: str | None = None, plane: str | None = None)
     for item in said:
         _check_together(chosen, item)
     if version is not None or (exact and len(chosen.release.numbers) > 2):
-        patches: Sequence[ReleaseNumber] = (chosen.release,)
+        patches: Sequence[Release] = (chosen.release,)
     else:
         # A minor release is named, and which of its patches runs is open.
         patches = _patches(chosen.release)
@@ -151,7 +151,7 @@ def _check_together(chosen: _Said, other: _Said) -> None:
         )
 
 
-def _patches(minor: ReleaseNumber) -> list[ReleaseNumber]:
+def _patches(minor: Release) -> list[Release]:
     """A minor release and its patches that are told apart here, newest first."""
     numbers = minor.numbers[:2]
     listed = [release(name) for name in VERSIONS if name != LATEST]
@@ -159,7 +159,7 @@ def _patches(minor: ReleaseNumber) -> list[ReleaseNumber]:
     return found[::-1] or [minor]
 
 
-def _fitting(version: ReleaseNumber, version_source: str, plane: str | None, source: str) -> tuple[str, ...]:
+def _fitting(version: Release, version_source: str, plane: str | None, source: str) -> tuple[str, ...]:
     planes = planes_in(version)
     if plane is None:
         return planes

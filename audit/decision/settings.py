@@ -12,10 +12,11 @@ from acked.audit.decision.gather import Given, Remark, Severity
 from acked.audit.decision.release import plane_given, plane_words, planes_in, spoken_release
 from acked.audit.vocabulary import keys
 from acked.audit.vocabulary.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
-from acked.audit.vocabulary.keys import KEYS, MAX_INT, ReleaseNumber, release
+from acked.audit.vocabulary.keys import KEYS, MAX_INT
 from acked.base.errors import ConfigurationError
+from acked.base.release import Release, release
 from acked.model.partition.conflicts import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST, conflicts_of_idempotence, unused_min_isr
-from acked.model.partition.versions import KRAFT
+from acked.model.partition.versions import KRAFT, rules_of
 
 MAX_REPLICAS = 5
 """`partition` has no more brokers than this."""
@@ -49,7 +50,7 @@ class RefusedByKafka(ConfigurationError):
 class Configuration:
     """What is in effect under a release and a control plane."""
 
-    release: ReleaseNumber
+    release: Release
     rules: str
     plane: str
     values: Mapping[str, SettingValue]
@@ -86,7 +87,7 @@ def reads_from_leader(given: Given, values: Mapping[str, SettingValue]) -> bool:
 # -- what a release makes of it -----------------------------------------------------------------------------------------
 
 
-def configure(given: Given, version: ReleaseNumber, plane: str | None = None) -> Configuration:
+def configure(given: Given, version: Release, plane: str | None = None) -> Configuration:
     """What is in effect; `RefusedByKafka` has Kafka's reason not to start, `ConfigurationError` what is missing."""
     return _Configuring(given, version, plane).run()
 
@@ -94,11 +95,11 @@ def configure(given: Given, version: ReleaseNumber, plane: str | None = None) ->
 class _Configuring:
     """One use of `configure`."""
 
-    def __init__(self, given: Given, version: ReleaseNumber, plane: str | None) -> None:
+    def __init__(self, given: Given, version: Release, plane: str | None) -> None:
         self.given, self.version = given, version
         self.findings = list(given.findings)
         self.values: dict[str, SettingValue] = {}
-        self.rules = version.rules
+        self.rules = rules_of(version)
         self.plane = self._plane(plane)
 
     def run(self) -> Configuration:
@@ -246,9 +247,9 @@ class _Configuring:
         if self.plane not in planes_in(spoken):
             raise ConfigurationError(f"{entry.where}: {key}={entry.value} is of a release that is not known here with "
                                      f"{plane_words(self.plane)}; finalize a later one")  # fmt: skip
-        if spoken.numbers[:2] < self.version.numbers[:2] and spoken.rules != self.rules:
-            self.rules = spoken.rules
-            text = f"{key}={entry.value} keeps the brokers at the rules of {spoken.rules}, whatever their release"
+        if spoken.numbers[:2] < self.version.numbers[:2] and rules_of(spoken) != self.rules:
+            self.rules = rules_of(spoken)
+            text = f"{key}={entry.value} keeps the brokers at the rules of {self.rules}, whatever their release"
             self._find("old-protocol", Severity.WARNING, text, entry)
 
     def _features(self) -> None:

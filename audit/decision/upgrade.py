@@ -28,12 +28,12 @@ from acked.audit.decision.questions import (
 from acked.audit.decision.release import Deployment, plane_words, planes_in
 from acked.audit.decision.settings import Configuration
 from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.keys import ReleaseNumber
 from acked.base.errors import ConfigurationError
+from acked.base.release import Release
 from acked.checker.batch.outcome import FoundViolation, Task
 from acked.model.language.context import Constant
 from acked.model.partition import settings
-from acked.model.partition.versions import KRAFT, VERSIONS, profile
+from acked.model.partition.versions import KRAFT, VERSIONS, profile, rules_of
 
 Rules = Mapping[str, int]
 """Constants of `partition` by name."""
@@ -142,8 +142,8 @@ class Upgrade:
     `is_sampled`: not every mixture of them was asked about.
     """
 
-    source: ReleaseNumber
-    target: ReleaseNumber
+    source: Release
+    target: Release
     plane: str
     rules: Mapping[Stage, tuple[str, ...]]
     answers: tuple[UpgradeAnswer, ...]
@@ -157,7 +157,7 @@ class Upgrade:
 
 def ask_upgrade(
     configuration: Configuration,
-    target: ReleaseNumber,
+    target: Release,
     assumed: Assumptions,
     asked: Sequence[AuditQuestion],
     searches: Searches,
@@ -182,7 +182,7 @@ def ask_upgrade(
     return Upgrade(source, target, configuration.plane, names, answers, is_sampled)
 
 
-def stages_of(configuration: Configuration, target: ReleaseNumber) -> tuple[dict[Stage, dict[str, int]], Stages, bool]:
+def stages_of(configuration: Configuration, target: Release) -> tuple[dict[Stage, dict[str, int]], Stages, bool]:
     """The rules that differ by the stage at which they come, those in force at each, and whether some mixtures are left out.
 
     `ConfigurationError` for an upgrade that there is not.
@@ -221,7 +221,7 @@ def _answer(
     return UpgradeAnswer(question, faults, replies, turned, tuple(fewest), story, task(fewest))
 
 
-def check_upgrade(now: Deployment, target: ReleaseNumber) -> None:
+def check_upgrade(now: Deployment, target: Release) -> None:
     """`ConfigurationError` for an upgrade that there is not."""
     source, plane = now.release, now.plane
     if target.numbers <= source.numbers:
@@ -233,15 +233,15 @@ def check_upgrade(now: Deployment, target: ReleaseNumber) -> None:
         )
 
 
-def _differing(configuration: Configuration, target: ReleaseNumber) -> dict[Stage, dict[str, int]]:
+def _differing(configuration: Configuration, target: Release) -> dict[Stage, dict[str, int]]:
     """The rules that are other ones in the target, by the stage at which they come; what the user sets stays."""
     plane = configuration.plane
     own = [key for key in keys.KEYS.values() if _is_given(configuration, key.name)]
     given = {key.constant.name for key in own if key.constant is not None}
     stays = given | {constant.name for constant in _CLIENTS}
-    rules = (configuration.rules, target.rules)
+    rules = (configuration.rules, rules_of(target))
     old, now = ({name: setting.value for name, setting in profile(one, plane).items()} for one in rules)
-    waiting = {constant.name for constant, since in _PROTOCOL if _is_between(configuration.rules, since, target.rules)}
+    waiting = {constant.name for constant, since in _PROTOCOL if _is_between(configuration.rules, since, rules[1])}
     elr = settings.eligible_leader_replicas.name
     found: dict[Stage, dict[str, int]] = {Stage.SOFTWARE: {}, Stage.FINISHED: {}, Stage.FEATURES: {}}
     for name, value in now.items():

@@ -1,1 +1,4 @@
-"""The formats in which people have settings: each module reads one of them as settings with lines."""
+"""The readers, one for each format in which people have settings.
+
+Floor 2.
+"""

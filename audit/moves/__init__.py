@@ -1,1 +1,4 @@
-"""Plans of reassignment: what kafka-reassign-partitions is told, and whether it can lose data."""
+"""Plans of reassignment: what kafka-reassign-partitions takes, the moves in it that are alike, and what each can lose.
+
+Floor 5.
+"""

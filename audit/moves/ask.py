@@ -28,7 +28,7 @@ from acked.audit.vocabulary import keys
 from acked.base.errors import ConfigurationError
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.model.partition import settings
-from acked.model.partition.versions import profile
+from acked.model.partition.versions import profile, rules_of
 
 MOST_STATES = 40_000_000
 """Distinct states of one search, unless the user says otherwise: {0, 1, 2} to {1, 2, 3}, a machine dying, has 37 million."""
@@ -256,7 +256,7 @@ _ORDER = (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO)
 
 def _may_cancel(context: Deployment) -> bool:
     """Whether a move that is under way can be cancelled (KIP-455)."""
-    return bool(profile(context.release.rules, context.plane)[settings.moves_replaceable.name].value)
+    return bool(profile(rules_of(context.release), context.plane)[settings.moves_replaceable.name].value)
 
 
 def _with_no_copy_left(task: Task) -> Task:

@@ -17,6 +17,7 @@ from typing import Any
 from acked.base.errors import SystemFailure
 from acked.base.files import PACKAGE
 from acked.base.processes import Limits
+from acked.base.release import LATEST
 from acked.checker.allconstants.closure import is_proved, missing_for
 from acked.checker.allconstants.proof import (
     AllConstantsOptions,
@@ -37,7 +38,7 @@ from acked.model.partition import settings
 from acked.model.partition.conflicts import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import CIRCUMSTANCES, CLEAN_CRASHES, LOSSY_CRASHES, LOSSY_OUTSIDE_ISR, NO_CRASHES, RULES
-from acked.model.partition.versions import KRAFT, LATEST, ZOOKEEPER
+from acked.model.partition.versions import KRAFT, ZOOKEEPER
 
 Release = tuple[str, str]
 """A release and its control plane."""

@@ -1,1 +1,4 @@
-"""An audit and the durability table: terminal, Markdown, page, SARIF."""
+"""An audit and the durability table: terminal, Markdown, page, SARIF.
+
+Floor 6.
+"""

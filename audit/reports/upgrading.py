@@ -9,7 +9,7 @@ from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.decision.upgrade import Stage, Upgrade, UpgradeAnswer, stage_words
 from acked.audit.reports.overview import MARKS, SHORT, STYLES
 from acked.model.language.words import says_list
-from acked.model.partition.versions import changes_of
+from acked.model.partition.versions import changes_of, rules_of
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.runs.sentences import sentences_of
@@ -31,7 +31,7 @@ def upgrade_part(upgrade: Upgrade | None) -> dict[str, Any]:
     if upgrade is None:
         return {}
     target, plane = upgrade.target, upgrade.plane
-    sources = changes_of(target.rules, plane)
+    sources = changes_of(rules_of(target), plane)
     stages = [stage for stage in Stage if any(stage in answer.replies for answer in upgrade.answers)]
     return {
         "upgrade": {

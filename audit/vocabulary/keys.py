@@ -10,56 +10,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from acked.audit.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope
-from acked.base.errors import ConfigurationError
+from acked.base.release import Release
 from acked.model.language.context import Constant
 from acked.model.partition import settings
-from acked.model.partition.versions import LATEST, VERSIONS
 
 MAX_INT = (1 << 31) - 1
 MAX_LONG = (1 << 63) - 1
-
-
-@dataclass(frozen=True, order=True)
-class ReleaseNumber:
-    """A release by its numbers; before 1.0 the first two name the minor release. `latest` comes after all."""
-
-    numbers: tuple[int, ...]
-    name: str
-
-    @property
-    def rules(self) -> str:
-        """The newest release that `partition` tells apart and that is not newer than this."""
-        known = [version for version in VERSIONS if version != LATEST]
-        fitting = [version for version in known if _numbers(version) <= self.numbers]
-        return LATEST if self.name == LATEST else fitting[-1]
-
-    def since(self, version: str) -> bool:
-        """Whether this release is that one or a later one."""
-        return self.numbers >= _numbers(version)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, version.split(".")))
-
-
-NEWEST = max((version for version in VERSIONS if version != LATEST), key=_numbers)
-"""The newest release that is known here."""
-
-
-def release(text: str) -> ReleaseNumber:
-    """The release that a user names, such as 2.8, 3.6.1, 0.10.2.1 or latest."""
-    wanted = text.strip().lower()
-    if wanted == LATEST:
-        return ReleaseNumber((1 << 30,), LATEST)
-    match = re.fullmatch(r"v?(\d{1,4}(?:\.\d{1,4}){1,3})(?:-iv\d+|-(?:ccs|cp\d*|rc\d+))?", wanted)
-    hint = f"name one from {VERSIONS[0]} to {NEWEST}, such as 3.6 or 2.8.1, or {LATEST}"
-    if match is None:
-        raise ConfigurationError(f"{text!r} is not a version of Kafka; {hint}")
-    numbers = _numbers(match[1])
-    minor = numbers[:2]
-    if minor not in {_numbers(version)[:2] for version in VERSIONS if version != LATEST}:
-        raise ConfigurationError(f"Kafka {text} is not known here; {hint}")
-    return ReleaseNumber(numbers, match[1])
 
 
 @dataclass(frozen=True)
@@ -93,7 +49,7 @@ class Key:
         number = {"false": 0, "true": 1}.get(value)
         return min(int(value) if number is None else number, self.constant.hi)
 
-    def default(self, version: ReleaseNumber) -> Default | None:
+    def default(self, version: Release) -> Default | None:
         """The default in a release; None where it has no such setting."""
         fitting = [item for item in self.defaults if version.since(item.since)]
         return fitting[-1] if fitting and version.since(self.since) else None

@@ -58,7 +58,7 @@ _LIKENESS = 0.84
 @cache
 def known_names() -> frozenset[str]:
     """Names that Kafka has, as far as they could be mistaken for misspelt ones."""
-    text = files("acked.checker.audit").joinpath("names.txt").read_text("utf-8")
+    text = files("acked.audit.vocabulary").joinpath("names.txt").read_text("utf-8")
     listed = {name for line in text.splitlines() if not line.startswith("#") for name in line.split()}
     return frozenset(listed | KEYS.keys() | BESIDE)
 

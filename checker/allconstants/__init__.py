@@ -1,1 +1,4 @@
-"""The inductive proof for all constants at once."""
+"""The inductive proof for all constants at once, and its certificates.
+
+Floor 5.
+"""

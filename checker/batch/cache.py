@@ -18,7 +18,7 @@ from typing import Any
 
 from acked.base.cache import NotOurs, SealedStore
 from acked.base.errors import AckedError
-from acked.base.files import PACKAGE
+from acked.base.files import PACKAGE, ROOMS
 from acked.checker.batch.outcome import Outcome, Task, from_document, to_document
 from acked.checker.spec.user_protocol import is_reference
 from acked.model.formulas.errors import ModelError
@@ -33,8 +33,8 @@ class ResultCache:
         self._store = SealedStore.of(folder)
         self.warnings: list[str] = []
         self._version = version
-        self._engine = f"{version} {sources_hash(('checker',))}"
-        self._model = f"{version} {sources_hash(('model', 'invariants', 'checker'))}"
+        self._engine = f"{version} {sources_hash(('base', 'checker'))}"
+        self._model = f"{version} {sources_hash(('base', 'model', 'invariants', 'checker'))}"
 
     def get(self, task: Task) -> Outcome | None:
         """The stored answer to a task, if there is one that can be believed."""
@@ -93,7 +93,7 @@ class ResultCache:
         return _hash(_FORMAT, self._model, json.dumps(task.document(), sort_keys=True))
 
     def _made_key(self, kind: str, parts: Iterable[str]) -> str:
-        return _hash(_FORMAT, self._version, sources_hash(("model", "invariants", "checker", "reports")), kind, *parts)
+        return _hash(_FORMAT, self._version, sources_hash(ROOMS), kind, *parts)
 
     def _read(self, kind: str, key: str) -> Any:
         try:

@@ -14,6 +14,7 @@ from typing import Any
 
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError
+from acked.base.release import LATEST
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Verdict
 from acked.checker.replay.explain import Explainer
@@ -27,7 +28,7 @@ from acked.model.language.context import Constant, Switch
 from acked.model.language.protocol import ActionInstance, Instance
 from acked.model.partition import settings
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import CHANGES, LATEST, VERSIONS, changes_of, planes_of
+from acked.model.partition.versions import CHANGES, VERSIONS, changes_of, planes_of
 
 MAX_STATES = 2_000_000
 """States that one search for a rule may see; a page must not take longer to open."""

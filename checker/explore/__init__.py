@@ -1,1 +1,4 @@
-"""Looking around a state space: nearest states, depths, small graphs, random runs."""
+"""Looking around a state space: nearest states, depths, small graphs, random runs.
+
+Floor 6.
+"""

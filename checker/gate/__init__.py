@@ -1,1 +1,4 @@
-"""Specs against their expectations, and which guard clause protects what."""
+"""Specs against their expectations, and which guard clause protects what.
+
+Floor 7.
+"""

@@ -1,4 +1,4 @@
-"""Machine code for guards, successors and loops, and how a batch of states goes through it.
+"""Machine code for guards, successors and loops.
 
 Two kinds of code
 -----------------
@@ -106,4 +106,6 @@ Traps
   the least violations (`note_states`, `note_source`) do not.
 - *Nothing is checked here*: neither bounds nor overflows nor the type behind an address. `Shard` sizes everything.
 - *A Ctrl-C waits* for the native call at hand, so a call is short (CHUNK states), and LLVM compiles in a thread of its own.
+
+Floor 2.
 """

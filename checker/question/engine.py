@@ -1,8 +1,8 @@
 """The interface of engines: what answers a question by itself, and what it supports.
 
 A new engine is a module with a class like `acked.checker.search.local.LocalEngine` and an entry in `ENGINES` of
-`acked.reports.shell.engines`; everything else asks its `Capabilities`. Engines share the meaning of a level (`Ledger`) and report to
-an `Observer`, so that their answers differ in nothing but time and memory.
+`acked.reports.shell.engines`; everything else asks its `Capabilities`. Engines share the meaning of a level (`Ledger`) and
+report to an `Observer`, so that their answers differ in nothing but time and memory.
 
 A proof searches no states and has no levels, so it has capabilities but no `search`. What answers many questions at once
 (`Runner` in `acked.checker.batch`) is another idea: it is given questions as data, which travel to processes or Spark tasks,

@@ -34,4 +34,6 @@ same on every machine; nothing that is printed may depend on how busy the machin
 - Files for other solvers are SMT-LIB to the letter: an "or" of one operand is not, which is what `some_of` is for.
 - A process that runs out of memory or time is killed with its task; `base/processes.py` replaces it, and the task counts
   as undecided. So an answer must be complete in itself, and nothing is kept that another process would need.
+
+Floor 4.
 """

@@ -1,1 +1,4 @@
-"""The same search over Spark's executors."""
+"""The same search over Spark's executors.
+
+Floor 4.
+"""

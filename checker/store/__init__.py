@@ -1,1 +1,4 @@
-"""Completed levels on disk, and the way back through them."""
+"""Completed levels on disk, and the way back through them.
+
+Floor 3.
+"""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
-from acked.model.partition.versions import LATEST
+from acked.base.release import LATEST
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import shows
 from acked.reports.shell.output import Output, put_text, say
@@ -46,7 +46,7 @@ def observe(
         raise ConfigurationError("LOGS are read with --check; without it only the configuration is printed")
     if version is None:
         raise ConfigurationError("which release the brokers are decides how they log; name it with --kafka-version")
-    from acked.audit.vocabulary.keys import NEWEST, release
+    from acked.base.release import NEWEST, release
     from acked.cluster.lines.configuration import COST, Format, configuration, is_read
 
     number = release(version)

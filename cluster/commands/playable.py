@@ -72,14 +72,14 @@ def with_rules_of(
     spec: Spec, version: str, mode: Mode | None, constants: Mapping[str, int | str] | None = None
 ) -> Spec:
     """The spec with the rules of a release, on the brokers' control plane if it is said and that release has it."""
-    from acked.audit.vocabulary.keys import release
+    from acked.base.release import release
     from acked.model.catalogue import PROTOCOLS
-    from acked.model.partition.versions import planes_of
+    from acked.model.partition.versions import planes_of, rules_of
     from acked.reports.shell.specs import under_release
 
     if spec.protocol is PROTOCOLS["transactions"]:
         return under_release(spec, version, None, constants)
-    plane = mode.value if mode is not None and mode.value in planes_of(release(version).rules) else None
+    plane = mode.value if mode is not None and mode.value in planes_of(rules_of(release(version))) else None
     return under_release(spec, version, plane, constants)
 
 

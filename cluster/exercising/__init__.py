@@ -1,1 +1,4 @@
-"""A cluster under load whose brokers are disturbed at random, recorded for a validation afterwards."""
+"""A cluster under load that is disturbed at random: the course that a seed decides, the producer, and the run.
+
+Floor 5.
+"""

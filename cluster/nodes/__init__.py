@@ -1,1 +1,5 @@
-"""Brokers, controllers and ZooKeeper as processes of this machine, and a cluster of them."""
+"""Brokers, controllers and ZooKeeper as processes: addresses, configuration, formatting, class archives, what ends them,
+and a cluster of them.
+
+Floor 3.
+"""

@@ -12,13 +12,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from acked.base.errors import ConfigurationError
+from acked.base.release import LATEST
 from acked.model.concrete.program import State
 from acked.model.concrete.reading import Concrete
 from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import Path
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import Offset
-from acked.model.partition.versions import KRAFT, LATEST, VERSIONS
+from acked.model.partition.versions import KRAFT, VERSIONS
 
 LARGEST = 2**52
 """Beyond every offset and every leader epoch of a run."""

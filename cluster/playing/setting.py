@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from acked.audit.vocabulary.keys import KEYS
-from acked.audit.vocabulary.keys import release as rules_of
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
+from acked.base.release import release
 from acked.checker.question.question import Question
 from acked.cluster.releases.release import Mode, Release, mode_of
 from acked.cluster.wire.client import ALL_REPLICAS
@@ -25,7 +25,7 @@ from acked.model.partition.settings import (
     min_insync_replicas,
     unclean_election,
 )
-from acked.model.partition.versions import plane_of, profile
+from acked.model.partition.versions import plane_of, profile, rules_of
 
 FOR_PLAYING: Mapping[str, str] = {
     "replica.fetch.max.bytes": "1",  # A fetch brings the first batch, however large, and no other.
@@ -161,7 +161,7 @@ def other_rules(question: Question, chosen: Release, mode: Mode) -> tuple[OtherR
 
 def rules_unlike(constants: Mapping[str, int], chosen: Release, mode: Mode) -> tuple[OtherRule, ...]:
     """The same of constants alone."""
-    has = profile(rules_of(chosen.version).rules, mode.value)
+    has = profile(rules_of(release(chosen.version)), mode.value)
     found = []
     for rule in RULES:
         if rule is eligible_leader_replicas and chosen.number >= _FIRST_WITH_ELIGIBLE_LEADERS:

@@ -1,1 +1,4 @@
-"""TCP proxies, one for every directed pair of nodes, with gates that hold single requests and responses."""
+"""A TCP proxy for every directed pair of nodes, and gates that hold single frames.
+
+Floor 2.
+"""

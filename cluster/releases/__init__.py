@@ -1,1 +1,4 @@
-"""Which Kafka releases can be started, and their jars."""
+"""Which releases can be started, their jars, and the Java that runs them.
+
+Floor 1.
+"""

@@ -1,1 +1,5 @@
-"""A topic on a real cluster and the steps of a story: each ends when its effect has been seen."""
+"""A topic on a running cluster, the steps of stories, each of which ends by an observation, and how a story ended; stories
+of librdkafka.
+
+Floor 4.
+"""

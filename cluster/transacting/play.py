@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from acked.audit.vocabulary.keys import release as rules_of
 from acked.base.errors import ConfigurationError, SystemFailure
+from acked.base.release import release as number_of
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.archive import with_archive
@@ -159,7 +159,7 @@ def _known(version: str) -> Release:
 
 def other_rules(question: Question, chosen: Release, is_v2: bool) -> tuple[OtherRule, ...]:
     """The rules in which the trace is not like the release with such clients."""
-    number = rules_of(chosen.version)
+    number = number_of(chosen.version)
     newest = [item for item in VERSIONS if item != LATEST and number.since(item)][-1]
     has, constants = profile(newest, None), question.instance.constants
     found = []

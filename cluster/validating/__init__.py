@@ -1,1 +1,4 @@
-"""A whole run judged: what nodes logged, what lies on their disks, and what producers were acknowledged."""
+"""A whole run judged: what nodes logged, what lies on their disks, and what producers were acknowledged.
+
+Floor 3.
+"""

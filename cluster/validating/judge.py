@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event as Flag
 
-from acked.audit.vocabulary.keys import NEWEST, release
 from acked.base.errors import ConfigurationError
+from acked.base.release import LATEST, NEWEST, release
 from acked.cluster.lines.following import Following
 from acked.cluster.lines.recorded import Begun, Recording
 from acked.cluster.observation.subject import Subject, rules_of
@@ -17,7 +17,6 @@ from acked.cluster.observation.validation import Verdict, validate
 from acked.cluster.observation.walking import WINDOW, Walk
 from acked.cluster.observe.acknowledged import Presence, look_for, read_acknowledged
 from acked.cluster.observe.directories import Compared, compare, decided, find_directories, folders_of
-from acked.model.partition.versions import LATEST
 
 LIVE_WINDOW = 500
 """Steps that can be taken back of a run that goes on: promises are checked so many steps late."""

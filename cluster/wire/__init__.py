@@ -1,1 +1,4 @@
-"""Kafka's wire protocol, as much of it as is asked of one given broker or seen in a frame between two."""
+"""Kafka's protocol, to ask one given broker and to read what two say to each other.
+
+Floor 1.
+"""

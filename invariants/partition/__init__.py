@@ -1,1 +1,4 @@
-"""The properties of `partition`, and the lemmas behind their proofs."""
+"""The properties of `partition`, and the lemmas behind their proofs.
+
+Floor 1.
+"""

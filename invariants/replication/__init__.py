@@ -1,1 +1,4 @@
-"""The family's properties, their domains' lemmas, and the lemmas of kip320's proof."""
+"""The family's properties, their domains' lemmas, and the lemmas of kip320's proof.
+
+Floor 1.
+"""

@@ -1,1 +1,4 @@
-"""What must hold of transactions."""
+"""The properties of `transactions`, and the lemmas behind their proofs.
+
+Floor 1.
+"""

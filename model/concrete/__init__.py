@@ -1,1 +1,5 @@
-"""The same protocols read with concrete values: one run at a time, over logs of any length and epochs of any size."""
+"""The same protocols read with concrete values, one state at a time: logs of any length, real epochs, steps as Python
+functions.
+
+Floor 3.
+"""

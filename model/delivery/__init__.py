@@ -1,1 +1,4 @@
-"""Delivery: what a group of consumers that process records and write results makes of every input."""
+"""A group of consumers that process records and commit offsets before, after, by themselves or in transactions.
+
+Floor 4.
+"""

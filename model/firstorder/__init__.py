@@ -1,1 +1,4 @@
-"""The same protocols read as first-order logic, for all constants at once."""
+"""The same protocols read as first-order logic, for all constants at once.
+
+Floor 3.
+"""

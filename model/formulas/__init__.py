@@ -1,1 +1,4 @@
-"""Expressions over Bool and bounded Int, and their plain evaluation, which every engine is held against."""
+"""Expressions over Bool and bounded Int, and their plain evaluation, which every engine is held against.
+
+Floor 1.
+"""

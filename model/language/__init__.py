@@ -1,1 +1,4 @@
-"""What protocols are written in: typed values, states, quantifiers, labelled guards, actions."""
+"""What protocols are written in: typed values, states, quantifiers, labelled guards, actions.
+
+Floor 2.
+"""

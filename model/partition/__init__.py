@@ -1,1 +1,4 @@
-"""One partition of Kafka as people configure it: producers, brokers, controller and consumers, every rule a switch."""
+"""One partition of Kafka as people configure it: producers, brokers, controllers and consumers, every rule a switch.
+
+Floor 4.
+"""

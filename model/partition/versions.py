@@ -9,14 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from acked.base.release import LATEST, Release
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant, Setting, known_version
 from acked.model.partition import controllers, settings
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"
-LATEST = "latest"
-"""The newest release with eligible leader replicas on and every known fix, of which some are not in a release yet."""
-
 VERSIONS = (
     "0.8", "0.9", "0.10", "0.10.2", "0.11", "1.0", "1.1", "2.0", "2.0.1", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7",
     "2.8", "2.8.1", "3.0", "3.1", "3.2", "3.3", "3.4", "3.4.1", "3.5", "3.5.1", "3.6", "3.7", "3.8", "3.9", "3.9.1",
@@ -152,6 +150,11 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.unclean_election, "0.11", False, "KIP-106: default of unclean.leader.election.enable from 0.11"),
 )
 """Every rule and default that a release changed, oldest first for each constant."""
+
+
+def rules_of(release: Release) -> str:
+    """The newest release that `partition` tells apart and that is not newer than this."""
+    return release.newest_of(VERSIONS)
 
 
 def planes_of(version: str) -> tuple[str, ...]:

@@ -1,1 +1,4 @@
-"""Transactions: one transactional id with its coordinator, the partitions it writes to, and requests that are late."""
+"""Transactions with their coordinator, producers, markers and late requests, every rule a switch, from 0.11 to 4.x.
+
+Floor 4.
+"""

@@ -1,1 +1,4 @@
-"""The gate for people and CI: terminal, JSON, JUnit, SARIF, job summary, annotations."""
+"""The gate for people and CI: terminal, JSON, JUnit, SARIF, job summary, annotations.
+
+Floor 4.
+"""

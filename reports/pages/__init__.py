@@ -1,1 +1,4 @@
-"""Self-contained HTML pages, and the pages made from specs."""
+"""Self-contained HTML pages, and the pages made from specs.
+
+Floor 3.
+"""

@@ -1,1 +1,4 @@
-"""Proofs and what they lack, in the terminal and as documents."""
+"""Proofs and what they lack, in the terminal and as documents.
+
+Floor 4.
+"""

@@ -94,15 +94,16 @@ def under_release(
     """
     from dataclasses import replace
 
-    from acked.audit.vocabulary.keys import release
+    from acked.base.release import release
     from acked.checker.spec.resolve import bind_constants, settle
     from acked.model.formulas.errors import ModelError
+    from acked.model.partition.versions import rules_of
 
     if not spec.protocol.has_profiles:
         raise ConfigurationError(
             f"{spec.protocol.name} is one set of rules, whatever the release; --kafka-version is for specs of `partition`"
         )
-    wanted = spec.version if version is None else release(version).rules
+    wanted = spec.version if version is None else rules_of(release(version))
     plane = control_plane or spec.control_plane
     try:
         profile = spec.protocol.profile(wanted, plane)

@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 import pytest
 
+from acked.base.files import ROOMS
 from tests.places import CHECKOUT
 
-TAKEN = ("model", "checker", "reports", "invariants", "specs", "tests", "cluster")
+TAKEN = (*ROOMS, "specs", "tests")
 """Names of our folders that belong to whoever uses acked."""
 
 COMMANDS = [("list", "specs"), ("check", "kip320", "-q", "-c", "replicas=2")]

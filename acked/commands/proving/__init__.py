@@ -1,1 +1,2 @@
-"""The programs behind `acked prove`, a module each, and which of its options go together."""
+"""The programs behind `acked prove`, and which of its options go together.
+"""

@@ -81,17 +81,17 @@ def written_by(version: str | None, control_plane: str | None, markdown: Path, p
 def releases_named(version: str | None, control_plane: str | None) -> tuple[Release, ...]:
     """The rows of the table, or those of one release; `ConfigurationError` if there is no such release or control plane."""
     from acked.audit.releases.table import RELEASES
-    from acked.audit.vocabulary.keys import release
+    from acked.base.release import release
     from acked.model.formulas.errors import ModelError
     from acked.model.partition.protocol import partition
-    from acked.model.partition.versions import planes_of
+    from acked.model.partition.versions import planes_of, rules_of
 
     if version is None:
         rows = RELEASES if control_plane is None else tuple(item for item in RELEASES if item[1] == control_plane)
         if not rows:
             raise ConfigurationError(f"no release runs on control plane {control_plane!r}; it is zookeeper or kraft")
         return rows
-    rules = release(version).rules
+    rules = rules_of(release(version))
     try:
         partition.profile(rules, control_plane)
     except ModelError as error:

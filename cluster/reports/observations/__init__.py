@@ -1,1 +1,3 @@
-"""What a validation of a cluster's logs found, in the terminal and as a document."""
+"""What a validation of a cluster's logs found, and what an exercise did: terminal, document, and the page of what is not
+explained.
+"""

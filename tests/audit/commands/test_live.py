@@ -30,8 +30,8 @@ from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerd
 from acked.audit.decision.release import contexts
 from acked.audit.formats.read import read_all
 from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.keys import release
 from acked.base.errors import AckedError, ConfigurationError
+from acked.base.release import release
 from acked.cli import cli
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.release import Mode

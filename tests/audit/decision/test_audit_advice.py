@@ -12,7 +12,7 @@ from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerd
 from acked.audit.decision.settings import configure
 from acked.audit.reports.document import no_cause_in_words, undecided_in_words
 from acked.audit.vocabulary.entry import SettingEntry
-from acked.audit.vocabulary.keys import release
+from acked.base.release import release
 from tests.audit.decision.kept import KEPT
 
 LOSS, WRITES = AuditQuestion.LOSS, AuditQuestion.WRITES

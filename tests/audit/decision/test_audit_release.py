@@ -20,10 +20,10 @@ from acked.audit.decision.settings import RefusedByKafka, configure
 from acked.audit.formats.images import release_of_image
 from acked.audit.formats.read import read_settings
 from acked.audit.vocabulary.entry import SettingEntry
-from acked.audit.vocabulary.keys import NEWEST, release
 from acked.base.errors import ConfigurationError
+from acked.base.release import LATEST, NEWEST, release
 from acked.model.partition import settings
-from acked.model.partition.versions import LATEST, VERSIONS, planes_of
+from acked.model.partition.versions import VERSIONS, planes_of
 from tests.audit.decision.kept import KEPT
 
 LISTED = [name for name in VERSIONS if name != LATEST]

@@ -16,12 +16,13 @@ from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration, RefusedByKafka, configure
 from acked.audit.formats.read import read_settings
 from acked.audit.vocabulary.entry import ASSIGNED, Scope, SettingEntry
-from acked.audit.vocabulary.keys import KEYS, release
+from acked.audit.vocabulary.keys import KEYS
 from acked.audit.vocabulary.names import MAX_UNKNOWN
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
+from acked.base.release import LATEST, release
 from acked.model.language.context import Switch
 from acked.model.partition import settings
-from acked.model.partition.versions import LATEST, VERSIONS, planes_of, profile
+from acked.model.partition.versions import VERSIONS, planes_of, profile, rules_of
 from tests.places import DATA
 
 AUDIT = DATA / "audit"
@@ -37,7 +38,7 @@ def configured(version: str, plane: str | None = None, **values: str) -> Configu
     return configure(gather(entries), release(version), plane)
 
 
-def rules_of(configuration: Configuration) -> set[str]:
+def found_in(configuration: Configuration) -> set[str]:
     return {finding.rule for finding in configuration.findings}
 
 
@@ -314,7 +315,7 @@ def test_idempotence_by_default_gives_way_to_a_conflict_silently_and_from_4_0_no
     for values in ({"acks": "1"}, {"retries": "0"}, {"max_in_flight_requests_per_connection": "6"}):
         configuration = configured("3.6", **values)
         assert not configuration["enable.idempotence"].on
-        assert "idempotence-off" in rules_of(configuration)
+        assert "idempotence-off" in found_in(configuration)
     with pytest.raises(RefusedByKafka, match=r"from 4.0"):
         configured("4.0", max_in_flight_requests_per_connection="6")
 
@@ -351,7 +352,7 @@ def test_idempotence_asked_for_brings_what_it_needs_along_where_that_is_not_set(
     ],
 )
 def test_settings_that_undo_others_are_named(rule: str, version: str, values: dict[str, str]) -> None:
-    assert rule in rules_of(configured(version, **values))
+    assert rule in found_in(configured(version, **values))
 
 
 @pytest.mark.parametrize(
@@ -390,8 +391,8 @@ def test_the_order_of_records_is_asked_with_three_brokers_whose_names_do_not_cou
 
 def test_careful_settings_have_no_warnings_but_those_of_the_releases_own_defects() -> None:
     careful = {"replication_factor": "3", "min_insync_replicas": "2", "acks": "all"}
-    assert rules_of(configured("3.6", **careful)) == {"producer-buffer"}
-    assert rules_of(configured("4.2", eligible_leader_replicas_version="1", **careful)) == set()
+    assert found_in(configured("3.6", **careful)) == {"producer-buffer"}
+    assert found_in(configured("4.2", eligible_leader_replicas_version="1", **careful)) == set()
 
 
 @pytest.mark.parametrize(
@@ -419,7 +420,7 @@ def test_a_defect_of_the_java_client_is_not_remarked_of_another_one() -> None:
         SettingEntry("replication.factor", "3", "f", 1),
         SettingEntry("acks", "all", "client.conf", 1, Scope.PRODUCER, default_of="librdkafka"),
     ]
-    assert "producer-buffer" not in rules_of(configure(gather(entries), release("4.1.1")))
+    assert "producer-buffer" not in found_in(configure(gather(entries), release("4.1.1")))
 
 
 @pytest.mark.parametrize(
@@ -441,12 +442,12 @@ def test_an_old_inter_broker_protocol_keeps_the_old_rules() -> None:
 def test_a_release_has_the_rules_of_the_newest_listed_one_that_is_not_above_it() -> None:
     """Whatever releases are listed: a patch that changed something has its own rules, the others those before it."""
     listed = [name for name in VERSIONS if name != LATEST]
-    assert [release(name).rules for name in listed] == listed
-    assert release(LATEST).rules == LATEST
+    assert [rules_of(release(name)) for name in listed] == listed
+    assert rules_of(release(LATEST)) == LATEST
     patches = {"0.8.2.2": "0.8", "0.10.2.1": "0.10.2", "2.0.1": "2.0.1", "2.8.2": "2.8.1", "3.4.1": "3.4.1", "v4.1.0": "4.1"}
     for name, before in patches.items():
         fitting = [item for item in listed if tuple(map(int, item.split("."))) <= tuple(map(int, before.split(".")))]
-        assert release(name).rules == fitting[-1]
+        assert rules_of(release(name)) == fitting[-1]
     for name in ("", "5.0", "0.7", "99.9", "three", "3", "1.2.3.4.5"):
         with pytest.raises(ConfigurationError, match="name one from"):
             release(name)

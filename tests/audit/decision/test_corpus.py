@@ -21,9 +21,10 @@ from acked.audit.decision.settings import configure
 from acked.audit.formats.read import read_all
 from acked.audit.vocabulary import keys
 from acked.audit.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
-from acked.audit.vocabulary.keys import KEYS, release
+from acked.audit.vocabulary.keys import KEYS
 from acked.audit.vocabulary.names import DECIDING
 from acked.base.errors import AckedError, ConfigurationError
+from acked.base.release import release
 from tests.audit.decision.corpus import CORPUS, FILES, TRAPS, expected, name_of, reading, understood
 from tests.audit.decision.kept import KEPT
 

@@ -12,8 +12,8 @@ from acked.audit.decision.gather import Given, gather
 from acked.audit.decision.joint import Searches, joined, of_one
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
 from acked.audit.vocabulary.entry import SettingEntry
-from acked.audit.vocabulary.keys import release
 from acked.base.processes import Done
+from acked.base.release import release
 from acked.checker.batch.local import BatchLimits, KeptProcesses, answer_all
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.ledger import Ledger, StopPolicy

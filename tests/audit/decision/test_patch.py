@@ -11,8 +11,8 @@ from acked.audit.decision.gather import gather
 from acked.audit.decision.patch import patched, write_patches
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.formats.read import read_all
-from acked.audit.vocabulary.keys import release
 from acked.base.errors import ConfigurationError
+from acked.base.release import release
 from tests.audit.decision.kept import KEPT
 
 FORMS = {

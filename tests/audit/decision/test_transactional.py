@@ -18,8 +18,8 @@ from acked.audit.decision.transactional import (
     tasks_of,
 )
 from acked.audit.reports.transactional import transactions_markdown, transactions_part
-from acked.audit.vocabulary import keys
 from acked.audit.vocabulary.entry import OPTION, SettingEntry
+from acked.base.release import release
 
 MOST = 1_000_000
 
@@ -31,7 +31,7 @@ def given(**values: str) -> Given:
 
 
 def configuration(version: str, **values: str) -> Configuration:
-    return configure(given(**values), keys.release(version), None)
+    return configure(given(**values), release(version), None)
 
 
 def asked(version: str, clients: Clients, **values: str) -> dict[str, int]:
@@ -41,7 +41,7 @@ def asked(version: str, clients: Clients, **values: str) -> dict[str, int]:
 
 def test_nothing_is_asked_without_a_transactional_id_or_before_0_11() -> None:
     entries = [SettingEntry("replication.factor", "1", OPTION, 0)]
-    assert tasks_of(configure(gather([], None, entries, False, ()), keys.release("4.3"), None), MOST) == []
+    assert tasks_of(configure(gather([], None, entries, False, ()), release("4.3"), None), MOST) == []
     assert tasks_of(configuration("0.10.2"), MOST) == []
     assert len(tasks_of(configuration("3.9"), MOST)) == len(TransactionQuestion)
 
@@ -89,6 +89,6 @@ def test_a_transaction_that_can_hang_is_told_step_by_step() -> None:
 
 @pytest.mark.long
 def test_an_audit_answers_about_transactions_beside_its_five_questions() -> None:
-    found = Auditor(given(), keys.release("3.5")).run((AuditQuestion.WRITES,), advise=False)
+    found = Auditor(given(), release("3.5")).run((AuditQuestion.WRITES,), advise=False)
     assert [item.reply for item in found.transactions] == [AuditVerdict.YES] * 3
     assert found.worst((AuditQuestion.WRITES,)) is found.of(AuditQuestion.WRITES).worst

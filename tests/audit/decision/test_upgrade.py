@@ -12,8 +12,8 @@ from acked.audit.decision.settings import configure
 from acked.audit.decision.upgrade import Stage, Upgrade, ask_upgrade
 from acked.audit.reports.upgrading import upgrade_markdown, upgrade_part, verdict_with
 from acked.audit.vocabulary.entry import OPTION, SettingEntry
-from acked.audit.vocabulary.keys import release
 from acked.base.errors import ConfigurationError
+from acked.base.release import release
 from tests.audit.decision.kept import KEPT
 from tools import upgrades as tool
 

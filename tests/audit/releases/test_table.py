@@ -32,7 +32,7 @@ from acked.commands.check import check
 from acked.commands.prove import prove
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import CLEAN_CRASHES, RULES
-from acked.model.partition.versions import KRAFT, LATEST, VERSIONS, ZOOKEEPER, planes_of
+from acked.model.partition.versions import KRAFT, VERSIONS, ZOOKEEPER, planes_of
 from acked.reports.shell.options import AskedSpec
 from tests.oracle import Space
 from tests.places import CHECKOUT

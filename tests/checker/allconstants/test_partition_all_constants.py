@@ -13,6 +13,7 @@ from rich.console import Console
 from acked.audit.releases.table import EFFORT, FaultClass, attempts, switches_of
 from acked.base.files import PACKAGE
 from acked.base.processes import Limits
+from acked.base.release import LATEST
 from acked.checker.allconstants.counterparts import broken_rules
 from acked.checker.allconstants.lemma_search import SEARCH_EFFORT, CoreSearch
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, Obligations
@@ -32,7 +33,7 @@ from acked.invariants.partition.lemmas import MACHINE_LEMMAS
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import LOSSY_OUTSIDE_ISR
-from acked.model.partition.versions import KRAFT, LATEST, ZOOKEEPER
+from acked.model.partition.versions import KRAFT, ZOOKEEPER
 from acked.reports.proofs.all_constants import print_all_constants
 from tests.places import SPECS
 

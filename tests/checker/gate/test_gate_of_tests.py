@@ -16,11 +16,12 @@ from typing import Any
 
 import pytest
 
+from acked.base.files import ROOMS
 from tests.places import CHECKOUT
 
 pytestmark = pytest.mark.slow
 
-COPIED = ("model", "invariants", "checker", "reports", "acked", "specs", "tests/data", "tests/specs")
+COPIED = (*ROOMS, "acked", "specs", "tests/data", "tests/specs")
 SELECTION = "kip320-2111 or kip320-2221 or truncate-to-hw-2221 or elect-outside-isr or lead-by-old-request"
 """Reference counts, known verdicts and bundled specs that take a fraction of a second each."""
 

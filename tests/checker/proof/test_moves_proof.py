@@ -9,6 +9,7 @@ import pytest
 
 from acked.base.bounds import Bounds
 from acked.base.processes import Limits
+from acked.base.release import LATEST
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
@@ -20,7 +21,7 @@ from acked.invariants.property import Property
 from acked.model.firstorder.reading import Reading
 from acked.model.language.protocol import Instance
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import KRAFT, LATEST
+from acked.model.partition.versions import KRAFT
 from tests.checker.proof.test_partition_proof import broken, only
 from tests.model.firstorder.comparing import Comparison
 

@@ -12,6 +12,7 @@ import pytest
 from acked.audit.releases.table import FaultClass, switches_of
 from acked.base.bounds import Bounds
 from acked.base.processes import Limits
+from acked.base.release import LATEST
 from acked.checker.allconstants.obligations import Obligations
 from acked.checker.allconstants.proof import AllConstantsOptions, _task
 from acked.checker.allconstants.prover import Prover
@@ -27,7 +28,7 @@ from acked.invariants.property import Property
 from acked.model.firstorder.reading import Reading
 from acked.model.language.protocol import Instance
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import KRAFT, LATEST
+from acked.model.partition.versions import KRAFT
 from tests.checker.proof.test_partition_proof import broken, only
 from tests.model.firstorder.comparing import Comparison
 

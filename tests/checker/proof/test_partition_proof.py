@@ -11,6 +11,7 @@ import pytest
 
 from acked.base.bounds import Bounds
 from acked.base.processes import Limits
+from acked.base.release import LATEST
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
@@ -28,7 +29,6 @@ from acked.model.language.values import Bool
 from acked.model.partition.common import counted_isr, in_one_epoch, presumes_leadership
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import Offset, Replica, State
-from acked.model.partition.versions import LATEST
 from tests.places import CHECKOUT
 
 LIMITS = Limits(2, 300.0)

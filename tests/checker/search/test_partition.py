@@ -8,6 +8,7 @@ import pytest
 
 from acked.base.bounds import Bounds
 from acked.base.processes import Limits
+from acked.base.release import LATEST
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -18,7 +19,7 @@ from acked.invariants.partition.domains import DOMAIN_LEMMAS, EPOCHS_ARE_DENSE
 from acked.invariants.property import Property
 from acked.model.language.protocol import Instance
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import LATEST, VERSIONS, planes_of
+from acked.model.partition.versions import VERSIONS, planes_of
 from tests.oracle import Space, assert_same_answer, explore
 from tests.proofs.domains import DomainVerdict, prove_domains
 

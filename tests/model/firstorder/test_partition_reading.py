@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from acked.base.bounds import Bounds
+from acked.base.release import LATEST
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason, Verdict
 from acked.checker.search.local import search
@@ -20,7 +21,6 @@ from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import for_each
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import Replica, State
-from acked.model.partition.versions import LATEST
 from tests.model.firstorder.comparing import Comparison, drawn_evenly
 
 CLEAN = {"acks": "all", "retries": False, "idempotence": False, "crashes": "clean", "min_insync_replicas": 2}

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from acked.base.release import LATEST
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import ActionInstance, Instance
@@ -16,7 +17,7 @@ from acked.model.language.ranks import MAX_RANKS
 from acked.model.partition.protocol import partition
 from acked.model.partition.settings import CONSTANTS, most_epochs
 from acked.model.partition.state import ACKED, FAILED, SENT
-from acked.model.partition.versions import CHANGES, LATEST, VERSIONS, changes_of, plane_of, planes_of
+from acked.model.partition.versions import CHANGES, VERSIONS, changes_of, plane_of, planes_of
 from tests.playing import TINY, can, play, release
 
 EVERYTHING: dict[str, Any] = {

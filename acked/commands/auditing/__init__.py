@@ -1,1 +1,0 @@
-"""What `acked audit` does with its answer."""

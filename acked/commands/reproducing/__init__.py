@@ -1,1 +1,0 @@
-"""The programs behind `acked reproduce` that are more than one run."""

@@ -1,1 +1,0 @@
-"""Kafka's own settings, from files to answers, and the durability table."""
