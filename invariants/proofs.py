@@ -288,7 +288,10 @@ COUNTERPARTS: Mapping[str, str] = {
     "BecomeFollowerTruncateKip101": "FencedBecomeFollowerAndTruncate",
     "BecomeFollowerTruncateKip279": "FencedBecomeFollowerAndTruncate",
 }
-"""The rule of kip320 that took the place of a rule of an older variant, with the same parameters."""
+"""The rule of the fenced protocol that took the place of a rule of an older variant, with the same parameters."""
+
+FENCED = "kip320"
+"""The protocol that older variants are compared with."""
 
 
 def needs_of(protocol: Protocol) -> Mapping[str, tuple[str, ...]]:

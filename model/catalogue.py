@@ -5,10 +5,11 @@ Floor 5.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 
+from acked.model.language.context import Alternative
 from acked.model.language.protocol import Protocol
 
 
@@ -48,3 +49,16 @@ _OTHERS = ("partition", "majority", "transactions", "delivery")
 
 PROTOCOLS = Shipped({**_FAMILY, **{name: f"{name}.protocol" for name in _OTHERS}})
 """Every shipped protocol."""
+
+_ALTERNATIVES = {"partition": "partition.versions"}
+"""Protocols whose rules differ by release, with the module that says what could be otherwise."""
+
+
+def alternatives_of(protocol: Protocol) -> Callable[[Mapping[str, int]], Iterator[Alternative]] | None:
+    """What could be otherwise in a shipped protocol under given constants, one change at a time; None if nothing can."""
+    if protocol.name not in _ALTERNATIVES or protocol is not PROTOCOLS[protocol.name]:
+        return None
+    found: Callable[[Mapping[str, int]], Iterator[Alternative]] = import_module(
+        f"acked.model.{_ALTERNATIVES[protocol.name]}"
+    ).alternatives
+    return found

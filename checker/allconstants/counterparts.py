@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from acked.checker.solver.lemma_sets import StepCounterexample
-from acked.invariants.proofs import COUNTERPARTS, argument_of
+from acked.invariants.proofs import COUNTERPARTS, FENCED, argument_of
+from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import DomainOverflow
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import ActionInstance, Instance, Protocol
-from acked.model.replication.kip320 import kip320
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class Counterparts:
 
     @cached_property
     def _fenced(self) -> Instance:
-        return kip320.instantiate(self.instance.constants)
+        return PROTOCOLS[FENCED].instantiate(self.instance.constants)
 
     def objection(self, step: ActionInstance, codes: Sequence[int]) -> Objection | None:
         """What kip320 has against a step from a state; None if no rule of it took the place of the step's."""
-        name = COUNTERPARTS.get(step.action.name) if self.instance.protocol.state is kip320.state else None
+        name = COUNTERPARTS.get(step.action.name) if self.instance.protocol.state is PROTOCOLS[FENCED].state else None
         if name is None:
             return None
         rule = next(

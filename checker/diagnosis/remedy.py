@@ -5,7 +5,7 @@ The rules that could be changed, how each blocks the run, and whether the promis
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, unique
 from functools import partial
@@ -14,32 +14,19 @@ from typing import Any
 
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError
-from acked.base.release import LATEST
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Verdict
 from acked.checker.replay.explain import Explainer
 from acked.checker.replay.retrace import BlockedStep, as_told, under
 from acked.checker.search.local import search
 from acked.invariants.property import Kind, Property
-from acked.model.catalogue import PROTOCOLS
+from acked.model.catalogue import PROTOCOLS, alternatives_of
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.context import Constant, Switch
 from acked.model.language.protocol import ActionInstance, Instance
-from acked.model.partition import settings
-from acked.model.partition.protocol import partition
-from acked.model.partition.versions import CHANGES, VERSIONS, changes_of, planes_of
 
 MAX_STATES = 2_000_000
 """States that one search for a rule may see; a page must not take longer to open."""
-
-_CHOSEN = [
-    constant
-    for constant in settings.CONFIGURED
-    if sum(change.constant is constant for change in CHANGES) > 1
-]  # fmt: skip
-"""Constants whose defaults releases changed, but that users set: they come after the rules."""
-
 
 @unique
 class RemedyKind(Enum):
@@ -82,9 +69,8 @@ class _Candidate:
 def remedy_of(question: Question, run: Run, violates: Property, decides: bool = False) -> Remedy | None:
     """The first change of rules that prevents the run; if it `decides`, the first with which the promise holds at all.
 
-    Of a weakened protocol the change is to put its clauses back, of the replication family a later set of rules, of
-    `partition` one rule as a later release has it, then one setting, then all rules of the latest release. Only the last
-    three are searched for if it `decides`: trying them takes seconds.
+    Of a weakened protocol the change is to put its clauses back, of a protocol with alternatives (`alternatives_of`) one of
+    them, of another a later set of rules over the same state. Alternatives are tried only if it `decides`: it takes seconds.
     """
     instance = question.instance
     candidates = _candidates(instance, decides)
@@ -128,72 +114,16 @@ def _candidates(instance: Instance, decides: bool) -> Iterator[_Candidate]:
     if instance.dropped:
         clauses = "; ".join(f"{action}: {label}" for action, label in sorted(instance.dropped))
         yield _Candidate(RemedyKind.CLAUSE, clauses, protocol.source, lambda: protocol.instantiate(constants))
-    elif protocol is partition:
-        if decides:
-            yield from _partition(constants)
+    elif (alternatives := alternatives_of(protocol)) is not None:
+        for item in alternatives(constants) if decides else ():
+            made = partial(protocol.instantiate, {**constants, **item.changes})
+            yield _Candidate(RemedyKind(item.kind.value), item.name, item.source, made)
     else:
         names = list(PROTOCOLS)
         later = names[names.index(protocol.name) + 1 :] if protocol.name in names else []
         for other in (PROTOCOLS[name] for name in later):
             if other.state is protocol.state:
                 yield _Candidate(RemedyKind.PROTOCOL, other.name, other.source, partial(other.instantiate, constants))
-
-
-def _partition(constants: Mapping[str, int]) -> Iterator[_Candidate]:
-    def changed(sort: RemedyKind, constant: Constant, value: int, source: str) -> _Candidate:
-        name = f"{constant.name}={_shown(constant, value)}"
-        return _Candidate(sort, name, source, lambda: partition.instantiate({**constants, constant.name: value}))
-
-    for constant, value, source in _rules(constants):
-        yield changed(RemedyKind.RULE, constant, value, source)
-    for constant, value in _settings(constants):
-        if constants[constant.name] != value:
-            yield changed(RemedyKind.SETTING, constant, value, constant.doc)
-    latest = {
-        name: change.constant.read(change.value)
-        for name, change in changes_of(LATEST, planes_of(LATEST)[0]).items()
-        if change.constant not in _CHOSEN
-    }
-    if any(constants[name] != value for name, value in latest.items()):
-        source = "every known fix, of which some are not in a release yet"
-        yield _Candidate(
-            RemedyKind.RELEASE, f"version={LATEST}", source, lambda: partition.instantiate({**constants, **latest})
-        )
-
-
-def _rules(constants: Mapping[str, int]) -> list[tuple[Constant, int, str]]:
-    """Rules that a release after the present value has otherwise, the oldest change first."""
-    by_constant: dict[str, list[tuple[int, int, str]]] = {}
-    for change in CHANGES:
-        if change.constant not in _CHOSEN:
-            since, value = VERSIONS.index(change.since), change.constant.read(change.value)
-            by_constant.setdefault(change.constant.name, []).append((since, value, change.source))
-    found = []
-    for constant in settings.CONSTANTS:
-        history = by_constant.get(constant.name, [])
-        now = constants[constant.name]
-        reached = max((at for at, (_, value, _) in enumerate(history) if value == now), default=-1)
-        for since, value, source in history[reached + 1 :]:
-            told = constant.doc if isinstance(constant, Switch) and value else source
-            found.append((since, constant, value, told))
-    return [(constant, value, source) for _, constant, value, source in sorted(found, key=lambda item: item[0])]
-
-
-def _settings(constants: Mapping[str, int]) -> Iterator[tuple[Constant, int]]:
-    """Settings that are known to be safer, the one that asks least of an operator first."""
-    yield settings.unclean_election, 0
-    yield settings.acks, settings.ACKS_ALL
-    if constants["min_insync_replicas"] < constants["replicas"]:
-        yield settings.min_insync_replicas, constants["min_insync_replicas"] + 1
-    if constants["acks"] == settings.ACKS_ALL and constants["retries"]:
-        yield settings.idempotence, 1
-    yield settings.in_flight, 1
-    yield settings.retries, 0
-
-
-def _shown(constant: Constant, value: int) -> str:
-    shown = constant.show(value)
-    return str(shown).lower() if isinstance(shown, bool) else str(shown)
 
 
 # -- how the change blocks the run --------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from enum import Enum, unique
 from typing import NoReturn
 
 from acked.model.formulas.errors import ModelError
@@ -216,6 +217,25 @@ def resolve(size: int | Constant | Size | Computed, constants: Mapping[str, int]
     if constant.name not in bound:
         raise ModelError(f"constant {constant.name} is used but the protocol does not declare it")
     return bound[constant.name] + offset
+
+
+@unique
+class ChangeKind(Enum):
+    """Who would make a change of constants: a later rule, a setting of the user's, or all rules of a release."""
+
+    RULE = "rule"
+    SETTING = "setting"
+    RELEASE = "release"
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """Constants that a protocol could have instead: how specs name the change, where it comes from, and the new values."""
+
+    kind: ChangeKind
+    name: str
+    source: str
+    changes: Mapping[str, int]
 
 
 def literal(value: int) -> Expr:

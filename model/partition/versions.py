@@ -6,12 +6,12 @@ notes, KIPs and JIRA ids that the rules name; defaults from the configuration cl
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from acked.base.release import LATEST, Release
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Constant, Setting, known_version
+from acked.model.language.context import Alternative, ChangeKind, Constant, Setting, Switch, known_version
 from acked.model.partition import controllers, settings
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"
@@ -191,3 +191,66 @@ def profile(version: str | None, control_plane: str | None) -> dict[str, Setting
         name: Setting(change.constant.read(change.value), change.source)
         for name, change in changes_of(wanted, plane).items()
     }
+
+
+# -- one change at a time ---------------------------------------------------------------------------------------------
+
+_CHOSEN = [
+    constant
+    for constant in settings.CONFIGURED
+    if sum(change.constant is constant for change in CHANGES) > 1
+]  # fmt: skip
+"""Constants whose defaults releases changed, but that users set: they come after the rules."""
+
+
+def alternatives(constants: Mapping[str, int]) -> Iterator[Alternative]:
+    """Each rule as a later release has it, the oldest change first, then safer settings, then all rules of the latest."""
+    for constant, value, source in _later_rules(constants):
+        yield _alternative(ChangeKind.RULE, constant, value, source)
+    for constant, value in _safer_settings(constants):
+        if constants[constant.name] != value:
+            yield _alternative(ChangeKind.SETTING, constant, value, constant.doc)
+    latest = {
+        name: change.constant.read(change.value)
+        for name, change in changes_of(LATEST, planes_of(LATEST)[0]).items()
+        if change.constant not in _CHOSEN
+    }
+    if any(constants[name] != value for name, value in latest.items()):
+        source = "every known fix, of which some are not in a release yet"
+        yield Alternative(ChangeKind.RELEASE, f"version={LATEST}", source, latest)
+
+
+def _alternative(kind: ChangeKind, constant: Constant, value: int, source: str) -> Alternative:
+    shown = constant.show(value)
+    text = str(shown).lower() if isinstance(shown, bool) else str(shown)
+    return Alternative(kind, f"{constant.name}={text}", source, {constant.name: value})
+
+
+def _later_rules(constants: Mapping[str, int]) -> list[tuple[Constant, int, str]]:
+    """Rules that a release after the present value has otherwise, the oldest change first."""
+    by_constant: dict[str, list[tuple[int, int, str]]] = {}
+    for change in CHANGES:
+        if change.constant not in _CHOSEN:
+            since, value = VERSIONS.index(change.since), change.constant.read(change.value)
+            by_constant.setdefault(change.constant.name, []).append((since, value, change.source))
+    found = []
+    for constant in settings.CONSTANTS:
+        history = by_constant.get(constant.name, [])
+        now = constants[constant.name]
+        reached = max((at for at, (_, value, _) in enumerate(history) if value == now), default=-1)
+        for since, value, source in history[reached + 1 :]:
+            told = constant.doc if isinstance(constant, Switch) and value else source
+            found.append((since, constant, value, told))
+    return [(constant, value, source) for _, constant, value, source in sorted(found, key=lambda item: item[0])]
+
+
+def _safer_settings(constants: Mapping[str, int]) -> Iterator[tuple[Constant, int]]:
+    """Settings that are known to be safer, the one that asks least of an operator first."""
+    yield settings.unclean_election, 0
+    yield settings.acks, settings.ACKS_ALL
+    if constants["min_insync_replicas"] < constants["replicas"]:
+        yield settings.min_insync_replicas, constants["min_insync_replicas"] + 1
+    if constants["acks"] == settings.ACKS_ALL and constants["retries"]:
+        yield settings.idempotence, 1
+    yield settings.in_flight, 1
+    yield settings.retries, 0

@@ -25,6 +25,7 @@ from acked.audit.releases.table import (
     switches_of,
 )
 from acked.base.processes import Limits
+from acked.base.release import LATEST
 from acked.checker.batch.local import BatchLimits
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
