@@ -19,29 +19,50 @@ from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.reports.shell.options import Paragraphs
 from acked.reports.shell.output import say
 
-_MODULES = {
-    "commands": {
-        "ablate": "ablate", "check": "check", "coverage": "ablate", "diff": "diff", "explore": "explore", "export": "export",
-        "find": "find", "gallery": "gallery", "gate": "gate", "graph": "graph", "list": "list", "new": "new",
-        "prove": "prove", "query": "data", "show": "check", "simulate": "simulate", "states": "data", "stats": "data",
-        "view": "view",
-    },
-    "cluster.commands": {
-        "exercise": "exercise", "kafka": "kafka", "observe": "observe", "reproduce": "reproduce", "validate": "validate",
-    },
-    "audit.commands": {"audit": "audit", "matrix": "durability"},
-}  # fmt: skip
-_COMMANDS = {name: f"acked.{room}.{module}" for room, names in _MODULES.items() for name, module in names.items()}
-"""Every command, with the module that defines it."""
+_TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
+    ("Begin here", (
+        ("audit", "audit.commands.audit", "Check what your own Kafka settings guarantee for acknowledged records."),
+        ("check", "commands.check", "Explore every reachable state of a spec."),
+        ("view", "commands.view", "Make one HTML page of a trace, to step through."),
+        ("explore", "commands.explore", "Walk through the states in a browser."),
+        ("list", "commands.list", "List protocols, properties, constants or specs."),
+    )),
+    ("Operate Kafka", (
+        ("matrix", "audit.commands.durability",
+         "Table of Kafka releases and settings: where can acknowledged records be lost?"),
+        ("reproduce", "cluster.commands.reproduce", "Play a counterexample on real Kafka brokers."),
+        ("kafka", "cluster.commands.kafka", "List and fetch the Kafka releases that `acked reproduce` starts."),
+        ("observe", "cluster.commands.observe", "Print the logging configuration that `acked validate` needs."),
+        ("validate", "cluster.commands.validate",
+         "Hold the logs of a real cluster against the model: is what it did a behaviour?"),
+        ("exercise", "cluster.commands.exercise",
+         "Disturb a real cluster at random, and hold what it did against the model."),
+    )),
+    ("Look into a protocol", (
+        ("find", "commands.find", "Find the shortest trace to a state of your choice."),
+        ("show", "commands.check", "Show a trace that check wrote."),
+        ("diff", "commands.diff", "Compare the rules of two specs: what one allows and the other forbids."),
+        ("ablate", "commands.ablate", "Drop each guard clause in turn and report which properties break."),
+        ("coverage", "commands.ablate", "Report which actions and guard clauses ever mattered."),
+        ("simulate", "commands.simulate", "Look for a violation in random traces, for constants that no search reaches."),
+        ("prove", "commands.prove", "Prove a spec with z3, for traces of any length."),
+    )),
+    ("Write your own, and keep it right", (
+        ("new", "commands.new", "Write a small working protocol or spec to start from."),
+        ("gate", "commands.gate", "Run specs in CI, and fail unless every answer is as expected."),
+    )),
+    ("States, graphs and pictures for other tools", (
+        ("states", "commands.data", "Write the reachable states as Parquet."),
+        ("query", "commands.data", "Query the reachable states with SQL."),
+        ("stats", "commands.data", "Show the levels, actions and growth of a finished search."),
+        ("graph", "commands.graph", "Write a small state space as a graph."),
+        ("export", "commands.export", "Write a trace for other tools, or as a picture."),
+        ("gallery", "commands.gallery", "Write a static site of all claims and bugs."),
+    )),
+)  # fmt: skip
+"""The commands by what people want, a newcomer's first: each with its module and short help, so that help imports none."""
 
-_TASKS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("Begin here", ("audit", "check", "view", "explore", "list")),
-    ("Operate Kafka", ("matrix", "reproduce", "kafka", "observe", "validate", "exercise")),
-    ("Look into a protocol", ("find", "show", "diff", "ablate", "coverage", "simulate", "prove")),
-    ("Write your own, and keep it right", ("new", "gate")),
-    ("States, graphs and pictures for other tools", ("states", "query", "stats", "graph", "export", "gallery")),
-)
-"""The commands by what people want, a newcomer's first; every command is in one of these."""
+_COMMANDS = {name: module for _, commands in _TASKS for name, module, _ in commands}
 
 
 class _Commands(Paragraphs):
@@ -52,14 +73,13 @@ class _Commands(Paragraphs):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         width = max(map(len, _COMMANDS))
-        for task, names in _TASKS:
+        for task, commands in _TASKS:
             with formatter.section(task):
-                told = [(name, command.get_short_help_str(100)) for name in names if (command := self.get_command(ctx, name))]
-                formatter.write_dl([(name.ljust(width), text) for name, text in told])
+                formatter.write_dl([(name.ljust(width), text) for name, _, text in commands])
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in _COMMANDS and cmd_name not in self.commands:
-            module = import_module(_COMMANDS[cmd_name])
+            module = import_module(f"acked.{_COMMANDS[cmd_name]}")
             self.add_command(getattr(module, f"{cmd_name}_" if cmd_name == "list" else cmd_name))
         return super().get_command(ctx, cmd_name)
 

@@ -9,12 +9,16 @@ from importlib import import_module
 import click
 import pytest
 
-from acked.cli import cli
+from acked.cli import _TASKS, cli
 from acked.reports.shell.specs import all_bundled
 from tests.places import CHECKOUT
 
-_FOLDER = CHECKOUT / "acked" / "commands"
-MODULES = [".".join(path.relative_to(_FOLDER).with_suffix("").parts) for path in _FOLDER.rglob("[!_]*.py")]
+_FOLDERS = ("acked/commands", "acked/cluster/commands", "acked/audit/commands")
+MODULES = [
+    ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)
+    for folder in _FOLDERS
+    for path in (CHECKOUT / folder).rglob("[!_]*.py")
+]
 
 
 def names() -> list[str]:
@@ -27,11 +31,12 @@ def test_every_listed_command_answers_to_its_name(name: str) -> None:
     command = cli.get_command(click.Context(cli), name)
     assert command is not None
     assert command.name == name
-    assert command.get_short_help_str()
+    [said] = [text for _, commands in _TASKS for listed, _, text in commands if listed == name]
+    assert command.get_short_help_str(100) == said
 
 
 def test_every_command_that_a_module_defines_is_listed() -> None:
-    found = [item for stem in MODULES for item in vars(import_module(f"acked.commands.{stem}")).values()]
+    found = [item for stem in MODULES for item in vars(import_module(stem)).values()]
     commands = [item for item in found if isinstance(item, click.Command) and item is not cli]
     groups = [item for item in commands if isinstance(item, click.Group)]
     inside = {id(item) for group in groups for item in group.commands.values()}
