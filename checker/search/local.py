@@ -10,13 +10,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from acked.base.bounds import Bounds, give_way
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
 from acked.checker.native.compact import CompactShard, compact_team, without_states
-from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, load_kernel
+from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, compile_optimized, load_kernel
+from acked.checker.native.forgetting import Forgetting
 from acked.checker.native.lines import LineKind
 from acked.checker.native.shape import Shape, shape_of
 from acked.checker.native.shard import Shard, address, alone, begin_level, make_room, states_for, team
@@ -25,7 +27,6 @@ from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
 from acked.checker.search.delayed import DelayedSearch
-from acked.checker.search.forgetting import Forgetting
 from acked.checker.store.recorder import Recorder, load_levels
 from acked.checker.store.run_directory import RunDirectory
 from acked.checker.store.trace_back import Walker, refusing, shortest_run
@@ -83,9 +84,6 @@ class LocalSearch:
         self._started = 0.0
         self._kind: LineKind | None = None
         self._optimized_kernel: Future[ObjectCode] | None = None
-        self._forgetting = Forgetting(
-            question.plan, self.bounds.memory, is_allowed=not keeps_states and not question.graph_properties
-        )
         self._most_bytes = 0
         self._delayed: DelayedSearch | None = None
 
@@ -152,6 +150,8 @@ class LocalSearch:
         LOCAL.check(self.question, is_stored=self._stored is not None)
         plan, workers = self.question.plan, self.bounds.workers
         shape = shape_of(plan)
+        forgets = not self._keeps_states and not self.question.graph_properties
+        self._forgetting = Forgetting(shape, self.bounds.memory, partial(compile_kernel, plan), is_allowed=forgets)
         with self._refusing_too_much():
             self._reserve(shape)
         if self._stored is not None:

@@ -7,14 +7,14 @@ elsewhere, and whose levels are in files as soon as they are complete.
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from functools import cache
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 
 from acked.base.bounds import address_space_limit, give_way
 from acked.base.errors import SystemFailure
-from acked.checker.native.compact import compact_lines, compact_team, without_states
+from acked.checker.native.compact import compact_team, without_states
 from acked.checker.native.compile import Kernel, ObjectCode, for_lines
-from acked.checker.native.lines import LineKind, Lines
+from acked.checker.native.forgetting import Forgetting
 from acked.checker.native.shape import Shape
 from acked.checker.native.shard import Shard, address, alone, begin_level, reserve, states_for
 from acked.checker.store.level_file import BLOCK_STATES
@@ -31,25 +31,23 @@ class Part:
     """
 
     def __init__(self, shape: Shape, code: ObjectCode, memory: int, known: int, forget_from: int) -> None:
-        self._shape, self._code, self._memory, self._forget_from = shape, code, memory, forget_from
+        self._shape, self._memory = shape, memory
         self._levels: list[tuple[int, int]] = []
         self.begin = self.done = self.end = 0
         self.is_full = False
         self.most_bytes = 0
         self._compiler = ThreadPoolExecutor(1, initializer=give_way)
-        self._compiled: Future[ObjectCode] | None = None
-        self._compiled_kind: LineKind | None = None
+        self._forgetting = Forgetting(shape, memory, partial(for_lines, code, shape.words), loaded, forget_from)
         self._is_loaded = False
         is_large = known >= forget_from and address_space_limit() is None
         forgets = is_large or known > states_for(shape.words, 1, memory)
-        lines = compact_lines(shape, 1, memory, known) if forgets else None
-        self._keeps_states = lines is None
+        lines = self._forgetting.first_lines(1, known) if forgets else None
         self.shard: Shard
         if lines is None:
             self.shard = alone(shape, loaded(code), memory)
             self.shard.defer()
         else:
-            self.shard = compact_team(shape, self._kernel(lines.kind), 1, memory, lines)[0]
+            self.shard = compact_team(shape, self._forgetting.kernel(lines.kind), 1, memory, lines)[0]
 
     # -- levels -------------------------------------------------------------------------------------------------------
 
@@ -74,7 +72,7 @@ class Part:
         self.begin, self.done, self.end = self.end, self.end, self.shard.count
         self._levels.append((self.begin, self.end))
         begin_level([self.shard])
-        if self._may_forget():
+        if self._forgetting.is_ready([self.shard], self._compiler):
             self._forget()
         self.make_room()  # for more levels than the table can tell from each other
 
@@ -108,8 +106,8 @@ class Part:
             done += self.shard.receive(states + 8 * self._shape.words * done, actions + 2 * done, count - done)
         return True
 
-    def make_room(self) -> bool:
-        """Makes room for what an expansion had none for, and inserts it; False if memory is full."""
+    def make_room(self) -> None:
+        """Makes room for what an expansion had none for, and inserts it; `is_full` tells whether memory is."""
         while self.shard.needs_growth:
             if self.shard.at_memory_limit:
                 # What was deferred may be known, and need no room.
@@ -118,9 +116,8 @@ class Part:
             else:
                 self.is_full = not self._grow()
             if self.is_full:
-                return False
+                return
             self.shard.expand(0, 0)  # expands nothing, but inserts what was deferred
-        return True
 
     def _grow(self) -> bool:
         self.measure()
@@ -131,43 +128,17 @@ class Part:
 
     # -- without states -----------------------------------------------------------------------------------------------
 
-    def _may_forget(self) -> bool:
-        """Whether there are many states, and the code is there that is compiled beside the search.
-
-        Never where address space is limited, of which it takes several times what it may fill: there, it is tried when memory
-        is full.
-        """
-        states = self.shard.found
-        if not self._keeps_states or 2 * states < self._forget_from or address_space_limit() is not None:
-            return False
-        if self._compiled is None:
-            lines = self._lines()
-            if lines is not None:
-                self._compiled_kind = lines.kind
-                self._compiled = self._compiler.submit(for_lines, self._code, self._shape.words, lines.kind)
-            return False
-        return states >= self._forget_from and self._compiled.done()
-
-    def _lines(self) -> Lines | None:
-        return compact_lines(self._shape, 1, self._memory, max(self.shard.found, self._forget_from))
-
-    def _kernel(self, kind: LineKind) -> Kernel:
-        """The kernel with the loops for such a table: what was compiled beside the search, if that is for this one."""
-        if self._compiled is not None and self._compiled_kind == kind:
-            return loaded(self._compiled.result())
-        return loaded(for_lines(self._code, self._shape.words, kind))
-
     def _forget(self) -> bool:
         """Goes on without the states of expanded levels; False if that does not help, or they have been given up already."""
-        lines = self._lines() if self._keeps_states and self._is_loaded else None
+        lines = self._forgetting.lines([self.shard]) if self._is_loaded else None
         if lines is None:
             return False
         self.measure()
-        self._keeps_states = False
         levels, done = [[level] for level in self._levels], [self.done]
-        kernel = self._kernel(lines.kind)
+        kernel = self._forgetting.kernel(lines.kind)
         new = without_states([self.shard], self._shape, kernel, self._memory, lines, levels, done, _alone)
         if new is None:
+            self._forgetting.give_up()
             return False
         self.shard = new[0]
         self.begin, self.done, self.end = self.begin - self.done, 0, self.end - self.done

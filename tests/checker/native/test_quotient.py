@@ -6,22 +6,23 @@ import random
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from acked.base.bounds import Bounds
 from acked.base.observer import Observer
-from acked.checker.native import compact, lines, shard, slots
+from acked.checker.native import compact, forgetting, lines, shard, slots
 from acked.checker.native.compact import FORGET_FROM, CompactShard, compact_lines, compact_team
-from acked.checker.native.compile import Kernel, load_kernel
+from acked.checker.native.compile import Kernel, compile_kernel, load_kernel
+from acked.checker.native.forgetting import Forgetting
 from acked.checker.native.lines import LineKind, first_lines, lines_for
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard, address, make_room, numbers, states_for
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Words
-from acked.checker.search import forgetting, local
-from acked.checker.search.forgetting import Forgetting
+from acked.checker.search import local
 from acked.checker.search.local import LocalSearch, search
 from acked.checker.store.run_directory import RunDirectory
 from acked.invariants.property import Property
@@ -352,14 +353,16 @@ def test_what_a_search_needs_to_go_on_without_states_is_compiled_beside_it() -> 
     question = ask(counters(5, 13), always("Small", lambda s: s.n0 <= 13))
     searching = LocalSearch(question, Bounds(1, MEMORY), keeps_states=True)
     assert searching.run().distinct_states > FORGET_FROM
+    plan = question.plan
+    compiled = partial(compile_kernel, plan)
     with ThreadPoolExecutor(1) as compiler:
-        waiting = Forgetting(question.plan, MEMORY, is_allowed=True)
+        waiting = Forgetting(shape_of(plan), MEMORY, compiled)
         assert not waiting.is_ready(searching.shards, compiler)  # It has only been asked for.
         compiler.submit(int).result()  # behind it
         assert waiting.is_ready(searching.shards, compiler)
-        never = Forgetting(question.plan, MEMORY, is_allowed=False)
+        never = Forgetting(shape_of(plan), MEMORY, compiled, is_allowed=False)
         assert [never.is_ready(searching.shards, compiler) for _ in range(2)] == [False, False]
-        small = Forgetting(question.plan, 1 << 16, is_allowed=True)
+        small = Forgetting(shape_of(plan), 1 << 16, compiled)
         assert [small.is_ready(searching.shards, compiler) for _ in range(2)] == [False, False]
 
 

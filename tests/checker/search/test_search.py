@@ -11,14 +11,14 @@ import pytest
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
-from acked.checker.native import shard, slots, table
+from acked.checker.native import forgetting, shard, slots, table
 from acked.checker.native.compile import load_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import Shard, alone, team
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
-from acked.checker.search import forgetting, local
+from acked.checker.search import local
 from acked.checker.search.local import LocalSearch, search
 from tests.checker.toys import always, answer, ask, counters, every_step, traveller
 

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 
 from acked.base.bounds import address_space_limit
 from acked.checker.native.compact import FORGET_FROM, CompactShard, compact_lines
-from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, load_kernel
+from acked.checker.native.compile import Kernel, ObjectCode
 from acked.checker.native.lines import LineKind, Lines
-from acked.checker.native.shape import shape_of
+from acked.checker.native.shape import Shape
 from acked.checker.native.shard import Shard
-from acked.checker.question.plan import KernelPlan
 
 
 class Forgetting:
-    """What a search within a budget of bytes knows of going on without states; nothing where every state is asked for."""
+    """What a search within a budget of bytes knows of going on without states; nothing where every state is asked for.
 
-    def __init__(self, plan: KernelPlan, memory: int, is_allowed: bool) -> None:
-        self._plan, self._memory, self._is_allowed = plan, memory, is_allowed
+    `compiled` makes the search's code with the loops for a table of a kind, and `loaded` a kernel of it: a search of one
+    process and a task of Spark have them from different places. It forgets from `least` states on.
+    """
+
+    def __init__(
+        self,
+        shape: Shape,
+        memory: int,
+        compiled: Callable[[LineKind], ObjectCode],
+        loaded: Callable[[ObjectCode], Kernel] = Kernel,
+        least: int | None = None,
+        is_allowed: bool = True,
+    ) -> None:
+        self._shape, self._memory, self._compiled, self._loaded = shape, memory, compiled, loaded
+        self._least = FORGET_FROM if least is None else least
+        self._is_allowed = is_allowed
         self._code: Future[ObjectCode] | None = None
         self._kind: LineKind | None = None
 
@@ -28,19 +41,19 @@ class Forgetting:
 
     def first_lines(self, workers: int, states: int = 0) -> Lines | None:
         """The layout of a table for so many states; None if they had better be kept."""
-        return compact_lines(shape_of(self._plan), workers, self._memory, states) if self._is_allowed else None
+        return compact_lines(self._shape, workers, self._memory, states) if self._is_allowed else None
 
     def lines(self, shards: Sequence[Shard]) -> Lines | None:
         """The layout for what shards have found; None if they had better keep it, or do without it already."""
         if isinstance(shards[0], CompactShard):
             return None
-        return self.first_lines(len(shards), max(sum(shard.found for shard in shards), FORGET_FROM))
+        return self.first_lines(len(shards), max(sum(shard.found for shard in shards), self._least))
 
     def kernel(self, kind: LineKind) -> Kernel:
         """The search's code with the loops for such a table: what was compiled beside it, if that is for this one."""
         if self._code is not None and self._kind == kind:
-            return Kernel(self._code.result())
-        return load_kernel(self._plan, kind)
+            return self._loaded(self._code.result())
+        return self._loaded(self._compiled(kind))
 
     def is_ready(self, shards: Sequence[Shard], compiler: Executor) -> bool:
         """Whether the search is large enough, and the code is there, which is compiled beside it.
@@ -49,12 +62,12 @@ class Forgetting:
         is full.
         """
         states = sum(shard.found for shard in shards)
-        if 2 * states < FORGET_FROM or address_space_limit() is not None:
+        if 2 * states < self._least or isinstance(shards[0], CompactShard) or address_space_limit() is not None:
             return False
         if self._code is None:
             lines = self.lines(shards)
             if lines is not None:
                 self._kind = lines.kind
-                self._code = compiler.submit(compile_kernel, self._plan, lines.kind)
+                self._code = compiler.submit(self._compiled, lines.kind)
             return False
-        return states >= FORGET_FROM and self._code.done() and not isinstance(shards[0], CompactShard)
+        return states >= self._least and self._code.done()
