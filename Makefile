@@ -4,6 +4,9 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 
+# Compiled once: every process of a run of tests would compile pytest's version of each test module again.
+export PYTHONDONTWRITEBYTECODE :=
+
 VENV := .venv
 BIN := $(VENV)/bin
 # The stamp's name depends on where the checkout is, because scripts and an editable installation name their place.

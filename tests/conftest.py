@@ -10,6 +10,7 @@ import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 
 import hypothesis
 import pytest
@@ -28,6 +29,28 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setenv("XDG_STATE_HOME", str(place.with_name("state")))
         patch.delenv("ACKED_CACHE_KEY", raising=False)
         yield place
+
+
+MARKED = ("slow", "long", "real", "spark", "browser")
+"""Marks of tests that may take longer."""
+
+LONGEST = 2.0
+"""Seconds of processor time that a test without such a mark may take: it aims at one, and machines differ."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """A test that takes longer than it says fails, so that those of an edit-and-run cycle stay quick."""
+    begun = processor_seconds()
+    yield
+    taken = processor_seconds() - begun
+    if taken > LONGEST and not any(item.get_closest_marker(mark) for mark in MARKED):
+        pytest.fail(f"it took {taken:.1f} s of processor time: mark it slow", pytrace=False)
+
+
+def processor_seconds() -> float:
+    """What this process and those that it has waited for have taken of the processor, in seconds."""
+    return sum(getrusage(who).ru_utime + getrusage(who).ru_stime for who in (RUSAGE_SELF, RUSAGE_CHILDREN))
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

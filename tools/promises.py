@@ -11,9 +11,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from acked.base.bounds import default_workers  # noqa: E402
 from acked.base.processes import Limits  # noqa: E402
 from acked.checker.proof.variants import prove_matrix  # noqa: E402
-from acked.checker.search.local import default_workers  # noqa: E402
 from acked.reports.proofs.variants import matrix_markdown  # noqa: E402
 
 if __name__ == "__main__":
