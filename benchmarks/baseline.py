@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from acked.checker.native import slots
+from acked.checker.loops import slots
 from acked.checker.native.compile import Kernel, ObjectCode
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import Shard, address, alone
 from acked.checker.question.plan import BATCH
+from acked.checker.shards.shard import Shard, address, alone
 
 
 @cache

@@ -1,6 +1,6 @@
 """The machine's own limits, to read the search's figures beside: random reads, what a second processor is worth, counters.
 
-Two native loops in the subset of `checker/native/language.py`, and what they measure; and what a command executes, where the
+Two native loops in the subset of `checker/loops/language.py`, and what they measure; and what a command executes, where the
 processor's counters can be read.
 """
 
@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
+from acked.checker.loops.language import P64, U64, prefetch
+from acked.checker.loops.table import MIX_0 as SUMMAND
+from acked.checker.loops.table import MIX_2 as FACTOR
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
-from acked.checker.native.language import P64, U64, prefetch
-from acked.checker.native.shard import address, reserve
-from acked.checker.native.table import MIX_0 as SUMMAND
-from acked.checker.native.table import MIX_2 as FACTOR
+from acked.checker.shards.shard import address, reserve
 
 PROBES = 1 << 24
 CELLS = 256

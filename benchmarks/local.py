@@ -93,9 +93,9 @@ def millions(runs: Sequence[Run], key: str, seconds: str | None) -> list[float]:
 def on_provided_memory(spec: str, states: int, workers: int) -> float:
     """Seconds of a search in this process whose memory is there before it begins."""
     from acked.base.bounds import Bounds
-    from acked.checker.native import slots, table
-    from acked.checker.native.shard import address
+    from acked.checker.loops import slots, table
     from acked.checker.search.local import LocalSearch
+    from acked.checker.shards.shard import address
     from acked.reports.shell.specs import find_spec
 
     class Provided(LocalSearch):
@@ -117,7 +117,7 @@ def main() -> None:
     sys.path.insert(0, str(ROOT))
     import limits
 
-    from acked.checker.native import table
+    from acked.checker.loops import table
 
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=5, help="runs of each command")

@@ -16,15 +16,15 @@ import time
 from collections.abc import Sequence
 
 from acked.base.bounds import Bounds
+from acked.checker.loops.language import P64, U64, at, call, minimum, p64
+from acked.checker.loops.slots import ACTS, BLOCK, COLUMNS, GUARDS, HASHES, OUT, ROWS, UNPACK
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, compile_optimized, processor
-from acked.checker.native.language import P64, U64, at, call, minimum, p64
 from acked.checker.native.shape import shape_of
-from acked.checker.native.shard import Shard, address, alone, numbers
-from acked.checker.native.slots import ACTS, BLOCK, COLUMNS, GUARDS, HASHES, OUT, ROWS, UNPACK
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.search.local import LocalSearch
+from acked.checker.shards.shard import Shard, address, alone, numbers
 from acked.reports.shell.options import AskedSpec
 
 SPECS = ("kip320-large", "partition")

@@ -28,12 +28,12 @@ from unittest.mock import patch
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from acked.checker.native import exchange  # noqa: E402
-from acked.checker.native.compact import FORGET_FROM  # noqa: E402
+from acked.checker.loops import exchange  # noqa: E402
 from acked.checker.native.compile import Kernel  # noqa: E402
 from acked.checker.native.shape import shape_of  # noqa: E402
-from acked.checker.native.shard import address, numbers, reserve  # noqa: E402
 from acked.checker.question.result import Result  # noqa: E402
+from acked.checker.shards.compact import FORGET_FROM  # noqa: E402
+from acked.checker.shards.shard import address, numbers, reserve  # noqa: E402
 from acked.checker.spark import task  # noqa: E402
 from acked.checker.spark.driver import SparkBounds, SparkSearch  # noqa: E402
 from acked.checker.spark.grid import square  # noqa: E402

@@ -38,12 +38,12 @@ from acked.audit.decision.questions import (  # noqa: E402
 )
 from acked.audit.decision.settings import Configuration, RefusedByKafka, configure  # noqa: E402
 from acked.audit.decision.upgrade import Rules, Stage, stages_of  # noqa: E402
-from acked.audit.vocabulary.entry import OPTION, SettingEntry  # noqa: E402
 from acked.base.cache import cache_folder  # noqa: E402
 from acked.base.release import LATEST, release  # noqa: E402
 from acked.checker.batch.cache import ResultCache  # noqa: E402
 from acked.checker.batch.local import BatchLimits, KeptProcesses  # noqa: E402
 from acked.checker.batch.outcome import Task  # noqa: E402
+from acked.cluster.vocabulary.entry import OPTION, SettingEntry  # noqa: E402
 from acked.model.partition.versions import VERSIONS, planes_of  # noqa: E402
 
 BETWEEN = (Stage.MIXED, Stage.SOFTWARE, Stage.RAISING)

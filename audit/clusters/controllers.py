@@ -11,8 +11,8 @@ from acked.audit.decision.gather import Given
 from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict, reply_of, task_of
 from acked.audit.decision.settings import configure
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import CONTROLLERS_UNREAD, OPTION, Scope, SettingEntry
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import CONTROLLERS_UNREAD, OPTION, Scope, SettingEntry
 
 _FOR_ALL = "(dynamic for all brokers)"
 """How a broker names a setting that is in the metadata, so that controllers have it too."""

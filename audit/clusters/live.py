@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 
 from acked.audit.clusters.topics import TopicGroup
 from acked.audit.decision.gather import Given
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import (
+from acked.base.release import release
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import (
     LISTED,
     REPLICATION_FACTOR,
     SHARED_RACK,
@@ -23,8 +24,7 @@ from acked.audit.vocabulary.entry import (
     Scope,
     SettingEntry,
 )
-from acked.audit.vocabulary.keys import KEYS
-from acked.base.release import release
+from acked.cluster.vocabulary.keys import KEYS
 
 _LEVELS = (
     *("3.0-IV1", "3.1-IV0", "3.2-IV0", "3.3-IV0", "3.3-IV1", "3.3-IV2", "3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1"),

@@ -18,11 +18,11 @@ from acked.audit.decision.questions import (
 from acked.audit.decision.release import Contexts, contexts
 from acked.audit.decision.settings import RefusedByKafka
 from acked.audit.decision.upgrade import Upgrade, ask_upgrade, check_upgrade
-from acked.audit.vocabulary import keys
 from acked.base.errors import ConfigurationError
 from acked.base.release import Release
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner
+from acked.cluster.vocabulary import keys
 
 
 @dataclass(frozen=True)

@@ -9,11 +9,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acked.audit.decision.gather import Given, Recognised, Remark, Severity, settle
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import CONTROLLERS_UNREAD, LISTED, NOW, UNREAD, UNREAD_LEADER, Scope, SettingEntry
-from acked.audit.vocabulary.keys import KEYS
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import CONTROLLERS_UNREAD, LISTED, NOW, UNREAD, UNREAD_LEADER, Scope, SettingEntry
+from acked.cluster.vocabulary.keys import KEYS
 
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 """Topics of Kafka's own; what is said of them is about offsets and transactions rather than records of the user's."""

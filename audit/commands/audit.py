@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from acked.audit.vocabulary.fault_words import BESIDES, CRASHES, legend_of
+from acked.audit.decision.fault_words import BESIDES, CRASHES, legend_of
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable
 from acked.base.names import near
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from acked.audit.decision.faults import Faults
     from acked.audit.decision.gather import Given, Recognised
     from acked.audit.decision.questions import Assumptions, AuditQuestion
-    from acked.audit.vocabulary.entry import SettingEntry
     from acked.base.release import Release
     from acked.checker.batch.cache import ResultCache
+    from acked.cluster.vocabulary.entry import SettingEntry
 
 ALL = "all"
 LOSS = "loss"
@@ -55,8 +55,8 @@ class ClusterFacts:
         """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned."""
         from acked.audit.decision.gather import recognise
         from acked.audit.formats.read import read_all
-        from acked.audit.vocabulary.entry import OPTION, Scope, SettingEntry
-        from acked.audit.vocabulary.keys import KEYS
+        from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry
+        from acked.cluster.vocabulary.keys import KEYS
 
         entries = read_all(files)
         if self.bootstrap is not None:
@@ -305,8 +305,8 @@ def audit(
     from acked.audit.clusters.topics import groups_of, left_out
     from acked.audit.commands.output_files import check_fixable, read_before, since, write_fixes, write_pages, write_trace
     from acked.audit.decision.gather import settle
-    from acked.audit.vocabulary.entry import Scope
     from acked.checker.batch.local import KeptProcesses
+    from acked.cluster.vocabulary.entry import Scope
 
     if not files and not cluster.overrides and cluster.bootstrap is None and wanted.plan is None:
         raise click.UsageError("nothing to audit: name a FILE..., - for the standard input, --set or --bootstrap-server")

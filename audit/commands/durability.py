@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import click
 
-from acked.audit.vocabulary.fault_words import CRASHES, names_of
+from acked.audit.decision.fault_words import CRASHES, names_of
 from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.base.files import check_writable, write_text
 from acked.reports.shell.options import BatchOptions, collects, option, searches_many_anywhere, shows

@@ -21,11 +21,11 @@ from acked.audit.commands.connection import (
 )
 from acked.audit.commands.scram import Unavailable
 from acked.audit.formats.properties import property_entries
-from acked.audit.vocabulary import keys
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.files import read_text
 from acked.base.names import near
 from acked.base.optional import optional_packages
+from acked.cluster.vocabulary import keys
 
 if TYPE_CHECKING:
     from confluent_kafka.admin import AdminClient

@@ -56,8 +56,8 @@ def audit_plan(
     from acked.audit.moves.plan import read_plan
     from acked.audit.moves.shapes import Moves, described_with, moves_of
     from acked.audit.reports.moves import plan_document, worst_move
-    from acked.audit.vocabulary.entry import Scope
     from acked.checker.batch.local import KeptProcesses
+    from acked.cluster.vocabulary.entry import Scope
 
     request.check()
     plan = read_plan(request.plan)

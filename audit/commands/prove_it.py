@@ -10,7 +10,6 @@ from acked.audit.decision.audit import Audit
 from acked.audit.decision.questions import NEEDS, AuditQuestion, AuditVerdict
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration
-from acked.audit.vocabulary import keys
 from acked.base.errors import ConfigurationError
 from acked.base.release import release as number_of
 from acked.checker.question.question import Question
@@ -19,6 +18,7 @@ from acked.cluster.playing.reproduce import Brokers, Heed, Prepared, prepare, re
 from acked.cluster.playing.setting import Setting
 from acked.cluster.releases.release import Mode, releases
 from acked.cluster.reports.reproductions.words import Answer
+from acked.cluster.vocabulary import keys
 from acked.model.partition.settings import idempotence, in_flight_refused
 from acked.model.partition.versions import rules_of
 from acked.reports.shell.deadline import limited

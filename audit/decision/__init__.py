@@ -1,4 +1,4 @@
 """From settings to answers: what is asked of the model, what it answered, and what would change the answer.
 
-Floor 3.
+Floor 2.
 """

@@ -23,11 +23,11 @@ from acked.audit.decision.questions import (
 )
 from acked.audit.decision.release import Deployment, planes_in
 from acked.audit.decision.settings import Configuration, configure
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import REPLICATION_FACTOR
 from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, Release, release
 from acked.checker.batch.outcome import Task
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR
 from acked.model.partition.versions import KRAFT, VERSIONS
 
 VERSION_KEY = "kafka version"

@@ -22,11 +22,11 @@ from acked.audit.decision.questions import (
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration, RefusedByKafka, configure
 from acked.audit.decision.transactional import Asked, Clients, TransactionAnswer, answers_of, tasks_of
-from acked.audit.vocabulary.entry import REPLICATION_FACTOR
 from acked.base.release import Release
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, unique
 
-from acked.audit.vocabulary import fault_words
-from acked.audit.vocabulary.fault_words import BESIDES, CRASHES, WORDS
+from acked.audit.decision import fault_words
+from acked.audit.decision.fault_words import BESIDES, CRASHES, WORDS
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.model.language.context import Constant

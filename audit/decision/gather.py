@@ -12,11 +12,11 @@ from enum import Enum, unique
 from pathlib import PurePath
 
 from acked.audit.decision.variants import of_one_topic, of_one_variant, stays_the_same
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import DESCRIBED, IMPORTED, INSTEAD, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
-from acked.audit.vocabulary.keys import KEYS
-from acked.audit.vocabulary.names import DECIDING, MAX_UNKNOWN, is_known, meant, named_within
 from acked.base.errors import ConfigurationError, SpecUnreadable
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import DESCRIBED, IMPORTED, INSTEAD, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
+from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, is_known, meant, named_within
 
 
 @unique

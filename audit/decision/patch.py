@@ -14,11 +14,11 @@ from pathlib import Path
 from acked.audit.decision.advice import VERSION_KEY
 from acked.audit.decision.gather import Given
 from acked.audit.formats.read import read_settings
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
-from acked.audit.vocabulary.keys import KEYS
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.files import read_text, write_text
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
+from acked.cluster.vocabulary.keys import KEYS
 
 _TOKEN = re.compile(r"[^\s=:,'\"{}\[\]]+")
 """What may be a value, in any of the formats."""

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, unique
 
+from acked.audit.decision.fault_words import ZOMBIES
 from acked.audit.decision.faults import BEFORE_KIP_380, CrashKind, Faults
 from acked.audit.decision.settings import Configuration
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.fault_words import ZOMBIES
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.result import Verdict
 from acked.checker.spec.question_text import QuestionText
+from acked.cluster.vocabulary import keys
 from acked.model.language.context import Constant
 from acked.model.partition import settings
 from acked.model.partition.protocol import partition

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from acked.audit.decision.gather import Given
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import IMAGE, STATED, SettingEntry
 from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, Release, release
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import IMAGE, STATED, SettingEntry
 from acked.model.partition.versions import KRAFT, VERSIONS, ZOOKEEPER, planes_of, rules_of
 
 OLDEST_IN_USE = "2.8.1"

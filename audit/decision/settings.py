@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 from acked.audit.decision.gather import Given, Remark, Severity
 from acked.audit.decision.release import plane_given, plane_words, planes_in, spoken_release
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
-from acked.audit.vocabulary.keys import KEYS, MAX_INT
 from acked.base.errors import ConfigurationError
 from acked.base.release import Release, release
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
+from acked.cluster.vocabulary.keys import KEYS, MAX_INT
 from acked.model.partition.conflicts import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST, conflicts_of_idempotence, unused_min_isr
 from acked.model.partition.versions import KRAFT, rules_of
 

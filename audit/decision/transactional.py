@@ -14,9 +14,9 @@ from enum import Enum, unique
 from acked.audit.decision.joint import Decided
 from acked.audit.decision.questions import AuditVerdict, reply_of
 from acked.audit.decision.settings import Configuration
-from acked.audit.vocabulary import keys
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.spec.question_text import QuestionText
+from acked.cluster.vocabulary import keys
 from acked.model.transactions import settings
 from acked.model.transactions.protocol import transactions
 from acked.model.transactions.versions import LATEST, VERSIONS

@@ -27,10 +27,10 @@ from acked.audit.decision.questions import (
 )
 from acked.audit.decision.release import Deployment, plane_words, planes_in
 from acked.audit.decision.settings import Configuration
-from acked.audit.vocabulary import keys
 from acked.base.errors import ConfigurationError
 from acked.base.release import Release
 from acked.checker.batch.outcome import FoundViolation, Task
+from acked.cluster.vocabulary import keys
 from acked.model.language.context import Constant
 from acked.model.partition import settings
 from acked.model.partition.versions import KRAFT, VERSIONS, profile, rules_of

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterable, Sequence
 
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import DESCRIBED, Scope, SettingEntry
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import DESCRIBED, Scope, SettingEntry
 
 _BY_PRESENCE = frozenset({keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.TRANSACTIONAL_ID, keys.GROUP_INSTANCE, keys.CLIENT_RACK})
 """Settings of which only counts whether they have a value: nodes differ in it as they should."""

@@ -1,4 +1,4 @@
 """The readers, one for each format in which people have settings.
 
-Floor 2.
+Floor 1.
 """

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from acked.audit.formats.environment import Container, Variable, container_entries
 from acked.audit.formats.places import Whose, unread_fields, with_unread
 from acked.audit.formats.tree import Field, Fields, Items, Node, Text
-from acked.audit.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
 
 _RESOLVED = "audit what `docker compose config` prints, which fills it in"
 

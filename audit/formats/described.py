@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import LISTED, REPLICATION_FACTOR, SHORT_ISR, Assigned, Scope, SettingEntry
-from acked.audit.vocabulary.names import DECIDING, meant, named_within
 from acked.base.errors import SpecUnreadable
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import LISTED, REPLICATION_FACTOR, SHORT_ISR, Assigned, Scope, SettingEntry
+from acked.cluster.vocabulary.names import DECIDING, meant, named_within
 
 _CONFIGS = re.compile(
     r"^(?:Dynamic|All|Default)? ?configs for (?P<kind>topics?|brokers?|client-id|user)\b"

@@ -13,10 +13,10 @@ from enum import Enum, unique
 from acked.audit.formats.places import Whose
 from acked.audit.formats.spring import spring_variable
 from acked.audit.formats.tree import Field
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import Scope, SettingEntry
-from acked.audit.vocabulary.names import DECIDING, meant, meant_elsewhere, named_within
 from acked.base.errors import SpecUnreadable
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.names import DECIDING, meant, meant_elsewhere, named_within
 
 
 @dataclass(frozen=True)

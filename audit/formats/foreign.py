@@ -10,7 +10,7 @@ from enum import Enum, unique
 from pathlib import PurePath
 
 from acked.audit.formats.environment import is_environment
-from acked.audit.vocabulary.entry import INSTEAD
+from acked.cluster.vocabulary.entry import INSTEAD
 
 
 @unique

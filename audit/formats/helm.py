@@ -23,9 +23,9 @@ from acked.audit.formats.places import (
     with_unread,
 )
 from acked.audit.formats.tree import Field, Fields, Items, Node, Text
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import DESCRIBED, Scope, SettingEntry
-from acked.audit.vocabulary.keys import KEYS
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import DESCRIBED, Scope, SettingEntry
+from acked.cluster.vocabulary.keys import KEYS
 
 _SETTINGS = ("configurationOverrides", "overrideConfiguration", "extraConfigYaml", "extraConfig", "serverProperties",
              "server.properties", "config", "brokerConfig")  # fmt: skip

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from acked.audit.formats.images import release_of_image
-from acked.audit.vocabulary.entry import ASSIGNED, IMAGE, REPLICATION_FACTOR, Assigned, Scope, SettingEntry
-from acked.audit.vocabulary.names import DECIDING, MAX_UNKNOWN, meant, named_within
 from acked.base.errors import SpecUnreadable
+from acked.cluster.vocabulary.entry import ASSIGNED, IMAGE, REPLICATION_FACTOR, Assigned, Scope, SettingEntry
+from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, meant, named_within
 
 _WHAT = "file of Kafka settings"
 

@@ -31,9 +31,9 @@ from acked.audit.formats.places import (
 from acked.audit.formats.properties import property_entries
 from acked.audit.formats.spring import spring_properties, spring_yaml
 from acked.audit.formats.tree import Field, Fields, Items, Node, Text, documents
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import NODES, Scope, SettingEntry
 from acked.base.errors import SpecUnreadable
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import NODES, Scope, SettingEntry
 
 _STRIMZI, _CONFLUENT = "kafka.strimzi.io/", "platform.confluent.io/"
 

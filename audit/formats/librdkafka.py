@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
 
 _ALIASES = {
     "request.required.acks": keys.ACKS,

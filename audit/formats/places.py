@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from acked.audit.formats.images import release_of_image
 from acked.audit.formats.properties import property_entries
 from acked.audit.formats.tree import Field, Fields, Items, Node, Text
-from acked.audit.vocabulary.entry import DESCRIBED, IMAGE, IMPORTED, REPLICATION_FACTOR, STATED, Scope, SettingEntry
-from acked.audit.vocabulary.names import meant, meant_elsewhere, named_within
 from acked.base.errors import SpecUnreadable
+from acked.cluster.vocabulary.entry import DESCRIBED, IMAGE, IMPORTED, REPLICATION_FACTOR, STATED, Scope, SettingEntry
+from acked.cluster.vocabulary.names import meant, meant_elsewhere, named_within
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from acked.audit.vocabulary.entry import INSTEAD, Scope, SettingEntry
 from acked.base.errors import SpecUnreadable
+from acked.cluster.vocabulary.entry import INSTEAD, Scope, SettingEntry
 
 _NAME = re.compile(r"[A-Za-z_][\w.\-$%/+@\[\]]*", re.ASCII)
 _LINE_END = re.compile(r"\r\n?|\n")

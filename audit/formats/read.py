@@ -13,10 +13,10 @@ from acked.audit.formats.json_file import json_entries
 from acked.audit.formats.librdkafka import as_kafkas
 from acked.audit.formats.properties import property_entries
 from acked.audit.formats.spring import is_spring, spring_properties
-from acked.audit.vocabulary.entry import INSTEAD, SettingEntry
-from acked.audit.vocabulary.names import is_known, names_setting
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_bytes
+from acked.cluster.vocabulary.entry import INSTEAD, SettingEntry
+from acked.cluster.vocabulary.names import is_known, names_setting
 
 MAX_BYTES = 4 << 20
 """No file of settings comes near this; a larger one is something else."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 from acked.audit.formats.places import Whose
 from acked.audit.formats.properties import property_entries
 from acked.audit.formats.tree import Fields, Items, Node, Text
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import Scope, SettingEntry
-from acked.audit.vocabulary.keys import KEYS
-from acked.audit.vocabulary.names import DECIDING, is_known, meant_elsewhere
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.names import DECIDING, is_known, meant_elsewhere
 
 _OWN = {
     "acks": keys.ACKS,

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 from acked.audit.formats.places import Whose, topic_entries, unread_fields
 from acked.audit.formats.properties import property_entries
 from acked.audit.formats.tree import Field, Fields, Items, Node, Text
-from acked.audit.vocabulary.entry import NODES, STATED, Scope, SettingEntry
 from acked.base.errors import SpecUnreadable
 from acked.base.optional import optional_packages
+from acked.cluster.vocabulary.entry import NODES, STATED, Scope, SettingEntry
 
 if TYPE_CHECKING:
     from lark import Token, Tree

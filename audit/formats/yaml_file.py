@@ -10,8 +10,8 @@ from acked.audit.formats.librdkafka import as_kafkas
 from acked.audit.formats.places import Whose, unread, with_unread
 from acked.audit.formats.spring import has_spring, spring_yaml
 from acked.audit.formats.tree import Field, Fields, Node, Text, documents
-from acked.audit.vocabulary.entry import Scope, SettingEntry
 from acked.base.errors import SpecUnreadable
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
 
 _SECTIONS = {f"{scope.value}{end}": scope for scope in (Scope.BROKER, Scope.TOPIC, Scope.PRODUCER, Scope.CONSUMER)
              for end in ("", "s")}  # fmt: skip

@@ -1,4 +1,4 @@
 """Plans of reassignment: what kafka-reassign-partitions takes, the moves in it that are alike, and what each can lose.
 
-Floor 5.
+Floor 4.
 """

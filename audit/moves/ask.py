@@ -24,9 +24,9 @@ from acked.audit.decision.questions import (
 from acked.audit.decision.release import Contexts, Deployment, contexts
 from acked.audit.decision.settings import Configuration, configure
 from acked.audit.moves.shapes import MoveGroup, Moves, MoveShape
-from acked.audit.vocabulary import keys
 from acked.base.errors import ConfigurationError
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
+from acked.cluster.vocabulary import keys
 from acked.model.partition import settings
 from acked.model.partition.versions import profile, rules_of
 

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from acked.audit.vocabulary.entry import REPLICATION_FACTOR, Assigned, Scope, SettingEntry
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Assigned, Scope, SettingEntry
 
 _WHAT = "plan of a reassignment"
 _FORM = '{"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [2, 3]}]}'

@@ -10,8 +10,8 @@ from acked.audit.clusters.topics import TopicGroup, groups_of
 from acked.audit.decision.gather import Given, Recognised
 from acked.audit.decision.settings import MAX_REPLICAS
 from acked.audit.moves.plan import ReassignmentPlan
-from acked.audit.vocabulary.entry import ASSIGNED, REPLICATION_FACTOR, Assigned, Scope, SettingEntry
 from acked.base.errors import ConfigurationError
+from acked.cluster.vocabulary.entry import ASSIGNED, REPLICATION_FACTOR, Assigned, Scope, SettingEntry
 
 SOURCES = "what kafka-topics --describe prints, or the current assignment that kafka-reassign-partitions --generate prints"
 

@@ -1,4 +1,4 @@
 """An audit and the durability table: terminal, Markdown, page, SARIF.
 
-Floor 6.
+Floor 5.
 """

@@ -14,10 +14,10 @@ from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.decision.release import Contexts, span
 from acked.audit.decision.settings import Configuration, SettingValue
 from acked.audit.reports.transactional import transactions_part
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, SettingEntry
-from acked.audit.vocabulary.keys import KEYS
 from acked.checker.batch.cache import ResultCache
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, SettingEntry
+from acked.cluster.vocabulary.keys import KEYS
 from acked.reports.runs.sentences import sentences_of
 from acked.reports.units import plural
 

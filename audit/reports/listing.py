@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acked.audit.decision.gather import Given
-from acked.audit.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.keys import KEYS
 from acked.reports.console import put_paragraph
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from acked.audit.reports.document import Document, always, audit_document, with_
 from acked.audit.reports.overview import MARKS, SHORT, STYLES, legend, overview
 from acked.audit.reports.transactional import transactions_told_once
 from acked.audit.reports.upgrading import upgrade_part, verdict_with
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import REPLICATION_FACTOR
 from acked.checker.batch.cache import ResultCache
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Column, Mark, Table, TableCell, fits, numbers, print_table, table, table_markdown

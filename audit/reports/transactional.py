@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.transactional import TransactionAnswer
-from acked.audit.vocabulary import keys
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.resolve import property_named
+from acked.cluster.vocabulary import keys
 from acked.model.transactions.protocol import transactions
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.escaping import md_text

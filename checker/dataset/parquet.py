@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.optional import optional_packages
-from acked.checker.native import slots
+from acked.checker.loops import slots
 from acked.checker.native.compile import Kernel, compile_kernel
 from acked.checker.native.shape import shape_of
-from acked.checker.native.shard import Shard, address, alone
 from acked.checker.question.plan import BATCH
 from acked.checker.question.predicate import parse_predicate
 from acked.checker.question.question import Question
+from acked.checker.shards.shard import Shard, address, alone
 from acked.checker.store.level_file import BLOCK_STATES, StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory, identity_of
 from acked.invariants.property import Kind, Property

@@ -12,15 +12,15 @@ from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices
 from acked.base.observer import Observer
-from acked.checker.native import backward
+from acked.checker.loops import backward
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
 from acked.checker.native.shape import shape_of
-from acked.checker.native.shard import address, alone, numbers, reserve
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Words
 from acked.checker.search.local import LocalSearch
+from acked.checker.shards.shard import address, alone, numbers, reserve
 
 _ROOM = 1 << 10
 _SMALL = 1 << 16

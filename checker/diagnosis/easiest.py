@@ -15,12 +15,12 @@ import numpy as np
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError, ExitCode
 from acked.base.observer import Observer
-from acked.checker.native import backward
+from acked.checker.loops import backward
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
-from acked.checker.native.shard import Shard, address, numbers
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation, Words
 from acked.checker.search.local import LocalSearch
+from acked.checker.shards.shard import Shard, address, numbers
 from acked.invariants.property import Kind
 from acked.model.language.protocol import ActionInstance
 

@@ -1,4 +1,4 @@
 """Looking around a state space: nearest states, depths, small graphs, random runs.
 
-Floor 6.
+Floor 8.
 """

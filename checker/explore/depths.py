@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acked.base.bounds import Bounds
-from acked.checker.native.shard import address
 from acked.checker.question.question import Question
 from acked.checker.question.result import Words
 from acked.checker.search.local import LocalSearch
+from acked.checker.shards.shard import address
 from acked.model.language.protocol import Instance
 
 MAX_STATES = 1_000_000

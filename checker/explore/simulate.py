@@ -17,14 +17,14 @@ from acked.base.bounds import default_workers
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
 from acked.checker.explore.distinct import DistinctCount
-from acked.checker.native import walks
+from acked.checker.loops import walks
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
 from acked.checker.native.shape import shape_of
-from acked.checker.native.shard import address, alone, reserve
 from acked.checker.question.overflow import overflow_of
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import OVERFLOW_BIT, Question
 from acked.checker.question.result import ActionCount, Run, Violation, Words
+from acked.checker.shards.shard import address, alone, reserve
 from acked.invariants.property import Kind
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import ActionInstance

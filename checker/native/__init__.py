@@ -3,17 +3,17 @@
 Two kinds of code
 -----------------
 What depends on the protocol is made from its expressions (`kernel.py`): `unpack`, `guards`, and one `fire_k` per action
-instance. What does not is written once, in a subset of Python that is translated to the same LLVM IR (`language.py` has the
-subset, `translator.py` the translation): the visited sets (`table.py`, `quotient.py`), the loops of a search (`loops.py`),
-of traces and differences (`backward.py`), of random runs (`walks.py`), of searches over several processes (`exchange.py`),
-and of those whose visited states are on disk (`delayed.py`). The only literals that these are compiled with are W, the
-number of 64-bit words of a packed state, the bytes of one in a file, and the layout of a line. Code is compiled in two
-tiers: a quick one, with which every search begins, and an optimized one, which takes up to some seconds and is made while a
-long search goes on (`compile.py`).
+instance. What does not is written once in `checker/loops`, in a subset of Python that is translated to the same LLVM IR
+(`language.py` has the subset, `translator.py` the translation): the visited sets (`table.py`, `quotient.py`), the loops
+of a search (`expansion.py`), of traces and differences (`backward.py`), of random runs (`walks.py`), of searches over
+several processes (`exchange.py`), and of those whose visited states are on disk (`delayed.py`). The only literals that
+these are compiled with are W, the number of 64-bit words of a packed state, the bytes of one in a file, and the layout of
+a line. Code is compiled in two tiers: a quick one, with which every search begins, and an optimized one, which takes up
+to some seconds and is made while a long search goes on (`compile.py`).
 
 The way of a batch
 ------------------
-A *shard* (`shard.py`) is what one worker found: an append-only array of packed states, in order of discovery and so of
+A *shard* (`checker/shards`) is what one worker found: an append-only array of packed states, in order of discovery and so of
 levels. The array is the queue of the breadth-first search. A worker claims BATCH states of the level, its own or another
 worker's, and:
 
@@ -107,5 +107,5 @@ Traps
 - *Nothing is checked here*: neither bounds nor overflows nor the type behind an address. `Shard` sizes everything.
 - *A Ctrl-C waits* for the native call at hand, so a call is short (CHUNK states), and LLVM compiles in a thread of its own.
 
-Floor 2.
+Floor 3.
 """

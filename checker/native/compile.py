@@ -21,9 +21,11 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from acked.base.cache import NotOurs, open_cache
-from acked.checker.native import growth, kernel, language, loops, quotient, slots, table, translator, vectors
+from acked.checker.loops import expansion as loops
+from acked.checker.loops import growth, language, quotient, slots, table
+from acked.checker.loops.lines import LineKind
+from acked.checker.native import kernel, translator, vectors
 from acked.checker.native.kernel import fire_ir, optimized_ir, vector_ir
-from acked.checker.native.lines import LineKind
 from acked.checker.question import orbits, renaming, symmetry
 from acked.checker.question.plan import KernelPlan
 

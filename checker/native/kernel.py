@@ -18,14 +18,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from acked.checker.loops.slots import FIRE_GROUP
 from acked.checker.question.orbits import representatives_ir
 from acked.checker.question.plan import BATCH, KernelPlan
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
 from acked.model.language.protocol import ActionInstance
-
-FIRE_GROUP = 8
-"""States that `fire_k` may handle at a time: lists of them are filled up to a multiple of it, and so is what comes out."""
 
 
 class _Code:

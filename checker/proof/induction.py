@@ -20,7 +20,6 @@ from pathlib import Path
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, ProofProgress
 from acked.base.processes import Limits, Lost, Note, ProcessPool
-from acked.checker.native.shard import Shard
 from acked.checker.proof.bmc import NO_SYMMETRY, Bound, ask, confirmed
 from acked.checker.proof.result import (
     INITIAL,
@@ -37,6 +36,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Violation, Words
 from acked.checker.question.symmetry import Symmetry, check_symmetry
+from acked.checker.shards.shard import Shard
 from acked.checker.solver.conjuncts import Pieces, hints
 from acked.checker.solver.lemma_sets import shipped_sets
 from acked.checker.solver.problem import conditions, make_problem

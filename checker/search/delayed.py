@@ -19,14 +19,14 @@ from dataclasses import replace
 from typing import TypeVar
 
 from acked.base.errors import SystemFailure
-from acked.checker.native import delayed
-from acked.checker.native.candidates import SIEVE_BITS, candidate_team, marks_for, sieve_for
+from acked.checker.loops import delayed
+from acked.checker.loops.delayed import EARLIER, THIS_LEVEL
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
-from acked.checker.native.delayed import EARLIER, THIS_LEVEL
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import address, begin_level, numbers, reserve
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.plan import BATCH
+from acked.checker.shards.candidates import SIEVE_BITS, candidate_team, marks_for, sieve_for
+from acked.checker.shards.shard import address, begin_level, numbers, reserve
 from acked.checker.store.level_file import BLOCK_STATES, LevelFile, Records, StateCodec, bytes_address, constants_of
 from acked.checker.store.run_directory import RunDirectory
 

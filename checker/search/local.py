@@ -16,17 +16,17 @@ from typing import TYPE_CHECKING, TypeVar
 from acked.base.bounds import Bounds, give_way
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
-from acked.checker.native.compact import CompactShard, compact_team, without_states
+from acked.checker.loops.lines import LineKind
 from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, compile_optimized, load_kernel
-from acked.checker.native.forgetting import Forgetting
-from acked.checker.native.lines import LineKind
 from acked.checker.native.shape import Shape, shape_of
-from acked.checker.native.shard import Shard, address, alone, begin_level, make_room, states_for, team
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
 from acked.checker.search.delayed import DelayedSearch
+from acked.checker.shards.compact import CompactShard, compact_team, without_states
+from acked.checker.shards.forgetting import Forgetting
+from acked.checker.shards.shard import Shard, address, alone, begin_level, make_room, states_for, team
 from acked.checker.store.recorder import Recorder, load_levels
 from acked.checker.store.run_directory import RunDirectory
 from acked.checker.store.trace_back import Walker, refusing, shortest_run

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acked.base.errors import SystemFailure
-from acked.checker.native.shard import Shard
 from acked.checker.question.ledger import Finding
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
+from acked.checker.shards.shard import Shard
 
 _CHUNK = 1 << 20
 

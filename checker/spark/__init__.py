@@ -1,4 +1,4 @@
 """The same search over Spark's executors.
 
-Floor 4.
+Floor 6.
 """

@@ -25,14 +25,14 @@ from typing import Any, ClassVar
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
-from acked.checker.native.compact import FORGET_FROM
 from acked.checker.native.compile import Kernel, ObjectCode, compile_optimized, portable_code
 from acked.checker.native.shape import shape_of
-from acked.checker.native.shard import address, numbers
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason, Violation, Words
+from acked.checker.shards.compact import FORGET_FROM
+from acked.checker.shards.shard import address, numbers
 from acked.checker.spark.grid import columns_for
 from acked.checker.spark.session import SparkDriver, remote
 from acked.checker.spark.task import Orphaned, TaskPlan

@@ -12,11 +12,11 @@ from functools import cache, partial
 
 from acked.base.bounds import address_space_limit, give_way
 from acked.base.errors import SystemFailure
-from acked.checker.native.compact import compact_team, without_states
 from acked.checker.native.compile import Kernel, ObjectCode, for_lines
-from acked.checker.native.forgetting import Forgetting
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import Shard, address, alone, begin_level, reserve, states_for
+from acked.checker.shards.compact import compact_team, without_states
+from acked.checker.shards.forgetting import Forgetting
+from acked.checker.shards.shard import Shard, address, alone, begin_level, reserve, states_for
 from acked.checker.store.level_file import BLOCK_STATES
 
 

@@ -28,12 +28,12 @@ from pathlib import Path
 
 from acked.base.bounds import default_memory
 from acked.base.errors import AckedError, SystemFailure
-from acked.checker.native import exchange
-from acked.checker.native.compact import FORGET_FROM
+from acked.checker.loops import exchange
 from acked.checker.native.compile import Kernel, ObjectCode, PortableCode, compile_portable, processor
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import address, numbers, reserve
 from acked.checker.question.plan import BATCH
+from acked.checker.shards.compact import FORGET_FROM
+from acked.checker.shards.shard import address, numbers, reserve
 from acked.checker.spark.grid import Place
 from acked.checker.spark.part import Part, loaded
 from acked.checker.spark.transfer import Abandoned, FileTransfer, SocketTransfer, Transfer, announce

@@ -1,4 +1,4 @@
 """Spec files, the protocols that they name, and what they expect.
 
-Floor 4.
+Floor 6.
 """

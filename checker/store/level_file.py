@@ -29,10 +29,10 @@ from typing import BinaryIO
 
 from acked.base.errors import SystemFailure
 from acked.base.files import open_file
-from acked.checker.native import exchange
+from acked.checker.loops import exchange
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import address, numbers, reserve
+from acked.checker.shards.shard import address, numbers, reserve
 
 Numbers = ctypes.Array[ctypes.c_uint64]
 

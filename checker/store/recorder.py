@@ -19,8 +19,8 @@ from typing import Self
 from acked.base.bounds import give_way
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import Shard, address, begin_level, make_room
 from acked.checker.question.ledger import LevelReport
+from acked.checker.shards.shard import Shard, address, begin_level, make_room
 from acked.checker.store.level_file import BLOCK_STATES, LevelWriter, StateCodec, exchange_code
 from acked.checker.store.run_directory import FORMAT, RunDirectory
 

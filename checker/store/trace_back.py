@@ -14,11 +14,11 @@ from typing import NoReturn
 from acked.base.errors import SystemFailure
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import address, scratch
 from acked.checker.question.ledger import Finding
 from acked.checker.question.overflow import overflow_of, overflowing
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation, Words
+from acked.checker.shards.shard import address, scratch
 from acked.checker.store.level_file import BLOCK_STATES, LevelFile, StateCodec
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import ActionInstance

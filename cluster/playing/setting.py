@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from acked.audit.vocabulary.keys import KEYS
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.base.release import release
 from acked.checker.question.question import Question
 from acked.cluster.releases.release import Mode, Release, mode_of
+from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.wire.client import ALL_REPLICAS
 from acked.model.language.words import says_list
 from acked.model.partition.controllers import are_many

@@ -280,7 +280,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     # -- the engine
     Mutation(
         "successors are lost",
-        "checker/native/loops.py",
+        "checker/loops/expansion.py",
         r"(    m = fire_all\(context, here, n\)\n)",
         r"\1    m = m - m // 16\n",
         PROMISES,

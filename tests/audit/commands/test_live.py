@@ -29,12 +29,12 @@ from acked.audit.decision.gather import Given, gather, recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.release import contexts
 from acked.audit.formats.read import read_all
-from acked.audit.vocabulary import keys
 from acked.base.errors import AckedError, ConfigurationError
 from acked.base.release import release
 from acked.cli import cli
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.release import Mode
+from acked.cluster.vocabulary import keys
 from acked.cluster.waiting import wait_for
 from tests.cluster.conftest import real_plan, users_cache
 from tests.docs.test_ci import CHECKOUT, in_the_action

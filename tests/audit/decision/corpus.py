@@ -10,8 +10,8 @@ from pathlib import Path
 
 from acked.audit.decision.gather import Given, gather
 from acked.audit.formats.read import read_all
-from acked.audit.vocabulary.entry import SettingEntry
 from acked.base.errors import AckedError
+from acked.cluster.vocabulary.entry import SettingEntry
 from tests.places import DATA
 
 CORPUS = DATA / "audit" / "corpus"

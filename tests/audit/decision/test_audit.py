@@ -22,11 +22,11 @@ from acked.audit.decision.questions import (
 )
 from acked.audit.decision.settings import configure
 from acked.audit.formats.read import read_settings
-from acked.audit.vocabulary.entry import SettingEntry
 from acked.base.release import release
 from acked.checker.batch.local import answer_all
 from acked.checker.batch.outcome import Task
 from acked.checker.spec.question_text import QuestionText
+from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.partition.protocol import partition
 from tests.audit.decision.kept import KEPT
 from tests.places import DATA

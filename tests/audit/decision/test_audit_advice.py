@@ -11,8 +11,8 @@ from acked.audit.decision.gather import Given, gather
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import configure
 from acked.audit.reports.document import no_cause_in_words, undecided_in_words
-from acked.audit.vocabulary.entry import SettingEntry
 from acked.base.release import release
+from acked.cluster.vocabulary.entry import SettingEntry
 from tests.audit.decision.kept import KEPT
 
 LOSS, WRITES = AuditQuestion.LOSS, AuditQuestion.WRITES

@@ -12,8 +12,8 @@ from acked.audit.decision.gather import Given, gather
 from acked.audit.formats import tree
 from acked.audit.formats.read import read_all, read_settings
 from acked.audit.formats.tree import documents
-from acked.audit.vocabulary.entry import SettingEntry
 from acked.base.errors import ConfigurationError, SpecUnreadable, SystemFailure
+from acked.cluster.vocabulary.entry import SettingEntry
 from tests.audit.decision.corpus import CORPUS
 
 COMPOSE = """\

@@ -12,8 +12,8 @@ import pytest
 
 from acked.audit.formats.properties import property_entries
 from acked.audit.formats.read import read_settings
-from acked.audit.vocabulary.entry import SettingEntry
 from acked.base.errors import SpecUnreadable
+from acked.cluster.vocabulary.entry import SettingEntry
 
 
 @pytest.mark.parametrize("text", ["a=\\\n" * 200_000, "a=" + "\\\\" * 400_000, "a=" + " " * 900_000, "#\n" * 400_000])

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from acked.audit.decision.gather import gather
 from acked.audit.formats.read import read_settings
-from acked.audit.vocabulary.entry import SettingEntry
-from acked.audit.vocabulary.keys import KEYS
-from acked.audit.vocabulary.names import DECIDING, known_names, meant, named_within
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
+from acked.cluster.vocabulary.entry import SettingEntry
+from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.names import DECIDING, known_names, meant, named_within
 
 HARMLESS = SettingEntry("log.dirs", "/data", "f", 9)
 

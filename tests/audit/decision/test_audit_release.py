@@ -19,9 +19,9 @@ from acked.audit.decision.release import Deployment, contexts, span
 from acked.audit.decision.settings import RefusedByKafka, configure
 from acked.audit.formats.images import release_of_image
 from acked.audit.formats.read import read_settings
-from acked.audit.vocabulary.entry import SettingEntry
 from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, NEWEST, release
+from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.partition import settings
 from acked.model.partition.versions import VERSIONS, planes_of
 from tests.audit.decision.kept import KEPT

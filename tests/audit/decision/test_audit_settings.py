@@ -15,11 +15,11 @@ from acked.audit.decision.questions import QUESTIONS, Assumptions, AuditQuestion
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration, RefusedByKafka, configure
 from acked.audit.formats.read import read_settings
-from acked.audit.vocabulary.entry import ASSIGNED, Scope, SettingEntry
-from acked.audit.vocabulary.keys import KEYS
-from acked.audit.vocabulary.names import MAX_UNKNOWN
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
 from acked.base.release import LATEST, release
+from acked.cluster.vocabulary.entry import ASSIGNED, Scope, SettingEntry
+from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.names import MAX_UNKNOWN
 from acked.model.language.context import Switch
 from acked.model.partition import settings
 from acked.model.partition.versions import VERSIONS, planes_of, profile, rules_of

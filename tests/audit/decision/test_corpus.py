@@ -19,12 +19,12 @@ from acked.audit.decision.gather import Given, gather
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import configure
 from acked.audit.formats.read import read_all
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
-from acked.audit.vocabulary.keys import KEYS
-from acked.audit.vocabulary.names import DECIDING
 from acked.base.errors import AckedError, ConfigurationError
 from acked.base.release import release
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
+from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.names import DECIDING
 from tests.audit.decision.corpus import CORPUS, FILES, TRAPS, expected, name_of, reading, understood
 from tests.audit.decision.kept import KEPT
 

@@ -11,13 +11,13 @@ from acked.audit.decision.audit import Auditor
 from acked.audit.decision.gather import Given, gather
 from acked.audit.decision.joint import Searches, joined, of_one
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
-from acked.audit.vocabulary.entry import SettingEntry
 from acked.base.processes import Done
 from acked.base.release import release
 from acked.checker.batch.local import BatchLimits, KeptProcesses, answer_all
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.ledger import Ledger, StopPolicy
 from acked.checker.question.result import StopReason, Verdict
+from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Op
 from acked.model.language.protocol import ActionInstance, Instance

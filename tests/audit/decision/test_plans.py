@@ -12,8 +12,8 @@ from acked.audit.decision.gather import recognise
 from acked.audit.formats.described import described_entries
 from acked.audit.moves.plan import ReassignmentPlan, read_plan
 from acked.audit.moves.shapes import MoveShape, described_with, moves_of
-from acked.audit.vocabulary.entry import Assigned
 from acked.base.errors import ConfigurationError, SpecUnreadable
+from acked.cluster.vocabulary.entry import Assigned
 
 DESCRIBED = """\
 Topic: orders	PartitionCount: 2	ReplicationFactor: 3	Configs: min.insync.replicas=2

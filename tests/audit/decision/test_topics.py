@@ -11,9 +11,9 @@ from acked.audit.decision.gather import recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.formats.described import described_entries
 from acked.audit.reports.topics import groups_table, topics_document, topics_markdown
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import UNREAD, Scope, SettingEntry
 from acked.base.errors import ConfigurationError
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import UNREAD, Scope, SettingEntry
 from tests.audit.decision.kept import KEPT
 
 LISTED = """\

@@ -18,8 +18,8 @@ from acked.audit.decision.transactional import (
     tasks_of,
 )
 from acked.audit.reports.transactional import transactions_markdown, transactions_part
-from acked.audit.vocabulary.entry import OPTION, SettingEntry
 from acked.base.release import release
+from acked.cluster.vocabulary.entry import OPTION, SettingEntry
 
 MOST = 1_000_000
 

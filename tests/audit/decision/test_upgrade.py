@@ -11,9 +11,9 @@ from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerd
 from acked.audit.decision.settings import configure
 from acked.audit.decision.upgrade import Stage, Upgrade, ask_upgrade
 from acked.audit.reports.upgrading import upgrade_markdown, upgrade_part, verdict_with
-from acked.audit.vocabulary.entry import OPTION, SettingEntry
 from acked.base.errors import ConfigurationError
 from acked.base.release import release
+from acked.cluster.vocabulary.entry import OPTION, SettingEntry
 from tests.audit.decision.kept import KEPT
 from tools import upgrades as tool
 

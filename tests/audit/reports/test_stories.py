@@ -9,10 +9,10 @@ from acked.audit.decision.gather import gather
 from acked.audit.decision.questions import Assumptions, AuditQuestion
 from acked.audit.reports import stories
 from acked.audit.reports.stories import counterexample, easiest_counterexample
-from acked.audit.vocabulary.entry import SettingEntry
 from acked.base.release import release
 from acked.checker.batch.local import BatchLimits
 from acked.checker.diagnosis.easiest import cost_of
+from acked.cluster.vocabulary.entry import SettingEntry
 from acked.reports.pictures.effort import effort_of
 
 

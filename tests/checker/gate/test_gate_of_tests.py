@@ -67,7 +67,7 @@ FAULTS = [
     Fault("emitted comparison flipped", "checker/native/kernel.py", r"icmp slt (\{t\} \{args)", r"icmp sle \1"),
     Fault(
         "successors are lost",
-        "checker/native/loops.py",
+        "checker/loops/expansion.py",
         r"(    m = fire_all\(context, here, n\)\n)",
         r"\1    m = m - m // 16\n",
     ),

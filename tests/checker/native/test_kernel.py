@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from acked.checker.native.compile import load_kernel
-from acked.checker.native.shard import address, reserve
 from acked.checker.question.plan import BATCH, KernelPlan
+from acked.checker.shards.shard import address, reserve
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.protocol import Instance, Protocol

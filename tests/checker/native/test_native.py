@@ -16,9 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from acked.base.bounds import Bounds
-from acked.checker.native import compile as native
-from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, kernel_key, processor
-from acked.checker.native.language import (
+from acked.checker.loops.language import (
     P64,
     U64,
     at,
@@ -33,10 +31,12 @@ from acked.checker.native.language import (
     trailing_zeros,
     unrolled,
 )
-from acked.checker.native.shard import address, reserve
+from acked.checker.native import compile as native
+from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, kernel_key, processor
 from acked.checker.native.translator import LowLevelError, translate
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
+from acked.checker.shards.shard import address, reserve
 from tests.checker.toys import always, ask, counters
 
 MASK = (1 << 64) - 1

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acked.checker.native.language import (
+from acked.checker.loops.language import (
     P8,
     P16,
     P64,

@@ -13,17 +13,18 @@ import pytest
 
 from acked.base.bounds import Bounds
 from acked.base.observer import Observer
-from acked.checker.native import compact, forgetting, lines, shard, slots
-from acked.checker.native.compact import FORGET_FROM, CompactShard, compact_lines, compact_team
+from acked.checker.loops import lines, slots
+from acked.checker.loops.lines import LineKind, first_lines, lines_for
 from acked.checker.native.compile import Kernel, compile_kernel, load_kernel
-from acked.checker.native.forgetting import Forgetting
-from acked.checker.native.lines import LineKind, first_lines, lines_for
 from acked.checker.native.shape import shape_of
-from acked.checker.native.shard import Shard, address, make_room, numbers, states_for
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Words
 from acked.checker.search import local
 from acked.checker.search.local import LocalSearch, search
+from acked.checker.shards import compact, forgetting, shard
+from acked.checker.shards.compact import FORGET_FROM, CompactShard, compact_lines, compact_team
+from acked.checker.shards.forgetting import Forgetting
+from acked.checker.shards.shard import Shard, address, make_room, numbers, states_for
 from acked.checker.store.run_directory import RunDirectory
 from acked.invariants.property import Property
 from tests.checker.toys import always, answer, ask, counters

@@ -14,12 +14,12 @@ from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.checker.batch.outcome import Probing, Task
 from acked.checker.native.compile import load_kernel
-from acked.checker.native.shard import address, reserve
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.orbits import Orbits, too_many
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Result, Verdict
 from acked.checker.search.local import LocalSearch, search
+from acked.checker.shards.shard import address, reserve
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.spec import load_spec, parse_spec
 from acked.checker.store.run_directory import RunDirectory

@@ -13,15 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.observer import Observer, Progress
-from acked.checker.native import candidates
-from acked.checker.native import delayed as native_delayed
-from acked.checker.native.shard import Visited, reserve
+from acked.checker.loops import delayed as native_delayed
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.search import delayed, local
 from acked.checker.search.delayed import DelayedSearch
 from acked.checker.search.local import LocalSearch
+from acked.checker.shards import candidates
+from acked.checker.shards.shard import Visited, reserve
 from acked.checker.store.level_file import DamagedFile
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.toys import always, answer, ask, counters, every_step

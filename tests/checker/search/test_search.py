@@ -11,15 +11,16 @@ import pytest
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
-from acked.checker.native import forgetting, shard, slots, table
+from acked.checker.loops import slots, table
 from acked.checker.native.compile import load_kernel
 from acked.checker.native.shape import shape_of
-from acked.checker.native.shard import Shard, alone, team
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search import local
 from acked.checker.search.local import LocalSearch, search
+from acked.checker.shards import forgetting, shard
+from acked.checker.shards.shard import Shard, alone, team
 from tests.checker.toys import always, answer, ask, counters, every_step, traveller
 
 MEMORY = 1 << 28

@@ -12,13 +12,13 @@ from typing import Any, cast
 import pytest
 
 from acked.base.bounds import Bounds
-from acked.checker.native import lines
-from acked.checker.native.compact import CompactShard
-from acked.checker.native.lines import LineKind
-from acked.checker.native.shard import Shard, states_for
+from acked.checker.loops import lines
+from acked.checker.loops.lines import LineKind
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.search.local import search
+from acked.checker.shards.compact import CompactShard
+from acked.checker.shards.shard import Shard, states_for
 from acked.checker.spark import driver, task
 from acked.checker.spark import part as part_module
 from acked.checker.spark.driver import SparkBounds, SparkSearch

@@ -15,8 +15,8 @@ import pytest
 from acked.checker.native import compile as compiling
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape, shape_of
-from acked.checker.native.shard import address, numbers
 from acked.checker.question.question import Question
+from acked.checker.shards.shard import address, numbers
 from acked.checker.store import level_file, recorder
 from acked.checker.store.level_file import DamagedFile, LevelFile, LevelWriter, Records, StateCodec, exchange_code
 from acked.checker.store.recorder import Recorder

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from acked.audit.clusters import live
-from acked.audit.vocabulary import keys
 from acked.cluster.lines.configuration import is_read
 from acked.cluster.releases.release import newest, release, releases
+from acked.cluster.vocabulary import keys
 from acked.model.catalogue import PROTOCOLS
 from tests.places import CHECKOUT
 

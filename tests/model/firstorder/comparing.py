@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from acked.base.bounds import Bounds
-from acked.checker.native.shard import address
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason
 from acked.checker.search.local import LocalSearch
+from acked.checker.shards.shard import address
 from acked.invariants.property import Kind, Property
 from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.reading import Reading

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 
-from acked.audit.vocabulary import keys
-from acked.audit.vocabulary.entry import BESIDE, IMAGE, REPLICATION_FACTOR, STATED
-from acked.audit.vocabulary.keys import KEYS
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import BESIDE, IMAGE, REPLICATION_FACTOR, STATED
+from acked.cluster.vocabulary.keys import KEYS
 
 MAX_UNKNOWN = 1000
 """Unknown names that are looked at: a file with more of them is not Kafka's."""
@@ -58,7 +58,7 @@ _LIKENESS = 0.84
 @cache
 def known_names() -> frozenset[str]:
     """Names that Kafka has, as far as they could be mistaken for misspelt ones."""
-    text = files("acked.audit.vocabulary").joinpath("names.txt").read_text("utf-8")
+    text = files("acked.cluster.vocabulary").joinpath("names.txt").read_text("utf-8")
     listed = {name for line in text.splitlines() if not line.startswith("#") for name in line.split()}
     return frozenset(listed | KEYS.keys() | BESIDE)
 

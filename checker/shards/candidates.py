@@ -8,10 +8,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Sequence
 
-from acked.checker.native import delayed, slots, table
+from acked.checker.loops import delayed, slots, table
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import Shard, Visited, address, reserve
+from acked.checker.shards.shard import Shard, Visited, address, reserve
 
 TABLE_SHARE = 3, 4
 """The part of the budget that candidates and their table may take; the rest is for the log of the steps to them."""

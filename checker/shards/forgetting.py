@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
 
 from acked.base.bounds import address_space_limit
-from acked.checker.native.compact import FORGET_FROM, CompactShard, compact_lines
+from acked.checker.loops.lines import LineKind, Lines
 from acked.checker.native.compile import Kernel, ObjectCode
-from acked.checker.native.lines import LineKind, Lines
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import Shard
+from acked.checker.shards.compact import FORGET_FROM, CompactShard, compact_lines
+from acked.checker.shards.shard import Shard
 
 
 class Forgetting:

@@ -16,10 +16,10 @@ a state stands on disk once.
 
 from __future__ import annotations
 
-from acked.checker.native.exchange import get_record
-from acked.checker.native.language import P8, P16, P64, U64, at, minimum, p16, p64, prefetch
-from acked.checker.native.quotient import RING_WORDS
-from acked.checker.native.slots import (
+from acked.checker.loops.exchange import get_record
+from acked.checker.loops.language import P8, P16, P64, U64, at, minimum, p16, p64, prefetch
+from acked.checker.loops.quotient import RING_WORDS
+from acked.checker.loops.slots import (
     ACTS,
     BUCKETS,
     HASHES,
@@ -34,7 +34,7 @@ from acked.checker.native.slots import (
     TABLE,
     WORKERS,
 )
-from acked.checker.native.table import (
+from acked.checker.loops.table import (
     confirm,
     copy_state,
     differ,

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acked.checker.native.language import P8, P64, U64, at, p8, p64, unrolled
-from acked.checker.native.quotient import (
+from acked.checker.loops.language import P8, P64, U64, at, p8, p64, unrolled
+from acked.checker.loops.quotient import (
     FUNCTIONS as TABLE_FUNCTIONS,
 )
-from acked.checker.native.quotient import (
+from acked.checker.loops.quotient import (
     LINE,
     LOW_BITS,
     field_of,
@@ -24,7 +24,7 @@ from acked.checker.native.quotient import (
     upper_in,
     word_of,
 )
-from acked.checker.native.slots import (
+from acked.checker.loops.slots import (
     BROKEN,
     BUCKETS,
     DISPLACEMENT_BITS,
@@ -49,7 +49,7 @@ from acked.checker.native.slots import (
     TABLE,
     WORKER,
 )
-from acked.checker.native.table import PAD, SPARE_SLOTS, insert
+from acked.checker.loops.table import PAD, SPARE_SLOTS, insert
 
 SPARE_WORDS = 4
 """Words of an entry that is put aside while the table grows: the line, the word, the rest of the field, and the level."""

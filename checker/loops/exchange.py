@@ -10,9 +10,9 @@ A *parcel* is a record and the number of the action that led to the state, in `A
 
 from __future__ import annotations
 
-from acked.checker.native.language import P8, P16, P64, U64, at, call, minimum, p8, p16, p64, pack_bytes, unrolled
-from acked.checker.native.slots import ACTS, COMPRESSES, HASHES, OUT
-from acked.checker.native.table import copy_state, hash_rest, hash_state, owner_of
+from acked.checker.loops.language import P8, P16, P64, U64, at, call, minimum, p8, p16, p64, pack_bytes, unrolled
+from acked.checker.loops.slots import ACTS, COMPRESSES, HASHES, OUT
+from acked.checker.loops.table import copy_state, hash_rest, hash_state, owner_of
 from acked.checker.question.plan import BATCH
 
 # Slots of a worker's exchange: its shard, and for everyone that it sends to a box of what is sent there, and the bytes in

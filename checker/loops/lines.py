@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import log
 
-from acked.checker.native.quotient import LOW_BITS
+from acked.checker.loops.quotient import LOW_BITS
 
 HASH_HALF = 32
 MOST_REST_BITS = 127

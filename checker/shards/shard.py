@@ -12,9 +12,9 @@ from abc import ABC
 from collections.abc import Iterable, Sequence
 
 from acked.base.errors import SystemFailure
-from acked.checker.native import quotient, slots, table
+from acked.checker.loops import quotient, slots, table
+from acked.checker.loops.slots import FIRE_GROUP
 from acked.checker.native.compile import Kernel
-from acked.checker.native.kernel import FIRE_GROUP
 from acked.checker.native.shape import Shape
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.plan import BATCH

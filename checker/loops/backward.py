@@ -7,10 +7,10 @@ Each lists what it finds in rows of three numbers and returns how many there are
 
 from __future__ import annotations
 
-from acked.checker.native.language import P64, U64, at, copy, p16, p64
-from acked.checker.native.loops import batches, deal, evaluate, fill_group, fired, represent
-from acked.checker.native.slots import ACTIONS, FLAGS, LIST, OUT, ROWS, STATES, W
-from acked.checker.native.table import differ, hash_rest, hash_state
+from acked.checker.loops.expansion import batches, deal, evaluate, fill_group, fired, represent
+from acked.checker.loops.language import P64, U64, at, copy, p16, p64
+from acked.checker.loops.slots import ACTIONS, FLAGS, LIST, OUT, ROWS, STATES, W
+from acked.checker.loops.table import differ, hash_rest, hash_state
 from acked.checker.question.plan import BATCH
 
 

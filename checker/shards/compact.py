@@ -12,14 +12,14 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 
 from acked.base.errors import SystemFailure
-from acked.checker.native import slots
+from acked.checker.loops import slots
+from acked.checker.loops.lines import KINDS, LineKind, Lines, first_lines, lines_for
+from acked.checker.loops.quotient import LINE
+from acked.checker.loops.table import PAD
 from acked.checker.native.compile import Kernel, load_loops
-from acked.checker.native.lines import KINDS, LineKind, Lines, first_lines, lines_for
-from acked.checker.native.quotient import LINE
 from acked.checker.native.shape import Shape
-from acked.checker.native.shard import PAGE, Memory, Shard, address, give_back, numbers
-from acked.checker.native.table import PAD
 from acked.checker.question.plan import BATCH
+from acked.checker.shards.shard import PAGE, Memory, Shard, address, give_back, numbers
 
 LINE_BYTES = 8 * LINE
 STEPS = ((2, 1), (1, 2)), ((3, 2), (3, 4)), ((9, 8), (7, 8))

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acked.checker.native import growth, table
-from acked.checker.native.kernel import FIRE_GROUP
-from acked.checker.native.language import (
+from acked.checker.loops import growth, table
+from acked.checker.loops.language import (
     P16,
     P64,
     U64,
@@ -29,7 +28,7 @@ from acked.checker.native.language import (
     trailing_zeros,
     unrolled,
 )
-from acked.checker.native.slots import (
+from acked.checker.loops.slots import (
     ACTIONS,
     ACTS,
     BEST_SOURCE,
@@ -43,6 +42,7 @@ from acked.checker.native.slots import (
     DEFERRED_END,
     DEFERS,
     ENABLED,
+    FIRE_GROUP,
     FIRES,
     FLAGS,
     GROUP,
@@ -70,7 +70,7 @@ from acked.checker.native.slots import (
     WORKERS,
     W,
 )
-from acked.checker.native.table import differ, find_state, hash_all, home_of, insert, less
+from acked.checker.loops.table import differ, find_state, hash_all, home_of, insert, less
 from acked.checker.question.plan import BATCH
 
 

@@ -7,7 +7,7 @@ docstring of this package.
 
 from __future__ import annotations
 
-from acked.checker.native.language import (
+from acked.checker.loops.language import (
     P16,
     P64,
     U64,
@@ -23,7 +23,7 @@ from acked.checker.native.language import (
     trailing_zeros,
     unrolled,
 )
-from acked.checker.native.slots import (
+from acked.checker.loops.slots import (
     BUCKETS,
     COUNT,
     DISPLACEMENT_BITS,
@@ -46,7 +46,7 @@ from acked.checker.native.slots import (
     WORKERS,
     W,
 )
-from acked.checker.native.table import (
+from acked.checker.loops.table import (
     PAD,
     copy_state,
     differ,

@@ -6,7 +6,7 @@ here, and what must hold of the table at every moment, is in the docstring of th
 
 from __future__ import annotations
 
-from acked.checker.native.language import (
+from acked.checker.loops.language import (
     P8,
     P16,
     P64,
@@ -24,7 +24,7 @@ from acked.checker.native.language import (
     trailing_zeros,
     unrolled,
 )
-from acked.checker.native.slots import (
+from acked.checker.loops.slots import (
     ALL_STATES,
     BASES,
     BOOKED,

@@ -9,8 +9,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from acked.audit.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope
 from acked.base.release import Release
+from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope
 from acked.model.language.context import Constant
 from acked.model.partition import settings
 

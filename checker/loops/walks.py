@@ -6,9 +6,9 @@ threads matter. Arrays are by walker; those "by step and walker" have BATCH plac
 
 from __future__ import annotations
 
-from acked.checker.native.language import P64, U64, at, call, copy, high_product, p16, p64, trailing_zeros
-from acked.checker.native.loops import deal, evaluate, fill_group
-from acked.checker.native.slots import (
+from acked.checker.loops.expansion import deal, evaluate, fill_group
+from acked.checker.loops.language import P64, U64, at, call, copy, high_product, p16, p64, trailing_zeros
+from acked.checker.loops.slots import (
     ACTIONS,
     ENABLED,
     FIRES,
@@ -18,7 +18,7 @@ from acked.checker.native.slots import (
     PROPERTIES,
     ROWS,
 )
-from acked.checker.native.table import hash_rest, hash_state
+from acked.checker.loops.table import hash_rest, hash_state
 from acked.checker.question.plan import BATCH
 
 # The literal that the loops are compiled with; the value here only names it.
