@@ -198,7 +198,7 @@ def test_lemma_sets_survive_being_written(tmp_path: Path) -> None:
 
 
 def test_a_lemma_set_with_a_way_that_there_is_not_is_no_lemma_set() -> None:
-    """The process that was to try it ended in an error; a negative way was taken for one, and no certificate could be written."""
+    """Whoever tried it ended in an error; with a negative way there was a proof, of which no certificate could be written."""
     argument = argument_of(kip320)
     assert argument is not None
     cores = {"A|B": Core(("C",), 3), "A|C": Core((), 999), "A|D": Core(("C",), -5)}
