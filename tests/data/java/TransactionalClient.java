@@ -56,7 +56,7 @@ public final class TransactionalClient {
 
     private static void send(KafkaProducer<String, String> producer, String topic, String value) {
         producer.send(new ProducerRecord<>(topic, 0, null, value), (where, error) -> {
-            say(error == null ? "acknowledged " + value : "failed " + value + " " + error.getClass().getSimpleName());
+            say(error == null ? "acknowledged " + value : "failed " + value + " " + error.getMessage().split(" ")[0]);
             try {
                 Thread.sleep(callbackMilliseconds);
             } catch (InterruptedException ended) {
