@@ -25,14 +25,14 @@ def rules(**more: Any) -> Rules:
 
 
 def answer(
-    asked: Rules, names_epoch: bool, takes_hw_first: bool, stops_first: bool = False
+    asked: Rules, names_epoch: bool, takes_hw_first: bool, stops_first: bool = False, keeps_epoch: bool = True
 ) -> tuple[int, dict[str, int]]:
     """How many states are reachable, and by promise that is broken after how many steps it is so first."""
     constants = {name: value for name, value in asdict(asked).items() if name not in OF_MOVES}
     constants["crashes"] = "clean" if asked.crashes else "none"
     made = instance(
         **constants, reassignment=False, late_answers=True, answer_names_epoch=names_epoch,
-        truncation_before_hw=not takes_hw_first, fetcher_stops_first=stops_first,
+        truncation_before_hw=not takes_hw_first, fetcher_stops_first=stops_first, fetched_epoch_kept=keeps_epoch,
     )  # fmt: skip
     question = Question(made, tuple(PROMISES[name] for name in COMPARED))
     result = search(question, Bounds(workers=1), StopPolicy.EVERY_PROPERTY)
@@ -59,6 +59,22 @@ def test_states_and_verdicts_are_those_of_an_enumeration_written_from_the_facts(
     asked: Rules, names_epoch: bool, takes_hw_first: bool
 ) -> None:
     assert answer(asked, names_epoch, takes_hw_first) == explore(asked, names_epoch, takes_hw_first)
+
+
+@pytest.mark.parametrize(
+    ("asked", "names_epoch"),
+    [
+        (rules(crashes=True), True),
+        pytest.param(rules(leadership_moves=True), False, marks=pytest.mark.long),
+        pytest.param(rules(crashes=True), False, marks=pytest.mark.long),
+    ],
+    ids=str,
+)
+def test_fetches_that_name_no_epoch_after_an_answer_without_records_are_those_of_the_enumeration(
+    asked: Rules, names_epoch: bool
+) -> None:
+    """KAFKA-15510; where an answer names its epoch nothing follows from it, and there is no state for it."""
+    assert answer(asked, names_epoch, False, keeps_epoch=False) == explore(asked, names_epoch, False, keeps_epoch=names_epoch)
 
 
 def test_an_answer_of_a_former_epoch_is_told_apart_from_one_of_the_present() -> None:
