@@ -50,7 +50,7 @@ def load_spec(name: str | Path, **constants: int | bool | str) -> Spec:
     >>> spec.title, spec.constants["replicas"]
     ('KIP-320 fencing keeps every committed record', 2)
     """
-    spec = find_spec(str(name))
+    spec = find_spec(str(name), bool(constants))
     return changed(spec, constants, False) if constants else spec
 
 

@@ -59,7 +59,6 @@ class _Commands(Paragraphs):
 
 @click.group(
     cls=_Commands,
-    no_args_is_help=False,  # Unasked help would hide the error: that no command was named.
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="""\
 Examples:
@@ -95,7 +94,8 @@ Instead of, or besides, invariants: [liveness.NAME] leads_to = ["TRIGGER", "GOAL
 [fairness] weak = ["Action"], strong = ["Action(parameter)"]; [check] recoverable = ["GOAL"].
 
 Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property, liveness or recoverability violated,
-1 holds but not as expected, 152 incomplete, 130 interrupted, 150 file unreadable, 151 usage or configuration, 153 system.""",
+14 real brokers did as the model says, and no promise was seen broken, 1 holds but not as expected, 152 incomplete,
+130 interrupted, 150 file unreadable, 151 usage or configuration (also `acked` alone, which prints this), 153 system.""",
 )
 @click.version_option(__version__, prog_name="acked")
 def cli() -> None:
@@ -118,6 +118,9 @@ def main(arguments: list[str] | None = None) -> int:
         return error.exit_code
     except click.Abort:
         return _fail("interrupted", ExitCode.INTERRUPTED)
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message())
+        return int(ExitCode.CONFIGURATION)  # Nothing was asked, so a script that forgot its question must not pass.
     except click.UsageError as error:
         hint = f"; try `{error.ctx.command_path} --help`" if error.ctx else ""
         # Click breaks the line where it lists the choices of an option that is missing.

@@ -18,12 +18,12 @@ import hmac
 import os
 import stat
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from acked.checker.errors import ConfigurationError
-from acked.checker.files import open_file
+from acked.checker.files import listing, open_file
 
 _VARIABLE, _KEY_VARIABLE = "ACKED_CACHE_DIR", "ACKED_CACHE_KEY"
 _KEY_FILE = "cache.key"
@@ -286,6 +286,10 @@ class SealedStore:
         """The store in a folder, with the user's key."""
         return cls(folder, cache_key(folder))
 
+    def at(self, folder: Path) -> SealedStore:
+        """The store in another folder, with the same key."""
+        return SealedStore(folder, self.key)
+
     def path(self, name: str) -> Path:
         """Where an entry is."""
         return self.folder / name
@@ -305,6 +309,13 @@ class SealedStore:
         if not hmac.compare_digest(said[2], self._seal(name, content)):
             raise NotOurs(name)
         return content
+
+    def seals(self, name: str, paths: Iterable[Path]) -> bool:
+        """Whether an entry lists these files, which are below the folder, as they are now (`listing`)."""
+        try:
+            return self.read(name) == listing(self.folder, paths)
+        except (NotOurs, OSError):
+            return False
 
     def write(self, name: str, content: bytes) -> None:
         """Keeps an entry; one that cannot be written costs time, nothing else."""

@@ -1,6 +1,6 @@
 """What can go wrong outside the protocols, each error one sentence with its fix, and the exit codes.
 
-The exit codes of DESIGN (they follow TLC's) and the exceptions that carry them.
+The exit codes, of which those from 10 to 13 are TLC's, and the exceptions that carry them.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ class ExitCode(IntEnum):
     DEADLOCK = 11
     INVARIANT = 12
     STEP_OR_LIVENESS = 13
+    NOT_SHOWN = 14
     INTERRUPTED = 130
     SPEC_UNREADABLE = 150
     CONFIGURATION = 151

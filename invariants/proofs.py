@@ -6,7 +6,7 @@ Names, and the claim that with these lemmas a property is inductive, whatever th
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
 from acked.invariants.partition.lemmas import (
@@ -21,7 +21,7 @@ from acked.invariants.partition.lemmas import (
 from acked.invariants.partition.lemmas_rivals import one_leader_at_a_time
 from acked.invariants.partition.lemmas_words import one_machine_dies
 from acked.invariants.partition.properties import PROPERTIES as PARTITION_PROPERTIES
-from acked.invariants.property import Property
+from acked.invariants.property import Kind, Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
 from acked.invariants.replication.properties import PROPERTIES
 from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
@@ -34,7 +34,9 @@ from acked.model.partition.settings import (
     asynchronous_isr,
     eligible_leader_replicas,
     empty_disks,
+    forgets_fetched_epoch,
     idempotence,
+    late_answers,
     moved_in,
     moved_to,
     moves_again,
@@ -43,6 +45,7 @@ from acked.model.partition.settings import (
     reassignment,
     sequence_check,
     truncates_by_request,
+    unnoticed_restarts,
 )
 from acked.model.partition.state import State as PartitionState
 from acked.model.replication.state import State as ReplicationState
@@ -93,13 +96,14 @@ _OF_INPUTS = ("NoInputTwice", "NoInputLost")
 class Argument:
     """What is proved of a protocol for all constants at once, and by which induction.
 
-    `clauses` are kept by every action, those at the bottom first; `promises` follow from them. `goals` are what it is all
-    for, by name. `afterwards` names clauses that the proofs of later ones may use as they are after a step. On the `small`
-    instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the lemma sets, below
-    `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes that are not at least `least`.
-    Those of `older_cores` come first, where a step does other things than where `cores` were found: under older rules it
-    does more, where a partition is moved an ISR may end a move, and what a crash or an election does to whose machine died is
-    another argument.
+    `clauses` are kept by every action, those at the bottom first; `promises` follow from them in one state, and `of_steps`
+    at every step. `goals` are what it is all for, by name. `further` are properties that may be asked besides (`asking`),
+    those in `inductive` as clauses. `afterwards` names clauses that the proofs of later ones may use as they are after a
+    step. On the `small` instances (sizes by name) lemma sets and counterexamples are looked for. `cores` is the file of the
+    lemma sets, below `invariants/`. It says nothing of the switches in `uncovered`, which say why, nor of sizes that are not
+    at least `least`. Those of `older_cores` come first, where a step does other things than where `cores` were found: under
+    older rules it does more, where a partition is moved an ISR may end a move, and what a crash or an election does to whose
+    machine died is another argument.
     Actions in `never` cannot happen, and it says why: that none of their steps is seen leaves nothing out.
     """
 
@@ -113,6 +117,29 @@ class Argument:
     least: Mapping[str, int] = field(default_factory=dict)
     never: Mapping[str, str] = field(default_factory=dict)
     older_cores: str = ""
+    further: tuple[Property, ...] = ()
+    inductive: tuple[str, ...] = ()
+    of_steps: tuple[Property, ...] = ()
+
+    @property
+    def provable(self) -> tuple[Property, ...]:
+        """The named properties that it can be asked to prove, its goals first."""
+        known = {item.name: item for item in (*self.clauses, *self.promises)}
+        return (*(known[name] for name in self.goals if name in known), *self.further)
+
+    def asking(self, names: Iterable[str]) -> Argument:
+        """The argument for those of these properties that are `provable`, besides its own goals."""
+        known = {item.name: item for item in self.provable}
+        asked = frozenset(names)
+        more = [item for name, item in known.items() if name in asked and name not in self.goals]
+        of_states = [item for item in more if item.kind is Kind.STATE]
+        return replace(
+            self,
+            clauses=(*self.clauses, *(item for item in of_states if item.name in self.inductive)),
+            promises=(*self.promises, *(item for item in of_states if item.name not in self.inductive)),
+            of_steps=tuple(item for item in more if item.kind is Kind.STEP),
+            goals=(*self.goals, *(item.name for item in more)),
+        )
 
 
 _ISR_GOALS = ("WeakIsr", "StrongIsr")
@@ -124,12 +151,20 @@ _PARTITION_SMALL = ((2, 1, 1, 2, 1, 5), (2, 2, 2, 3, 2, 5), (3, 1, 1, 3, 1, 5), 
 _PARTITION_GOALS = ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr")
 _IDEMPOTENCE_GOALS = ("NoDuplicates", "NoReordering")
 """What an idempotent producer is promised besides, as long as it does not restart."""
+_PARTITION_FURTHER = ("LogMatching", "OneLeaderPerEpoch", "IsrHasLeader", "LeaderHwStays")
+"""What follows from its lemmas as well."""
 
 
 _UNCOVERED_CONTROLLERS = (
     "where several fail over its lemmas cover clean elections, leaders that stop with their broker (neither zombies nor "
     "leadership_moves), the rules of 2.2 and later (old_controllers_refused, elected_at_once, requests_name_incarnation), "
     "and one request on its way (requests_queued)"
+)
+
+
+_UNCOVERED_FETCHES = (
+    "under the rules of 3.5.1 to 3.6.2 (fetched_epoch_kept) a follower whose fetches name no epoch may part from its leader "
+    "unnoticed, and its lemmas say nothing of one"
 )
 
 
@@ -165,6 +200,8 @@ def _uncovered(given: Mapping[str, int]) -> Mapping[str, str]:
         empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
         **({} if one_leader_at_a_time.make(given) else {controllers.name: _UNCOVERED_CONTROLLERS}),
     }
+    if forgets_fetched_epoch.make(given):
+        found |= dict.fromkeys((late_answers.name, unnoticed_restarts.name), _UNCOVERED_FETCHES)
     if not given[reassignment.name]:
         return found
     size = "how many brokers an assignment has is open; with 0 it is shown for any number"
@@ -181,11 +218,18 @@ def _uncovered(given: Mapping[str, int]) -> Mapping[str, str]:
     return found
 
 
-def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None) -> Argument | None:
-    """The argument for all constants under some switches; None if none is known.
+def argument_of(
+    protocol: Protocol, switches: Mapping[str, object] | None = None, asked: Iterable[str] = ()
+) -> Argument | None:
+    """The argument for all constants under some switches, `asked` for more than its goals; None if none is known.
 
     Without switches it is the argument of what every setting has in common.
     """
+    argument = _argument_of(protocol, switches)
+    return None if argument is None else argument.asking(asked)
+
+
+def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> Argument | None:
     if protocol.state is PartitionState:
         asked = switches or {}
         given = {
@@ -216,6 +260,7 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
             least,
             {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
             _other_cores(given),
+            tuple(item for item in PARTITION_PROPERTIES if item.name in _PARTITION_FURTHER and not item.lacks(given)),
         )
     if protocol.state is ReplicationState:
         return Argument(
@@ -224,6 +269,8 @@ def argument_of(protocol: Protocol, switches: Mapping[str, object] | None = None
             _ISR_GOALS,
             _instances(_FAMILY_SIZES, (2, 2, 2, 2), (3, 2, 2, 2), (3, 2, 2, 3)),
             f"replication/{protocol.name.replace('-', '_')}_cores.json",
+            further=tuple(item for item in PROPERTIES if item.name not in _ISR_GOALS),
+            inductive=("LogEpochsAscend",),
         )
     return None
 

@@ -31,6 +31,7 @@ this page is made from it by `python tools/commands.py`.
 | 11 | deadlock |
 | 12 | an invariant is violated; the answer of an audit is yes |
 | 13 | a step property, liveness or recoverability is violated |
+| 14 | real brokers did as the model says, and the promise was not seen broken |
 | 130 | interrupted |
 | 150 | a file cannot be read as what it should be |
 | 151 | a mistake in options, names, constants or settings |

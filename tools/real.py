@@ -42,6 +42,7 @@ from acked.model.transactions.protocol import transactions  # noqa: E402
 from acked.reports.escaping import md_text  # noqa: E402
 from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402
 from acked.reports.reproductions.release_table import Deed, read_release, release_table, summary_of  # noqa: E402
+from acked.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of  # noqa: E402
 from acked.reports.reproductions.words import MODES  # noqa: E402
 from acked.reports.table import Column, ColumnKind, numbers, table, table_markdown  # noqa: E402
 from tools.real_stories import NINE, OTHERS  # noqa: E402
@@ -126,15 +127,17 @@ class Measured:
     def told(self) -> dict[str, Any]:
         """What is written down."""
         promise = self.first.question.properties[0].name
+        verdicts = [verdict_of(promise, one.played) for one in self.firsts]
         return {
             "date": datetime.date.today().isoformat(),
             "mode": self.firsts[0].mode.value,
             "steps": len(self.first.script.steps),
             "runs": self.runs,
-            "reproduced": sum(one.played.parted is None and one.played.breaks(promise) for one in self.firsts),
+            "reproduced": verdicts.count(Verdict.REPRODUCED),
+            "as_modelled": verdicts.count(Verdict.AS_MODELLED),
             "parted": sorted({one.played.parted.index for one in self.firsts if one.played.parted is not None}),
             "controls": len(self.others),
-            "kept": sum(keeps(one, promise) for one in self.others),
+            "kept": [control_of(promise, one.played) for one in self.others].count(Control.KEEPS),
             "parts": sorted({one.played.parted.index for one in self.others if one.played.parted is not None}),
             "reason": next((reason_of(one) for one in self.others), ""),
             "up": round(statistics.median(one.start_seconds for one in self.firsts), 1),
@@ -157,9 +160,10 @@ def measure(wanted: list[Case], runs: int, controls: int) -> Iterator[Measured]:
     seen = chain(reproduce_each(each[1] for each in replicated), (play.reproduce(each[1]) for each in transacted))
     for (one, _, kept), found in zip((*replicated, *transacted), seen, strict=True):
         kept.append(found)
-        which = "control" if kept is one.others else "as the model says"
+        said = verdict_of(one.first.question.properties[0].name, found.played).value
+        which = f"control, {said}" if kept is one.others else said
         parted = found.played.parted
-        how = which if parted is None else f"{which}, parts at step {parted.index}: {found.played.reason}"
+        how = which if parted is None else f"{which} at step {parted.index}: {found.played.reason}"
         print(f"{key_of(one.case)}, up {found.start_seconds:.1f} s, played {found.played.seconds:.1f} s, {how}", flush=True)
         if one.is_whole():
             yield one
@@ -178,29 +182,36 @@ def reason_of(control: Any) -> str:
     return reason
 
 
-def keeps(control: Any, promise: str) -> bool:
-    """Whether a control went another way and kept the promise."""
-    played = control.played
-    return played.parted is not None and not played.breaks(promise)
+def verdict_in_words(found: dict[str, Any]) -> str:
+    """`reproduced, 3 of 3`; where brokers do not show the promise, `as the model says, 3 of 3`."""
+    word, times = outcome_of(found)
+    return f"{word.value}, {times} of {found['runs']}"
+
+
+def outcome_of(found: dict[str, Any]) -> tuple[Verdict, int]:
+    """What was measured most that brokers did as the model says, and how often."""
+    if found.get("as_modelled", 0) > found["reproduced"]:
+        return Verdict.AS_MODELLED, found["as_modelled"]
+    return Verdict.REPRODUCED, found["reproduced"]
 
 
 def page(measured: dict[str, Any]) -> str:
     """docs/real.md."""
     lines = [INTRODUCTION]
     lines += [
-        "| spec | row | steps | brokers | reproduced | control | kept | it goes another way at | up | played | date |",
+        "| spec | row | steps | brokers | what they did | control | kept | it goes another way at | up | played | date |",
         "|---|---|--:|---|---|---|---|---|--:|--:|---|",
     ]
     for case in cases():
         found = measured.get(key_of(case))
         if found is None:
             continue
-        kept = f"{found['kept']} of {found['controls']}" if "control" in case else ""
+        kept = f"{found['kept']} of {found['controls']}" if "control" in case and found["reproduced"] else ""
         where = f"step {', '.join(map(str, found['parts']))}: {found['reason']}" if found["parts"] else ""
         brokers = f"{case['kafka']}, {MODES[Mode(found['mode'])]}"
         lines.append(
             f"| `{case['spec']}{changes_of(case)}`{rules_of(case)} | {case.get('row', '')} | {found['steps']} | {brokers} | "
-            f"{found['reproduced']} of {found['runs']} | {case.get('control', '')} | {kept} | "
+            f"{verdict_in_words(found)} | {case.get('control', '')} | {kept} | "
             f"{where} | {found['up']} s | {found['seconds']} s | {found['date']} |"
         )
     lines += ["", *whole_releases(), *again(), _written()["findings"], RANDOM, *_random(), "", NOT_THERE]
@@ -252,18 +263,18 @@ and without."""
 WHOLE = """\
 All claims under the rules of a release, and its own bugs of the gallery: what the model says that is violated, and what the
 brokers did. Made by `acked reproduce --all --kafka RELEASE -o docs/real_releases/RELEASE.json`; what cannot be played has its
-reason there. *As the model says* are runs in which brokers and model never differed, about a promise that is not decided from
-what is seen of brokers."""
+reason there. The words are those of the table above."""
 
 INTRODUCTION = """\
 # What real brokers did
 
 Counterexamples of the model, played on unmodified releases of Kafka on loopback: every step by itself, and after each step
 logs, leader epochs, high watermarks, ISR and leader of the brokers compared with the state of the model. *Reproduced* means
-that they never differed, so the promise is broken on real brokers as it is in the model. The *control* takes the same
-steps on a release that is fixed, or with a safer setting; it has to go another way, and to keep the promise. Of a control the
-set of eligible leaders is not compared: it differs before the run has come to what is mended, and where it matters another
-leader is elected.
+that they never differed, and that the promise was then seen broken on the brokers (exit code 12). *As the model says* are
+runs in which they never differed either, about a promise that is not decided from what is seen of brokers (14). The *control*
+takes the same steps on a release that is fixed, or with a safer setting; it has to go another way, and to keep the promise.
+Of a control the set of eligible leaders is not compared: it differs before the run has come to what is mended, and where it
+matters another leader is elected.
 
 Made by `python tools/real.py`; one of them again: `acked reproduce kafka7415-bug --kafka 2.0.0 --control 2.0.1`. A lost page
 cache is a log that was cut while its broker was down. “Up” is what the cluster took to start, “played” what the steps took
@@ -366,8 +377,8 @@ def on_brokers() -> dict[int, OnBrokers]:
     found: dict[int, OnBrokers] = {}
     for row in sorted({case["row"] for case in cases() if "row" in case}):
         done = [(case, measured[key_of(case)]) for case in cases() if case.get("row") == row and key_of(case) in measured]
-        if any(one["reproduced"] for _, one in done):
-            found[row] = _reproduced(done)
+        if any(outcome_of(one)[1] for _, one in done):
+            found[row] = _played(done)
     for row, _, _spec, reason in not_played(measured):
         found.setdefault(row, OnBrokers("not played", f"Not played: {reason}."))
     for path in sorted((ROOT / "specs" / "recoverable").glob("*.toml")):
@@ -386,22 +397,25 @@ def in_lists(measured: dict[str, Any]) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in sorted({case["spec"] for case in cases()}):
         done = [(case, measured[key_of(case)]) for case in cases() if case["spec"] == name and key_of(case) in measured]
-        played = [(case, one) for case, one in done if one["reproduced"] == one["runs"]]
+        played = [(case, one) for case, one in done if outcome_of(one)[1] == one["runs"]]
         if played:
             on = says_list(sorted({case["kafka"] for case, _ in played}, key=lambda version: release(version).number))
             kept = dict.fromkeys(case["control"] for case, one in played if "control" in case and one["kept"])
             nots = [f"with {control}" if "=" in control else f"on {control}" for control in kept]
-            found[name] = f"reproduced on {on}{rules_of(played[0][0])}" + (f", not {says_list(nots)}" if nots else "")
+            word = outcome_of(played[0][1])[0].value
+            found[name] = f"{word} on {on}{rules_of(played[0][0])}" + (f", not {says_list(nots)}" if nots else "")
     return found
 
 
-def _reproduced(done: list[tuple[Case, dict[str, Any]]]) -> OnBrokers:
+def _played(done: list[tuple[Case, dict[str, Any]]]) -> OnBrokers:
     """What cases of one row have in common is said once."""
-    played = [(case, one) for case, one in done if one["reproduced"]]
+    played = [(case, one) for case, one in done if outcome_of(one)[1]]
     releases_played = list(dict.fromkeys(case["kafka"] for case, _ in played))
     kept = {case["control"]: one for case, one in played if "control" in case and one["kept"] == one["controls"] > 0}
-    yes = says_list([f"{case['kafka']} ({one['steps']} steps, {one['reproduced']} of {one['runs']})" for case, one in played])
-    sentences = [f"Reproduced on {yes}"]
+    word = outcome_of(played[0][1])[0].value
+    times = [(case["kafka"], one["steps"], outcome_of(one)[1], one["runs"]) for case, one in played]
+    yes = says_list([f"{kafka} ({steps} steps, {count} of {runs})" for kafka, steps, count, runs in times])
+    sentences = [f"{word.capitalize()} on {yes}"]
     for control, one in kept.items():
         where = f"on {control}" if "=" not in control else f"with `{control}`"
         step = ", ".join(map(str, one["parts"]))

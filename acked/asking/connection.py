@@ -6,16 +6,13 @@ library with the same properties before; what cannot be set up here is `Unavaila
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import hmac
-import secrets
 import socket
 import ssl
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Self
 
+from acked.asking.scram import HASHES, Scram, Unavailable
 from acked.checker.optional import optional_packages
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_TOPIC_PARTITIONS = 18, 17, 36, 75
@@ -24,15 +21,6 @@ _VERSIONS = {API_VERSIONS: 3, SASL_HANDSHAKE: 1, SASL_AUTHENTICATE: 0, DESCRIBE_
 
 MAX_ANSWER = 64 << 20
 """Bytes of an answer; a longer one is not read."""
-
-_MAX_ITERATIONS = 1 << 20
-"""Rounds of hashing that a broker may ask for (SCRAM); Kafka's own default is 4,096."""
-
-_HASHES = {"SCRAM-SHA-256": "sha256", "SCRAM-SHA-512": "sha512"}
-
-
-class Unavailable(Exception):
-    """Why such a connection cannot be had."""
 
 
 class Connection:
@@ -79,38 +67,20 @@ class Connection:
     # -- who asks -------------------------------------------------------------------------------------------------------
 
     def log_in(self) -> None:
-        """Says who asks, where the listener wants to know: PLAIN and SCRAM (RFC 5802), no other mechanism."""
+        """Says who asks, where the listener wants to know: PLAIN and SCRAM, no other mechanism."""
         if not self._is_asked_who:
             return
         mechanism = self._properties.get("sasl.mechanisms", "").upper()
         user, password = (self._properties.get(f"sasl.{name}") for name in ("username", "password"))
-        if mechanism not in ("PLAIN", *_HASHES) or user is None or password is None:
+        if mechanism not in ("PLAIN", *HASHES) or user is None or password is None:
             raise Unavailable(f"nothing here logs in by {mechanism or 'no mechanism'}")
         if self.ask(SASL_HANDSHAKE, {"mechanism": mechanism}).error_code:
             raise Unavailable(f"the broker does not take {mechanism}")
         if mechanism == "PLAIN":
             self._authenticate(f"\0{user}\0{password}".encode())
         else:
-            self._scram(_HASHES[mechanism], user, password)
-
-    def _scram(self, kind: str, user: str, password: str) -> None:
-        nonce = secrets.token_hex(16)
-        first = f"n={user.replace('=', '=3D').replace(',', '=2C')},r={nonce}"
-        challenge = self._authenticate(f"n,,{first}".encode()).decode()
-        parts = dict(part.split("=", 1) for part in challenge.split(",") if "=" in part)
-        rounds = int(parts.get("i", "0"))
-        if not parts.get("r", "").startswith(nonce) or not 0 < rounds <= _MAX_ITERATIONS:
-            raise Unavailable("the broker's answer is not SCRAM's")
-        salted = hashlib.pbkdf2_hmac(kind, password.encode(), base64.b64decode(parts["s"]), rounds)
-        last = f"c={base64.b64encode(b'n,,').decode()},r={parts['r']}"
-        whole = f"{first},{challenge},{last}".encode()
-        key = hmac.digest(salted, b"Client Key", kind)
-        signature = hmac.digest(hashlib.new(kind, key).digest(), whole, kind)
-        proof = base64.b64encode(bytes(a ^ b for a, b in zip(key, signature, strict=True))).decode()
-        final = self._authenticate(f"{last},p={proof}".encode())
-        expected = base64.b64encode(hmac.digest(hmac.digest(salted, b"Server Key", kind), whole, kind))
-        if not hmac.compare_digest(final, b"v=" + expected):
-            raise Unavailable("the broker does not know the password that it asks for")
+            scram = Scram(HASHES[mechanism], user, password)
+            scram.confirm(self._authenticate(scram.proof(self._authenticate(scram.first))))
 
     def _authenticate(self, text: bytes) -> bytes:
         answer = self.ask(SASL_AUTHENTICATE, {"auth_bytes": text})

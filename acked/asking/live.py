@@ -17,8 +17,8 @@ from acked.asking.connection import (
     DESCRIBE_TOPIC_PARTITIONS,
     LIST_REASSIGNMENTS,
     Connection,
-    Unavailable,
 )
+from acked.asking.scram import Unavailable
 from acked.checker.audit import keys
 from acked.checker.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue
 from acked.checker.audit.formats.properties import property_entries

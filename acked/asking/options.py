@@ -37,7 +37,16 @@ Constants = tuple[tuple[str, Value], ...]
 
 
 class Paragraphs(click.Group):
-    """A group whose help keeps the examples as they are written."""
+    """A group whose help keeps the examples as they are written, and which says what command was probably meant."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            from acked.checker.names import near
+
+            ctx.fail(f"No such command {args[0]!r}{near(args[0], self.list_commands(ctx))}.")
+        return super().resolve_command(ctx, args)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         formatter.write_paragraph()
@@ -243,7 +252,7 @@ class AskedSpec:
         """The spec with its changes; `deadlock` also asks whether some action is enabled in every state."""
         from acked.asking.specs import find_spec
 
-        return self.changes.put_into(find_spec(self.name), deadlock)
+        return self.changes.put_into(find_spec(self.name, not self.changes.are_none), deadlock)
 
 
 def bound(constants: Constants) -> dict[str, Value]:

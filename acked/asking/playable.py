@@ -60,7 +60,7 @@ def playable_run(
     """
     from acked.asking.specs import changed, find_spec
 
-    spec = find_spec(name)
+    spec = find_spec(name, version is not None or bool(constants))
     if version is not None:
         spec = with_rules_of(spec, version, on.only_mode, constants)
     elif constants:
@@ -74,10 +74,10 @@ def with_rules_of(
     """The spec with the rules of a release, on the brokers' control plane if it is said and that release has it."""
     from acked.asking.specs import under_release
     from acked.checker.audit.keys import release
-    from acked.cluster.transacting.script import is_of_transactions
+    from acked.model.catalogue import PROTOCOLS
     from acked.model.partition.versions import planes_of
 
-    if is_of_transactions(spec.question()):
+    if spec.protocol is PROTOCOLS["transactions"]:
         return under_release(spec, version, None, constants)
     plane = mode.value if mode is not None and mode.value in planes_of(release(version).rules) else None
     return under_release(spec, version, plane, constants)

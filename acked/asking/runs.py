@@ -57,7 +57,7 @@ def _violation(name: str, changes: SpecChanges, quiet: bool) -> Counterexample:
     from acked.reports.progress import ProgressReporter
     from acked.reports.runs.answers import verdict_in_words
 
-    spec = changes.put_into(find_spec(name))
+    spec = changes.put_into(find_spec(name, not changes.are_none))
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         result = search(spec.question(), observer=observer)
     if not result.violations:

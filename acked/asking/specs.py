@@ -13,7 +13,7 @@ from pathlib import Path
 from acked.checker.errors import ConfigurationError, SpecUnreadable, SystemFailure
 from acked.checker.files import PACKAGE
 from acked.checker.names import near
-from acked.checker.spec.spec import Spec, load_spec, protocol_in
+from acked.checker.spec.spec import Spec, judge, load_spec, protocol_in
 from acked.checker.spec.user_protocol import is_reference
 
 
@@ -62,15 +62,18 @@ def bundled_spec(name: str) -> Path | None:
     return None
 
 
-def find_spec(name: str) -> Spec:
-    """A spec by path, or a bundled one by name, with or without its folder; `SpecUnreadable` if there is neither."""
+def find_spec(name: str, is_changed: bool = False) -> Spec:
+    """A spec by path, or a bundled one by name, with or without its folder; `SpecUnreadable` if there is neither.
+
+    `is_changed` says that it is to be put under other constants, by which its predicates are then judged.
+    """
     if (bundled := bundled_spec(name)) is not None:
-        return load_spec(bundled)
+        return load_spec(bundled, is_changed)
     path = Path(name)
     # os.path.lexists, because Path's own raises for a name that is too long.
     is_path = path.suffix == ".toml" or os.sep in name
     if name and (os.path.lexists(path) or (is_path and not path.parent.is_dir())):
-        return load_spec(path)
+        return load_spec(path, is_changed)
     known = [item.stem for item in all_bundled()]
     if is_path:
         beside = sorted(item.name for item in path.parent.glob("*.toml"))
@@ -92,7 +95,7 @@ def under_release(
     from dataclasses import replace
 
     from acked.checker.audit.keys import release
-    from acked.checker.spec.resolve import bind_constants, refuse_unasked, settle
+    from acked.checker.spec.resolve import bind_constants, settle
     from acked.model.formulas.errors import ModelError
 
     if not spec.protocol.has_profiles:
@@ -108,12 +111,12 @@ def under_release(
     given = {**spec.given, **_known(spec, constants or {})}
     bound = bind_constants(spec.protocol, {**{name: item.value for name, item in profile.items()}, **given})
     bound, warnings = settle(spec.protocol, given, bound, plane)
-    refuse_unasked(spec.properties, bound)
     # Without its path and its expectation, as in `changed`.
     asked = replace(spec.asked, constants=tuple(bound.items()))
-    return replace(
+    made = replace(
         spec, path=None, asked=asked, warnings=warnings, expect=None, version=wanted, control_plane=plane, given=given
     )
+    return judge(made)
 
 
 def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> Spec:
@@ -121,17 +124,16 @@ def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> S
     from dataclasses import replace
 
     from acked.checker.question.question import DEADLOCK
-    from acked.checker.spec.resolve import bind_constants, refuse_unasked, settle
+    from acked.checker.spec.resolve import bind_constants, settle
 
     properties = spec.properties
     if deadlock and DEADLOCK not in properties:
         properties = (*properties, DEADLOCK)
     bound = bind_constants(spec.protocol, {**spec.constants, **_known(spec, constants)})
     bound, warnings = settle(spec.protocol, constants, bound, None)
-    refuse_unasked(properties, bound)
     # Without its path: an error is then in the command line, not in the file.
     asked = replace(spec.asked, constants=tuple(bound.items()), properties=tuple(item.name for item in properties))
-    return replace(spec, path=None, asked=asked, warnings=warnings, expect=None)
+    return judge(replace(spec, path=None, asked=asked, warnings=warnings, expect=None))
 
 
 def _known(spec: Spec, constants: Mapping[str, int | str]) -> Mapping[str, int | str]:

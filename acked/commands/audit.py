@@ -72,11 +72,12 @@ class ClusterFacts:
         return recognise(entries, overrides, self.lenient)
 
     def _live(self, address: str, with_moves: bool) -> list[SettingEntry]:
-        from acked.asking.live import SECONDS, ask_cluster, client_properties
+        from acked.asking.apart import ask_apart
+        from acked.asking.live import SECONDS, client_properties
         from acked.checker.audit.clusters.live import live_entries
 
         properties = client_properties(self.command_config)
-        asked = ask_cluster(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
+        asked = ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
         return live_entries(asked)
 
 
@@ -295,8 +296,9 @@ def audit(
 
     Exit codes (--require says what is required): 0 if every required answer is no, 12 if one is yes, 152 if one is
     undecided or may not be read, 150 for a file that cannot be read or has no known setting, 151 for settings that Kafka
-    refuses, that contradict each other, or that look misspelt, 153 for a cluster that does not answer. With --prove-it 1 if
-    real brokers do something else than the model, 153 if they do not start.
+    refuses, that contradict each other, or that look misspelt, 153 for a cluster that does not answer. With --prove-it 12 if
+    the yes was seen on real brokers, 14 if they did as the model says and it was not, 1 if they do something else than the
+    model, 153 if they do not start.
     """
     from acked.checker.audit.clusters.live import with_producers
     from acked.checker.audit.clusters.several import Asked, audit_groups, worst_of_groups
@@ -406,7 +408,7 @@ def _prove(
         from acked.reports.console import open_console
 
         print_answer(open_console(sys.stdout), answer)
-    return int(answer.exit_code)
+    return int(answer.judgement.exit_code)
 
 
 def _show_settings(given: Given, form: str, out: Path | None) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from dataclasses import replace
 from functools import partial
@@ -96,6 +97,7 @@ def check(
     acked check my.toml --trace-out trace.json     keep the counterexample; then `acked view trace.json`
     """
     from acked.checker.question.ledger import StopPolicy
+    from acked.checker.question.overflow import Overflow
 
     options = replace(options, spec=asked.name, memory=search.memory)
     options.check(has_workers=search.workers is not None)
@@ -109,9 +111,13 @@ def check(
     for warning in spec.warnings:
         say(f"warning: {spec.where('constants')}{warning}")
     bounds = search.bounds
-    with output.progress() as observer:
-        result = answer(question, options, bounds, policy, observer)
-        violations = explain_violations(result, bounds, observer, easiest, explain)
+    try:
+        with output.progress() as observer:
+            result = answer(question, options, bounds, policy, observer)
+            violations = explain_violations(result, bounds, observer, easiest, explain)
+    except Overflow as overflow:
+        _show_overflow(Counterexample(spec.title, overflow.question, overflow.run), trace_out, output)
+        raise
     seconds = time.perf_counter() - STARTED
     differences = spec.expect.differences(result) if spec.expect else None
     if violations:
@@ -124,6 +130,18 @@ def check(
     trace_out.announce(output, bool(violations))
     code = result.exit_code
     return int(ExitCode.UNMET_EXPECTATION if differences and code == ExitCode.HOLDS else code)
+
+
+def _show_overflow(way: Counterexample, trace_out: TraceFile, output: Output) -> None:
+    """The way to a step that leaves a field's domain, which the error that follows tells."""
+    from acked.reports.console import open_console
+    from acked.reports.runs.terminal import print_trace
+    from acked.reports.runs.view import view_of
+
+    trace_out.write(way)
+    if not output.is_json:
+        print_trace(open_console(sys.stdout), view_of(way))
+    trace_out.announce(output, is_written=True)
 
 
 def _document(

@@ -88,6 +88,8 @@ def states(
     chosen = asked.load()
     question = of_every_state(chosen).question().without_graph_properties()  # Data is about every state.
     condition, refusal = (None, "") if where is None else _condition(question, where)
+    if where is not None and condition is None:
+        _refuse_condition(question, where, refusal)
     with Output(quiet=quiet).progress() as observer, _explored(question, run_dir, observer) as run:
         observer.phase("writing states")
         if where is None or condition is not None:
@@ -112,6 +114,16 @@ def _condition(question: Question, where: str) -> tuple[Condition | None, str]:
         return Condition(question, where), ""
     except PredicateError as error:
         return None, str(error)
+
+
+def _refuse_condition(question: Question, where: str, refusal: str) -> None:
+    """Refuses what is neither a predicate nor SQL before anything is searched."""
+    from acked.checker.dataset.mistakes import refuse_mistakes, views_of_question
+
+    try:
+        refuse_mistakes(f"SELECT id FROM states WHERE {where}", views_of_question(question))
+    except ConfigurationError as error:
+        raise ConfigurationError(f"--where {where!r}: {error}; and as a predicate: {refusal}") from None
 
 
 def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
@@ -159,7 +171,7 @@ def query(
     acked query kip320 "select level, count(*) from states where size(quorum.isr) = 1 group by level order by level"
     """
     from acked.asking.engines import spark_driver
-    from acked.checker.dataset.sql import about, answer_sql
+    from acked.checker.dataset.sql import answer_sql
 
     form = None
     if out is not None:
@@ -168,8 +180,7 @@ def query(
             raise ConfigurationError(f"--out {out} does not end in a known format; use .csv, .json or .parquet")
         check_writable(out, "rows")
     most = None if out is not None else rows + 1
-    with Output(quiet=quiet).progress() as observer, _dataset(source, changes, sql, observer) as dataset:
-        about(dataset)
+    with Output(quiet=quiet).progress() as observer, _dataset(source, changes, sql, master is None, observer) as dataset:
         table = _counted(dataset, sql, most, observer) if master is None else None
         if table is None:
             observer.phase("starting Spark")
@@ -286,19 +297,27 @@ def of_every_state(spec: Spec) -> Spec:
 
 
 @contextmanager
-def _dataset(source: str, changes: SpecChanges, sql: str, observer: Observer) -> Iterator[Path]:
-    """A dataset: the folder that is named, or one that is made now for a spec."""
+def _dataset(source: str, changes: SpecChanges, sql: str, checks: bool, observer: Observer) -> Iterator[Path]:
+    """A dataset: the folder that is named, or one that is made now for a spec, once its query is no mistake (`checks`)."""
+    from acked.checker.dataset.mistakes import refuse_mistakes, views_of_dataset, views_of_question
+    from acked.checker.dataset.sql import about
+
     place = Path(source)
     if place.is_dir():
         if not changes.are_none:
             raise ConfigurationError(
                 f"{source} is a dataset, whose constants are fixed; leave -c and --kafka-version out, or name a spec"
             )
+        about(place)
+        if checks:
+            refuse_mistakes(sql, views_of_dataset(place))
         yield place
         return
     from acked.checker.dataset.parquet import write_dataset
 
     question = of_every_state(AskedSpec(source, changes).load()).question().without_graph_properties()
+    if checks:
+        refuse_mistakes(sql, views_of_question(question))
     with _folder("acked-states-") as folder:
         with _explored(question, None, observer) as run:
             observer.phase("writing states")

@@ -128,7 +128,7 @@ def spec(name: str, protocol_name: str, out: Path) -> None:
     result = search(question, Bounds(workers=1, max_states=MAX_STATES))
     measured = [f'verdict = "{result.verdict.value}"', f"distinct_states = {result.distinct_states}"]
     if result.violations:
-        measured.insert(1, f"violates = {json.dumps(list(result.violated))}")
+        measured.insert(1, f"violates = {json.dumps(list(result.reported))}")
     elif result.never_fired:
         measured.append(f"never_fired = {json.dumps(result.never_fired)}")
     lines = [

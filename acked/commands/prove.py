@@ -51,8 +51,8 @@ _chooses_program = collects(
     suggest=option("--suggest", is_flag=True, help="Where induction fails, suggest conjuncts that could complete the proof."),
     matrix=option("--matrix", is_flag=True, help="Instead of SPEC: every shipped variant against every named property."),
     all_constants=option("--all-constants", is_flag=True,
-                         help="Prove the main promises of SPEC's protocol, under SPEC's switches, for any number of brokers, "
-                         "offsets, records and leader epochs."),
+                         help="Prove what SPEC asks, under SPEC's switches, for any number of brokers, offsets, records and "
+                         "leader epochs; refused where the argument of SPEC's protocol does not prove it."),
     lemma_sets=option("--lemma-sets", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
                       help="With --all-constants: use the lemma sets in this file, and write those that it lacks into it."),
     releases=option("--releases", is_flag=True,
@@ -110,6 +110,7 @@ def prove(
     --all-constants --lemma-sets FILE finds again those that FILE lacks, all of them if there is no such file.
     """
     from acked.commands.proving.all_constants import ProofFiles, prove_for_all_constants
+    from acked.commands.proving.asked import refuse_unasked
     from acked.commands.proving.certificate import check_certificate
     from acked.commands.proving.instance import prove_spec
     from acked.commands.proving.releases import prove_releases
@@ -135,8 +136,7 @@ def prove(
         names = [name for name, _ in asked.changes.constants]
         files = ProofFiles(options.smt2, programs.lemma_sets, programs.certificate)
         return prove_for_all_constants(spec, names, files, limits, output)
-    if not spec.properties:
-        raise ConfigurationError(f"{spec.where('check')}the spec asks for nothing to prove; name invariants in [check]")
+    refuse_unasked(spec)
     trace_out.check()
     make_query_folder(options.smt2)
     if program is Program.SUGGEST:

@@ -175,9 +175,11 @@ def reproduce(
     acked reproduce kafka14402-bug --kafka 3.5.1 --control 3.6.2
     acked reproduce --all --kafka 4.1.0 -o 4.1.0.json
 
-    Exit codes: 12 the promise is broken on real brokers as in the model (and the control, if one was asked for, keeps it),
-    0 it is kept as the model says, 1 brokers and model part, 151 nothing can be played, 153 the brokers did not start.
-    With --all: 1 if brokers and model part anywhere, 152 if a run was not decided in time, 12 if anything was reproduced.
+    Exit codes: 12 the promise was seen broken on real brokers as in the model (and the control, if one was asked for, keeps
+    it), 14 the brokers did as the model says and the promise was not seen broken, as where brokers do not show it, 0 the
+    trace names no promise and the brokers did as the model says, 1 brokers and model part, 151 nothing can be played, 153
+    the brokers did not start. With --all: 1 if brokers and model part anywhere, 152 if a run was not decided in time, 12 if
+    anything was reproduced, 14 if all that was played went as the model says and nothing was reproduced.
     It needs Java 17 or newer, and Maven until the release is in the cache (`acked kafka fetch`).
     """
     with optional_packages():
@@ -212,7 +214,7 @@ def reproduce(
     if written.page is not None:
         _write_page(written.page, answer)
     output.emit(lambda: answer_document(answer, left_out), lambda console: print_answer(console, answer))
-    return int(answer.exit_code)
+    return int(answer.judgement.exit_code)
 
 
 def _transactions(

@@ -137,7 +137,7 @@ def derivation_of(certificate: Certificate) -> Derivation:
             f"check it with acked {certificate.acked}, which wrote it"
         )
     try:
-        argument = covering_argument(protocol, certificate.switches)
+        argument = covering_argument(protocol, certificate.switches, certificate.goals)
         return Derivation(protocol, argument, certificate.drop, certificate.switches)
     except ModelError as error:
         raise SpecUnreadable(f"the certificate cannot be of this acked's {protocol.name}: {error}") from None
@@ -153,7 +153,7 @@ def write_certificate(proof: AllConstantsProof, spec: str, folder: Path) -> Cert
     """
     assert proof.holds
     protocol = PROTOCOLS[proof.protocol]
-    argument = covering_argument(protocol, proof.switches)
+    argument = covering_argument(protocol, proof.switches, proof.goals)
     derived = Derivation(protocol, argument, proof.drop, proof.switches)
     if derived.fingerprint != proof.fingerprint:
         raise SystemFailure("the obligations were others when they were made again; please report this as a defect of acked")
@@ -213,7 +213,7 @@ def read_certificate(folder: Path) -> Certificate:
             str(document["solver"]),
             tuple(map(_certified, document["obligations"])),
         )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise SpecUnreadable(f"{path} is not a {_WHAT}: {reason}") from None
 

@@ -28,6 +28,9 @@ SEARCH_EFFORT = 4_000_000
 AFTER_WAYS = (14, 16, 18)
 """The ways (`texts.WAYS`) in which an obligation is asked first that may use clauses after the step."""
 
+ONE_CLAUSE_WAY = 10
+"""The way in which a promise is asked that says in other words what one clause says."""
+
 FIRST_EFFORT = SEARCH_EFFORT // 20
 """The same for what is tried before a small instance is asked: most obligations need no more."""
 
@@ -84,7 +87,7 @@ class CoreSearch:
                 if self._prover.effort(obligation, core, self._effort) is not None:
                     return self._least(obligation, core, self._effort)
         if obligation.subject == PROMISES:
-            return self._attempt(obligation, everything, self._effort)
+            return self._from_one(obligation) or self._attempt(obligation, everything, self._effort)
         for number in range(len(self._sizes)):
             found = self._instance(number).lemmas_of_step(obligation.subject, obligation.clause)
             if isinstance(found, StepCounterexample):
@@ -109,6 +112,15 @@ class CoreSearch:
                 return self._least(obligation, tried, self._effort)
         return None
 
+    def _from_one(self, obligation: GeneralObligation) -> Core | None:
+        """A promise that is a clause in other words follows from that one, and from where fields are in their domains."""
+        effort = min(self._effort, FIRST_EFFORT)
+        for name in reversed(self._obligations.clauses):
+            core = Core((name, *(item for item in self._ranges if item != name)), ONE_CLAUSE_WAY)
+            if self._prover.effort(obligation, core, effort) is not None:
+                return self._least(obligation, core, effort)
+        return None
+
     def can_fire(self, action: str) -> bool:
         """Whether the action is enabled in some state of a small instance in which every clause holds."""
         return any(self._instance(number).can_fire(action) for number in range(len(self._sizes)))
@@ -123,6 +135,7 @@ class CoreSearch:
                 asked.drop,
                 self._seconds,
                 self._alive,
+                asked.argument.of_steps,
             )
         return self._small[number]
 
@@ -161,7 +174,7 @@ class LemmaProcess:
     def __init__(self, problem: FirstOrderProblem, seconds: float) -> None:
         self._emit: Callable[[Any], None] = lambda _: None
         protocol = PROTOCOLS[problem.protocol]
-        argument = argument_of(protocol, dict(problem.constants))
+        argument = argument_of(protocol, dict(problem.constants), problem.asked)
         assert argument is not None
         self._obligations = Obligations(protocol, argument, problem.drop, dict(problem.constants))
         self._prover = Prover(self._obligations, seconds, self._alive)

@@ -4,9 +4,10 @@ The clauses, the obligations (`Obligations`) and what is asked of a solver for e
 
 A clause is a lemma, a promise, or that a field stays in its range. The obligations: every clause holds initially; every
 action keeps every clause, from states in which the clauses hold; every promise that is no clause follows from the clauses in
-one and the same state; and every term that stands for "the greatest such that" exists and is unique. If all are proved,
-every clause and every promise holds in every reachable state, whatever the constants. An obligation may use any subset of the
-clauses; with few of them a solver decides, with all it gets lost.
+one and the same state, or, where it is about steps, at every step from such a state; and every term that stands for "the
+greatest such that" exists and is unique. If all are proved, every clause and every promise holds in every reachable state,
+whatever the constants. An obligation may use any subset of the clauses; with few of them a solver decides, with all it gets
+lost.
 
 An action's obligation may also use what clauses before its own say after the step, as long as those are proved themselves:
 `CommitQuorum'` is that CommitQuorum holds then. No clause rests on itself so, for there is a first one.
@@ -131,6 +132,9 @@ class Obligations:
                 yield GeneralObligation(step.name, name, given, (step.guard,), conclusion, True, dict(afterwards))
                 if name in self.argument.afterwards:
                     afterwards[name + AFTERWARDS] = conclusion
+            for promise in self.argument.of_steps:
+                conclusion = self.reading.step_term(promise.predicate, step.after)
+                yield GeneralObligation(step.name, promise.name, given, (step.guard,), conclusion, True, dict(afterwards))
         for promise in self.argument.promises:
             yield GeneralObligation(
                 PROMISES, promise.name, (constants,), (), self._clause(promise)(self.reading.before), True, {}

@@ -22,9 +22,11 @@ from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, 
 from acked.checker.allconstants.texts import text_name
 from acked.checker.errors import ExitCode
 from acked.checker.processes import Limits, Lost, Note, ProcessPool, Service
+from acked.checker.question.result import Verdict
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, with_older_sets
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
 from acked.invariants.proofs import Argument, argument_of
+from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Protocol
 
@@ -118,6 +120,11 @@ class AllConstantsProof:
         return is_whole and not self.open and not self.vacuous
 
     @property
+    def verdict(self) -> Verdict:
+        """It holds, or is incomplete: a step that refutes an obligation need not be reachable."""
+        return Verdict.HOLDS if self.holds else Verdict.INCOMPLETE
+
+    @property
     def exit_code(self) -> ExitCode:
         """By verdict."""
         if self.interrupted:
@@ -139,7 +146,7 @@ class AllConstantsProof:
             "constants": dict(self.switches),
             "drop": [f"{action}: {label}" for action, label in self.drop],
             "method": "induction for all constants",
-            "verdict": "holds" if self.holds else "incomplete",
+            "verdict": self.verdict.value,
             "interrupted": self.interrupted,
             "solver": self.solver,
             "fingerprint": self.fingerprint,
@@ -198,7 +205,8 @@ class AllConstantsOptions:
     With `search`, an obligation that its set does not prove is tried on small instances, for another set or for a
     counterexample. `effort` bounds each query in z3's own count of steps. `smt2` is a folder for the proved obligations.
     `keeper` may have the answers already; counterexamples are not kept. With `wanted`, some promises, only what these rest
-    on is asked, each until a clause that it rests on is not kept (`checker/allconstants/closure.py`).
+    on is asked, each until a clause that it rests on is not kept (`checker/allconstants/closure.py`). `asked` names what is
+    to be proved besides the goals of the argument.
     """
 
     cores: CoreFile | None = None
@@ -207,6 +215,7 @@ class AllConstantsOptions:
     smt2: Path | None = None
     keeper: Keeper | None = None
     wanted: tuple[str, ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 def prove_all_constants(
@@ -221,8 +230,8 @@ def prove_all_constants(
 
     `constants` are the switches that it is proved under. `ModelError` for a protocol without an argument for all constants.
     """
-    argument = covering_argument(protocol, constants or {})
     chosen = options or AllConstantsOptions()
+    argument = covering_argument(protocol, constants or {}, chosen.asked)
     started = time.perf_counter()
     results: dict[int, ObligationResult] = {}
     vacuous: tuple[str, ...] = ()
@@ -275,11 +284,18 @@ def prove_all_constants(
     )
 
 
-def covering_argument(protocol: Protocol, constants: Mapping[str, object]) -> Argument:
-    """The protocol's argument under these switches; `ModelError` if it has none, or that does not cover one of them."""
-    argument = argument_of(protocol, constants)
+def covering_argument(protocol: Protocol, constants: Mapping[str, object], asked: Iterable[str] = ()) -> Argument:
+    """The protocol's argument under these switches; `ModelError` if it has none, or that does not cover one of them.
+
+    `asked` names what is to be proved besides its goals; of a name that it cannot prove nothing comes. A protocol of one's
+    own has other rules than the one whose state it may share.
+    """
+    argument = argument_of(protocol, constants, asked) if PROTOCOLS.get(protocol.name) is protocol else None
     if argument is None:
-        raise ModelError(f"no argument for all constants is known of {protocol.name}")
+        raise ModelError(
+            f"no argument for all constants is known of {protocol.name}; there is one of partition and of the replication "
+            "family (kip320 and its ancestors), as acked has them"
+        )
     for name, why in argument.uncovered.items():
         if constants.get(name):
             raise ModelError(f"the argument for all constants does not cover {name}: {why}; prove it at given sizes instead")
@@ -295,7 +311,7 @@ def _decided(
     pool: ProcessPool, asked: Obligations, known: CoreFile, options: AllConstantsOptions
 ) -> Iterator[tuple[int, ObligationResult]]:
     """Every obligation with what became of it, by number, as they are decided."""
-    pool.load(FirstOrderProblem(asked.protocol.name, asked.drop, tuple(asked.switches.items())))
+    pool.load(FirstOrderProblem(asked.protocol.name, asked.drop, tuple(asked.switches.items()), options.asked))
 
     def decide(numbers: Sequence[int]) -> Iterator[tuple[int, ObligationResult]]:
         for reply in pool.run([_task(number, asked, known, options) for number in numbers]):
@@ -321,7 +337,7 @@ def on_demand(
     for number, item in enumerate(asked.all):
         if item.subject == TERMS or (item.subject == PROMISES and item.clause in promises):
             first.append(number)
-        elif item.subject != PROMISES:
+        elif item.subject != PROMISES and item.clause in of_clause:
             of_clause[item.clause].append(number)
     results = {}
     for number, result in decide(first):

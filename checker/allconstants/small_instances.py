@@ -25,7 +25,7 @@ SMALL_EFFORT = 100_000_000
 
 
 class SmallInstance:
-    """A protocol under small constants, and the clauses about it, as bit-vectors.
+    """A protocol under small constants, and the clauses about it, as bit-vectors; `of_steps` are promises about steps.
 
     `OutOfTime` if a query takes more than `seconds` (0 for no such limit).
     """
@@ -38,9 +38,11 @@ class SmallInstance:
         drop: Sequence[tuple[str, str]] = (),
         seconds: float = 0.0,
         alive: Callable[[], None] = lambda: None,
+        of_steps: Sequence[Property] = (),
     ) -> None:
         self.instance: Instance = protocol.instantiate(constants, drop)
-        self._clauses = {item.name: item for item in clauses}
+        self._asked = {item.name: _afterwards(item) for item in clauses}
+        self._asked |= {item.name: item.predicate for item in of_steps}
         self._before = {
             item.name: self.instance.state_predicate(item.name, item.predicate) for item in clauses
         }
@@ -111,7 +113,7 @@ class SmallInstance:
         if clause.startswith("Domain("):
             leaves = self.instance.schema.leaves
             return pool.any(bad for leaf, bad in step.overflows if _family(leaves[leaf].path) == clause[7:-1])
-        return pool.not_(self.instance.step_predicate(clause, _afterwards(self._clauses[clause]), step))
+        return pool.not_(self.instance.step_predicate(clause, self._asked[clause], step))
 
     def _solve(self, step: ActionInstance, clause: str, broken: Expr) -> tuple[str, ...] | StepCounterexample | None:
         frame = Lowering(self.instance, [step.guard, broken, *self._before.values()]).frame()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from acked.checker.audit import keys
 from acked.checker.audit.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.checker.audit.gather import Given, Remark, Severity
-from acked.checker.audit.keys import KEYS, MAX_INT, ReleaseNumber
+from acked.checker.audit.keys import KEYS, MAX_INT, ReleaseNumber, release
 from acked.checker.audit.release import plane_given, plane_words, planes_in, spoken_release
 from acked.checker.errors import ConfigurationError
 from acked.model.partition.conflicts import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST, conflicts_of_idempotence, unused_min_isr
@@ -118,6 +118,7 @@ class _Configuring:
         self._old_protocol()
         self._features()
         self._silent()
+        self._defects()
         leader_only = reads_from_leader(self.given, self.values)
         return Configuration(self.version, self.rules, self.plane, self.values, tuple(self.findings), leader_only)
 
@@ -299,3 +300,32 @@ class _Configuring:
                 f"stays 0 until it is set: ask with {OPTION} {keys.ELR}=0, or add what kafka-features describe prints"
             )
             self._find("elr-default", Severity.WARNING, text)
+
+    # -- what a release has wrong that no model of replication shows ------------------------------------------------------
+
+    def _defects(self) -> None:
+        """Known bugs by which a setting is lost, or a record is not the one that was sent (KAFKA-9254, KAFKA-19012)."""
+        for key in (keys.MIN_ISR, keys.UNCLEAN):
+            entry = self._entry(key)
+            of_topic = entry is not None and entry.scope is Scope.TOPIC
+            if of_topic and self.version.since("1.1") and not self._mended("2.4.1", "2.5"):
+                text = (
+                    "KAFKA-9254 (1.1 to 2.4.0, mended in 2.4.1 and 2.5): once a default of brokers was changed twice while "
+                    f"they run, a topic's own {key} is lost until the broker restarts, and the broker's applies"
+                )
+                self._find("topic-setting-lost", Severity.WARNING, text, entry)
+                break
+        is_java = not any(entry.default_of for entry in self.given.entries.values())
+        if is_java and self.version.since("2.8") and not self._mended("3.9.2", "4.0.2", "4.1.2", "4.2"):
+            text = (
+                "KAFKA-19012 (Java producers of 2.8.0 to 4.1.1, mended in 3.9.2, 4.0.2, 4.1.2 and 4.2): when a batch expires "
+                "or a broker disconnects, the producer may use the buffer again while it is being sent, and damaged records, "
+                "or those of another topic, are written; no answer here counts that"
+            )
+            self._find("producer-buffer", Severity.WARNING, text)
+
+    def _mended(self, *fixed: str) -> bool:
+        """Whether this release has a fix that came with those, oldest first: with a patch of its own, or from the last on."""
+        return self.version.since(fixed[-1]) or any(
+            self.version.since(patch) and self.version.numbers[:2] == release(patch).numbers[:2] for patch in fixed
+        )

@@ -138,6 +138,8 @@ class Outcome:
     seconds: float
     fingerprint: str
     notes: tuple[str, ...] = field(default=())
+    besides: Mapping[str, int] = field(default_factory=dict)
+    """What else the runs of the violations violate: see `Result.violated`."""
 
     @classmethod
     def of(cls, result: Result) -> Outcome:
@@ -166,12 +168,18 @@ class Outcome:
             result.seconds,
             result.question.fingerprint,
             result.notes,
+            {name: length for name, length in result.violated.items() if name not in result.reported},
         )
+
+    @property
+    def reported(self) -> dict[str, int]:
+        """The states of the run of every violation."""
+        return {item.property: item.trace_length for item in self.violations}
 
     @property
     def violated(self) -> dict[str, int]:
         """The states of the shortest run of every violated property."""
-        return {item.property: item.trace_length for item in self.violations}
+        return {**self.reported, **self.besides}
 
     @property
     def never_fired(self) -> list[str]:
@@ -208,6 +216,7 @@ def to_document(outcome: Outcome) -> dict[str, Any]:
         "seconds": outcome.seconds,
         "fingerprint": outcome.fingerprint,
         "notes": list(outcome.notes),
+        "besides": dict(outcome.besides),
     }
 
 
@@ -235,4 +244,5 @@ def from_document(document: Mapping[str, Any]) -> Outcome:
         float(document["seconds"]),
         str(document["fingerprint"]),
         tuple(map(str, document["notes"])),
+        {str(name): int(length) for name, length in document["besides"].items()},
     )

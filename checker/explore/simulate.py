@@ -21,6 +21,7 @@ from acked.checker.native import walks
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
 from acked.checker.native.shape import shape_of
 from acked.checker.native.shard import address, alone, reserve
+from acked.checker.question.overflow import overflow_of
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import OVERFLOW_BIT, Question
 from acked.checker.question.result import ActionCount, Run, Violation, Words
@@ -240,9 +241,12 @@ def _without_one(replay: _Replay, steps: list[ActionInstance]) -> list[ActionIns
 
 def _refuse_overflow(question: Question, steps: Sequence[ActionInstance]) -> None:
     """`DomainOverflow`, which the last of the steps raises."""
-    codes = question.instance.schema.unpack(question.instance.initial[0])
-    for step in steps:
-        codes = question.instance.fire(step, codes)
+    *before, last = steps
+    instance = question.instance
+    states = [instance.initial[0]]
+    for step in before:
+        states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
+    raise overflow_of(question, Run(tuple(states), tuple(before)), last)
 
 
 class _Replay:

@@ -81,7 +81,7 @@ def ablate(
     base = answers[0]
     if base.outcome is None:
         raise SystemFailure(f"{spec.where()}the protocol with all clauses has no answer: {base.failure}")
-    known = set(base.outcome.violated)
+    known = set(base.outcome.reported)
     is_known = base.outcome.stopped is StopReason.COMPLETE
     found = []
     for number, (action, label) in enumerate(clauses, 1):

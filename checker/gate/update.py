@@ -25,7 +25,7 @@ def updated_text(text: str, spec: Spec, outcome: Outcome, accept_violations: boo
         raise ConfigurationError(f"{where}an incomplete search is nothing to expect; the spec stays as it is")
     old = spec.expect
     if outcome.verdict is Verdict.VIOLATED and not accept_violations and (old is None or old.verdict is not Verdict.VIOLATED):
-        broken = ", ".join(outcome.violated)
+        broken = ", ".join(outcome.reported)
         was = "the spec expects holds" if old is not None else "the spec expects nothing yet"
         raise ConfigurationError(
             f"{spec.where('expect.verdict')}{broken} is violated and {was}; look at the run, and if that is right add "
@@ -47,7 +47,7 @@ def updated_text(text: str, spec: Spec, outcome: Outcome, accept_violations: boo
 
 def _put_answer(table: MutableMapping[str, Any], outcome: Outcome) -> None:
     _put(table, "verdict", outcome.verdict.value)
-    names = list(outcome.violated)
+    names = list(outcome.reported)
     if not names:
         for key in ("violates", "trace_length"):
             table.pop(key, None)

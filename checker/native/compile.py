@@ -24,7 +24,7 @@ from acked.checker.cache import NotOurs, open_cache
 from acked.checker.native import growth, kernel, language, loops, quotient, slots, table, translator, vectors
 from acked.checker.native.kernel import fire_ir, optimized_ir, vector_ir
 from acked.checker.native.lines import LineKind
-from acked.checker.question import orbits, symmetry
+from acked.checker.question import orbits, renaming, symmetry
 from acked.checker.question.plan import KernelPlan
 
 _CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
@@ -89,7 +89,7 @@ def _emit_here(ir: str, codegen: int, passes: int | None) -> bytes:
 @cache
 def _source_hash() -> str:
     plan = sys.modules[KernelPlan.__module__]
-    modules = (kernel, loops, quotient, growth, table, slots, language, translator, vectors, orbits, symmetry, plan)
+    modules = (kernel, loops, quotient, growth, table, slots, language, translator, vectors, orbits, renaming, symmetry, plan)
     sources = [Path(module.__file__ or "").read_bytes() for module in modules]
     return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
 
@@ -101,7 +101,7 @@ def kernel_key(plan: KernelPlan) -> str:
     llvm_version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
     parts = [plan.instance.fingerprint(expressions), str(checks), _source_hash(), llvm_version, processor()]
     if plan.is_symmetric:
-        parts += [symmetry.signature(plan.instance, sort) for sort in plan.instance.protocol.symmetric]
+        parts += [symmetry.signature(plan.instance, sort) for sort in orbits.renamed_sorts(plan.instance)]
     return hashlib.sha256("\n".join([*parts, str(literals(plan.instance.schema.words))]).encode()).hexdigest()
 
 

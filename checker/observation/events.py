@@ -25,6 +25,7 @@ class Says(Enum):
     TAKES_ANSWER = "takes answer"
     LEADS = "leads"
     FOLLOWS = "follows"
+    REMOVES_FETCHER = "removes fetcher"
     LEARNS_ISR = "learns ISR"
     ASKS_TO_SHRINK = "asks to shrink"
     ASKS_TO_EXPAND = "asks to expand"
@@ -59,6 +60,7 @@ FIELDS: Mapping[Says, Fields] = {
     Says.TAKES_ANSWER: _fields("leader offset records leader_hw", "hw cut"),
     Says.LEADS: _fields("epoch offset hw isr", "raised"),
     Says.FOLLOWS: _fields("epoch offset hw", "leader appending"),
+    Says.REMOVES_FETCHER: _fields(""),
     Says.LEARNS_ISR: _fields("isr", "epoch hw raised"),
     Says.ASKS_TO_SHRINK: _fields("followers", "isr"),
     Says.ASKS_TO_EXPAND: _fields("follower", "isr hw cut"),

@@ -18,6 +18,8 @@ from acked.model.concrete.program import State
 from acked.model.concrete.reading import Step
 from acked.model.language.domain import Plain
 
+FIRST = "BecomeFollowerBeforeRemoval"
+
 
 class Explainer:
     """Explains events about the brokers of one subject; `without` names actions that it may not use."""
@@ -35,6 +37,7 @@ class Explainer:
             Says.TAKES_ANSWER: self._takes_answer,
             Says.LEADS: self._leads,
             Says.FOLLOWS: self._follows,
+            Says.REMOVES_FETCHER: self._removes_fetcher,
             Says.LEARNS_ISR: self._learns_isr,
             Says.ASKS_TO_SHRINK: self._asks_to_shrink,
             Says.ASKS_TO_EXPAND: self._asks_to_expand,
@@ -76,7 +79,7 @@ class Explainer:
             if first.after[hw] == state[hw]:
                 continue
             for moves, told in self._plans[other.says](other, first.after):
-                for then in self._follow(moves, first.after, told):
+                for then in self._follow(moves, first.after, told, since=state):
                     yield Way((*first.moves, *then.moves), then.after)
 
     def _answered_at_once(self, noted: Event, answer: Event, state: State, told: Told) -> Iterator[Way]:
@@ -86,15 +89,20 @@ class Explainer:
         for action in ("FetchAtOnce", "FetchWhileHwWaits"):
             yield from self._follow((move(action, end, follower=follower, leader=leader), *expands), state, told)
 
-    def departing_ways(self, event: Event, answer: Event, state: State) -> Iterator[Way]:
-        """Every way to explain that a leader notes a fetch, or its follower hears who leads, after an answer has departed."""
+    def before_removal(self, event: Event, state: State) -> Iterator[Way]:
+        """Every way to explain that a follower hears who leads while its fetcher goes on with the former leader."""
+        for moves, told in self._follows(event, state, FIRST):
+            yield from self._follow(moves, state, told)
+
+    def departing_ways(self, event: Event, answer: Event, state: State, goes_on: bool = False) -> Iterator[Way]:
+        """Every way to explain that a leader notes a fetch, or its follower hears (and `goes_on`), after an answer departed."""
         if answer.says is Says.TRUNCATES:
             yield from self._departing_truncations(event, answer, state)
             return
         follower, leader = self.subject.index[answer.by], self.subject.index.get(answer["leader"], -1)
         theirs, took = self.subject.at[leader], answer["leader_hw"]
         read = self._is(theirs.hw, took, "that the leader's HW was", took, before=True)
-        plans = list(self._plans[event.says](event, state))
+        plans = list(self._follows(event, state, FIRST) if goes_on else self._plans[event.says](event, state))
         if event.says is Says.NOTES_FETCH:
             plans = [(self._expansion(event, leader), self._noted(event))]
         else:
@@ -129,19 +137,32 @@ class Explainer:
 
     # -- following a plan -----------------------------------------------------------------------------------------------
 
-    def _follow(self, moves: tuple[Move, ...], state: State, told: Told) -> Iterator[Way]:
-        reached = state
-        for item in moves:
+    def _follow(self, moves: tuple[Move, ...], state: State, told: Told, since: State | None = None) -> Iterator[Way]:
+        """The plan if it can be followed; `since` is the state before of which the line tells, if another."""
+        reached, taken = state, moves
+        for number, item in enumerate(moves):
             after = self._take(item, reached)
+            if after is None and (removal := self._removal(item, reached)) is not None:
+                between = self._take(removal, reached)
+                after = None if between is None else self._take(item, between)
+                at = number + len(taken) - len(moves)
+                taken = (*taken[:at], removal, *taken[at:])
             if after is None:
                 return
             reached = after
-        wrong = told(state, reached)
+        wrong = told(state if since is None else since, reached)
         if wrong is None:
-            yield Way(moves, reached)
+            yield Way(taken, reached)
         elif self._found is not None:
             steps = ", then ".join(step_in_words(self.subject, item) for item in moves)
             self._found.append(f"after {steps}: {wrong}" if steps else wrong)
+
+    def _removal(self, item: Move, state: State) -> Move | None:
+        """The removal of a fetcher that goes on, which comes before the step at the latest: not every log tells of it."""
+        for name, broker in item.bound:
+            if name in ("follower", "leader", "broker") and isinstance(broker, int) and state[self.subject.at[broker].former]:
+                return move("RemoveFormerFetcher", follower=broker)
+        return None
 
     def _take(self, item: Move, state: State) -> State | None:
         if item.action == PASSED_OVER:
@@ -301,7 +322,12 @@ class Explainer:
         yield (move("BecomeLeader", leader=me),), told
         yield from self._of_old(event, state)
 
-    def _follows(self, event: Event, state: State) -> Iterator[Plan]:
+    def _removes_fetcher(self, event: Event, state: State) -> Iterator[Plan]:
+        me = self._me(event)
+        goes_on = state[self.subject.at[me].former]
+        yield ((move("RemoveFormerFetcher", follower=me),) if goes_on else ()), lambda *_: None
+
+    def _follows(self, event: Event, state: State, action: str = "BecomeFollower") -> Iterator[Plan]:
         me = self._me(event)
         place = self.subject.at[me]
         named = event.get("leader")
@@ -321,7 +347,7 @@ class Explainer:
         if leader is None:
             yield (), lambda *_: f"broker {named} does not hold the partition"
         else:
-            follows = move("BecomeFollower", follower=me, leader=leader)
+            follows = move(action, follower=me, leader=leader)
             yield (follows,), told
             if state[self.subject.gone] >> me & 1 and not state[place.down]:
                 # In a controlled shutdown the controller gives a broker's part to others and tells it so.
@@ -386,9 +412,10 @@ class Explainer:
         me = self._me(event)
         place = self.subject.at[me]
         told = self._is(place.end, event["to"], "that the log is cut to", event["to"])
-        leader = state[place.leader] - 1
+        from_whom = place.former if state[place.former] else place.leader
+        leader = state[from_whom] - 1
         if leader >= 0 and event.get("leader") is not None:
-            follows = self._is(place.leader, 1 + self.subject.index.get(event["leader"], -1), "leader", event["leader"])
+            follows = self._is(from_whom, 1 + self.subject.index.get(event["leader"], -1), "leader", event["leader"])
             told = both(follows, told)
         if leader >= 0 and leader != me:
             if self.subject.concrete.has("TruncateByEpoch"):

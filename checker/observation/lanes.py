@@ -1,10 +1,27 @@
-"""Events in an order that is certain: those of one broker, or a leader's lines about one follower."""
+"""Events in an order that is certain: those of one broker, or a leader's lines about one follower; all such lanes of a run.
+
+Between lanes only time orders, and how far that may be wrong is `Slack`.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from acked.checker.observation.events import Event
+from acked.checker.observation.events import CONTROLLER, Event, Says
+
+
+@dataclass(frozen=True)
+class Slack:
+    """How far events may be taken out of the order of their times, in ms, and how long a dead end is looked around."""
+
+    within: int = 300
+    between: int = 20_000
+    nodes: int = 10_000
+
+    def more(self) -> Slack:
+        """Ten times as much."""
+        return Slack(10 * self.within, 10 * self.between, 10 * self.nodes)
 
 
 @dataclass(slots=True)
@@ -30,3 +47,96 @@ class Lane:
 
 KEPT = 1_000
 """Events that a lane may keep beyond what is needed."""
+
+
+class Lanes:
+    """The lanes of one run, by number; events come in the order of their times, and are read as far as they are needed."""
+
+    def __init__(self, brokers: Sequence[int], events: Iterable[Event], slack: Slack) -> None:
+        names: list[tuple[int, int | None]] = [(CONTROLLER, None), *((broker, None) for broker in brokers)]
+        names += [(leader, follower) for leader in brokers for follower in brokers if leader != follower]
+        self.slack = slack
+        self.numbers = {name: number for number, name in enumerate(names)}
+        self.own = [self.numbers[broker, None] for broker in brokers]
+        self.owners = [by for by, _ in names]
+        self._lanes = [Lane() for _ in names]
+        self._source = iter(events)
+        self._next: Event | None = next(self._source, None)
+
+    def __getitem__(self, number: int) -> Lane:
+        return self._lanes[number]
+
+    def __iter__(self) -> Iterator[Lane]:
+        return iter(self._lanes)
+
+    def are_over(self) -> bool:
+        """Whether every event has been taken."""
+        return self._next is None and all(lane.head() is None for lane in self._lanes)
+
+    def heads(self, ahead: int) -> list[tuple[int, int, Event]]:
+        """The next events of the lanes that may be taken, by time."""
+        heads = self._open_heads()
+        if not heads:
+            self.read_until(None)
+            heads = self._open_heads()
+        if not heads:
+            return []
+        horizon = heads[0][0] + min(ahead, self.slack.between)
+        if self._next is not None and self._next.at <= horizon and self.read_until(horizon):
+            heads = self._open_heads()
+        first: dict[int, int] = {}
+        free = []
+        for head in heads:
+            at, number, _ = head
+            if at > horizon:
+                break
+            if at <= first.setdefault(self.owners[number], at) + self.slack.within:
+                free.append(head)
+        return free
+
+    def _open_heads(self) -> list[tuple[int, int, Event]]:
+        found = []
+        for number, lane in enumerate(self._lanes):
+            if lane.taken < len(lane.events):
+                event = lane.events[lane.taken]
+                found.append((event.at, number, event))
+        found.sort()
+        return found
+
+    def head_before(self, lane: Lane, horizon: int) -> Event | None:
+        """The next event of a lane, for which events are read up to a time."""
+        while lane.head() is None and self._next is not None and self._next.at <= horizon:
+            self.read_until(self._next.at)
+        return lane.head()
+
+    def ahead(self, number: int) -> Iterator[Event]:
+        """The events of a lane after its head, as far ahead as lanes may be apart."""
+        lane = self._lanes[number]
+        head = lane.head()
+        if head is None:
+            return
+        at = lane.taken + 1
+        while True:
+            yield from lane.events[at:]
+            at = len(lane.events)
+            if self._next is None or self._next.at > head.at + self.slack.between:
+                return
+            self.read_until(self._next.at)
+
+    def read_until(self, horizon: int | None) -> bool:
+        """Reads events up to a time; without one the next of all. Whether a lane that had no open event has one now."""
+        is_opened = False
+        while self._next is not None:
+            if horizon is not None and self._next.at > horizon:
+                break
+            event, self._next = self._next, next(self._source, None)
+            follower = event["follower"] if event.says is Says.NOTES_FETCH else None
+            number = self.numbers.get((event.by, follower))
+            if number is None and (number := self.numbers.get((event.by, None))) is None:
+                continue
+            lane = self._lanes[number]
+            is_opened = is_opened or lane.taken == len(lane.events)
+            lane.events.append(event)
+            if horizon is None:
+                break
+        return is_opened

@@ -7,6 +7,7 @@ nothing but the producer's own rules could tell from another.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -46,8 +47,9 @@ def rules_of(release: str) -> str:
 
 
 def _numbers(version: str) -> list[int]:
-    parts = version.split("-")[0].split(".")
-    return [int(part) for part in parts] if all(part.isdigit() for part in parts) else []
+    """The numbers that a release begins with; what builders append, -ccs or .redhat-1, changes no rule."""
+    found = re.match(r"[0-9]{1,4}(?:\.[0-9]{1,4}){0,3}(?![0-9])", version)
+    return [int(part) for part in found[0].split(".")] if found else []
 
 
 @dataclass(frozen=True)
@@ -63,6 +65,7 @@ class Places:
     outdated: int
     down: int
     known: tuple[int, ...]
+    former: int
     late_leader: int
     late_hw: int
     late_cut: int
@@ -120,6 +123,7 @@ class Subject:
             pending=self._leaf("broker", r, "pending"),
             outdated=self._leaf("broker", r, "outdated"),
             down=self._leaf("broker", r, "down"),
+            former=self._leaf("broker", r, "former_leader"),
             late_leader=self._leaf("late", r, "leader"),
             late_hw=self._leaf("late", r, "hw"),
             late_cut=self._leaf("late", r, "truncate_to"),

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from acked.checker.observation.events import Event
+from acked.checker.observation.lanes import Slack
 from acked.checker.observation.moves import PASSED_OVER
 from acked.checker.observation.promises import Broken, Promises
 from acked.checker.observation.subject import Subject
-from acked.checker.observation.walking import WINDOW, Slack, Stuck, Taken, Walk
+from acked.checker.observation.walking import WINDOW, Stuck, Taken, Walk
 from acked.model.concrete.program import State
 
 EVERY = 2_000

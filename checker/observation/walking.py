@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from acked.checker.observation.events import CONTROLLER, Event, Says
 from acked.checker.observation.explaining import Explainer
-from acked.checker.observation.lanes import Lane
+from acked.checker.observation.lanes import Lanes, Slack
 from acked.checker.observation.moves import Move, Way
 from acked.checker.observation.subject import Subject
 from acked.model.concrete.program import State
@@ -28,23 +28,12 @@ Asked = tuple[tuple[int, int] | None, ...]
 """Of each broker the fetch that a leader has noted and that is not answered yet: the leader's id and the offset."""
 
 
-@dataclass(frozen=True)
-class Slack:
-    """How far events may be taken out of the order of their times, in ms, and how long a dead end is looked around."""
-
-    within: int = 300
-    between: int = 20_000
-    nodes: int = 10_000
-
-    def more(self) -> Slack:
-        """Ten times as much."""
-        return Slack(10 * self.within, 10 * self.between, 10 * self.nodes)
-
-
 WINDOW = 4_000
 """Steps that can be taken back; what was taken before them stays."""
 LATELY = 20
 """Steps before a dead end that are told of."""
+_RISES = {Says.APPENDS: "hw", Says.NOTES_FETCH: "hw", Says.LEARNS_ISR: "raised"}
+"""By line what it calls a rise of the high watermark that may be due to a fetch of which another thread tells."""
 AHEAD = 1_500
 """By how many ms events are read ahead of the earliest open one as long as all goes well."""
 
@@ -110,12 +99,7 @@ class Walk:
         self.explained = 0
         self._on_taken = on_taken
         self.slack = slack or Slack()
-        self._source = iter(events)
-        self._next: Event | None = next(self._source, None)
-        self._numbers = self._lane_numbers()
-        self._lanes = [Lane() for _ in self._numbers]
-        self._own = [self._numbers[broker, None] for broker in subject.brokers]
-        self._owners = [by for by, _ in self._numbers]
+        self._lanes = Lanes(subject.brokers, events, self.slack)
         self._names_epoch = bool(subject.concrete.constants["answer_names_epoch"])
         self._asked: Asked = (None,) * len(subject.brokers)
         self._frames: deque[_Frame] = deque()
@@ -126,7 +110,7 @@ class Walk:
         stuck = self._search()
         if stuck is not None:
             self._back_to_start()
-            self.slack = self.slack.more()
+            self._lanes.slack = self.slack = self.slack.more()
             stuck = self._search()
         if stuck is None:
             while self._frames:
@@ -149,7 +133,7 @@ class Walk:
                     if len(self._frames) > self._window:
                         self._settle()
                     continue
-            elif self._next is None and all(lane.head() is None for lane in self._lanes):
+            elif self._lanes.are_over():
                 return None
             else:
                 if deepest is None:
@@ -210,7 +194,7 @@ class Walk:
 
     def _options(self) -> Iterator[_Choice]:
         """Ways to go on: answers that a leader could give now, then the earliest open event, then the others by time."""
-        heads = self._heads(AHEAD)
+        heads = self._lanes.heads(AHEAD)
         for _, number, event in heads:
             if event.says is Says.TAKES_ANSWER:
                 yield from self._answers(number, event)
@@ -225,7 +209,7 @@ class Walk:
                 else:
                     yield from self._choices(number, event)
         # Nothing of what is near goes on: read as far ahead as lanes may be apart.
-        for _, number, event in self._heads(self.slack.between):
+        for _, number, event in self._lanes.heads(self.slack.between):
             if event.says is Says.TAKES_ANSWER:
                 yield from self._answers(number, event)
             elif number not in yielded:
@@ -241,8 +225,8 @@ class Walk:
         mine, leads = self.subject.mask([restarts.by]), self.state[self.subject.leader] - 1
         if not self.state[self.subject.isr] & mine and leads != self.subject.index[restarts.by]:
             return False
-        self._read_until(restarts.at + self.slack.between)
-        lane = self._lanes[self._numbers[CONTROLLER, None]]
+        self._lanes.read_until(restarts.at + self.slack.between)
+        lane = self._lanes[self._lanes.numbers[CONTROLLER, None]]
         for event in lane.events[lane.taken :]:
             if event.get("was") is not None and event.get("isr") is not None:
                 if not self.subject.mask(event["was"]) & mine:
@@ -260,49 +244,17 @@ class Walk:
             return
         now = heads[0][0]
         for index, asked in enumerate(self._asked):
-            lane = self._lanes[self._own[index]]
+            lane = self._lanes[self._lanes.own[index]]
             if asked is None or (lane.taken < len(lane.events) and lane.events[lane.taken].at <= now + AHEAD):
                 continue
             horizon = now + self.slack.between
-            while lane.head() is None and self._next is not None and self._next.at <= horizon:
-                self._read_until(self._next.at)
-            event = lane.head()
+            event = self._lanes.head_before(lane, horizon)
             if event is None or event.says is not Says.TAKES_ANSWER or not now + AHEAD < event.at <= horizon:
                 continue
             leader, offset = asked
-            again = self._lanes[self._numbers[leader, self.subject.brokers[index]]].head()
+            again = self._lanes[self._lanes.numbers[leader, self.subject.brokers[index]]].head()
             if again is None or again.at > event.at or again["offset"] != offset:
-                yield self._own[index], event
-
-    def _heads(self, ahead: int) -> list[tuple[int, int, Event]]:
-        """The next events of the lanes that may be taken, by time."""
-        heads = self._open_heads()
-        if not heads:
-            self._read_until(None)
-            heads = self._open_heads()
-        if not heads:
-            return []
-        horizon = heads[0][0] + min(ahead, self.slack.between)
-        if self._next is not None and self._next.at <= horizon and self._read_until(horizon):
-            heads = self._open_heads()
-        first: dict[int, int] = {}
-        free = []
-        for head in heads:
-            at, number, _ = head
-            if at > horizon:
-                break
-            if at <= first.setdefault(self._owners[number], at) + self.slack.within:
-                free.append(head)
-        return free
-
-    def _open_heads(self) -> list[tuple[int, int, Event]]:
-        found = []
-        for number, lane in enumerate(self._lanes):
-            if lane.taken < len(lane.events):
-                event = lane.events[lane.taken]
-                found.append((event.at, number, event))
-        found.sort()
-        return found
+                yield self._lanes.own[index], event
 
     def _choices(self, number: int, event: Event) -> Iterator[_Choice]:
         if event.says is Says.NOTES_FETCH:
@@ -311,10 +263,14 @@ class Walk:
         asked = self._asked
         if event.says in (Says.RESTARTS, Says.FOLLOWS, Says.LEADS):
             index = self.subject.index[event.by]
+            goes_on = self._before_removal(number, event, index) if event.says is Says.FOLLOWS else iter(())
+            if not self._takes_late(event, index):
+                yield from goes_on
             if event.says is not Says.RESTARTS and asked[index] is not None:
                 yield from self._departs(number, (number,), event, asked)
                 if self.state[self.subject.at[index].late_leader]:
                     yield from self._ways((number,), (event,), asked)
+            yield from goes_on
             asked = (*asked[:index], None, *asked[index + 1 :])
             truncates = self._late_truncation(number, index) if event.says is not Says.RESTARTS else None
             if truncates is not None:
@@ -325,6 +281,33 @@ class Walk:
                 return
         yield from self._ways((number,), (event,), asked)
 
+    def _takes_late(self, event: Event, index: int) -> bool:
+        """Whether an answer of the former epoch may count when the fetcher was removed, too: the same leader leads again."""
+        leads = self.state[self.subject.at[index].leader] - 1
+        again = leads >= 0 and event.get("leader") == self.subject.brokers[leads]
+        return again and not self._names_epoch
+
+    def _before_removal(self, number: int, follows: Event, index: int) -> Iterator[_Choice]:
+        """A broker hears whom to follow; if its lines say so, its fetcher then takes another answer of the former leader."""
+        answer = self._answer_before_removal(number, self.state[self.subject.at[index].leader] - 1)
+        if answer is None:
+            return
+        yield from self._made(self.explainer.before_removal(follows, self.state), (number,), (follows,), self._asked)
+        if answer.says is Says.TAKES_ANSWER:
+            departs = self.explainer.departing_ways(follows, answer, self.state, goes_on=True)
+            yield from self._made(departs, (number,), (follows,), self._asked)
+
+    def _answer_before_removal(self, number: int, leader: int) -> Event | None:
+        """The next thing that a follower does, if it is to take an answer of that leader before its fetcher is removed."""
+        if leader < 0:
+            return None
+        for event in self._lanes.ahead(number):
+            if event.says in (Says.TAKES_ANSWER, Says.TRUNCATES):
+                return event if event.get("leader") == self.subject.brokers[leader] else None
+            if event.says in (Says.REMOVES_FETCHER, Says.RESTARTS, Says.FOLLOWS, Says.LEADS):
+                return None
+        return None
+
     def _late_truncation(self, number: int, broker: int) -> Event | None:
         """The line that a follower truncates, after it has heard of a leader epoch, if its former leader may have told it to.
 
@@ -333,7 +316,7 @@ class Walk:
         if self._names_epoch or not self.explainer.is_told_to_truncate(broker, self.state):
             return None
         end = self.state[self.subject.at[broker].end]
-        for event in self._ahead(number):
+        for event in self._lanes.ahead(number):
             if event.says is Says.TRUNCATES and event["to"] < end:
                 return event
             if event.says in (Says.RESTARTS, Says.TAKES_ANSWER, Says.APPENDS):
@@ -345,7 +328,7 @@ class Walk:
         leader = self.subject.index.get(truncates.get("leader", heard.get("leader")), -1)
         if leader < 0 or self.state[self.subject.at[leader].epoch] > heard["epoch"]:
             return True
-        lane = self._lanes[self._own[leader]]
+        lane = self._lanes[self._lanes.own[leader]]
         ahead = lane.events[lane.taken :]
         return any(e.says is Says.LEADS and e["epoch"] >= heard["epoch"] and e.at <= truncates.at for e in ahead)
 
@@ -358,31 +341,17 @@ class Walk:
     def _late_answer(self, number: int, asked: Asked) -> Event | None:
         """The answer that a follower takes after it has heard of a leader epoch, if it is to the fetch that it has asked.
 
-        None where answers of former epochs are dropped (KAFKA-18991).
+        Where answers of former epochs are dropped (KAFKA-18991) that is one before the former leader's fetcher is removed.
         """
-        wanted = asked[self.subject.index[self._owners[number]]]
-        if wanted is None or self._names_epoch:
+        wanted, head = asked[self.subject.index[self._lanes.owners[number]]], self._lanes[number].head()
+        if wanted is None or (self._names_epoch and head is not None and head.says is Says.LEADS):
             return None
-        for event in self._ahead(number):
-            if event.says is Says.RESTARTS:
+        for event in self._lanes.ahead(number):
+            if event.says is Says.RESTARTS or (self._names_epoch and event.says is Says.REMOVES_FETCHER):
                 return None
             if event.says is Says.TAKES_ANSWER and event["leader"] == wanted[0]:
                 return event if event["offset"] == wanted[1] else None
         return None
-
-    def _ahead(self, number: int) -> Iterator[Event]:
-        """The events of a lane after its head, as far ahead as lanes may be apart."""
-        lane = self._lanes[number]
-        head = lane.head()
-        if head is None:
-            return
-        at = lane.taken + 1
-        while True:
-            yield from lane.events[at:]
-            at = len(lane.events)
-            if self._next is None or self._next.at > head.at + self.slack.between:
-                return
-            self._read_until(self._next.at)
 
     def _ways(self, lanes: tuple[int, ...], events: tuple[Event, ...], asked: Asked) -> Iterator[_Choice]:
         ways = (
@@ -413,7 +382,7 @@ class Walk:
             yield from self._ways((number,), (noted,), self._asked)
             return
         before, after = self._asked[:follower], self._asked[follower + 1 :]
-        lane = self._numbers[noted["follower"], None]
+        lane = self._lanes.numbers[noted["follower"], None]
         answer = self._lanes[lane].head()
         if answer is not None and answer.says is Says.TAKES_ANSWER and _may_answer(noted, answer):
             yield from self._ways((number, lane), (noted, answer), (*before, None, *after))
@@ -430,9 +399,9 @@ class Walk:
         before, after = self._asked[:follower], self._asked[follower + 1 :]
         at_once = answer is not None and answer.says is Says.TAKES_ANSWER and _may_answer(noted, answer)
         for place, other in ((place, lane.head()) for place, lane in enumerate(self._lanes)):
-            if other is None or place == number or other.by != noted.by or other.get("hw") is None:
+            if other is None or place == number or other.by != noted.by or other.get(_RISES.get(other.says, "")) is None:
                 continue
-            if other.says not in (Says.APPENDS, Says.NOTES_FETCH) or abs(other.at - noted.at) > self.slack.within:
+            if abs(other.at - noted.at) > self.slack.within:
                 continue
             asked: Asked = (*before, (noted.by, noted["offset"]), *after)
             if other.says is Says.NOTES_FETCH:
@@ -454,33 +423,6 @@ class Walk:
             return ()
         asked = (*self._asked[:follower], None, *self._asked[follower + 1 :])
         return self._ways((number,), (answer,), asked)
-
-    # -- lanes ----------------------------------------------------------------------------------------------------------
-
-    def _lane_numbers(self) -> dict[tuple[int, int | None], int]:
-        brokers = self.subject.brokers
-        names: list[tuple[int, int | None]] = [(CONTROLLER, None), *((broker, None) for broker in brokers)]
-        names += [(leader, follower) for leader in brokers for follower in brokers if leader != follower]
-        return {name: number for number, name in enumerate(names)}
-
-    def _read_until(self, horizon: int | None) -> bool:
-        """Reads events up to a time; without one the next of all. Whether a lane that had no open event has one now."""
-        is_opened = False
-        while self._next is not None:
-            if horizon is not None and self._next.at > horizon:
-                break
-            event, self._next = self._next, next(self._source, None)
-            follower = event["follower"] if event.says is Says.NOTES_FETCH else None
-            number = self._numbers.get((event.by, follower))
-            if number is None and (number := self._numbers.get((event.by, None))) is None:
-                continue
-            lane = self._lanes[number]
-            is_opened = is_opened or lane.taken == len(lane.events)
-            lane.events.append(event)
-            if horizon is None:
-                break
-        return is_opened
-
 
 def _may_answer(noted: Event, answer: Event) -> bool:
     """Whether two lines may be of one fetch."""

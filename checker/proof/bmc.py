@@ -15,6 +15,7 @@ from acked.checker.errors import SystemFailure
 from acked.checker.observer import Observer, ProofProgress
 from acked.checker.processes import Limits, Lost, Note, ProcessPool
 from acked.checker.proof.result import Bounded, Method, ProofResult
+from acked.checker.question.marks import marks_at_end
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation
 from acked.checker.question.symmetry import Symmetry, check_symmetry
@@ -117,19 +118,14 @@ def confirmed(question: Question, answer: BoundedAnswer) -> Violation:
 
 
 def broken_properties(question: Question, run: Run) -> list[Property]:
-    """The question's properties that the run's last state or last step violates, in the question's order."""
-    instance = question.instance
-    codes = [instance.schema.unpack(words) for words in run.states[-2:]]
-    broken = []
-    for position, item in enumerate(question.properties):
-        if item.kind is not Kind.STEP:
-            holds = Evaluator([question.holds_in_state(position)])(codes[-1])[0]
-        elif run.actions:
-            holds = Evaluator([question.holds_in_step(position, run.actions[-1])])(codes[0])[0]
-        else:
-            continue
-        if not holds:
-            broken.append(item)
-    return broken
+    """The question's properties that the run's last state or last step violates, in the question's order.
 
-
+    Of what is looked for those that the last state is.
+    """
+    marks = marks_at_end(question, run.states, run.actions)
+    is_broken = {Kind.REACH: True}
+    return [
+        item
+        for item, mark in zip(question.properties, marks, strict=True)
+        if mark.holds is is_broken.get(item.kind, False)
+    ]

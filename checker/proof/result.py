@@ -6,11 +6,12 @@ import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
+from functools import cached_property
 
 from acked.checker.errors import ExitCode
 from acked.checker.question.engine import Capabilities, Unsupported
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run, Verdict, Violation, exit_code_of
+from acked.checker.question.result import Run, Verdict, Violation, exit_code_of, shown_by
 from acked.invariants.property import Property
 
 DEFAULT_DEPTH = 8
@@ -204,6 +205,11 @@ class ProofResult:
         if self.induction is not None and self.induction.is_proof and not self.interrupted:
             return Verdict.HOLDS
         return Verdict.INCOMPLETE
+
+    @cached_property
+    def shown(self) -> tuple[Violation, ...]:
+        """The violations, then what else their traces violate."""
+        return shown_by(self.question, self.violations)
 
     @builtins.property
     def exit_code(self) -> ExitCode:

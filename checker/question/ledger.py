@@ -8,13 +8,14 @@ A level is complete once all its states are known and every property is decided 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, unique
+from typing import NoReturn
 
+from acked.checker.question.overflow import overflow_of
 from acked.checker.question.question import OVERFLOW_BIT, Question
-from acked.checker.question.result import ActionCount, Result, StopReason, Violation, Words
-from acked.model.formulas.errors import DomainOverflow
+from acked.checker.question.result import ActionCount, Result, Run, StopReason, Violation, Words
 
 
 @unique
@@ -109,6 +110,8 @@ class Ledger:
     policy: StopPolicy
     max_depth: int | None = None
     max_states: int | None = None
+    refuse: Callable[[Finding], NoReturn] | None = None
+    """Refuses a step that leaves a field's domain, with the way there; without it the ledger does so, and knows no way."""
     findings: dict[int, Finding] = field(default_factory=dict)
     met: dict[int, int] = field(default_factory=dict)
     """By position of a probe: the first level that has a state, or the source of a step, that meets it."""
@@ -263,12 +266,10 @@ class Ledger:
     def _refuse_overflow(self, report: LevelReport) -> None:
         if OVERFLOW_BIT in report.bad_steps:
             words, action = report.bad_steps[OVERFLOW_BIT]
-            instance = self.question.instance
-            instance.fire(instance.actions[action], instance.schema.unpack(words))
-            raise DomainOverflow(
-                f"{instance.protocol.name}: {instance.actions[action].label} is reported to leave a domain by the native "
-                "kernel but not by the plain evaluator; please report this as a defect of acked"
-            )
+            if self.refuse is not None:
+                self.refuse(Finding(-1, self.depth, words, action))
+            question, step = self.question, self.question.instance.actions[action]
+            raise overflow_of(question, Run((words,), ()), step)
 
     def _take_findings(self, report: LevelReport) -> list[Finding]:
         states, steps = len(self.question.state_properties), len(self.question.step_properties)

@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import permutations, product
+from itertools import combinations, permutations, product
 from math import factorial, prod
 
-from acked.checker.question.symmetry import IdKind, kinds_of, places, renamed_state
+from acked.checker.question.renaming import IdKind, kinds_of, places
+from acked.checker.question.symmetry import renamed_state
 from acked.model.language.domain import IdDomain
 from acked.model.language.protocol import Instance
 from acked.model.language.values import Id
@@ -51,20 +52,29 @@ class _Exchange:
 
 
 def too_many(instance: Instance) -> str:
-    """A sentence if there are more renamings than are worth trying, else nothing."""
-    count = prod(factorial(size) for size in _sizes(instance))
-    if count <= MAX_RENAMINGS:
+    """A sentence if no sort has so few renamings that they are worth trying, else nothing."""
+    if renamed_sorts(instance):
         return ""
-    sizes = " and ".join(f"{size} {sort.type_name}s" for sort, size in zip(_sorts(instance), _sizes(instance), strict=True))
+    sorts = instance.protocol.symmetric
+    sizes = " and ".join(f"{_size(instance, sort)} {sort.type_name}s" for sort in sorts)
+    count = prod(factorial(_size(instance, sort)) for sort in sorts)
     return f"{sizes} can be renamed in {count:,} ways, and symmetry reduction tries at most {MAX_RENAMINGS}"
 
 
-def _sorts(instance: Instance) -> tuple[type[Id], ...]:
-    return instance.protocol.symmetric
+def renamed_sorts(instance: Instance) -> tuple[type[Id], ...]:
+    """The sorts that are renamed: of those that are interchangeable as many as together have at most `MAX_RENAMINGS`."""
+    sorts = instance.protocol.symmetric
+    chosen = (kept for count in range(len(sorts), 0, -1) for kept in combinations(sorts, count))
+    few = [(prod(factorial(_size(instance, sort)) for sort in kept), kept) for kept in chosen]
+    return max((pair for pair in few if pair[0] <= MAX_RENAMINGS), key=lambda pair: pair[0], default=(0, ()))[1]
+
+
+def _size(instance: Instance, sort: type[Id]) -> int:
+    return IdDomain(sort).cardinality(instance.constants)
 
 
 def _sizes(instance: Instance) -> list[int]:
-    return [IdDomain(sort).cardinality(instance.constants) for sort in _sorts(instance)]
+    return [_size(instance, sort) for sort in renamed_sorts(instance)]
 
 
 # -- in plain Python --------------------------------------------------------------------------------------------------
@@ -81,7 +91,7 @@ class Orbits:
             self._renamings.append(
                 [
                     (places(instance, sort, to), kinds_of(instance, sort), to)
-                    for sort, to in zip(_sorts(instance), chosen, strict=True)
+                    for sort, to in zip(renamed_sorts(instance), chosen, strict=True)
                 ]
             )
 
@@ -120,7 +130,7 @@ def _swaps(size: int) -> list[int]:
 def _tour(instance: Instance) -> list[tuple[type[Id], int]]:
     """Swaps of all sorts that lead through every combination of their renamings."""
     tour: list[tuple[type[Id], int]] = []
-    for sort, size in zip(_sorts(instance), _sizes(instance), strict=True):
+    for sort, size in zip(renamed_sorts(instance), _sizes(instance), strict=True):
         mine = [(sort, at) for at in _swaps(size)]
         there, back = tour, tour[::-1]
         longer = list(there)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from acked.checker.errors import ConfigurationError
 from acked.checker.question.fairness import fairness
-from acked.checker.question.orbits import Orbits, too_many
+from acked.checker.question.orbits import Orbits, renamed_sorts, too_many
 from acked.checker.question.plan import KernelPlan, StepCheck
 from acked.checker.question.symmetry import check_symmetry, signature
 from acked.invariants.property import Kind, Property
@@ -207,7 +207,7 @@ class Question:
         conditions = {(check.action, check.bit): check.violated for check in plan.step_checks}
         steps = range(len(self.instance.actions))
         of_steps = [(name, [conditions.get((at, bit), false) for at in steps]) for bit, name in bits.items()]
-        for sort in protocol.symmetric:
+        for sort in renamed_sorts(self.instance):
             found = check_symmetry(self.instance, list(zip(names, plan.state_violations, strict=True)), sort, of_steps)
             if found.obstacle:
                 return f"{sort.type_name}s of {protocol.name} are not interchangeable here: {found.obstacle}"
@@ -236,5 +236,5 @@ class Question:
             plain = hashlib.sha256("\n".join([plain, *fair]).encode()).hexdigest()
         if not self.is_symmetric:
             return plain
-        sorts = " ".join(signature(self.instance, sort) for sort in self.instance.protocol.symmetric)
+        sorts = " ".join(signature(self.instance, sort) for sort in renamed_sorts(self.instance))
         return hashlib.sha256(f"{plain} up to renaming {sorts}".encode()).hexdigest()

@@ -6,8 +6,10 @@ import builtins
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum, unique
+from functools import cached_property
 
 from acked.checker.errors import ExitCode
+from acked.checker.question.marks import marks_at_end
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind, Property
 from acked.model.language.protocol import ActionInstance
@@ -110,6 +112,20 @@ def exit_code_of(violations: Iterable[Violation]) -> ExitCode:
     }[shortest.property.kind]
 
 
+def shown_by(question: Question, violations: Iterable[Violation]) -> tuple[Violation, ...]:
+    """The violations, then one of everything else that is violated by the last state or the last step of one of their traces.
+
+    No shorter trace violates that: a search that reports one of several has seen all earlier levels.
+    """
+    found = {item.property.name: item for item in violations}
+    asked = {item.name: item for item in question.properties}
+    for item in [*found.values()] if asked.keys() - found.keys() else ():
+        marks = marks_at_end(question, item.run.states, item.run.actions) if item.run.loop is None else ()
+        for name in (mark.property for mark in marks if mark.holds is False):
+            found.setdefault(name, Violation(asked[name], item.run))
+    return tuple(found.values())
+
+
 @dataclass(frozen=True)
 class ActionCount:
     """How often an action was fired, and how often into a state not reached in an earlier level."""
@@ -171,9 +187,19 @@ class Result:
         return Verdict.INCOMPLETE
 
     @property
-    def violated(self) -> dict[str, int]:
-        """By name of a violated property: the states of its shortest trace, one more than its steps."""
+    def reported(self) -> dict[str, int]:
+        """By name of a property of `violations`: the states of its trace, one more than its steps."""
         return {violation.property.name: violation.trace_length for violation in self.violations}
+
+    @cached_property
+    def shown(self) -> tuple[Violation, ...]:
+        """The violations, then what else their traces violate; a search that ended at its first violation reports one."""
+        return shown_by(self.question, self.violations)
+
+    @property
+    def violated(self) -> dict[str, int]:
+        """By name of a violated property, as far as its traces show it: the states of its shortest trace."""
+        return {violation.property.name: violation.trace_length for violation in self.shown}
 
     @property
     def never_fired(self) -> list[str]:

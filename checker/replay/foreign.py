@@ -60,7 +60,7 @@ def read_foreign(path: Path, instance: Instance) -> ForeignTrace:
         raise SpecUnreadable(f"{path} is not a trace: its JSON is nested too deeply") from None
     try:
         states, hints = _parts(document)
-    except (_Mismatch, KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
+    except (_Mismatch, KeyError, TypeError, ValueError, OverflowError, AttributeError, IndexError, RecursionError):
         states, hints = [], []
     if not states:
         raise SpecUnreadable(f"{path} is neither an ITF trace (“states”) nor TLC's JSON form (“counterexample”)")

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from acked.checker.question.marks import Marks, PropertyMark
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
-from acked.invariants.property import Kind
 from acked.model.formulas.errors import DomainOverflow, ModelError
-from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import ActionInstance, Instance
 
 
@@ -39,43 +38,6 @@ def changed_fields(
     """The leaf fields whose value differs, each with both values; a field that only one of the states has differs, too."""
     fields = [(leaf.name, value_at(before, leaf.path), value_at(after, leaf.path)) for leaf in instance.schema.leaves]
     return [field for field in fields if field[1] != field[2]]
-
-
-@dataclass(frozen=True)
-class PropertyMark:
-    """Whether a property holds at a step; None for a step property where no step was made."""
-
-    property: str
-    holds: bool | None
-
-
-class Marks:
-    """Decides a question's properties along a run, by the plain evaluator."""
-
-    def __init__(self, question: Question) -> None:
-        self._question = question
-        self._in_state = Evaluator([question.holds_in_state(i) for i in question.state_properties])
-        # Tracing a step property is the slow part, and long runs repeat their steps.
-        self._in_step: dict[str, Evaluator] = {}
-
-    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[PropertyMark, ...]:
-        """The marks, in the question's order, of the state `codes` that `step` led to from the state `before`."""
-        question = self._question
-        holds: dict[int, bool | None] = dict.fromkeys(range(len(question.properties)))
-        for i, value in zip(question.state_properties, map(bool, self._in_state(codes)), strict=True):
-            is_sought = question.properties[i].kind is Kind.REACH  # whose condition says that it is not there yet
-            holds[i] = (None if value else True) if is_sought else value
-        if step is not None:
-            values = self._step_evaluator(step)(before)
-            holds.update(zip(question.step_properties, map(bool, values), strict=True))
-        return tuple(PropertyMark(item.name, holds[i]) for i, item in enumerate(question.properties))
-
-    def _step_evaluator(self, step: ActionInstance) -> Evaluator:
-        if step.label not in self._in_step:
-            question = self._question
-            conditions = [question.holds_in_step(i, step) for i in question.step_properties]
-            self._in_step[step.label] = Evaluator(conditions)
-        return self._in_step[step.label]
 
 
 class Renumbering:

@@ -28,7 +28,7 @@ from acked.checker.search.delayed import DelayedSearch
 from acked.checker.search.forgetting import Forgetting
 from acked.checker.store.recorder import Recorder, load_levels
 from acked.checker.store.run_directory import RunDirectory
-from acked.checker.store.trace_back import Walker, shortest_run
+from acked.checker.store.trace_back import Walker, refusing, shortest_run
 from acked.invariants.property import Kind
 
 if TYPE_CHECKING:
@@ -70,9 +70,9 @@ class LocalSearch:
     ) -> None:
         self.question = question
         self._keeps_states = keeps_states
-        self.bounds = bounds or Bounds()
+        self.bounds = limits = bounds or Bounds()
         self.observer = observer or Observer()
-        self.ledger = Ledger(question, policy, self.bounds.max_depth, self.bounds.max_states)
+        self.ledger = Ledger(question, policy, limits.max_depth, limits.max_states, refusing(question, self._source))
         self.shards: list[Shard] = []
         self._stored = stored
         self._stored_levels = len(stored.reports) if stored is not None else 0

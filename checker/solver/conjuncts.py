@@ -14,7 +14,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from acked.checker.question.symmetry import Asymmetric, Forms, IdKind, Renaming, generators, join, least, only_sort
+from acked.checker.question.renaming import Asymmetric, Forms, IdKind, Renaming
+from acked.checker.question.symmetry import generators, join, least, only_sort
 from acked.checker.solver.lemma_sets import Core
 from acked.checker.solver.problem import ids_of
 from acked.checker.solver.tasks import LemmaHint

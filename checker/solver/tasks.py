@@ -114,12 +114,13 @@ class BoundedAnswer:
 class FirstOrderProblem:
     """A shipped protocol, read as first-order logic; `drop` names (action, label) guard clauses to leave out.
 
-    `constants` are its switches, by name.
+    `constants` are its switches, by name; `asked` names what is to be proved besides the goals of its argument.
     """
 
     protocol: str
     drop: tuple[tuple[str, str], ...] = ()
     constants: tuple[tuple[str, int], ...] = ()
+    asked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def _bundled() -> Path | None:
     wrapper = Path(name, "bin", "java")
     try:
         wrapper = (cache_folder(name, "bin") or _passing(name)) / "java"
-        if not os.access(wrapper, os.X_OK) or wrapper.read_text(encoding="utf-8") != script:
+        if not os.access(wrapper, os.X_OK) or wrapper.read_text(encoding="utf-8", errors="replace") != script:
             temporary = wrapper.with_name(f".java.{os.getpid()}")
             temporary.write_text(script, encoding="utf-8")
             temporary.chmod(0o755)

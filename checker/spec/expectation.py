@@ -59,6 +59,8 @@ class Facts(Interface):
     @property
     def depth(self) -> int: ...
     @property
+    def reported(self) -> Mapping[str, int]: ...
+    @property
     def violated(self) -> Mapping[str, int]: ...
     @property
     def never_fired(self) -> Sequence[str]: ...
@@ -100,7 +102,7 @@ class Expectation:
         """What differs already, however the search would have gone on."""
         sentences = []
         if found.violated:
-            unexpected = [name for name in found.violated if self.violates and name not in self.violates]
+            unexpected = [name for name in found.reported if self.violates and name not in self.violates]
             if self.verdict is not Verdict.VIOLATED:
                 sentences.append(f"verdict is {found.verdict.value}, expected {self.verdict.value}")
             elif unexpected:
@@ -133,8 +135,8 @@ class Expectation:
         elif self.budget and found.stopped is not StopReason.BUDGET:
             sentence = f"incomplete because {found.stopped.value}, expected: because a bound of the model is spent"
             departures.append(Departure(Reason.INCOMPLETE, sentence, "expect.verdict"))
-        if self.violates and set(found.violated) != set(self.violates):
-            sentence = f"violated: {', '.join(found.violated) or 'nothing'}; expected: {', '.join(self.violates)}"
+        if self.violates and set(found.reported) != set(self.violates):
+            sentence = f"violated: {', '.join(found.reported) or 'nothing'}; expected: {', '.join(self.violates)}"
             departures.append(Departure(Reason.PROPERTY, sentence, "expect.violates"))
         elif broken := [name for name in self.holds if name in found.violated]:
             sentence = f"violated: {', '.join(broken)}; expected to hold"

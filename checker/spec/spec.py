@@ -156,14 +156,24 @@ class Spec:
         return StopPolicy.EVERY_PROPERTY if self.wants_every_property else StopPolicy.FIRST_VIOLATION
 
 
-def load_spec(path: Path) -> Spec:
-    """Reads a spec file; `SpecUnreadable` if it is not TOML, `ConfigurationError` if it says something impossible."""
-    return parse_spec(read_text(path, "spec file"), path)
+def load_spec(path: Path, is_changed: bool = False) -> Spec:
+    """Reads a spec file; `SpecUnreadable` if it is not TOML, `ConfigurationError` if it says something impossible.
+
+    If it is going to be asked with other constants (`is_changed`), what depends on them is judged then (`judge`).
+    """
+    return parse_spec(read_text(path, "spec file"), path, is_changed)
 
 
-def parse_spec(text: str, path: Path) -> Spec:
+def parse_spec(text: str, path: Path, is_changed: bool = False) -> Spec:
     """Like `load_spec`, of text already read; `path` is for messages and the name."""
-    return _SpecReader(text, path).spec()
+    return _SpecReader(text, path).spec(is_changed)
+
+
+def judge(spec: Spec) -> Spec:
+    """The spec itself; `ConfigurationError` for a property or a predicate that means nothing under its constants."""
+    refuse_unasked(spec.properties, spec.constants)
+    spec.asked.check_texts(spec.protocol)
+    return spec
 
 
 def protocol_in(path: Path) -> str:
@@ -242,8 +252,8 @@ class _Expect(_Pins):
 class _SpecReader(Reader):
     """Reads one spec file."""
 
-    def spec(self) -> Spec:
-        """The spec; `ConfigurationError` for everything that is wrong in it."""
+    def spec(self, is_changed: bool) -> Spec:
+        """The spec; `ConfigurationError` for everything that is wrong in it, whatever other constants may be asked."""
         top = self.read("", _Top, _TABLES)
         check = self.read("check", _Check)
         try:
@@ -270,11 +280,9 @@ class _SpecReader(Reader):
             line_of=self.lines,
         )
         try:
-            refuse_unasked(spec.properties, constants)
-            asked.check_texts(protocol)
+            return spec if is_changed else judge(spec)
         except ConfigurationError as error:
             self.refuse_as("check.invariants", error)
-        return spec
 
     def constants(self, top: _Top, protocol: Protocol) -> tuple[dict[str, int], tuple[str, ...]]:
         """The constants in effect, and warnings about them."""

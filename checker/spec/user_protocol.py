@@ -23,7 +23,9 @@ from types import ModuleType
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.files import read_text
 from acked.checker.names import choices, near
+from acked.checker.spec.ordering import Loader, told
 from acked.model.catalogue import PROTOCOLS
+from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import is_name
 from acked.model.language.protocol import Protocol
 
@@ -77,7 +79,7 @@ def _run(path: Path) -> ModuleType:
     try:
         # What it prints is not part of an answer.
         with contextlib.redirect_stdout(sys.stderr), _without_bytecode():
-            exec(compile(tree, str(path), "exec"), vars(module))
+            exec(compile(told(tree), str(path), "exec"), vars(module))
         if package is not None:
             _refuse_identity_beside(package)
     except KeyboardInterrupt:
@@ -115,6 +117,7 @@ def _package(path: Path) -> ModuleType:
     package = ModuleType(name)
     package.__path__ = [str(path.parent)]
     importlib.invalidate_caches()
+    Loader.is_used_in(path.parent)
     return sys.modules.setdefault(name, package)
 
 
@@ -164,4 +167,5 @@ def _refusal(path: Path, error: BaseException) -> ConfigurationError | SpecUnrea
     what = str(error).splitlines()[0] if str(error) else "it raises without a message"
     if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").partition(".")[0]) in _FORMER:
         what += f"; acked's {package} is now acked.{package}: write `from acked import …` or `from acked.{package}… import …`"
-    return ConfigurationError(f"{where}: {type(error).__name__}: {what}")
+    kind = "" if isinstance(error, ModelError) else f"{type(error).__name__}: "
+    return ConfigurationError(f"{where}: {kind}{what}")

@@ -9,16 +9,19 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from acked.checker.errors import SystemFailure
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
 from acked.checker.native.shard import address, scratch
 from acked.checker.question.ledger import Finding
+from acked.checker.question.overflow import overflow_of, overflowing
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation, Words
 from acked.checker.store.level_file import BLOCK_STATES, LevelFile, StateCodec
 from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.protocol import ActionInstance
 
 Edge = tuple[Words, int]
 """A state and the number of an action instance."""
@@ -30,13 +33,7 @@ def shortest_run(question: Question, found: Finding, source: Callable[[int, Word
     Where a search saw representatives only, their run is turned into one of the protocol.
     """
     instance = question.instance
-    states, actions = [found.state], []
-    for level in range(found.depth - 1, 0, -1):
-        state, action = source(level, states[-1])
-        states.append(state)
-        actions.append(instance.actions[action])
-    states.reverse()
-    actions.reverse()
+    states, actions = _steps_back(question, found, source)
     if question.is_symmetric:
         run = real_run(question, states)
         if found.action is not None:
@@ -47,6 +44,33 @@ def shortest_run(question: Question, found: Finding, source: Callable[[int, Word
         actions.append(step)
         states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
     return Violation(question.properties[found.position], Run(tuple(states), tuple(actions)))
+
+
+def refusing(question: Question, source: Callable[[int, Words], Edge]) -> Callable[[Finding], NoReturn]:
+    """What a ledger does with a step that leaves a field's domain: `DomainOverflow` with the canonical run to its state."""
+
+    def refuse(found: Finding) -> NoReturn:
+        states, actions = _steps_back(question, found, source)
+        step = question.instance.actions[found.action or 0]
+        if not question.is_symmetric:
+            raise overflow_of(question, Run(tuple(states), tuple(actions)), step)
+        run = real_run(question, states)
+        real = overflowing(question.instance, question.instance.schema.unpack(run.states[-1]))
+        raise overflow_of(question, run, real or step)
+
+    return refuse
+
+
+def _steps_back(
+    question: Question, found: Finding, source: Callable[[int, Words], Edge]
+) -> tuple[list[Words], list[ActionInstance]]:
+    """The states from an initial one to that of a finding, and the actions between them."""
+    states, actions = [found.state], []
+    for level in range(found.depth - 1, 0, -1):
+        state, action = source(level, states[-1])
+        states.append(state)
+        actions.append(question.instance.actions[action])
+    return states[::-1], actions[::-1]
 
 
 def real_run(question: Question, representatives: Sequence[Words]) -> Run:

@@ -6,11 +6,14 @@ replicas are in sync, and the disks are compared with what was acknowledged.
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 import signal
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,8 +37,9 @@ from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import Client
 
 TOPIC = "exercise"
-DATA, ACKNOWLEDGED = "data", "acknowledged.csv"
-"""What is left beside the nodes' logs: copies of their data directories, and what the producer was acknowledged."""
+DATA, ACKNOWLEDGED, COURSE = "data", "acknowledged.csv", "course.csv"
+"""What is left beside the nodes' logs: copies of data directories, what the producer was acknowledged, and what was done."""
+COURSE_COLUMNS = ("seconds", "disturbance", "broker", "lasts", "done")
 REPLICAS = (0, 1, 2)
 SETTINGS: Mapping[str, str] = {
     "replica.lag.time.max.ms": "2000",
@@ -93,7 +97,7 @@ class Told:
 def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised:
     """Runs it and leaves what the nodes and the producer wrote in a folder, which must be there.
 
-    `SystemFailure` if the cluster does not start.
+    `SystemFailure` if the cluster does not start, or does not come back: it names what there is up to then in the folder.
     """
     told = told or Told()
     chosen = release(asked.version)
@@ -107,21 +111,25 @@ def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised
         asked.version, mode, asked.home, REPLICAS, settings, {}, False, told.said,
         has_witness=True, logging=configuration(chosen.number, None, TOPIC),
     )  # fmt: skip
-    with Cluster(with_archive(plan, told.said), told.said) as cluster:
-        runner = _Runner(asked, cluster, told)
-        try:
+    try:
+        with ExitStack() as left:
+            cluster = Cluster(with_archive(plan, told.said), told.said)
+            runner = _Runner(asked, cluster, told)
+            left.push(cluster)
+            left.callback(runner.keep, logs)
+            cluster.start()
             runner.run()
-        finally:
-            runner.keep(logs)
-        return runner.outcome(logs)
+    except SystemFailure as error:
+        found = ", ".join(sorted(path.name for path in logs.iterdir()))
+        raise SystemFailure(f"{error}; what there is up to then is in {logs}: {found or 'nothing'}") from None
+    return runner.outcome(logs)
 
 
 class _Runner:
     def __init__(self, asked: Exercise, cluster: Cluster, told: Told) -> None:
         self._asked, self._cluster, self._told = asked, cluster, told
-        self._counts: dict[Kind, int] = {}
-        self._done: list[Disturbance] = []
-        self._skipped = 0
+        self._course: list[tuple[float, Disturbance, bool]] = []
+        """What was done, and what could not be, each with the seconds since the beginning."""
         self._order = list(REPLICAS)
         self._begun = 0.0
         self._seconds = 0.0
@@ -129,12 +137,16 @@ class _Runner:
         self._load = Load(TOPIC, asked.rate, self._connect, self._leader)
 
     def outcome(self, logs: Path) -> Exercised:
-        load = self._load
-        return Exercised(self._asked, logs, self._seconds, load.sent, len(load.acknowledged), self._missing, self._counts,
-                         self._skipped, tuple(self._done))  # fmt: skip
+        load, done = self._load, [one for _, one, is_done in self._course if is_done]
+        counts = Counter(one.kind for one in done)
+        return Exercised(self._asked, logs, self._seconds, load.sent, len(load.acknowledged), self._missing, counts,
+                         len(self._course) - len(done), tuple(done))  # fmt: skip
 
     def keep(self, folder: Path) -> None:
-        """Copies the nodes' logs, what they have on disk of the topic and of their metadata, and what was acknowledged."""
+        """Copies the nodes' logs, what they have on disk of the topic and of their metadata, what was acknowledged, and the
+        course. The nodes are ended first, where they still run: one that failed may leave others.
+        """
+        self._cluster.end_nodes()
         for number in (*REPLICAS, CONTROLLER):
             node, name = self._cluster.nodes[number], "controller" if number == CONTROLLER else str(number)
             if node.log.is_file():
@@ -145,7 +157,12 @@ class _Runner:
             if (node.data / META).is_file():
                 (folder / DATA / name).mkdir(parents=True, exist_ok=True)
                 shutil.copy(node.data / META, folder / DATA / name / META)
-        write_acknowledged(folder / ACKNOWLEDGED, self._load.acknowledged)
+        write_acknowledged(folder / ACKNOWLEDGED, dict(self._load.acknowledged))
+        with (folder / COURSE).open("w", encoding="utf-8", newline="") as file:
+            rows = csv.writer(file, lineterminator="\n")
+            rows.writerow(COURSE_COLUMNS)
+            for at, one, is_done in self._course:
+                rows.writerow((f"{at:.1f}", one.kind.value, one.broker, f"{one.lasts:.1f}", "yes" if is_done else "no"))
 
     def run(self) -> None:
         settings = {"min.insync.replicas": str(self._asked.min_insync_replicas)}
@@ -159,16 +176,13 @@ class _Runner:
             for disturbance in course(self._asked.seed, REPLICAS, self._asked.kinds):
                 if not self._sleep(disturbance.pause):
                     break
-                self._told.disturbs(disturbance, time.monotonic() - self._begun)
+                at = time.monotonic() - self._begun
+                self._told.disturbs(disturbance, at)
                 try:
                     is_done = self._disturb(disturbance)
                 except (NotSeen, SystemFailure):
                     is_done = False  # Such as a connection that was gone at that moment.
-                if is_done:
-                    self._counts[disturbance.kind] = self._counts.get(disturbance.kind, 0) + 1
-                    self._done.append(disturbance)
-                else:
-                    self._skipped += 1
+                self._course.append((at, disturbance, is_done))
             self._mend()
             self._load.stop()
         self._seconds = time.monotonic() - self._begun

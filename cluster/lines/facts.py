@@ -6,27 +6,26 @@ loggers writes in an unknown way is an error, and so is a file whose lines do no
 
 from __future__ import annotations
 
-import gzip
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from acked.checker.errors import SpecUnreadable
-from acked.cluster.lines.following import ANOTHER, Following, readable
+from acked.cluster.lines.following import ANOTHER, Following
+from acked.cluster.lines.reading import STDIN, opened
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, first_word
 
 HEAD = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,](\d{3}) ([A-Z]+) +\[([^\]]*)\] (\S+) (.*)")
 """The layout that `acked observe` asks for: date with milliseconds, level, thread, logger, message."""
-KAFKA_DEFAULT = re.compile(r"\[(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3})\] [A-Z]+ .*\((\S+)\)$")
-"""Kafka's own layout, which names no thread."""
+KAFKA_DEFAULT = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
+"""How a line of Kafka's own layout begins, which names no thread and ends with the logger in brackets."""
 NODE = re.compile(
     r"(?:(?:Partition \S+ broker|BrokerServer id|Broker id|QuorumController id|ControllerServer id|replicaId)="
-    r"|\[Controller (?:id=)?)(\d+)"
+    r"|\[Controller (?:id=)?)(\d{1,10})(?!\d)"
 )
 STARTED = "Registered signal handlers for TERM"
 ENDING = "Terminating process due to signal SIGTERM"
@@ -36,11 +35,15 @@ CALLBACK = " callback for "
 """What ZooKeeper's controller says of brokers that come and go."""
 VERSION = "Kafka version: "
 CREATED_LOG = "Created log for partition "
-BROKER_MIN_ISR = re.compile(r"(?:^\t|: |, )min\.insync\.replicas (?:=|->) (\d+)")
-TOPIC_MIN_ISR = re.compile(r"min\.insync\.replicas=(\d+)")
+RELEASE = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
+"""The numbers of a release; what builders append to them changes no rule."""
+LEADER_ID = re.compile(r"leaderId=(\d{1,10})(?!\d)")
+BROKER_MIN_ISR = re.compile(r"(?:^\t|: |, )min\.insync\.replicas (?:=|->) (\d{1,10})(?!\d)")
+TOPIC_MIN_ISR = re.compile(r"min\.insync\.replicas=(\d{1,10})(?!\d)")
 NUMBERS = re.compile(r"\d+")
+_MOST_DIGITS, _MOST_RELEASE = 19, 40
+"""Digits of Kafka's numbers, which have 64 bits, and characters of a release that are kept."""
 _LOGGER = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(STRICT)))})(?![\w.$])")
-STDIN = "-"
 SEGMENT = re.compile(r"\d{20}\.log")
 _SAME = 40
 """Lines whose texts begin alike, numbers apart, count as of one wording."""
@@ -57,7 +60,9 @@ _OTHER_REPLICAS = re.compile(r"\breplicas: \[([\d, ]*)\] -> \[([\d, ]*)\]")
 
 
 def reassigns(said: str) -> bool:
-    """Whether a line tells of a reassignment: replicas that are added or removed; another order of the same is none."""
+    """Whether a line tells of a reassignment: replicas that are added or removed; another order of the same is none with
+    KRaft, and has a line of its own with ZooKeeper.
+    """
     if _ADDED_OR_REMOVED.search(said):
         return True
     found = _OTHER_REPLICAS.search(said)
@@ -182,7 +187,7 @@ class Lines:
         second, ms, _, thread, logger, message = head.groups()
         at = self._seconds.get(second)
         if at is None:
-            at = self._seconds[second] = _milliseconds(second)
+            at = self._seconds[second] = _milliseconds(second, f"{file}:{number}")
             if len(self._seconds) > 100_000:
                 self._seconds.clear()
         said = message[message.find("] ") + 2 :] if message[:1] == "[" else message
@@ -200,15 +205,13 @@ class Lines:
                 node.met[tells] = node.met.get(tells, 0) + 1
                 if tells is Tells.NOTHING:
                     return None
-                if tells in _MAY_REASSIGN and reassigns(said):
+                if tells is Tells.REASSIGNED or (tells in _MAY_REASSIGN and reassigns(said)):
                     self._does_not_understand(file, number, text, said, "tells of a reassignment, which acked does not read")
                     return None
-                fields: dict[str, Any] = {}
-                for name, value in match.groupdict().items():
-                    if value is not None:
-                        fields[name] = int(value) if name not in _SETS else frozenset(map(int, NUMBERS.findall(value)))
-                if tells in (Tells.GOT, Tells.TRUNCATING):
-                    fields["leader"] = int(NUMBERS.findall(message[message.find("leaderId=") :])[0])
+                fields = _fields(match, message if tells in (Tells.GOT, Tells.TRUNCATING) else None)
+                if fields is None:
+                    self._does_not_understand(file, number, text, said, "has a number that is none of Kafka's, or lacks one")
+                    return None
                 return Fact(tells, at + int(ms), thread, fields, file, number, text)
         if logger in STRICT and self._is_unknown(message):
             self._does_not_understand(file, number, text, said, "is worded in a way that acked does not know")
@@ -243,8 +246,7 @@ class Lines:
 
     def _refuse_layout(self, file: str, number: int, text: str) -> None:
         """Refuses a line of one of the loggers in another layout; those of stack traces are no lines."""
-        default = KAFKA_DEFAULT.match(text.rstrip())
-        if default is not None and default[2] in STRICT:
+        if KAFKA_DEFAULT.match(text) and text.rstrip().removesuffix(")").rpartition("(")[2] in STRICT:
             raise SpecUnreadable(
                 f"{file}:{number}: the lines of this file do not name their threads, without which those of one step cannot "
                 "be told from another's; log with the pattern that `acked observe` prints"
@@ -257,24 +259,35 @@ class Lines:
 
     def _note_setting(self, node: Node, text: str) -> None:
         if (at := text.find(VERSION)) >= 0:
-            node.release = node.release or text[at + len(VERSION) :].split()[0]
+            found = RELEASE.match(text, at + len(VERSION))
+            node.release = node.release or (found and text[found.start() :].split()[0][:_MOST_RELEASE])
         elif found := BROKER_MIN_ISR.search(text):
             node.settings["min_insync_replicas"] = int(found[1])
 
 
-def _milliseconds(second: str) -> int:
-    return int(datetime.fromisoformat(second).replace(tzinfo=UTC).timestamp()) * 1000
+def _fields(match: re.Match[str], fetching: str | None) -> dict[str, Any] | None:
+    """What a line's groups say; of a fetcher's, `fetching`, also the leader of its prefix. None if a number is none."""
+    fields: dict[str, Any] = {}
+    for name, value in match.groupdict().items():
+        if value is None:
+            continue
+        numbers = NUMBERS.findall(value)
+        if len(max(numbers, key=len, default="")) > _MOST_DIGITS:
+            return None
+        fields[name] = int(value) if name not in _SETS else frozenset(map(int, numbers))
+    if fetching is not None:
+        leader = LEADER_ID.search(fetching)
+        if leader is None:
+            return None
+        fields["leader"] = int(leader[1])
+    return fields
 
 
-@contextmanager
-def opened(file: str) -> Iterator[Iterable[str]]:
-    """A log file's lines, decompressed where its name says so; `-` is what comes in on stdin. `SpecUnreadable` of none."""
-    if file == STDIN:
-        yield sys.stdin
-        return
-    opens = gzip.open if file.endswith(".gz") else open
-    with readable(file), opens(file, "rt", encoding="utf-8", errors="replace") as stream:
-        yield stream
+def _milliseconds(second: str, where: str) -> int:
+    try:
+        return int(datetime.fromisoformat(second).replace(tzinfo=UTC).timestamp()) * 1000
+    except ValueError:
+        raise SpecUnreadable(f"{where}: {second} is no date of the calendar; give the files as nodes wrote them") from None
 
 
 def files_of(paths: Sequence[str]) -> list[str]:

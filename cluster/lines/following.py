@@ -9,11 +9,9 @@ old lines are caught up with, nodes are read side by side.
 from __future__ import annotations
 
 import glob
-import gzip
 import heapq
 import os
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -21,8 +19,8 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import TextIO
 
-from acked.checker.errors import SpecUnreadable
 from acked.checker.observation.events import Event
+from acked.cluster.lines.reading import MAX_LINE, bounded, open_log, readable, refuse_long
 
 DELAY = 3.0
 """Seconds for which an event waits for earlier ones of other nodes."""
@@ -58,8 +56,8 @@ class Following:
     def finished(self, file: str) -> Iterator[Iterable[str]]:
         """The lines of a file that is not written to any more."""
         stream = self._held.pop(file, None) or _open(file)
-        with stream or nullcontext(()) as lines, readable(file):
-            yield lines
+        with stream or nullcontext(None) as found, readable(file):
+            yield () if found is None else bounded(found, file)
 
     @contextmanager
     def opened(self, file: str) -> Iterator[Iterator[str | None]]:
@@ -140,20 +138,9 @@ def _open(file: str) -> TextIO | None:
     """The file, decompressed where its name says so; None where it is between two names."""
     with readable(file):
         try:
-            if file.endswith(".gz"):
-                return gzip.open(file, "rt", encoding="utf-8", errors="replace")
-            return open(file, encoding="utf-8", errors="replace")
+            return open_log(file)
         except FileNotFoundError:
             return None
-
-
-@contextmanager
-def readable(file: str) -> Iterator[None]:
-    """`SpecUnreadable` with the file's name where the system cannot read it, or it is damaged."""
-    try:
-        yield
-    except (OSError, EOFError, zlib.error) as error:
-        raise SpecUnreadable(f"{file} cannot be read: {getattr(error, 'strerror', None) or error}") from error
 
 
 class _Tail:
@@ -161,7 +148,7 @@ class _Tail:
 
     def __init__(self, file: str, stream: TextIO | None) -> None:
         self._file, self._stream = file, stream
-        self._begun = ""
+        self._begun, self._number = "", 0
         self._is_first = True
         self._firsts: set[str] = set()
         """First lines of what was read, by which a copy is known, such as a compressed one."""
@@ -176,17 +163,18 @@ class _Tail:
 
     def _begin(self, stream: TextIO | None) -> Iterator[str]:
         self.close()
-        self._stream, self._begun, self._is_first = stream, "", True
+        self._stream, self._begun, self._number, self._is_first = stream, "", 0, True
         if stream is not None:
             yield ANOTHER
         yield from self._rest()
 
     def _rest(self) -> Iterator[str]:
-        while self._stream is not None and (text := self._stream.readline()):
+        while self._stream is not None and (text := self._stream.readline(MAX_LINE + 1)):
             self._begun += text
+            refuse_long(self._begun, self._file, self._number + 1)
             if not self._begun.endswith("\n"):
                 return  # A line that is being written.
-            whole, self._begun = self._begun, ""
+            whole, self._begun, self._number = self._begun, "", self._number + 1
             if self._is_first:
                 self._firsts.add(whole)
                 self._is_first = False
@@ -221,7 +209,7 @@ class _Tail:
     def _is_new(self, name: str) -> bool:
         stream = _open(name)
         with stream or nullcontext(None) as opened, readable(name):
-            first = "" if opened is None else opened.readline()
+            first = "" if opened is None else opened.readline(MAX_LINE)
         return first != "" and first not in self._firsts
 
     def close(self) -> None:

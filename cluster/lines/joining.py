@@ -15,7 +15,7 @@ from typing import Any
 
 from acked.checker.errors import SpecUnreadable
 from acked.checker.observation.events import CONTROLLER, Event, Says
-from acked.cluster.lines.facts import Fact, Node
+from acked.cluster.lines.facts import RELEASE, Fact, Node
 from acked.cluster.lines.wordings import Tells
 
 PATIENCE = 400
@@ -29,7 +29,7 @@ LATE = 1_000
 _SAYS = {
     Tells.APPENDED: Says.APPENDS, Tells.LEADER: Says.LEADS, Tells.ISR: Says.LEARNS_ISR, Tells.STAYED: Says.LEARNS_ISR,
     Tells.FOLLOWER: Says.FOLLOWS, Tells.SHRINKING: Says.ASKS_TO_SHRINK, Tells.CREATED: Says.CREATES,
-    Tells.FENCED: Says.FENCES, Tells.UNFENCED: Says.UNFENCES,
+    Tells.FENCED: Says.FENCES, Tells.UNFENCED: Says.UNFENCES, Tells.REMOVED: Says.REMOVES_FETCHER,
 }  # fmt: skip
 _MAY_RAISE = frozenset({Tells.APPENDED, Tells.LEADER, Tells.ISR, Tells.STAYED})
 _CHANGES = frozenset({Tells.ALTERED, Tells.CHANGED, Tells.REPLAYED})
@@ -62,6 +62,7 @@ class Joiner:
         self._replicas: dict[str, Any] = {}
         self._last_answer: tuple[Fact, dict[str, Any]] | None = None
         self._is_cut = False
+        self._follows_anew = False
         self._last = self._silent = 0
         self._quiet = 0
         """No thread has printed last before this, in the node's own time."""
@@ -107,6 +108,7 @@ class Joiner:
     def _take(self, fact: Fact) -> None:
         if fact.tells is None:
             self._flush_all()  # What the former process was printing when it ended.
+            self._follows_anew = False
             self._started, self._end = True, None
             return
         if fact.tells is Tells.OPENED:
@@ -124,6 +126,10 @@ class Joiner:
             return
         if fact.tells is Tells.FOLLOWER and self._is_appending():
             fact = fact._replace(fields={**fact.fields, "appending": True})
+        if fact.tells is Tells.REMOVED and not self._follows_anew:
+            return  # A broker that leads has it removed first, and at every change of the partition.
+        if fact.tells in (Tells.FOLLOWER, Tells.REMOVED):
+            self._follows_anew = fact.tells is Tells.FOLLOWER
         thread = self._threads.setdefault(fact.thread, _Thread())
         held = [item.tells for item in thread.held]
         if fact.tells is Tells.RECORDED:
@@ -143,7 +149,7 @@ class Joiner:
             # An empty answer may tell that the logs have diverged, of which the next line tells.
             if fact.tells is Tells.TOOK and (Tells.APPENDED in held or not self._takes_before_truncating()):
                 self._flush(thread)
-        elif held and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
+        elif held and held[0] is Tells.GOT and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
             got, took = thread.held[0].fields, thread.held[-1].fields
             told = {"to": fact.fields["to"], "leader": got["leader"], "leader_hw": got["leader_hw"], **took}
             self._emit(thread.held[0], Says.TRUNCATES, told, shown=fact)
@@ -157,7 +163,7 @@ class Joiner:
     def _takes_before_truncating(self) -> bool:
         """Whether a follower takes the high watermark of an answer that tells it to truncate (to 3.4.0, KAFKA-14704)."""
         if self._takes_first is None and self._node.release is not None:
-            self._takes_first = [int(part) for part in self._node.release.split("-")[0].split(".")] < [3, 4, 1]
+            self._takes_first = [int(part) for part in RELEASE.findall(self._node.release)[0].split(".")] < [3, 4, 1]
         return bool(self._takes_first)
 
     def _is_appending(self) -> bool:

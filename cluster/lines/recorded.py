@@ -16,9 +16,10 @@ from itertools import chain, islice
 
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.observation.events import CONTROLLER, Event, Says, shown
-from acked.cluster.lines.facts import HEAD, NODE, STDIN, Lines, Node, files_of, opened
+from acked.cluster.lines.facts import HEAD, NODE, Lines, Node, files_of
 from acked.cluster.lines.following import Following
 from acked.cluster.lines.joining import Joiner
+from acked.cluster.lines.reading import STDIN, opened
 
 HEAD_LINES = 5_000
 """Lines of a file within which its node and its first date are looked for."""

@@ -13,6 +13,7 @@ from enum import Enum, unique
 PARTITION = "kafka.cluster.Partition"
 STATE_CHANGE = "state.change.logger"
 FETCHER = "kafka.server.ReplicaFetcherThread"
+FETCHERS = "kafka.server.ReplicaFetcherManager"
 CONTROLLER = "org.apache.kafka.controller.ReplicationControlManager"
 HEARTBEATS = "org.apache.kafka.controller.BrokerHeartbeatManager"
 ZOOKEEPER_CONTROLLER = "kafka.controller.KafkaController"
@@ -40,6 +41,7 @@ class Tells(Enum):
     LEADER = "a broker leads"
     FOLLOWER = "a broker follows"
     STAYED = "a leader heard of an ISR, by metadata"
+    REMOVED = "a broker's fetchers do not have the partition any more"
     GOT = "a follower has an answer to a fetch"
     TOOK = "a follower took the high watermark of an answer"
     TRUNCATING = "a follower truncates"
@@ -49,6 +51,7 @@ class Tells(Enum):
     ALTERED = "the controller grants an ISR"
     CHANGED = "the controller changes the partition"
     REPLAYED = "the controller's change is committed"
+    REASSIGNED = "the controller moves the partition to other replicas, or to another order of them"
     FENCED = "the controller fences a broker"
     UNFENCED = "the controller unfences a broker"
 
@@ -67,6 +70,8 @@ def first_word(text: str) -> str:
 @dataclass(frozen=True)
 class Wording:
     """One way in which one of some loggers says something: its first word after the prefix in brackets, and all of it.
+
+    What a pattern skips it does not come back to: the time that a line takes grows with its length and no faster.
 
     In `text`, TP stands for topic and partition, TOPIC for the topic alone, NUMBER for the partition's number. `recorded` are
     the releases of which a line is kept as a test.
@@ -101,22 +106,24 @@ _CHANGE = (
     r"(?=(?:.*?\bleader: -?\d+ -> (?P<leader>-?\d+))?)(?=(?:.*?\bleaderEpoch: -?\d+ -> (?P<epoch>\d+))?)"
     r"(?=(?:.*?\belr: \[[\d, ]*\] -> \[(?P<elr>[\d, ]*)\])?)(?:.*?\bpartitionEpoch: \d+ -> (?P<version>\d+))?"
 )
+_ELR = r"(?=(?:.*?eligibleLeaderReplicas=(?:null|\[(?P<elr>[\d, ]*)\]))?)"
 _REPLAYED = (
-    r"Replayed partition change PartitionChangeRecord\(partitionId=NUMBER,.*? leader=(?P<leader>-?\d+),.*?"
-    r"(?:eligibleLeaderReplicas=(?:null|\[(?P<elr>[\d, ]*)\]).*)?for topic TOPIC\. \(isr: \[(?P<was>[\d, ]*)\] -> "
-    r"\[(?P<isr>[\d, ]*)\].*?partitionEpoch: (?:\d+ -> )?(?P<version>\d+), leaderEpoch: (?:\d+ -> )?(?P<epoch>\d+)\)"
+    r"Replayed partition change PartitionChangeRecord\(partitionId=NUMBER,(?>.*? leader=(?P<leader>-?\d+),)"
+    rf"{_ELR}(?>.*?for topic TOPIC\. \(isr: )\[(?P<was>[\d, ]*)\] -> "
+    r"\[(?P<isr>[\d, ]*)\](?>.*?partitionEpoch: )(?:\d+ -> )?(?P<version>\d+), leaderEpoch: (?:\d+ -> )?(?P<epoch>\d+)\)"
 )
 _REPLAYED_39 = (
-    r"Replayed partition change PartitionChangeRecord\(partitionId=NUMBER,.*? isr=(?:null|\[(?P<isr>[\d, ]*)\]), "
-    r"leader=(?P<leader>-?\d+),(?=(?:.*?eligibleLeaderReplicas=(?:null|\[(?P<elr>[\d, ]*)\]))?).* for topic TOPIC$"
+    r"Replayed partition change PartitionChangeRecord\(partitionId=NUMBER,(?>.*? isr=)(?:null|\[(?P<isr>[\d, ]*)\]), "
+    rf"leader=(?P<leader>-?\d+),{_ELR}.* for topic TOPIC$"
 )
 _STATE = (
     r"LeaderAndIsr\(leader=(?P<leader>-?\d+), leaderEpoch=(?P<epoch>\d+), isr=List\((?P<isr>[\d, ]*)\), "
     r"zkVersion=(?P<version>\d+)\)"
 )
 _CREATED = (
-    r"TP with topic ID \S+ and PartitionRegistration\(replicas=\[(?P<replicas>[\d, ]*)\],.*?[ (]isr=\[(?P<isr>[\d, ]*)\],"
-    r".*?leader=(?P<leader>-?\d+),.*?leaderEpoch=(?P<epoch>\d+), partitionEpoch=(?P<version>\d+)"
+    r"TP with topic ID \S+ and PartitionRegistration\(replicas=\[(?P<replicas>[\d, ]*)\],(?>.*?[ (]isr=)"
+    r"\[(?P<isr>[\d, ]*)\],(?>.*?leader=)(?P<leader>-?\d+),(?>.*?leaderEpoch=)(?P<epoch>\d+), "
+    r"partitionEpoch=(?P<version>\d+)"
 )
 
 WORDINGS: tuple[Wording, ...] = (
@@ -127,7 +134,7 @@ WORDINGS: tuple[Wording, ...] = (
     ),
     Wording(
         Tells.RAISED, (PARTITION,),
-        r"High watermark updated from \(?offset=\d+.*? to \(?offset=(?P<hw>\d+)", BOTH,
+        r"High watermark updated from \(?offset=\d++.*? to \(?offset=(?P<hw>\d+)", BOTH,
     ),
     Wording(
         Tells.EXPANDING, (PARTITION,),
@@ -195,7 +202,7 @@ WORDINGS: tuple[Wording, ...] = (
     # -- a log ----------------------------------------------------------------------------------------------------------
     Wording(
         Tells.APPENDED, LOGS,
-        r"Appended message set with last offset: -?\d+, first offset: (?:(?:Optional\[|Some\()\(offset=)?(?P<offset>\d+)"
+        r"Appended message set with last offset: -?\d+, first offset: (?:(?:Optional\[|Some\()\(offset=)?(?P<offset>\d++)"
         r".*?, next offset: (?P<next>\d+)", ("3.4.1", "3.5.1", "3.6.2", *BOTH),
     ),
     Wording(Tells.CUT, LOGS, r"Truncating to offset (?P<to>\d+)", BOTH),
@@ -213,7 +220,7 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(Tells.NOTHING, LOGS, r"Producer state recovery took ", ("4.4.0",)),
     Wording(
         Tells.OPENED, LOG_MANAGERS,
-        r"Completed load of Log\(dir=\S*/TP, .*topic=TOPIC, partition=NUMBER, .*logEndOffset=(?P<end>\d+)\)", BOTH,
+        r"Completed load of Log\(dir=\S*/TP, (?>.*?topic=TOPIC, partition=NUMBER, ).*logEndOffset=(?P<end>\d+)\)", BOTH,
     ),
     # -- a follower -----------------------------------------------------------------------------------------------------
     Wording(
@@ -236,6 +243,10 @@ WORDINGS: tuple[Wording, ...] = (
     Wording(
         Tells.TRUNCATING, (FETCHER,),
         r"Truncating partition TP with TruncationState\(offset=(?P<to>\d+), completed=true\) due to ", BOTH,
+    ),
+    Wording(
+        Tells.REMOVED, (FETCHERS,), r"Removed fetcher for partitions (?:\w+\()?(?:.*, )?TP[,)]",
+        ("3.7.2", *BOTH),
     ),
     Wording(Tells.NOTHING, (FETCHER,), r"Partition TP marked as failed", ("3.4.1",)),
     Wording(Tells.NOTHING, (FETCHER,), r"Sending fetch request ", BOTH),
@@ -288,10 +299,9 @@ WORDINGS: tuple[Wording, ...] = (
         r"Partition TP state changed to \(Leader:(?P<leader>-?\d+),ISR:(?P<isr>[\d,]*),LeaderEpoch:(?P<epoch>\d+),"
         r"ZkVersion:(?P<version>\d+),.* after removing replica \d+ from the ISR ", ZOOKEEPER,
     ),
-    Wording(
-        Tells.CHANGED, (ZOOKEEPER_CONTROLLER,),
-        r"Updated leader epoch for partition TP to (?P<epoch>\d+), zkVersion=(?P<version>\d+)", ZOOKEEPER,
-    ),
+    # Printed for a reassignment and nothing else (`updateLeaderEpochAndSendRequest` of KafkaController): here another order
+    # of the replicas is one, too, and takes a leader epoch, in which the same broker leads.
+    Wording(Tells.REASSIGNED, (ZOOKEEPER_CONTROLLER,), r"Updated leader epoch for partition TP to \d+, ", ZOOKEEPER),
     Wording(
         Tells.ALTERED, (ZOOKEEPER_CONTROLLER,),
         r"ISR for partition TP updated to \[(?P<isr>[\d,]*)\] and zkVersion updated to \[(?P<version>\d+)\]", ZOOKEEPER,

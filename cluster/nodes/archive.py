@@ -1,6 +1,7 @@
 """A class archive (AppCDS) for each release: made once by a small cluster, then it halves what a start costs.
 
-An archive belongs to one Java and one class path. Java ignores one that does not fit, so that costs time, nothing else.
+An archive belongs to one Java and one class path. Java ignores one that does not fit, so that costs time, nothing else. What
+is in one is run, so its digest is sealed with the user's key, and one that is not as it was made is made anew.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from acked.checker.cache import cache_folder
+from acked.checker.cache import SealedStore, cache_folder
 from acked.checker.errors import SystemFailure
+from acked.checker.files import listing
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.plan import ClusterPlan
 from acked.cluster.waiting import NotSeen, wait_for
@@ -26,10 +28,11 @@ def with_archive(plan: ClusterPlan, progress: Callable[[str], None] = lambda lin
     place = archive_path(plan)
     if place is None:
         return plan
-    if not place.is_file():
+    if not SealedStore.of(place.parent).seals(_seal(place), [place]):
         progress(f"making a class archive for Kafka {plan.release.version}, once")
         try:
             _make(plan, place)
+            keep(place)
         except (SystemFailure, OSError) as error:
             progress(f"no class archive could be made, so starts take longer: {error}")
             return plan
@@ -44,6 +47,15 @@ def archive_path(plan: ClusterPlan) -> Path | None:
     status = plan.java.resolve().stat()
     key = f"{plan.java.resolve()}:{status.st_size}:{status.st_mtime_ns}:{plan.jars.digest}:{plan.mode}"
     return folder / f"{plan.release.version}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsa"
+
+
+def keep(place: Path) -> None:
+    """Seals an archive that was made here."""
+    SealedStore.of(place.parent).write(_seal(place), listing(place.parent, [place]))
+
+
+def _seal(place: Path) -> str:
+    return f"{place.name}.sealed"
 
 
 def _make(plan: ClusterPlan, place: Path) -> None:

@@ -24,7 +24,7 @@ from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import Client, Dialect
-from acked.cluster.wire.facts import Registration
+from acked.cluster.wire.facts import Heartbeat, Registration
 
 UP_SECONDS = 180.0
 """How long a node may take to answer; long, as other work may run on the machine."""
@@ -58,7 +58,11 @@ class Cluster:
             raise self._unwritable(error) from None
         self.dialect = Dialect.of(plan.release.number)
         self.registrations: dict[int, int] = {}
-        """The epochs in which brokers are registered with KRaft's controller, as its answers said."""
+        """The epochs in which brokers are registered with KRaft's controller, as its answers said: each is the offset of that
+        registration in the log of metadata.
+        """
+        self._applied: dict[int, int] = {}
+        """How far brokers have applied that log, as their heartbeats say."""
         self.network.observers.append(self._note)
         self.seconds = 0.0
         """How long the cluster took to come up."""
@@ -161,6 +165,7 @@ class Cluster:
     def kill(self, broker: int) -> None:
         """A crash of the process. The controller does not notice before `notice`, or until the session expires."""
         self.nodes[broker].kill()
+        self._applied.pop(broker, None)
         self.network.reset(source=broker, but=LinkKind.ZOOKEEPER)
         self.network.reset(target=broker)
 
@@ -182,6 +187,7 @@ class Cluster:
     def shut_down(self, broker: int) -> None:
         """An orderly shutdown, of which the controller is told by the broker itself."""
         self.nodes[broker].shut_down()
+        self._applied.pop(broker, None)
         self.network.reset(source=broker)
         self.network.reset(target=broker)
 
@@ -191,6 +197,16 @@ class Cluster:
             self.network.end_sessions(broker)  # It could not register beside its own former session.
         self._start(broker)
         self.await_broker(broker)
+
+    def has_heard_of(self, broker: int, back: int, is_silent: bool = False) -> bool:
+        """Whether a broker knows, with KRaft, that another is back, and in its last registration.
+
+        Who has not even heard that it was gone counts on it too, in the one before, and does not ask for it in the ISR. Of
+        one that is silent, whose heartbeats do not arrive, the two are not told apart.
+        """
+        if not is_silent and self._applied.get(broker, -1) < self.registrations[back]:
+            return False
+        return self._with(broker, lambda ask: back in ask.metadata([]).brokers)
 
     def lose_page_cache(self, broker: int, topic: str, flushed: int = 0) -> None:
         """The machine of a dead broker died too: what it had not flushed, offsets from `flushed` on, is gone."""
@@ -268,3 +284,5 @@ class Cluster:
     def _note(self, frame: Frame) -> None:
         if frame.api == Api.BROKER_REGISTRATION and isinstance(frame.facts, Registration) and frame.facts.error == 0:
             self.registrations[frame.source] = frame.facts.broker_epoch
+        if frame.api == Api.BROKER_HEARTBEAT and isinstance(frame.facts, Heartbeat):
+            self._applied[frame.source] = frame.facts.applied

@@ -1,4 +1,7 @@
-"""KRaft's directories: Kafka's own tool formats one, once for a release and its features; every node's is made from that."""
+"""KRaft's directories: Kafka's own tool formats one, once for a release and its features; every node's is made from that.
+
+What is kept of it decides by which rules a cluster runs, so a listing of it is sealed with the user's key.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +14,9 @@ import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from acked.checker.cache import cache_folder
+from acked.checker.cache import SealedStore, cache_folder
 from acked.checker.errors import SystemFailure
+from acked.checker.files import listing
 from acked.cluster.nodes.addresses import CONTROLLER
 from acked.cluster.nodes.jvm import Program, run_to_end
 
@@ -37,7 +41,7 @@ def format_directories(tool: Program, key: Sequence[str], data: Path, others: Ma
     store = cache_folder("kafka", "formatted")
     name = hashlib.sha256("\n".join(key).encode()).hexdigest()[:24]
     kept = None if store is None else store / name
-    if kept is not None and (kept / META).is_file():
+    if kept is not None and (kept / META).is_file() and SealedStore.of(kept.parent).seals(_seal(kept), _files(kept)):
         shutil.copytree(kept, data, dirs_exist_ok=True)
     else:
         run_to_end("Kafka's format tool", tool, work, _SECONDS)
@@ -71,6 +75,17 @@ def _keep(data: Path, kept: Path) -> None:
     try:
         with tempfile.TemporaryDirectory(prefix=".formatting-", dir=kept.parent) as temporary:
             shutil.copytree(data, Path(temporary, "data"))
+            if kept.is_dir():  # It was not as it was made.
+                os.replace(kept, Path(temporary, "before"))
             os.replace(Path(temporary, "data"), kept)
+        SealedStore.of(kept.parent).write(_seal(kept), listing(kept.parent, _files(kept)))
     except OSError:
         pass
+
+
+def _files(kept: Path) -> list[Path]:
+    return [path for path in kept.rglob("*") if not path.is_dir()]
+
+
+def _seal(kept: Path) -> str:
+    return f"{kept.name}.sealed"

@@ -7,13 +7,16 @@ value as UTF-8 text. Other columns are passed over. `acked exercise` writes one.
 from __future__ import annotations
 
 import csv
+import io
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from acked.checker.errors import SpecUnreadable, SystemFailure
+from acked.checker.files import open_file
 from acked.checker.observation.validation import Held
 from acked.cluster.observe.disk import read_log
 
@@ -55,11 +58,11 @@ def write_acknowledged(path: Path, records: Mapping[int, bytes]) -> None:
 def read_acknowledged(path: Path) -> Iterator[Acknowledged]:
     """The records of a file; `SpecUnreadable` names the line that is none."""
     try:
-        with path.open(encoding="utf-8", newline="") as file:
+        with io.TextIOWrapper(open_file(path), encoding="utf-8", newline="") as file:
             start = file.read(1)
             file.seek(0)
             yield from _of_json(file, path) if start == "{" else _of_csv(file, path)
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SpecUnreadable(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
@@ -84,9 +87,9 @@ def _of_csv(lines: Iterator[str], path: Path) -> Iterator[Acknowledged]:
 
 def _record(offset: object, value: object, path: Path, line: int) -> Acknowledged:
     text = str(offset).strip()
-    if isinstance(offset, bool) or not (text.isascii() and text.isdigit()):
-        raise SpecUnreadable(f"{path}:{line}: {offset!r} is no offset; write the one that the broker acknowledged, from 0")
-    return Acknowledged(int(text), None if value is None else str(value).encode("utf-8"))
+    if isinstance(offset, bool) or not re.fullmatch(r"[0-9]{1,19}", text):
+        raise SpecUnreadable(f"{path}:{line}: {text[:40]!r} is no offset; write the one that the broker acknowledged, from 0")
+    return Acknowledged(int(text), None if value is None else str(value).encode("utf-8", "surrogatepass"))
 
 
 def look_for(

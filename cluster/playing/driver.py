@@ -418,9 +418,8 @@ class Driver:
 
     def _await_known(self, broker: int, back: int) -> None:
         def seen() -> bool:
-            with self.cluster.client(broker, timeout=5.0) as ask:
-                if back in ask.metadata([]).brokers:
-                    return True
+            if self.cluster.has_heard_of(broker, back, broker in self.sessions.lost):
+                return True
             self._let_all(self.gates.orders[broker])
             return False
 

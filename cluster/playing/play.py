@@ -13,7 +13,7 @@ from acked.cluster.nodes.jvm import Exited
 from acked.cluster.observe.disk import HIGH_WATERMARKS
 from acked.cluster.playing.compare import differences, value_of
 from acked.cluster.playing.driver import Driver, Parted
-from acked.cluster.playing.promises import broken, forks, has_gone, lost, repeated, sayings
+from acked.cluster.playing.promises import broken, ends_out_of_sync, forks, has_gone, lost, repeated, sayings
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.playing.setting import Setting
 from acked.cluster.stories.seen import Difference, Seen
@@ -24,7 +24,7 @@ from acked.cluster.wire.client import PartitionView
 from acked.model.partition.state import ACKED, FAILED
 
 AFTER_PARTING = 3.0
-"""The same once the brokers have gone another way than the model."""
+"""Seconds after which what is not seen will not be, once the brokers have gone another way than the model."""
 _FRESH = 3.0
 
 
@@ -74,18 +74,8 @@ class Played:
     sayings: Mapping[str, bool] = field(default_factory=dict)
 
     def is_broken(self, promise: str) -> bool | None:
-        """Whether a promise is broken in the end; None for one that is not decided from what is seen."""
-        return {**self.sayings, **self.broken}.get(promise)
-
-    def breaks(self, promise: str) -> bool:
-        """Whether a promise is broken in the end.
-
-        One that is not decided from what is seen is if every state was as in the model; where none is named, any other.
-        """
-        found = self.is_broken(promise)
-        if found is not None:
-            return found
-        return self.parted is None if promise else any(self.broken.values())
+        """Whether a promise is broken in the end; None: that is not decided by what is seen. Of none: whether any is."""
+        return {**self.sayings, **self.broken}.get(promise) if promise else any(self.broken.values())
 
 
 def play(
@@ -237,21 +227,35 @@ class _Play:
         return Played(
             initial, tuple(self._steps), parted, reason, acknowledged, dict(producers.refused), leader, last,
             lost(acknowledged, last, leader), forks(last.replicas), repeated(records, last, leader),
-            self._broken(acknowledged, records, last, leader), self._stage.words(), time.monotonic() - begun, found,
+            {**self._broken(acknowledged, records, last, leader), **self._of_moves(initial, last)},
+            self._stage.words(), time.monotonic() - begun, found,
             tuple(self._beyond), sayings(last, leader),
         )  # fmt: skip
 
     def _broken(self, acknowledged: Mapping[int, int], records: int, last: Seen, leader: int | None) -> dict[str, bool]:
-        reads, latest, rivals = self._driver.reads, self._driver.latest, self._driver.rivals
+        rivals, latest = self._driver.rivals, self._driver.latest
         given = self._script.steps[-1].after["producer"]["status"] if self._script.steps else ()
         failed = [record for record, status in enumerate(given) if status == FAILED and record not in acknowledged]
         return {
             **broken(acknowledged, records, last, leader, failed),
-            **({"ReadsStay": has_gone(reads, last, leader)} if reads else {}),
-            **({"LatestOffsetStays": latest != sorted(latest)} if latest else {}),
+            "ReadsStay": has_gone(self._driver.reads, last, leader),
+            "LatestOffsetStays": latest != sorted(latest),
+            "IsrIsAlive": leader is not None and self._counts_on_the_dead(last),
             **({} if rivals is None else rivals.broken()),
-            **({} if leader is None else {"IsrIsAlive": self._counts_on_the_dead(last)}),
         }
+
+    def _of_moves(self, initial: Seen, last: Seen) -> dict[str, bool]:
+        """Decided of reassignments that leave out a replica: of one that only adds some nobody sees when it has ended."""
+        steps = [step for step in self._script.steps if step.action == "Reassign"]
+        targets = {frozenset(step.arguments["target"]) for step in steps if not self._only_adds(step)}
+        if not targets or len(targets) < len(steps):
+            return {}
+        seen = [initial, *(one.seen for one in (*self._steps, *self._beyond)), last]
+        views = [one.partition for one in seen if one is not None and one.partition is not None]
+        return {"MovesEndInSync": ends_out_of_sync(views, targets)}
+
+    def _only_adds(self, step: ScriptStep) -> bool:
+        return set(step.before["controller"]["replicas"]) <= set(step.arguments["target"])
 
     def _counts_on_the_dead(self, last: Seen) -> bool:
         alive = set(last.running) - self._driver.sessions.lost

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 
 from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.compare import value_of
 from acked.cluster.stories.seen import Seen
+from acked.cluster.wire.client import PartitionView
 
 
 def lost(acknowledged: Collection[int], seen: Seen, leader: int | None) -> tuple[int, ...]:
@@ -37,6 +38,16 @@ def has_gone(reads: Collection[tuple[int, str]], seen: Seen, leader: int | None)
     """Whether the leader's log does not have, at its offset, something that a consumer has read."""
     log = () if leader is None else _replica(seen, leader).values
     return leader is not None and any(log[offset : offset + 1] != (value,) for offset, value in reads)
+
+
+def ends_out_of_sync(views: Sequence[PartitionView], targets: Collection[frozenset[int]]) -> bool:
+    """Whether the replicas became those of a target while one of these was not in the ISR.
+
+    Each target leaves out a replica, so that it is the whole assignment only when the reassignment has ended.
+    """
+    pairs = [(set(before.replicas), after) for before, after in pairwise(views)]
+    ended = [after for before, after in pairs if before != set(after.replicas) and set(after.replicas) in targets]
+    return any(not set(after.replicas) <= set(after.isr) for after in ended)
 
 
 def is_reordered(visible: Sequence[str]) -> bool:

@@ -1,7 +1,7 @@
 """A release's jars on this machine: fetched by Maven into the cache, or those of an unpacked release.
 
-A folder of the cache appears whole or not at all, and has a manifest with the SHA-256 of every jar, which is compared
-before the jars are used.
+A folder of the cache appears whole or not at all. Its manifest has the SHA-256 of every jar and of the pom that they are of,
+and is sealed with the user's key: what somebody else put there, with whatever manifest, is never run.
 """
 
 from __future__ import annotations
@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from acked.checker.cache import cache_folder, why_no_cache
+from acked.checker.cache import NotOurs, SealedStore, cache_folder, why_no_cache
 from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.files import listing
 from acked.cluster.releases.release import ZOOKEEPER, ZOOKEEPER_ARTIFACTS, Artifact, Release, release
 
-MANIFEST = "jars.sha256"
+MANIFEST, _POM_FILE = "jars.sealed", "pom.xml"
 Progress = Callable[[str], None]
 """Told each line of progress; what is shown of it is the caller's business."""
 
@@ -98,7 +99,7 @@ def fetched(
     """The jars of some artifacts and of all that they need, from the cache or by Maven; `first` lead the class path."""
     place = jar_folder(name)
     pom = _POM.format(dependencies="\n".join(_DEPENDENCY.format(one) for one in artifacts))
-    if not place.is_dir() or (place / "pom.xml").read_text(encoding="utf-8") != pom:
+    if not _is_of(place, pom, what):
         _fetch(place, pom, what, progress or (lambda line: None))
     _verify(place, what)
     leading = [f"{one.name}-{one.version}.jar" for one in first]
@@ -106,8 +107,11 @@ def fetched(
 
 
 def is_fetched(chosen: Release) -> bool:
-    """Whether a release's jars are in the cache already."""
-    return jar_folder(f"kafka-{chosen.version}").is_dir()
+    """Whether a release's jars are in the cache already, by whoever has the key; they are compared when they are used."""
+    try:
+        return _manifest(jar_folder(f"kafka-{chosen.version}")) is not None
+    except (NotOurs, OSError):
+        return False
 
 
 def jar_folder(name: str) -> Path:
@@ -129,10 +133,9 @@ def _fetch(place: Path, pom: str, what: str, progress: Progress) -> None:
         with tempfile.TemporaryDirectory(prefix=".fetching-", dir=place.parent) as temporary:
             folder = Path(temporary, "jars")
             folder.mkdir()
-            (folder / "pom.xml").write_text(pom, encoding="utf-8")
-            _run_maven([maven, "-B", "-C", "-f", str(folder / "pom.xml")], folder, what, progress)
-            sums = "".join(f"{_sha256(jar)}  {jar.name}\n" for jar in sorted(folder.glob("*.jar")))
-            (folder / MANIFEST).write_text(sums, encoding="utf-8")
+            (folder / _POM_FILE).write_text(pom, encoding="utf-8")
+            _run_maven([maven, "-B", "-C", "-f", str(folder / _POM_FILE)], folder, what, progress)
+            SealedStore.of(place.parent).at(folder).write(MANIFEST, _listing(folder))
             if place.is_dir():  # Of another acked, which wanted other jars; or another process was faster.
                 os.replace(place, Path(temporary, "before"))
             os.replace(folder, place)
@@ -165,20 +168,42 @@ def _run_maven(command: list[str], folder: Path, what: str, progress: Progress) 
         )
 
 
+def _is_of(place: Path, pom: str, what: str) -> bool:
+    """Whether there are jars that were fetched for this pom with this user's key; without it they count as missing."""
+    try:
+        return _manifest(place) is not None and (place / _POM_FILE).read_text(encoding="utf-8") == pom
+    except (NotOurs, OSError, ValueError):
+        raise _not_ours(what, place, MANIFEST) from None
+
+
 def _verify(place: Path, what: str) -> None:
     """Compares every jar with the manifest; `SystemFailure` if one was changed, is missing, or came from elsewhere."""
     try:
-        lines = (place / MANIFEST).read_text(encoding="utf-8").splitlines()
-        listed = {name: digest for digest, _, name in (line.partition("  ") for line in lines)}
-        wrong = listed.keys() ^ {path.name for path in place.glob("*.jar")}
-        wrong |= {name for name, digest in listed.items() if name not in wrong and _sha256(place / name) != digest}
+        listed, found = _by_name(_manifest(place) or b""), _by_name(_listing(place))
+    except (NotOurs, ValueError):
+        raise _not_ours(what, place, MANIFEST) from None
     except OSError as error:
         raise SystemFailure(f"cannot read the jars of {what} in {place}: {error.strerror}; remove that folder") from None
-    if wrong or not listed:
-        names = ", ".join(sorted(wrong)) or MANIFEST
-        raise SystemFailure(f"the jars of {what} in {place} are not those that were fetched ({names}); remove that folder")
+    if wrong := sorted(name for name in listed.keys() | found.keys() if listed.get(name) != found.get(name)):
+        raise _not_ours(what, place, ", ".join(wrong))
 
 
-def _sha256(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _not_ours(what: str, place: Path, names: str) -> SystemFailure:
+    return SystemFailure(
+        f"the jars of {what} in {place} are not those that were fetched ({names}), so they are not run; remove that folder, "
+        "and they are fetched again"
+    )
+
+
+def _manifest(place: Path) -> bytes | None:
+    """The listing that was sealed when the jars were fetched; None if there is none under this user's key, or `NotOurs`."""
+    return SealedStore.of(place.parent).at(place).read(MANIFEST)
+
+
+def _by_name(text: bytes) -> dict[str, str]:
+    lines = (line.partition("  ") for line in text.decode().splitlines())
+    return {name: digest for digest, _, name in lines}
+
+
+def _listing(place: Path) -> bytes:
+    return listing(place, [place / _POM_FILE, *place.glob("*.jar")])

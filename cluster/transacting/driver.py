@@ -297,7 +297,7 @@ STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
     "Produce": Driver._produce,
     "ProduceAgain": Driver._produce,
     "Commit": partial(Driver._end, commits=True),
-    "Abort": partial(Driver._end, commits=False),
+    **dict.fromkeys(("Abort", "AbortBeforeFailure"), partial(Driver._end, commits=False)),
     "WriteMarker": Driver._write_marker,
     "DelayInit": Driver._delay_init,
     "DelayAdd": Driver._delay_add,

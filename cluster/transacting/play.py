@@ -29,7 +29,7 @@ FIRST = (3, 0)
 """Since then a coordinator describes its transactions (KIP-664), which is how they are compared."""
 _KNOWS_V2 = (4, 0)
 AFTER_PARTING = 3.0
-"""The same once the brokers have gone another way than the model."""
+"""Seconds after which what is not seen will not be, once the brokers have gone another way than the model."""
 HANGS_FOR = 5.0
 """After the last step markers are let go, and what is open after so many seconds, though nobody is to end it, hangs."""
 SETTINGS: Mapping[str, str] = {"transaction.state.log.num.partitions": "1"}
@@ -108,9 +108,9 @@ class Played:
         said = [self.reason, *(f"at step {one.step.index} {one.refused}" for one in later)]
         return "; ".join(text for text in said if text)
 
-    def breaks(self, promise: str) -> bool:
-        """Whether a promise is broken in the end; one that is not decided from what is seen is if all was as in the model."""
-        return self.broken.get(promise, self.parted is None) if promise else any(self.broken.values())
+    def is_broken(self, promise: str) -> bool | None:
+        """Whether a promise is broken in the end; None: that is not decided by what is seen. Of none: whether any is."""
+        return self.broken.get(promise) if promise else any(self.broken.values())
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from typing import Any, get_args
 from kio.schema.errors import ErrorCode
 from kio.serial import entity_reader, entity_writer
 
+from acked.cluster.wire.lengths import end_of
 from acked.cluster.wire.older import Schema, request_schema, response_schema
 
 CLIENT_ID = "acked"
@@ -101,6 +102,7 @@ def _read(payload: bytes, schema: Schema | None, what: str) -> Any:
     known = _known(schema, what)
     try:
         _, size = entity_reader(known.__header_schema__)(payload, 0)
+        end_of(known, payload, size)
         body, _ = entity_reader(known)(payload, size)
     except Exception as error:  # kio raises what the bytes happen to lead to: IndexError, UnicodeDecodeError, ValueError, …
         raise Unreadable(f"{what}: {error!r}") from None

@@ -137,15 +137,26 @@ class Registration:
     broker_epoch: int
 
 
+@dataclass(frozen=True)
+class Heartbeat:
+    """What a broker of KRaft tells the controller of itself: up to which offset it has applied the log of metadata."""
+
+    applied: int
+
+
 OfPartition = EpochQuestion | EpochEnd | PartitionState | ProducedPartition
-Facts = FetchRequest | FetchResponse | Registration | tuple[OfPartition, ...] | None
+Facts = FetchRequest | FetchResponse | Registration | Heartbeat | tuple[OfPartition, ...] | None
 """None: nothing that is compared, or a version that nothing here reads."""
+
+
+_REQUESTS = (Api.FETCH, Api.OFFSET_FOR_LEADER_EPOCH, Api.LEADER_AND_ISR, Api.ALTER_PARTITION, Api.BROKER_HEARTBEAT)
+"""Those of which something is compared."""
 
 
 def request_facts(payload: bytes) -> Facts:
     """What a request says."""
     api = request_head(payload).api
-    if api not in (Api.FETCH, Api.OFFSET_FOR_LEADER_EPOCH, Api.LEADER_AND_ISR, Api.ALTER_PARTITION):
+    if api not in _REQUESTS:
         return None
     try:
         body = read_request(payload)
@@ -153,6 +164,8 @@ def request_facts(payload: bytes) -> Facts:
         return None
     if api == Api.FETCH:
         return _fetch_request(body)
+    if api == Api.BROKER_HEARTBEAT:
+        return Heartbeat(body.current_metadata_offset)
     if api == Api.OFFSET_FOR_LEADER_EPOCH:
         return tuple(EpochQuestion(_topic(topic), one.partition, one.leader_epoch) for topic, one in _each(body.topics))
     if api == Api.LEADER_AND_ISR:

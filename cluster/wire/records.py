@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from kio.records.readers import read_batch
-from kio.records.schema import NewRecordBatch
+from kio.records.schema import NewRecordBatch, RecordBatch
 from kio.records.schema import Record as KioRecord
 from kio.records.writers import write_new_batch
 
@@ -89,7 +89,7 @@ def read_entries(data: bytes) -> tuple[LogEntry, ...]:
     """Records and markers in some bytes of format 2, in order. `Damaged`."""
     found: list[LogEntry] = []
     for one in batches(data):
-        batch, _ = read_batch(data, one.position)
+        batch = _batch(data, one.position)
         if batch.attributes & _CONTROL:
             key = next(iter(batch.records)).key or b""
             text = _RESULTS.get(key[2:4], "other")
@@ -124,10 +124,7 @@ def write_records(values: Sequence[bytes], epochs: bool = True, producer: int = 
 
 
 def _of_batch(data: bytes, position: int) -> tuple[Record, ...]:
-    try:
-        batch, _ = read_batch(data, position)
-    except (ValueError, OverflowError, IndexError) as error:
-        raise Damaged(f"a batch at byte {position}: {error}") from None
+    batch = _batch(data, position)
     if batch.attributes & _COMPRESSION:
         raise Damaged(f"a compressed batch at byte {position}")
     if batch.attributes & _CONTROL:
@@ -137,6 +134,14 @@ def _of_batch(data: bytes, position: int) -> tuple[Record, ...]:
         Record(one.offset, batch.partition_leader_epoch, one.value, batch.producer_id, first + number if first >= 0 else -1)
         for number, one in enumerate(batch.records)
     )
+
+
+def _batch(data: bytes, position: int) -> RecordBatch:
+    try:
+        batch, _ = read_batch(data, position)
+    except (ValueError, OverflowError, IndexError) as error:
+        raise Damaged(f"a batch at byte {position}: {error}") from None
+    return batch
 
 
 def _of_message(data: bytes, position: int, offset: int) -> tuple[Record, ...]:

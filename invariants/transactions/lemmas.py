@@ -261,12 +261,16 @@ def open_is_current(s: State) -> Bool:
 def late_is_current(s: State) -> Bool:
     """A late request with the newest epoch is of the current transaction, and a late marker says what was decided."""
     late, newest = s.late, s.coordinator.epoch
-    fate = s.txn[late.end.txn.value].fate
-    asked = ite(late.end.commits, fate == COMMITTING, fate == ABORTING)
+
+    def asked(n: Txn) -> Bool:
+        fate = s.txn[n].fate
+        # Where no request to end a transaction is ever late there is no number to look the transaction up by.
+        named = (late.end.txn == n) & (late.end.epoch == newest)
+        return implies(named, is_current(s, n) & ite(late.end.commits, fate == COMMITTING, fate == ABORTING))
+
     produce = implies(late.produce.txn.is_some & (late.produce.epoch == newest), is_current(s, late.produce.txn.value))
-    end = implies(late.end.txn.is_some & (late.end.epoch == newest), is_current(s, late.end.txn.value) & asked)
     of_now = late.marker.partition.is_some & (late.marker.epoch == newest) & is_preparing(s)
-    return produce & end & implies(of_now, late.marker.commits == is_state(s, PREPARE_COMMIT))
+    return produce & every(Txn, asked) & implies(of_now, late.marker.commits == is_state(s, PREPARE_COMMIT))
 
 
 def last_owner(s: State) -> Bool:

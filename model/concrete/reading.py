@@ -167,7 +167,7 @@ class Concrete:
                 if not code.is_const:
                     names.append(name)
             try:
-                item.function(self._root(store), **values)
+                item.apply(self._root(store), values)
             except StepError:
                 if all(guard.condition is not self._pool.false for guard in guards):
                     raise

@@ -24,7 +24,7 @@ from acked.model.firstorder.store import Code, Content, Family, FunctionStore, I
 from acked.model.firstorder.terms import BOOL, INT, Choice, Logic, Relation, Sort, Symbol, Term
 from acked.model.firstorder.values import code, derived, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
-from acked.model.language.action import Action
+from acked.model.language.action import Action, unknown_clause
 from acked.model.language.context import active, resolve
 from acked.model.language.domain import (
     ArrayDomain,
@@ -40,7 +40,7 @@ from acked.model.language.domain import (
     StructDomain,
     as_leaf,
 )
-from acked.model.language.protocol import Protocol, unknown_clause
+from acked.model.language.protocol import Protocol
 from acked.model.language.semantics import Guard, Trace
 from acked.model.language.state import Struct
 from acked.model.language.values import Bool, Id, Value
@@ -107,7 +107,7 @@ class Reading:
         self.steps: tuple[Step, ...] = tuple(self._trace(item, dropped) for item in present)
         for name, label in sorted(dropped):
             if label not in self._labels.get(name, ()):
-                raise ModelError(unknown_clause(protocol, self._labels, name, label))
+                raise ModelError(unknown_clause(protocol.name, self._labels, name, label))
 
     @cached_property
     def sorts(self) -> dict[Sort, type[Id]]:
@@ -125,6 +125,11 @@ class Reading:
         """A predicate over one state: the one before a step if not said otherwise."""
         with active(self._context()):
             return term_of(predicate(self._root(store or self.before)))
+
+    def step_term(self, predicate: Callable[[Any, Any], Bool], after: FunctionStore) -> Term:
+        """A predicate over the state before a step and the one after it."""
+        with active(self._context()):
+            return term_of(predicate(self._root(self.before), self._root(after)))
 
     def domains(self) -> dict[str, Callable[[FunctionStore], Term]]:
         """That every integer field is within its range, by the name of the field."""
@@ -253,7 +258,7 @@ class Reading:
             for name, domain in item.parameters().items():
                 parameter, values[name] = self._parameter(f"{item.name}.{name}", name, domain)
                 parameters.append(parameter)
-            item.function(self._root(store), **values)
+            item.apply(self._root(store), values)
         self._labels[item.name] = tuple(guard.label for guard in guards)
         kept = tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
         guard = self.logic.all(term_of(Bool(guard.condition)) for guard in kept)

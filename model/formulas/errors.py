@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
 
 class ModelError(Exception):
     """A protocol, a property or a constant is wrong; the message is one sentence that says what and how to fix it.
@@ -12,6 +16,32 @@ class ModelError(Exception):
     ...     print("int" in str(error))
     True
     """
+
+    place: tuple[str, int] | None = None
+    """The file and the line that it is about, where that is not the line that was at work."""
+
+    def __init__(self, *told: object) -> None:
+        super().__init__(*told)
+        made = _MADE.get()
+        if made is not None:
+            made.append(self)
+
+
+_MADE: ContextVar[list[ModelError] | None] = ContextVar("acked_refusals", default=None)
+"""The refusals of the trace that is under way."""
+
+
+@contextmanager
+def heeded() -> Iterator[None]:
+    """Raises the first refusal that was made within the block, although an author's `except` has caught it."""
+    made: list[ModelError] = []
+    token = _MADE.set(made)
+    try:
+        yield
+    finally:
+        _MADE.reset(token)
+    if made:
+        raise made[0]
 
 
 class DomainOverflow(ModelError):
@@ -28,6 +58,10 @@ class DomainOverflow(ModelError):
     ...     print("end[0]" in str(error))
     True
     """
+
+
+class UnknownName(ModelError, AttributeError):
+    """The words of a step ask for a parameter or a field that there is not, whatever the step."""
 
 
 class StepError(ModelError):

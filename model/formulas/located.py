@@ -3,21 +3,36 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from pathlib import Path as FilePath
-from types import TracebackType
+from types import FrameType, TracebackType
 
+from acked.model.formulas.authored import named, place_of
 from acked.model.formulas.errors import ModelError
 
-_CORE = tuple(f"{FilePath(__file__).parents[1] / folder}{os.sep}" for folder in ("formulas", "language"))
-"""The folders of the language: a line there is not the one that an author wrote."""
+_FOLDERS = ("model/formulas", "model/language", "checker", "reports")
+_CORE = tuple(f"{FilePath(__file__).parents[2] / folder}{os.sep}" for folder in _FOLDERS)
+"""The folders of the language, and of what reads its words: a line there is not the one that an author wrote."""
+
+
+def authors_place() -> tuple[str, int] | None:
+    """The file and the line of an author's function that is at work."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename.startswith(_CORE):
+        frame = frame.f_back
+    return None if frame is None else (frame.f_code.co_filename, frame.f_lineno)
 
 
 class located:  # noqa: N801
-    """Adds to an error raised by an author's function what was traced and which line of it was at work."""
+    """Adds to an error raised by an author's function what was traced and which line of it was at work.
 
-    def __init__(self, what: str) -> None:
+    That is the line where the `function` begins, if it is given and an error is about what it is or returns.
+    """
+
+    def __init__(self, what: str, function: object = None) -> None:
         self.what = what
+        self._begins = place_of(function)
 
     def __enter__(self) -> None:
         return None
@@ -27,6 +42,7 @@ class located:  # noqa: N801
             return
         frames = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(tb)]
         authors = [(file, line) for file, line in frames if not file.startswith(_CORE)]
-        where = f" ({FilePath(authors[-1][0]).name}:{authors[-1][1]})" if authors else ""
+        told = error.place if isinstance(error, ModelError) else None
+        place = told or (authors[-1] if authors else self._begins)
         text = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
-        raise ModelError(f"{self.what}{where}: {text}") from error
+        raise ModelError(f"{self.what}{named(place)}: {text}") from error

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TypeVar, get_type_hints
 
-from acked.model.formulas.errors import ModelError
+from acked.model.formulas.authored import refuse_deferred, refuse_nameless, refuse_result
+from acked.model.formulas.errors import ModelError, UnknownName, heeded
+from acked.model.formulas.located import located
 from acked.model.language.domain import LeafDomain, as_leaf
 from acked.model.language.semantics import Guard, tracing
-from acked.model.language.telling import Fault, Message, Party, Words, named_parameters, sort_of
-from acked.model.language.values import Bool
+from acked.model.language.telling import Fault, Message, Party, Telling, Words, functions_of, named_parameters, sort_of
+from acked.model.language.values import Bool, Value
 
 
 def require(label: str, condition: Bool | bool) -> None:
@@ -59,7 +61,18 @@ class Action:
 
     def is_present(self) -> bool:
         """Whether the constants of the current trace leave the action in the protocol."""
-        return self.when is None or self.when()
+        if self.when is None:
+            return True
+        present = self.when()
+        if not isinstance(present, (bool, int)):
+            raise ModelError(f"{self._where}: when= answers {present!r}, and must say True or False of the constants")
+        return bool(present)
+
+    def apply(self, state: object, values: Mapping[str, Value]) -> None:
+        """States the guards and makes the assignments; a refusal is one, although the function may have caught it."""
+        with heeded():
+            result: object = self.function(state, **values)  # type: ignore[func-returns-value]
+            refuse_result(result, "the function", "assign to the fields of the state, e.g. s.end[b] = s.end[b] + 1")
 
     def parameters(self) -> dict[str, LeafDomain]:
         """The domain of every parameter after the state, from the annotations."""
@@ -104,6 +117,11 @@ def action(
 ) -> Callable[[Callable[..., None]], Action]:
     """Makes an action of a function; `says` writes one plain sentence about a step (see `Telling`).
 
+    The function assigns to the state and returns nothing. It runs when a protocol is traced, once for every value of its
+    parameters, so it may ask its state and the constants, and nothing else: a choice is a parameter. A function of your own
+    is traced twice, and refused where that makes a difference, or where it asks for a random number, the time, a file, the
+    environment, or (in a protocol file) the order of a set of texts. What an extension module does by itself is not seen.
+
     `when` decides from the constants whether a configuration has the action at all. `actor`, `fault` and `messages` say for
     pictures who takes the step, what goes wrong in it, and which messages are sent (see `telling.py`).
 
@@ -116,9 +134,43 @@ def action(
     declared = tuple(messages)
 
     def decorate(function: Callable[..., None]) -> Action:
+        refuse_nameless(function, "an action")
+        refuse_deferred(function, f"action {function.__name__}")
         name = "".join(part.capitalize() for part in function.__name__.split("_"))
         code = function.__code__
         doc = inspect.getdoc(function) or ""
         return Action(name, function, says, doc, code.co_filename, code.co_firstlineno, when, actor, fault, declared)
 
     return decorate
+
+
+def unknown_clause(protocol: str, known: Mapping[str, Iterable[str]], name: str, label: str) -> str:
+    """What is wrong with a guard clause to drop that is not among the `known`: the labels of every action, by its name."""
+    if name not in known:
+        return f"{protocol} has no action {name!r} to drop a clause of; it has {', '.join(known)}"
+    labels = ", ".join(map(repr, dict.fromkeys(known[name])))
+    return f"{protocol}: action {name} has no clause {label!r}; it has {labels}"
+
+
+def by_name(protocol: str, actions: Iterable[Action]) -> dict[str, Action]:
+    """The actions of a protocol by their names; `ModelError` if two have the same."""
+    found: dict[str, Action] = {}
+    for item in actions:
+        known = found.setdefault(item.name, item)
+        if known is not item:
+            places = " and ".join(f"{FilePath(twin.file).name}:{twin.line}" for twin in (known, item))
+            raise ModelError(f"{protocol}: two actions are named {item.name} ({places}); rename one")
+    return found
+
+
+def refuse_unknown_names(protocol: str, item: Action, steps: Iterable[Telling]) -> None:
+    """`ModelError` if an action's words ask for what no step has; of steps that are none, they may fail in other ways."""
+    for step in steps:
+        for function in functions_of(item.says, item.actor, item.messages):
+            with located(f"{protocol}: the words of action {item.name}", function):
+                try:
+                    function(step)
+                except UnknownName:
+                    raise
+                except Exception:
+                    continue

@@ -135,6 +135,18 @@ def choice(name: str, names: tuple[str, ...], doc: str, default: str | None = No
     return Constant(name, 0, len(names) - 1, doc, None if default is None else names.index(default), names)
 
 
+@dataclass(frozen=True)
+class Setting:
+    """What a release of Kafka has for a constant, and the source that says so."""
+
+    value: int
+    source: str
+
+
+Settle = Callable[[Mapping[str, int], Mapping[str, int], str | None], tuple[dict[str, int], tuple[str, ...]]]
+"""From the constants that a spec names, all of them, and the control plane: those in effect, and warnings."""
+
+
 @dataclass(frozen=True, eq=False)
 class Computed(_Unbound):
     """A bound that follows from the constants by more than an addition."""

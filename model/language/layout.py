@@ -64,7 +64,7 @@ class Leaf:
         if code.lo >= 0 and code.hi < self.cardinality:
             return None
         pool, zero = code.pool, code.pool.int(0)
-        inner = self.domain.inner if isinstance(self.domain, PresentDomain) else self.domain
+        inner = self._inner
         # Of ids nothing is said that would tell one from another, such as that they have an order.
         is_id = isinstance(inner, (IdDomain, OptionalDomain)) and issubclass(inner.item, Id)
         if is_id and code.lo == -1 and code.hi < self.cardinality:
@@ -72,6 +72,35 @@ class Leaf:
         if isinstance(inner, SetDomain) and code.lo >= 0 and code.hi < 2 * self.cardinality:
             return pool.not_(pool.eq(pool.bitand(code, pool.int(self.cardinality)), zero))
         return pool.or_(pool.lt(code, zero), pool.le(pool.int(self.cardinality), code))
+
+
+    def told(self, code: int, constants: Constants) -> str:
+        """A code that the leaf may not hold, as what an author assigned."""
+        inner = self._inner
+        if isinstance(inner, SetDomain):
+            return "a set that has none for a member"
+        item = getattr(inner, "item", None)
+        if code < 0 and item is not None and issubclass(item, Id):
+            return f"no {item.type_name}"
+        least, skipped = self._least(constants)
+        return str(least + code - (skipped if code >= 0 else 0))
+
+    def held(self, constants: Constants) -> str:
+        """What the leaf can hold: `0..2`."""
+        if isinstance(self._inner, SetDomain):
+            return f"sets of {self._inner.item.type_name}s"
+        least, skipped = self._least(constants)
+        return f"{least}..{least + self.cardinality - 1 - skipped}"
+
+    @property
+    def _inner(self) -> LeafDomain:
+        return self.domain.inner if isinstance(self.domain, PresentDomain) else self.domain
+
+    def _least(self, constants: Constants) -> tuple[int, int]:
+        """The least number, and how many codes come before its own: that of none."""
+        if isinstance(self._inner, OptionalDomain):
+            return self._inner.least(constants), 1
+        return (self._inner.bounds(constants)[0] if isinstance(self._inner, Range) else 0), 0
 
 
 class Schema:

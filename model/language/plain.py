@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from acked.model.formulas.errors import UnknownName
 
 
 class PlainStruct:
     """Plain values by attribute; structs in it, in lists too, are of this kind."""
 
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Which fields there are is a matter of the protocol."""
+    def __getattr__(self, name: str) -> Any:
+        """Which fields there are is a matter of the protocol."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UnknownName(f"there is no field {name!r} here; the fields are {', '.join(self.__dict__)}")
 
     def __init__(self, values: Mapping[str, object]) -> None:
         self.__dict__.update({key: _wrap(value) for key, value in values.items()})

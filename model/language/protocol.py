@@ -7,19 +7,21 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from pathlib import Path as FilePath
 from typing import Any
 
-from acked.model.formulas.errors import DomainOverflow, ModelError, StepError
+from acked.model.formulas.authored import of_type, refuse_deferred, refuse_result
+from acked.model.formulas.errors import DomainOverflow, ModelError, StepError, heeded
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.formulas.located import located
-from acked.model.language.action import Action, action
-from acked.model.language.context import Constant, Context, active
+from acked.model.formulas.watched import CHANGED, Look, is_shipped, watched
+from acked.model.language.action import Action, action, by_name, refuse_unknown_names, unknown_clause
+from acked.model.language.context import Constant, Context, Setting, Settle, active
 from acked.model.language.domain import LeafDomain, Plain, is_name
 from acked.model.language.finite import FINITE
 from acked.model.language.layout import Schema, meanings
@@ -27,20 +29,8 @@ from acked.model.language.semantics import Guard, Trace
 from acked.model.language.state import Struct
 from acked.model.language.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words
-from acked.model.language.tracings import Effect, Ground, Tracings
+from acked.model.language.tracings import Effect, Ground, Tracings, refuse_other
 from acked.model.language.values import Bool, Id, IntLike
-
-
-@dataclass(frozen=True)
-class Setting:
-    """What a release of Kafka has for a constant, and the source that says so."""
-
-    value: int
-    source: str
-
-
-Settle = Callable[[Mapping[str, int], Mapping[str, int], str | None], tuple[dict[str, int], tuple[str, ...]]]
-"""From the constants that a spec names, all of them, and the control plane: those in effect, and warnings."""
 
 
 class Protocol:
@@ -79,6 +69,7 @@ class Protocol:
         thresholds: Sequence[IntLike] = (),
         pictures: object | None = None,
     ) -> None:
+        refuse_deferred(initial, f"{name}: initial")
         self.name = name
         self.reference = name
         """What names it to another process: its name, or the file that defines it and the name there."""
@@ -89,7 +80,7 @@ class Protocol:
         self.source = source
         self.constants = tuple(constants)
         self.actions: tuple[Action, ...] = tuple(actions)
-        self._initial = initial
+        self.initial_function = initial
         self._profile = profile
         self._told_with = told_with
         self._settle = settle
@@ -196,15 +187,9 @@ class Protocol:
 
     def run_initial(self, state: Struct) -> None:
         """Applies the initial assignments to a state of zeros, nones and empty sets."""
-        self._initial(state)
-
-
-def unknown_clause(protocol: Protocol, known: Mapping[str, Iterable[str]], name: str, label: str) -> str:
-    """What is wrong with a guard clause to drop that is not among the `known`: the labels of every action, by its name."""
-    if name not in known:
-        return f"{protocol.name} has no action {name!r} to drop a clause of; it has {', '.join(known)}"
-    labels = ", ".join(map(repr, dict.fromkeys(known[name])))
-    return f"{protocol.name}: action {name} has no clause {label!r}; it has {labels}"
+        with heeded():
+            result = self.initial_function(state)
+            refuse_result(result, "initial", "assign to the fields of the state that it is given, e.g. s.leader = 0")
 
 
 @dataclass(frozen=True)
@@ -259,21 +244,17 @@ class Instance:
         self._dropped: set[tuple[str, str]] = set()
         self.dropped = drop
         self.action_rules = protocol.actions_under(constants)
-        first: dict[str, Action] = {}
-        for item in self.action_rules:
-            known = first.setdefault(item.name, item)
-            if known is not item:
-                places = " and ".join(f"{FilePath(twin.file).name}:{twin.line}" for twin in (known, item))
-                raise ModelError(f"{protocol.name}: two actions are named {item.name} ({places}); rename one")
+        self._rules = by_name(protocol.name, self.action_rules)
         self.initial: tuple[tuple[int, ...], ...] = (self._trace_initial(),)
-        self._rules = first
         self._counterparts: dict[str, ActionInstance | None] = {}
         if is_lazy:
             return
         _ = self.actions  # An author's mistakes are told here.
+        if not drop:
+            self._refuse_changing()
         for name, label in sorted(drop - self._dropped):
             labels = [guard.label for item in self.actions if item.action.name == name for guard in item.guards]
-            raise ModelError(unknown_clause(protocol, {item.name: labels for item in self.action_rules}, name, label))
+            raise ModelError(unknown_clause(protocol.name, {item.name: labels for item in self.action_rules}, name, label))
 
     @cached_property
     def actions(self) -> tuple[ActionInstance, ...]:
@@ -336,37 +317,55 @@ class Instance:
         """The code of every leaf before a step, for a store to change."""
         return list(self.fields)
 
-    def _store(self) -> Store:
-        return Store(self.schema, self.codes())
-
     def _root(self, store: Store) -> Struct:
         return self.protocol.state.at(store, ())
 
-    def _trace_initial(self) -> tuple[int, ...]:
-        store = Store(self.schema, [self.pool.int(0)] * len(self.fields))
-        with active(self._context()), located(f"{self.protocol.name}: the initial state"):
-            self.protocol.run_initial(self._root(store))
-        return self.schema.pack([code.value for code in store.codes])
+    def _trace_initial(self, is_again: bool = False) -> tuple[int, ...]:
+        store, function = Store(self.schema, [self.pool.int(0)] * len(self.fields)), self.protocol.initial_function
+        with closing(store), active(self._context()), located(f"{self.protocol.name}: the initial state", function):
+            with watched(function) if is_again else nullcontext():
+                self.protocol.run_initial(self._root(store))
+            codes = store.left()
+        return self.schema.pack([code.value for code in codes])
 
-    def _trace_action(self, item: Action) -> Iterator[ActionInstance]:
+    def _refuse_changing(self) -> None:
+        """Traces what an author's own file has once more, the last first; `ModelError` if it says something else now."""
+        if not is_shipped(self.protocol.initial_function) and self._trace_initial(is_again=True) != self.initial[0]:
+            raise ModelError(f"{self.protocol.name}: the initial state is another one when it is traced again; {CHANGED}")
+        for item in reversed([item for item in self.action_rules if not is_shipped(item.function)]):
+            again = [*self._trace_action(item, is_again=True)][::-1]
+            with located(f"{self.protocol.name}: action {item.name}", item.function):
+                refuse_other([step for step in self.actions if step.action is item], again, self.schema.leaves)
+            first = self.schema.decode(self.schema.unpack(self.initial[0]))
+            with active(self._context()):
+                refuse_unknown_names(self.protocol.name, item, (Telling(first, first, step.arguments) for step in again[:1]))
+
+    def _trace_action(self, item: Action, is_again: bool = False) -> Iterator[ActionInstance]:
         try:
             parameters = item.parameters()
         except ModelError as error:
             raise ModelError(f"{self.protocol.name}: {error}") from error
         with active(self._context()):
             sizes = [domain.cardinality(self.constants) for domain in parameters.values()]
-        for codes in product(*map(range, sizes)):
-            made = self._trace_binding(item, parameters, codes)
+        look = watched if is_again else None
+        for codes in product(*(range(size)[:: -1 if is_again else 1] for size in sizes)):
+            made = self._trace_binding(item, parameters, codes, is_again, look)
             if made is not None:
                 yield made
+                look = None
 
     def _trace_binding(
-        self, item: Action, parameters: Mapping[str, LeafDomain], codes: Sequence[int]
+        self,
+        item: Action,
+        parameters: Mapping[str, LeafDomain],
+        codes: Sequence[int],
+        is_again: bool = False,
+        look: Look | None = None,
     ) -> ActionInstance | None:
         def traced(ground: Ground) -> Effect | None:
-            return self._effect(item, parameters, codes, ground)
+            return self._effect(item, parameters, codes, ground, look)
 
-        common = self._common
+        common = None if is_again else self._common
         made = traced(self) if common is None else common.effect(item.function, codes, self, self._kinds, traced)
         if made is None:
             return None
@@ -377,29 +376,31 @@ class Instance:
         return ActionInstance(item, arguments, made.guards, made.guard, made.updates, made.overflows)
 
     def _effect(
-        self, item: Action, parameters: Mapping[str, LeafDomain], codes: Sequence[int], ground: Ground
+        self, item: Action, parameters: Mapping[str, LeafDomain], codes: Sequence[int], ground: Ground, look: Look | None
     ) -> Effect | None:
         """What an action does, by `ground` alone; None if it is enabled nowhere."""
         guards: list[Guard] = []
         store = Store(ground.schema, ground.codes())
         context = Trace(self.pool, ground.constants, FINITE, guards)
-        with active(context), located(f"{self.protocol.name}: action {item.name}"):
+        with closing(store), active(context), located(f"{self.protocol.name}: action {item.name}", item.function):
             bound = {
                 name: domain.wrap(self.pool.int(code))
                 for (name, domain), code in zip(parameters.items(), codes, strict=True)
             }
             try:
-                item.function(self._root(store), **bound)
+                with nullcontext() if look is None else look(item.function):
+                    item.apply(self._root(store), bound)
             except StepError:
                 # Of a binding that its clauses rule out, what it would do is not a mistake.
                 if all(guard.condition is not self.pool.false for guard in self._kept(item, guards)):
                     raise
+            left = store.left()
         kept = self._kept(item, guards)
         guard = self.pool.all(guard.condition for guard in kept)
         if guard is self.pool.false:
             return None
         updates = tuple(
-            (leaf, new) for leaf, (old, new) in enumerate(zip(self.fields, store.left(), strict=True)) if old is not new
+            (leaf, new) for leaf, (old, new) in enumerate(zip(self.fields, left, strict=True)) if old is not new
         )
         leaves = ground.schema.leaves
         overflows = tuple((leaf, bad) for leaf, new in updates if (bad := leaves[leaf].outside(new)) is not None)
@@ -415,16 +416,21 @@ class Instance:
 
     def state_predicate(self, name: str, predicate: Callable[[Any], Bool]) -> Expr:
         """A predicate over one state, as an expression over the leaves."""
-        with active(self._context()), located(f"{self.protocol.name}: property {name}"):
-            return Bool.lift(predicate(self._root(self._store())))
+        return self._predicate(name, predicate, self.codes())
 
     def step_predicate(self, name: str, predicate: Callable[[Any, Any], Bool], step: ActionInstance) -> Expr:
         """A predicate over a state and its successor by `step`, as an expression over the leaves of the former."""
         after = list(self.fields)
         for leaf, code in step.updates:
             after[leaf] = code
-        with active(self._context()), located(f"{self.protocol.name}: property {name}"):
-            return Bool.lift(predicate(self._root(self._store()), self._root(Store(self.schema, after))))
+        return self._predicate(name, predicate, self.codes(), after)
+
+    def _predicate(self, name: str, predicate: Callable[..., Bool], *states: list[Expr]) -> Expr:
+        what = f"{self.protocol.name}: property {name}"
+        with ExitStack() as open_stores, active(self._context()), located(what, predicate):
+            stores = [open_stores.enter_context(closing(Store(self.schema, codes))) for codes in states]
+            with nullcontext() if is_shipped(predicate) else watched(predicate), heeded():
+                return Bool.lift(predicate(*map(self._root, stores)))
 
     # -- plain evaluation ---------------------------------------------------------------------------------------
 
@@ -442,24 +448,27 @@ class Instance:
         for (leaf, _), value in zip(step.updates, step.updated(codes), strict=True):
             target = self.schema.leaves[leaf]
             if not 0 <= value < target.cardinality:
-                raise DomainOverflow(
-                    f"{self.protocol.name}: {step.label} assigns {target.name} a value outside its domain "
-                    f"(code {value} of 0..{target.cardinality - 1}) in state {self.schema.decode(codes)}"
-                )
+                told, held = (target.told(value, self.constants), target.held(self.constants))
+                text = f"{self.protocol.name}: {step.label} assigns {target.name} a value outside its domain"
+                raise DomainOverflow(f"{text}: {told}, and it holds {held}; the state is {self.schema.decode(codes)}")
             after[leaf] = value
         return after
 
     def tell(self, step: ActionInstance, before: Sequence[int], after: Sequence[int]) -> str:
-        """One plain sentence about a step, in the action's own words."""
-        if step.action.says is None:
+        """One plain sentence about a step, in the action's own words; `ModelError` if its author's function has none."""
+        says = step.action.says
+        if says is None:
             return step.label
         telling = Telling(self.schema.decode(before), self.schema.decode(after), step.arguments)
-        return step.action.says(telling)
+        if is_shipped(says):
+            return says(telling)
+        with self.at_work(f"the words of action {step.action.name}", says):
+            return of_type(str, says(telling), "says=")
 
     @contextmanager
-    def at_work(self, what: str) -> Iterator[None]:
+    def at_work(self, what: str, function: object = None) -> Iterator[None]:
         """Where an author's functions may ask for the constants; `ModelError` says what they were at when one failed."""
-        with active(self._context()), located(f"{self.protocol.name}: {what}"):
+        with active(self._context()), located(f"{self.protocol.name}: {what}", function):
             yield
 
     # -- identity -----------------------------------------------------------------------------------------------

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
+from acked.model.formulas.located import authors_place
 from acked.model.language.context import literal, resolve
-from acked.model.language.domain import IdDomain, LeafDomain, OptionalDomain, Path, PresentDomain, Range, SlotDomain
+from acked.model.language.domain import IdDomain, LeafDomain, Path, PresentDomain, SlotDomain
 from acked.model.language.layout import Leaf, Schema
 from acked.model.language.values import Id, IntLike, OptionalValue
 
@@ -177,6 +178,10 @@ class Store:
         """The code of every leaf, for the one who has the trace made: that he looks is no part of it (`tracings.py`)."""
         return list.copy(self.codes)
 
+    def close(self) -> None:
+        """The function that worked on this is over: whoever kept it may neither read nor write."""
+        self.codes = _Over()
+
     def _write_each(
         self, path: SymbolicPath, at: int, index: Expr, code: Callable[[int], Expr], when: Expr | None
     ) -> None:
@@ -204,17 +209,34 @@ class Store:
             self.codes[leaf] = new
 
     def _outside(self, target: Leaf, code: Expr) -> str:
-        domain, skipped = target.domain, 0
-        least = domain.bounds(self.schema.constants)[0] if isinstance(domain, Range) else 0
-        if isinstance(domain, OptionalDomain):
-            # Code 0 is none; below it lie numbers below the type's least value.
-            least, skipped = domain.least(self.schema.constants), 1
-        values = [least + at - (skipped if at >= 0 else 0) for at in (code.lo, code.hi)]
-        held = f"{least}..{least + target.cardinality - 1 - skipped}"
-        return f"{target.name} holds {held}, and this is {'..'.join(dict.fromkeys(map(str, values)))}"
+        values = (target.told(at, self.schema.constants) for at in (code.lo, code.hi))
+        return f"{target.name} holds {target.held(self.schema.constants)}, and this is {'..'.join(dict.fromkeys(values))}"
 
     def _count(self, prefix: SymbolicPath) -> int:
         return self.schema.counts.get(prefix, 0)
+
+
+class PlacedStore(Store):
+    """A store that notes where an author's function assigned each leaf last: the file and the line."""
+
+    def __init__(self, schema: Schema, codes: list[Expr]) -> None:
+        super().__init__(schema, codes)
+        self.places: dict[int, tuple[str, int]] = {}
+
+    def _set(self, leaf: int, code: Expr, when: Expr | None) -> None:
+        before, place = self.codes[leaf], authors_place()
+        super()._set(leaf, code, when)
+        if self.codes[leaf] is not before and place is not None:
+            self.places[leaf] = place
+
+
+class _Over(list[Expr]):
+    """The codes of a state that is over."""
+
+    def __getitem__(self, number: object = None) -> NoReturn:
+        raise ModelError("this state was kept from a function that is over; a function works on the state that it is given")
+
+    __iter__ = __getitem__
 
 
 class _Apart:

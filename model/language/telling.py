@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from enum import Enum, unique
 from typing import Any
 
+from acked.model.formulas.errors import UnknownName
 from acked.model.language.domain import IdDomain, LeafDomain, OptionalDomain, PresentDomain, SetDomain
 from acked.model.language.plain import PlainStruct
 from acked.model.language.values import Id
@@ -30,9 +31,11 @@ class Telling:
 
     def __getattr__(self, name: str) -> Any:
         try:
-            return self.arguments[name]
+            return self.__dict__["arguments"][name]
         except KeyError:
-            raise AttributeError(name) from None
+            if name.startswith("__"):
+                raise AttributeError(name) from None
+            raise UnknownName(f"a step has no {name!r}; it has {', '.join(['before', 'after', *self.arguments])}") from None
 
 
 Words = Callable[[Telling], str]
@@ -183,6 +186,17 @@ def sort_of(domain: LeafDomain) -> type[Id] | None:
     if isinstance(domain, OptionalDomain) and issubclass(domain.item, Id):
         return domain.item
     return None
+
+
+def functions_of(says: Words | None, actor: Party | None, messages: Iterable[Message]) -> Iterator[Callable[[Telling], Any]]:
+    """The functions among the declarations of an action, which are given the telling of a step."""
+    texts: list[object] = [says]
+    parties = [actor]
+    for message in messages:
+        parties += message.parties
+        texts += [message.when] if isinstance(message, Ends) else [message.text, message.number]
+    texts += [party.which for party in parties if isinstance(party, Those)]
+    yield from (text for text in texts if callable(text))
 
 
 def named_parameters(actor: Party | None, messages: Iterable[Message]) -> Iterator[str]:

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, Protocol, SupportsIndex, TypeVar, overload
 
+from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
+from acked.model.formulas.watched import CHANGED
 from acked.model.language.domain import Constants, Path
 from acked.model.language.layout import Leaf, Schema
 from acked.model.language.semantics import Guard
@@ -44,6 +47,59 @@ class Ground(Protocol):
 
     def codes(self) -> list[Expr]:
         """The code of every leaf before a step, for a store to change."""
+
+
+class Traced(Protocol):
+    """A binding of an action, as `ActionInstance` has it."""
+
+    @property
+    def label(self) -> str:
+        """The action and its arguments."""
+
+    @property
+    def guards(self) -> tuple[Guard, ...]:
+        """The clauses."""
+
+    @property
+    def updates(self) -> tuple[tuple[int, Expr], ...]:
+        """The leaves that change, and their new codes."""
+
+
+def refuse_other(first: Sequence[Traced], again: Sequence[Traced], leaves: Sequence[Leaf]) -> None:
+    """`ModelError` unless an action's bindings are the same as when they were traced first; both of one pool."""
+    known = {step.label: step for step in first}
+    for step in again:
+        before = known.pop(step.label, None)
+        if before is not None:
+            _refuse_other_clauses(before, step)
+            _refuse_other_updates(before, step, leaves)
+        elif step.guards:
+            _refuse(f"clause {step.guards[0].label!r}", step.guards[0])
+        else:
+            _refuse("whether it is ever enabled", None)
+    if known:
+        _refuse("whether it is ever enabled", None)
+
+
+def _refuse_other_clauses(before: Traced, step: Traced) -> None:
+    for one, other in zip_longest(before.guards, step.guards):
+        if one is None or other is None or one.label != other.label or one.condition is not other.condition:
+            guard = other or one
+            assert guard is not None
+            _refuse(f"clause {guard.label!r}", guard)
+
+
+def _refuse_other_updates(before: Traced, step: Traced, leaves: Sequence[Leaf]) -> None:
+    one, other = dict(before.updates), dict(step.updates)
+    for leaf in sorted({*one, *other}):
+        if one.get(leaf) is not other.get(leaf):
+            _refuse(f"what it assigns to {leaves[leaf].name}", None)
+
+
+def _refuse(what: str, guard: Guard | None) -> None:
+    error = ModelError(f"{what} is not the same when the action is traced again; {CHANGED}")
+    error.place = None if guard is None else (guard.file, guard.line)
+    raise error
 
 
 # -- what a trace looks at ----------------------------------------------------------------------------------------------

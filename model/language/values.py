@@ -13,10 +13,10 @@ import sys
 from collections.abc import Callable
 from math import inf
 from opcode import opmap
-from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, Self, TypeVar, cast
 
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.expr import Expr
+from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.context import Computed, Constant, Size, current, literal, resolve
 
 if TYPE_CHECKING:
@@ -373,6 +373,8 @@ class SetValue(Value, Generic[I]):
     def __init__(self, mask: Expr, item: type[I]) -> None:
         super().__init__(mask)
         self.item = item
+        if isinstance(mask, Expr) and not mask.is_const:
+            sets_of(mask.pool, item).add(mask.id)
 
     @property
     def type_name(self) -> str:  # type: ignore[override]
@@ -463,6 +465,11 @@ class SetValue(Value, Generic[I]):
         return pool.ite(pool.eq(number, literal(-1)), literal(1 << resolve(self.item.size)), shifted)
 
     __hash__ = Value.__hash__
+
+
+def sets_of(pool: Pool, item: type[Id]) -> set[int]:
+    """The nodes of a pool that were made a set of a sort; of one of constants alone nothing else would say what it is."""
+    return cast("set[int]", pool.notes.setdefault((SetValue, item), set()))
 
 
 def _must_be_used(method: str, caller: FrameType) -> None:

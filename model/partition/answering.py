@@ -7,27 +7,44 @@ fetch of the former leader epoch. It compares the answer with what it knows of t
 KAFKA-5163), by the leader epoch of the fetch too (3.9.1, 4.0.1 and 4.1, KAFKA-18991). An answer that finds its follower in
 the epoch of the fetch is no other than one that came at once (`docs/abstractions.md`). An error brings nothing that counts:
 at an offset that is out of range the follower asks the leader anew, and after any other it waits and fetches again.
+
+From 0.8.1 on a broker that is to follow another leader, or the same one in the next epoch, first takes up the epoch
+(`Partition.makeFollower`) and then takes the partition from its thread (`removeFetcherForPartitions`; `makeFollowers` of
+`ReplicaManager`, with KRaft `applyLocalFollowersDelta`). Between the two the thread knows nothing of it: it takes an answer
+of the former leader, and fetches from that one again, in the former epoch. Who is to lead has the fetcher removed first.
 """
 
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, least, smaller
+from acked.model.language.quantify import ite, least, smaller, some, truth
 from acked.model.language.telling import Fault, Telling
+from acked.model.language.words import says_cut
+from acked.model.partition.assignment import has_heard_of_removal
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
     epochs_agree_until,
+    fetches_from,
+    fetches_in,
+    follows,
     hold_high_watermark,
+    in_one_epoch,
     renumber_epochs,
 )
+from acked.model.partition.contending import arrives, epoch_of_request
+from acked.model.partition.controllers import ONE, contend, controllers
 from acked.model.partition.fetching import (
     cut_as_told,
     drop_late_answer,
     have_diverged,
     leader_learns,
     require_fetch,
+    require_fetcher_removed,
+    require_news,
     says_round,
+    start_fetching,
+    take_answer,
 )
 from acked.model.partition.messages import (
     FETCH_DIVERGING_LATE,
@@ -35,19 +52,26 @@ from acked.model.partition.messages import (
     LATE_ANSWER_ARRIVES,
     LATE_ANSWER_ENDS,
     LATE_RECORDS_ARRIVE,
+    hears_who_leads,
+    no_late_answer,
 )
 from acked.model.partition.settings import (
+    BY_CURRENT_EPOCH,
     appends_up_to_epoch,
     diverging_fetch_ignored,
+    fetch_fencing,
+    forgets_fetched_epoch,
+    hears_first,
     hw_waits_for_caught_up,
     keeps_empty_epochs,
     late_answers,
     reads_late,
     takes_hw_first,
+    truncate_under_same_leader,
     truncates_late,
 )
-from acked.model.partition.state import Offset, Replica, State, offset
-from acked.model.partition.words import says_cut_as_told, says_late
+from acked.model.partition.state import Candidate, Epoch, Offset, Replica, State, offset
+from acked.model.partition.words import says_by, says_cut_as_told, says_following, says_late
 
 # -- the answer departs -----------------------------------------------------------------------------------------------
 
@@ -111,6 +135,8 @@ def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
     require_no_other(s, follower)
     require_fetch(s, follower, leader)
     require("the logs have diverged", have_diverged(s, leader, follower))
+    if forgets_fetched_epoch.value:
+        require("the fetch names the last record's epoch", ~s.broker[follower].names_no_epoch)
     late = s.late[follower]
     if takes_hw_first.value:
         late.hw = s.broker[leader].hw
@@ -128,7 +154,7 @@ def require_match(s: State, follower: Replica) -> None:
     """The thread takes the answer: it has the partition, and would fetch at the offset that the answer is for."""
     late = s.late[follower]
     require("awaits an answer", late.leader.is_some)
-    require("follows that leader", s.broker[follower].leader == late.leader)
+    require("follows that leader", fetches_from(s, follower) == late.leader)
     require("at the same offset", s.log[follower].end == late.fetched_at)
 
 
@@ -157,6 +183,7 @@ def late_records_count(s: State, follower: Replica) -> None:
         # A record's epoch starts where the empty one did, and takes its place.
         empty = s.broker[follower].empty_epoch
         s.broker[follower].empty_epoch = ite(late.fetched_at < late.log.end, None, empty)
+    take_answer(s, follower, late.fetched_at < late.log.end)
     s.log[follower].copy(late.log, late.log.end)
     s.broker[follower].hw = smaller(late.hw, s.log[follower].end)
     drop_late_answer(s, follower)
@@ -184,8 +211,9 @@ def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: 
     require("the leader's log is as long again", late.log.end <= log.end)
     until = late.log.end
     if appends_up_to_epoch.on:
-        mine = s.broker[follower].leader_epoch
+        mine = fetches_in(s, follower)
         until = least(Offset, lambda o: (o == late.log.end) | ((start <= o) & log.has(o) & (mine < log.at(o).epoch)))
+    take_answer(s, follower, truth(True))
     s.log[follower].copy(late.log, smaller(start, until))
     s.log[follower].copy(log, until)
     s.broker[follower].hw = smaller(late.hw, s.log[follower].end)
@@ -223,6 +251,77 @@ def late_answer_is_dropped(s: State, follower: Replica) -> None:
     renumber_epochs(s)
 
 
+# -- the fetcher of a former leader -----------------------------------------------------------------------------------
+
+
+def hear_first(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> None:
+    """The broker takes up the next leader epoch, and its fetcher goes on with the former leader until it is removed."""
+    require_fetcher_removed(s, follower)
+    broker = s.broker[follower]
+    former = broker.leader
+    require("follows another broker", former.is_some & (former != follower))
+    if not truncate_under_same_leader.on:
+        require("its fetcher is to be removed", former != leader)
+    if controllers.value == ONE and fetch_fencing.value == BY_CURRENT_EPOCH:
+        # Else nothing can come of it: a leader that does not lead in that epoch now will not hear of it any more.
+        serves = some(Replica, lambda r: follows(s, r, follower) & in_one_epoch(s, r, follower))
+        require("its fetcher can bring something", serves | (s.late[follower].leader == former))
+    broker.former_leader = former
+    broker.former_epoch = broker.leader_epoch
+    broker.leader_epoch = epoch
+    broker.leader = leader
+    has_heard_of_removal(s, follower)
+
+
+def _says_hears_first(t: Telling) -> str:
+    former = t.after.broker[t.follower].former_leader
+    return f"{says_following(t)}, but its fetcher goes on with broker {former} until it is removed"
+
+
+@action(
+    says=_says_hears_first,
+    when=lambda: bool(hears_first.value) and controllers.value == ONE,
+    actor="follower", messages=hears_who_leads("follower"),
+)
+def become_follower_before_removal(s: State, follower: Replica, leader: Replica) -> None:
+    """A broker learns whom to follow; the fetcher of the former leader still has the partition."""
+    require_news(s, follower, leader)
+    hear_first(s, follower, leader, s.controller.leader_epoch)
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: says_by(t) + _says_hears_first(t),
+    when=lambda: bool(hears_first.value) and bool(contend.value),
+    actor="follower", messages=(arrives("follower"),),
+)
+def become_follower_as_told_before_removal(s: State, controller: Candidate, follower: Replica, leader: Replica) -> None:
+    """The same where one of several controllers tells it."""
+    hear_first(s, follower, leader, epoch_of_request(s, controller, follower, leader))
+    renumber_epochs(s)
+
+
+@action(
+    says=lambda t: (
+        f"broker {t.follower} takes the partition from its fetcher of broker {t.before.broker[t.follower].former_leader}"
+        + (f" and {says_cut(t, t.follower)}" if t.before.log[t.follower].end != t.after.log[t.follower].end else "")
+    ),
+    when=lambda: bool(hears_first.value),
+    actor="follower", messages=(no_late_answer("follower"),),
+)
+def remove_former_fetcher(s: State, follower: Replica) -> None:
+    """The partition is taken from the fetcher of the former leader, and goes to that of the present one."""
+    broker = s.broker[follower]
+    former = broker.former_leader
+    require("the fetcher of the former leader has the partition", former.is_some)
+    is_another = former != broker.leader
+    broker.former_leader = None
+    broker.former_epoch = None
+    broker.reopens = False
+    start_fetching(s, follower, is_another)
+    renumber_epochs(s)
+
+
 ACTIONS = (
     fetch_late,
     fetch_late_while_hw_waits,
@@ -231,4 +330,7 @@ ACTIONS = (
     late_records_are_mixed,
     late_answer_counts,
     late_answer_is_dropped,
+    become_follower_before_removal,
+    become_follower_as_told_before_removal,
+    remove_former_fetcher,
 )

@@ -12,7 +12,7 @@ from acked.model.language.action import require
 from acked.model.language.quantify import abbreviated, each, every, for_each, greatest, implies, ite, least, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
-from acked.model.language.values import Bool, SetValue
+from acked.model.language.values import Bool, OptionalValue, SetValue
 from acked.model.partition.assignment import completed
 from acked.model.partition.believing import (
     known_leader_epochs,
@@ -33,6 +33,7 @@ from acked.model.partition.settings import (
     enough_replicas,
     expand_in_own_epoch,
     fenced_stay_out,
+    hears_first,
     keeps_empty_epochs,
     late_answers,
     max_leader_epoch,
@@ -78,14 +79,28 @@ def has_session(s: State, r: Replica) -> Bool:
     return ~s.broker[r].down & ~s.controller.gone.contains(r)
 
 
+def fetches_from(s: State, r: Replica) -> OptionalValue[Replica]:
+    """Whose fetcher has the partition: that of whom the broker follows, or of whom it followed before (`answering`)."""
+    broker = s.broker[r]
+    return ite(broker.former_leader.is_some, broker.former_leader, broker.leader) if hears_first.value else broker.leader
+
+
+def fetches_in(s: State, r: Replica) -> OptionalValue[Epoch]:
+    """The leader epoch that the broker's fetcher names."""
+    broker = s.broker[r]
+    if not hears_first.value:
+        return broker.leader_epoch
+    return ite(broker.former_leader.is_some, broker.former_epoch, broker.leader_epoch)
+
+
 def follows(s: State, leader: Replica, follower: Replica) -> Bool:
-    """The follower takes `leader` for its leader, which presumes leadership, in whatever epochs."""
-    return presumes_leadership(s, leader) & (s.broker[follower].leader == leader)
+    """The follower fetches from `leader`, which presumes leadership, in whatever epochs."""
+    return presumes_leadership(s, leader) & (fetches_from(s, follower) == leader)
 
 
-def in_one_epoch(s: State, a: Replica, b: Replica) -> Bool:
-    """Both brokers know the same leader epoch."""
-    return s.broker[a].leader_epoch == s.broker[b].leader_epoch
+def in_one_epoch(s: State, leader: Replica, follower: Replica) -> Bool:
+    """The follower fetches in the leader epoch that the leader knows."""
+    return s.broker[leader].leader_epoch == fetches_in(s, follower)
 
 
 # -- logs -------------------------------------------------------------------------------------------------------------
@@ -375,6 +390,9 @@ def renumber_epochs(s: State) -> None:
     for r in each(Replica):
         known = s.broker[r].leader_epoch
         in_use.append((known.is_some, known.value))
+        if hears_first.value:
+            former = s.broker[r].former_epoch
+            in_use.append((former.is_some, former.value))
         if keeps_empty_epochs.value:
             empty = s.broker[r].empty_epoch
             in_use.append((empty.is_some, empty.value))
@@ -395,6 +413,9 @@ def renumber_epochs(s: State) -> None:
     for r in each(Replica):
         known = s.broker[r].leader_epoch
         s.broker[r].leader_epoch = ite(known.is_some, rank(known.value), known)
+        if hears_first.value:
+            former = s.broker[r].former_epoch
+            s.broker[r].former_epoch = ite(former.is_some, rank(former.value), former)
         if keeps_empty_epochs.value:
             empty = s.broker[r].empty_epoch
             s.broker[r].empty_epoch = ite(empty.is_some, rank(empty.value), empty)

@@ -47,12 +47,12 @@ from acked.model.partition.controllers import (
     old_controllers_refused,
     stops_late,
 )
-from acked.model.partition.fetching import drop_late_answer, follow, resign
+from acked.model.partition.fetching import drop_late_answer, follow, require_fetcher_removed, resign
 from acked.model.partition.leading import take_office
 from acked.model.partition.messages import ALTER_PARTITION, ANSWERS, LEADERSHIP, no_late_answer
 from acked.model.partition.settings import leadership_moves, unclean_election
-from acked.model.partition.state import Candidate, Replica, State
-from acked.model.partition.words import says_following, says_office
+from acked.model.partition.state import Candidate, Epoch, Replica, State
+from acked.model.partition.words import says_by, says_following, says_office
 
 # -- words and messages -----------------------------------------------------------------------------------------------
 
@@ -356,13 +356,8 @@ def take_request(s: State, controller: Candidate, broker: Replica) -> None:
     has_arrived(s, controller, broker)
 
 
-def _by(t: Telling) -> str:
-    is_old = t.before.zookeeper.controller != t.controller
-    return f"as {'the old controller, ' if is_old else ''}candidate {t.controller}{',' if is_old else ''} tells it, "
-
-
 @action(
-    says=lambda t: _by(t) + says_office(t), when=lambda: bool(contend.value),
+    says=lambda t: says_by(t) + says_office(t), when=lambda: bool(contend.value),
     actor="leader", messages=(arrives("leader"), Ends("leader", ALTER_PARTITION), no_late_answer("leader"), ANSWERS),
 )
 def become_leader_as_told(s: State, controller: Candidate, leader: Replica) -> None:
@@ -376,19 +371,24 @@ def become_leader_as_told(s: State, controller: Candidate, leader: Replica) -> N
 
 
 @action(
-    says=lambda t: _by(t) + says_following(t), when=lambda: bool(contend.value),
+    says=lambda t: says_by(t) + says_following(t), when=lambda: bool(contend.value),
     actor="follower", messages=(arrives("follower"), Ends("follower", ALTER_PARTITION), no_late_answer("follower")),
 )
 def become_follower_as_told(s: State, controller: Candidate, follower: Replica, leader: Replica) -> None:
     """A broker is told whom to follow, in a newer leader epoch than it knows."""
+    follow(s, follower, leader, epoch_of_request(s, controller, follower, leader))
+    renumber_epochs(s)
+
+
+def epoch_of_request(s: State, controller: Candidate, follower: Replica, leader: Replica) -> Epoch:
+    """The broker takes a request to follow that leader; the leader epoch in it, which is newer than it knows."""
     require("another broker leads", leader != follower)
     require_request(s, controller, follower)
     named, epoch, _ = next_request(s, controller, follower)
     require("is to follow that leader", named == leader)
     require("newer leader epoch", s.broker[follower].leader_epoch < epoch)
     take_request(s, controller, follower)
-    follow(s, follower, leader, epoch)
-    renumber_epochs(s)
+    return epoch
 
 
 @action(
@@ -439,6 +439,7 @@ def stop_replica_late(s: State, controller: Candidate, broker: Replica) -> None:
     require("a request is on its way", mine.stops.contains(broker))
     require("up", ~s.broker[broker].down)
     require("follows somebody", s.broker[broker].leader.is_some & ~presumes_leadership(s, broker))
+    require_fetcher_removed(s, broker)
     require("from as new a controller as it knows", s.broker[broker].known_controller <= mine.epoch)
     mine.stops = mine.stops.remove(broker)
     s.broker[broker].known_controller = mine.epoch

@@ -17,6 +17,7 @@ from acked.model.partition.assignment import completed, has_heard_of_removal, is
 from acked.model.partition.believing import loses_requests, notices_return, stops_on_its_way
 from acked.model.partition.common import (
     elect,
+    fetches_from,
     has_session,
     lose_broker,
     renumber_epochs,
@@ -206,12 +207,14 @@ def forget(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> No
     mine.leader = None
     mine.leader_epoch = None
     mine.truncating = False
+    mine.former_leader = None
+    mine.former_epoch = None
     # What the cache says of epochs at the log end is dropped when the log is opened.
     mine.empty_epoch = None
 
     def open_session(r: Replica) -> None:
         # When the broker is back, and before it hears who leads, it opens a session for whom it refuses for that.
-        s.broker[r].reopens = s.broker[r].reopens & (s.broker[r].leader != broker)
+        s.broker[r].reopens = s.broker[r].reopens & (fetches_from(s, r) != broker)
 
     for_each(Replica, open_session)
     s.log[broker].truncate(log_end)

@@ -53,7 +53,9 @@ from acked.model.partition.settings import (
     diverging_fetch_ignored,
     epoch_known_at_election,
     fetch_fencing,
+    forgets_fetched_epoch,
     halts,
+    hears_first,
     hw_waits_for_caught_up,
     keeps_empty_epochs,
     late_answers,
@@ -84,6 +86,7 @@ def cut_as_told(s: State, follower: Replica, to: Offset, read: Offset) -> None:
     if takes_hw_first.value:
         s.broker[follower].hw = smaller(read, s.log[follower].end)
     cut(s, follower, to)
+    s.broker[follower].names_no_epoch = False
 
 
 # -- becoming a follower ----------------------------------------------------------------------------------------------
@@ -96,35 +99,56 @@ def cut_as_told(s: State, follower: Replica, to: Offset, read: Offset) -> None:
 )
 def become_follower(s: State, follower: Replica, leader: Replica) -> None:
     """A broker learns whom to follow, in a newer leader epoch; to 0.10.2 it truncates to its high watermark at once."""
+    require_news(s, follower, leader)
+    follow(s, follower, leader, s.controller.leader_epoch)
+    renumber_epochs(s)
+
+
+def require_news(s: State, follower: Replica, leader: Replica) -> None:
+    """The broker has yet to hear that the controller's leader is another one."""
     require("another broker leads", leader != follower)
     require("the controller's leader", s.controller.leader == leader)
     require("has a session", has_session(s, follower))
     if reassignment.on:
         require("a replica", is_replica(s, follower))
     require("newer leader epoch", s.broker[follower].leader_epoch < s.controller.leader_epoch)
-    follow(s, follower, leader, s.controller.leader_epoch)
-    renumber_epochs(s)
+
+
+def require_fetcher_removed(s: State, broker: Replica) -> None:
+    """A broker takes up one change of leadership after the other, each with all that comes of it."""
+    if hears_first.value:
+        require("the fetcher of the former leader is removed", s.broker[broker].former_leader.is_none)
 
 
 def follow(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> None:
     """The broker follows a leader in a leader epoch, and no longer knows what only a leader knows."""
+    require_fetcher_removed(s, follower)
     broker = s.broker[follower]
-    must_truncate = truth(True) if truncate_under_same_leader.on else broker.leader != leader
+    former = broker.leader
     stop_waiting(s, follower)
-    if answer_names_epoch.on:
-        drop_late_answer(s, follower)
-    elif truncates_by_request.value and truncating_takes_none.on and late_answers.on:
-        # The thread that awaits the answer would ask where to truncate, and does not before it has got it.
-        end_wait(s, follower, must_truncate)
     if keeps_empty_epochs.value:
         note_empty_epoch(s, follower)
     broker.leader_epoch = epoch
     broker.leader = leader
     resign(s, follower)
+    has_heard_of_removal(s, follower)
+    start_fetching(s, follower, former != leader)
+
+
+def start_fetching(s: State, follower: Replica, is_another: Bool) -> None:
+    """The partition goes to the fetcher of the leader that the broker follows now; `is_another` than it followed before."""
+    broker = s.broker[follower]
+    must_truncate = truth(True) if truncate_under_same_leader.on else is_another
+    if answer_names_epoch.on:
+        drop_late_answer(s, follower)
+    elif truncates_by_request.value and truncating_takes_none.on and late_answers.on:
+        # The thread that awaits the answer would ask where to truncate, and does not before it has got it.
+        end_wait(s, follower, must_truncate)
     if truncation.value == TO_HW:
         cut(s, follower, ite(must_truncate, broker.hw, s.log[follower].end))
     broker.truncating = broker.truncating | must_truncate
-    has_heard_of_removal(s, follower)
+    broker.answered = False
+    broker.names_no_epoch = False
 
 
 def note_empty_epoch(s: State, broker: Replica) -> None:
@@ -148,6 +172,8 @@ def resign(s: State, broker: Replica) -> None:
         s.known_end[broker][r] = known_as(None)
 
     s.broker[broker].reopens = False
+    s.broker[broker].answered = False
+    s.broker[broker].names_no_epoch = False
     for_each(Replica, forget)
 
 
@@ -306,10 +332,29 @@ def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
 
 
 def have_diverged(s: State, leader: Replica, follower: Replica) -> Bool:
-    """The leader answers a fetch with a diverging epoch (2.7), or, before, that the offset is beyond its log."""
-    if truncation.value == BY_DIVERGING_FETCH:
-        return diverges(s, leader, follower)
-    return s.log[follower].end > s.log[leader].end
+    """The leader answers a fetch with a diverging epoch (2.8), or, before, that the offset is beyond its log.
+
+    To a fetch that names no epoch of a last record it can say no more than that (KAFKA-15510).
+    """
+    beyond = s.log[follower].end > s.log[leader].end
+    if truncation.value != BY_DIVERGING_FETCH:
+        return beyond
+    if forgets_fetched_epoch.value:
+        return diverges(s, leader, follower) & (beyond | ~s.broker[follower].names_no_epoch)
+    return diverges(s, leader, follower)
+
+
+def take_answer(s: State, follower: Replica, brings_record: Bool) -> None:
+    """An answer without an error: the first one in a leader epoch that brings no record takes the last record's epoch away.
+
+    The follower's fetches name no epoch until a record comes, it truncates, or leadership changes. From 3.5.1 to 3.6.2
+    (`AbstractFetcherThread.processFetchRequest`: KAFKA-15080 takes such an answer up to note the lag; KAFKA-15510).
+    """
+    if not forgets_fetched_epoch.value:
+        return
+    mine = s.broker[follower]
+    mine.names_no_epoch = ~brings_record & (mine.names_no_epoch | (~mine.answered & ~s.log[follower].is_empty))
+    mine.answered = True
 
 
 def leader_learns(s: State, leader: Replica, follower: Replica, advance: Advance = advance_high_watermark) -> None:
@@ -345,6 +390,7 @@ def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
     require("logs agree", ~have_diverged(s, leader, follower))
     require("leader holds the next offset", s.log[leader].has(start))
     leader_learns(s, leader, follower)
+    take_answer(s, follower, truth(True))
     s.log[follower].append(s.log[leader].at(start))
     take_high_watermark(s, leader, follower)
     if keeps_empty_epochs.value:
@@ -363,6 +409,7 @@ def fetch_nothing_new(s: State, follower: Replica, leader: Replica) -> None:
     require("logs agree", ~have_diverged(s, leader, follower))
     require("leader holds nothing more", ~s.log[leader].has(s.log[follower].end))
     leader_learns(s, leader, follower)
+    take_answer(s, follower, truth(False))
     take_high_watermark(s, leader, follower)
 
 
@@ -373,6 +420,7 @@ def answer_at_once(s: State, follower: Replica, leader: Replica, end: Offset, ad
     require("a batch of what the leader holds", (s.log[follower].end <= end) & (end <= s.log[leader].end))
     read = s.broker[leader].hw
     leader_learns(s, leader, follower, advance)
+    take_answer(s, follower, s.log[follower].end < end)
     if keeps_empty_epochs.value:
         # A record's epoch starts where the empty one did, and takes its place.
         empty = s.broker[follower].empty_epoch
@@ -438,6 +486,8 @@ def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
     require("the logs have diverged", have_diverged(s, leader, follower))
     by_epoch = truncation.value == BY_DIVERGING_FETCH
     to = epochs_agree_until(s, leader, follower) if by_epoch else s.log[leader].end
+    if forgets_fetched_epoch.value:
+        to = ite(s.broker[follower].names_no_epoch, s.log[leader].end, to)
     read = s.broker[leader].hw
     if by_epoch and not diverging_fetch_ignored.on:
         leader_learns(s, leader, follower)

@@ -30,7 +30,7 @@ from acked.model.partition.common import (
     take_epoch,
 )
 from acked.model.partition.controllers import ONE, asked_in_vain, contend, controllers
-from acked.model.partition.fetching import drop_late_answer, have_diverged
+from acked.model.partition.fetching import drop_late_answer, have_diverged, require_fetcher_removed
 from acked.model.partition.messages import (
     ANSWERS,
     ASK_FOR_ISR,
@@ -82,6 +82,7 @@ def become_leader(s: State, leader: Replica) -> None:
 
 def take_office(s: State, leader: Replica, epoch: Epoch, isr: SetValue[Replica]) -> None:
     """The broker leads in a leader epoch, with the ISR that it was told."""
+    require_fetcher_removed(s, leader)
     led = presumes_leadership(s, leader) & ~truth(reelection_forgets_ends.on)
     take_up_assignment(s, leader)
     has_heard_of_removal(s, leader)
@@ -103,6 +104,8 @@ def take_office(s: State, leader: Replica, epoch: Epoch, isr: SetValue[Replica])
     broker.unanswered = False
     broker.truncating = False
     broker.reopens = False
+    broker.answered = False
+    broker.names_no_epoch = False
     broker.began = s.log[leader].end
     # The epoch of the new office starts at the log end, too, and takes the place of one without records.
     broker.empty_epoch = None

@@ -28,6 +28,7 @@ from acked.model.partition.settings import (
     ACKS_ALL,
     acks,
     delivery_timeout,
+    first_sequence_checked,
     hw_waits_for_caught_up,
     idempotence,
     in_flight,
@@ -93,7 +94,9 @@ def starts_anew(s: State, record: RecordId) -> Bool:
 def is_next_in_sequence(s: State, leader: Replica, record: RecordId) -> Bool:
     """The last record of this producer id in the leader's log is the one before, or numbering starts anew with this one.
 
-    If there is none in the log, the leader takes any sequence number (2.5, KIP-360), before that only 0.
+    If there is none in the log, the leader takes any sequence number (2.5, KIP-360), before that only 0; after 4.4 only 0,
+    too, if its log holds nothing at all (KAFKA-15591). A producer that has an answer for the record before takes a new
+    producer epoch then, in which this one has number 0 (`TransactionManager.canRetry`).
     """
     log = s.log[leader]
 
@@ -102,7 +105,11 @@ def is_next_in_sequence(s: State, leader: Replica, record: RecordId) -> Bool:
 
     expected = starts_anew(s, record) | some(Offset, lambda o: ours(o) & (log.at(o).id + 1 == record))
     if unknown_producers_accepted.on:
-        expected |= ~some(Offset, ours)
+        unknown = ~some(Offset, ours)
+        if first_sequence_checked.on:
+            after_answered = some(RecordId, lambda other: (other + 1 == record) & is_settled(s, other))
+            unknown &= ~log.is_empty | after_answered
+        expected |= unknown
     return every(Offset, lambda o: implies(ours(o), log.at(o).id < record)) & expected
 
 

@@ -16,7 +16,7 @@ from acked.model.language.values import Bool, SetValue
 from acked.model.language.words import says_set
 from acked.model.partition.assignment import is_complete, is_moving, is_replica, keeps_something
 from acked.model.partition.common import commit_isr, has_session, note_change, renumber_epochs, stop_waiting, take_epoch
-from acked.model.partition.fetching import drop_late_answer, resign
+from acked.model.partition.fetching import drop_late_answer, require_fetcher_removed, resign
 from acked.model.partition.messages import NOT_A_REPLICA
 from acked.model.partition.settings import (
     counts_moves,
@@ -272,6 +272,7 @@ def delete_replica(s: State, broker: Replica) -> None:
     """
     require("has a session", has_session(s, broker))
     require("has something", keeps_something(s, broker))
+    require_fetcher_removed(s, broker)
     removed: Bool = ~is_replica(s, broker)
     require("was removed", removed | s.controller.returned.contains(broker) if moves_again.value else removed)
     if not moves_in_one_record.on:

@@ -212,9 +212,21 @@ truncating_takes_none = switch(
     "with late_answers)",
     default=True,
 )
+fetcher_stops_first = switch(
+    "fetcher_stops_first",
+    "the fetcher of the former leader is removed before a broker takes up the next leader epoch; else it goes on for a while "
+    "(0.8.0; from 0.8.1 it is removed after that; only with late_answers)",
+    default=False,
+)
 appends_up_to_epoch = switch(
     "appends_up_to_epoch",
     "a follower appends no record of a newer leader epoch than that of its fetch (KAFKA-18723; only with late_reads)",
+    default=True,
+)
+fetched_epoch_kept = switch(
+    "fetched_epoch_kept",
+    "a follower names the epoch of its last record in every fetch, also after a first answer in a leader epoch that brought "
+    "none (not from 3.5.1 to 3.6.2, KAFKA-15510)",
     default=True,
 )
 truncation_before_hw = switch(
@@ -300,6 +312,12 @@ unknown_producers_accepted = switch(
     "with idempotence: a leader that knows nothing of a producer takes any sequence number, not only 0 (2.5, KIP-360)",
     default=True,
 )
+first_sequence_checked = switch(
+    "first_sequence_checked",
+    "with idempotence: a leader whose log never held a record takes sequence number 0 alone of a producer that it knows "
+    "nothing of (after 4.4, KAFKA-15591; only with unknown_producers_accepted)",
+    default=True,
+)
 five_in_flight = switch(
     "five_in_flight",
     "with idempotence up to five requests may be in flight, rather than one (1.0, KAFKA-5494)",
@@ -325,11 +343,12 @@ RULES: tuple[Constant, ...] = (
     truncation, fetch_fencing, truncation_fencing, truncate_under_same_leader, epoch_known_at_election,
     epoch_cache_truncated, longer_follower_halts, expand_in_own_epoch, reelection_forgets_ends, caught_up_stay,
     asynchronous_isr, hw_waits_for_caught_up, maximal_isr, alter_partition_settled, diverging_fetch_ignored,
-    answer_names_epoch, truncating_takes_none, appends_up_to_epoch, truncation_before_hw, fenced_stay_out,
-    isr_checks_broker_epoch, shrink_bumps_epoch, alter_bumps_epoch, strict_min_isr, eligible_leader_replicas,
+    answer_names_epoch, truncating_takes_none, fetcher_stops_first, appends_up_to_epoch, fetched_epoch_kept,
+    truncation_before_hw, fenced_stay_out, isr_checks_broker_epoch, shrink_bumps_epoch, alter_bumps_epoch, strict_min_isr,
+    eligible_leader_replicas,
     assignment_keeps_elr, reregistration_noticed, move_completion, moves_in_one_record, larger_isr_shrinks,
     moves_replaceable, query_waits_for_epoch, client_epoch, sequence_check, unknown_producers_accepted,
-    five_in_flight, in_flight_refused, *several.RULES,
+    first_sequence_checked, five_in_flight, in_flight_refused, *several.RULES,
 )  # fmt: skip
 CONSTANTS = (*SIZES, *CONFIGURED, *CIRCUMSTANCES, *RULES)
 
@@ -339,9 +358,9 @@ def most_epochs(constants: Mapping[str, int]) -> int:
     """Leader epochs that can be in use at once: every broker, every record and the controller in one of its own.
 
     Where the epoch cache is kept beside the log, every broker may know another; so may a client that remembers one, and every
-    controller. Answers that are late bring records of their own.
+    controller. Answers that are late bring records of their own, and a fetcher may go on in an epoch of its own.
     """
-    of_broker = constants["log_size"] + 1 + _keeps_empty_epochs(constants)
+    of_broker = constants["log_size"] + 1 + _keeps_empty_epochs(constants) + _hears_first(constants)
     others = 1 + _asks_in_epoch(constants) + several.known_epochs(constants)
     return constants["replicas"] * (of_broker + constants["log_size"] * constants["late_answers"]) + others
 
@@ -354,6 +373,10 @@ def _asks_in_epoch(constants: Mapping[str, int]) -> int:
 def _keeps_empty_epochs(constants: Mapping[str, int]) -> int:
     wanted = constants["epoch_cache"] and not constants["epoch_cache_truncated"] and constants["epoch_known_at_election"]
     return int(bool(wanted) and constants["truncation"] == BY_FLOOR_EPOCH)
+
+
+def _hears_first(constants: Mapping[str, int]) -> int:
+    return int(bool(constants["late_answers"]) and not constants["fetcher_stops_first"])
 
 
 def _highest_epoch(constants: Mapping[str, int]) -> int:
@@ -387,14 +410,10 @@ asks_in_epoch = Computed(_asks_in_epoch)
 sessions_end = Computed(lambda constants: int(constants["fetch_fencing"] == BY_NEW_SESSION))
 """Whether it matters that a follower's fetch session has ended."""
 
-answers_get_lost = Computed(
-    lambda constants: int(constants["asynchronous_isr"] and not constants["alter_partition_settled"])
-)
+answers_get_lost = Computed(lambda has: int(has["asynchronous_isr"] and not has["alter_partition_settled"]))
 """Whether a leader never learns what became of an AlterPartition request if the answer is lost."""
 
-waits_in_vain = Computed(
-    lambda constants: answers_get_lost.make(constants) or several.asked_in_vain.make(constants)
-)
+waits_in_vain = Computed(lambda has: answers_get_lost.make(has) or several.asked_in_vain.make(has))
 """Whether a leader may wait for ever for the answer to an AlterPartition request."""
 
 keeps_empty_epochs = Computed(_keeps_empty_epochs)
@@ -432,21 +451,35 @@ reports_directory = Computed(
 )
 """Whether it matters that a new disk is a new directory, of which its broker tells the controller."""
 
-begins_again = Computed(
-    lambda has: int(
-        bool(restarts_unnoticed.make(has) or empties_unnoticed.make(has) or several.restarts_between.make(has))
-        and has["expand_in_own_epoch"]
-    )
+leads_again = Computed(
+    lambda has: restarts_unnoticed.make(has) or empties_unnoticed.make(has) or several.restarts_between.make(has)
 )
-"""Whether a leader may take office twice in one epoch, and it matters where it began."""
+"""Whether a leader may take office twice in one epoch."""
+
+begins_again = Computed(lambda has: int(leads_again.make(has) and has["expand_in_own_epoch"]))
+"""Whether it also matters where it began."""
 
 reads_late = Computed(lambda has: int(has["late_answers"] and has["late_reads"]))
 """Whether an answer may bring what its leader's log did not hold yet when it was given."""
 
-takes_hw_first = Computed(
-    lambda has: int(has["truncation"] == BY_DIVERGING_FETCH and not has["truncation_before_hw"])
-)
+hears_first = Computed(_hears_first)
+"""Whether a follower may hear of the next leader while its fetcher goes on with the former one."""
+
+takes_hw_first = Computed(lambda has: int(has["truncation"] == BY_DIVERGING_FETCH and not has["truncation_before_hw"]))
 """Whether a follower takes the high watermark of an answer that tells it to truncate, and then truncates."""
+
+forgets_fetched_epoch = Computed(
+    lambda has: int(
+        has["truncation"] == BY_DIVERGING_FETCH
+        and not has["fetched_epoch_kept"]
+        and bool(
+            (has["late_answers"] and not has["answer_names_epoch"])
+            or (leads_again.make(has) and (has["crashes"] >= LOSSY_OUTSIDE_ISR or empties.make(has)))
+        )
+    )
+)
+"""Whether a follower may fetch without the epoch of its last record, and it matters: where no answer is late and nobody leads
+again in its epoch with a shorter log, logs that agree once agree as long as the epoch lasts."""
 
 truncates_late = Computed(lambda has: int(has["late_answers"] and has["truncation"] == BY_DIVERGING_FETCH))
 """Whether an answer that tells a follower to truncate may be late."""

@@ -32,6 +32,8 @@ from acked.model.partition.settings import (
     eligible_leader_replicas,
     empties,
     empty_disks,
+    forgets_fetched_epoch,
+    hears_first,
     highest_epoch,
     keeps_empty_epochs,
     late_answers,
@@ -150,6 +152,15 @@ class Broker(Struct):
     )
     truncating = field(Present(Bool, truncates_by_request), "of a follower: it has yet to ask its leader where to truncate")
     reopens = field(Present(Bool, sessions_end), "of a follower: its next fetch opens a session, and names its leader epoch")
+    answered = field(Present(Bool, forgets_fetched_epoch), "of a follower: an answer has come since it took up its epoch")
+    names_no_epoch = field(
+        Present(Bool, forgets_fetched_epoch), "of a follower: its fetches do not name the epoch of its last record"
+    )
+    former_leader = field(
+        Present(Optional(Replica), hears_first),
+        "of a follower that has heard of the next leader: the former one, if its fetcher still has the partition",
+    )
+    former_epoch = field(Present(Optional(Epoch), hears_first), "the leader epoch in which that fetcher fetches")
     assigned = field(Present(SetOf(Replica), reassignment), "of a leader: the replicas it knows to be assigned")
     known_controller = field(
         Present(Optional(ControllerEpoch), contend), "the newest controller epoch it has been sent; none since it restarted"

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Constant, known_version
-from acked.model.language.protocol import Setting
+from acked.model.language.context import Constant, Setting, known_version
 from acked.model.partition import controllers, settings
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"
@@ -20,8 +19,8 @@ LATEST = "latest"
 
 VERSIONS = (
     "0.8", "0.9", "0.10", "0.10.2", "0.11", "1.0", "1.1", "2.0", "2.0.1", "2.1", "2.2", "2.3", "2.4", "2.5", "2.6", "2.7",
-    "2.8", "2.8.1", "3.0", "3.1", "3.2", "3.3", "3.4", "3.4.1", "3.5", "3.6", "3.7", "3.8", "3.9", "3.9.1", "4.0",
-    "4.0.1", "4.1", "4.2", "4.3", "4.4", LATEST,
+    "2.8", "2.8.1", "3.0", "3.1", "3.2", "3.3", "3.4", "3.4.1", "3.5", "3.5.1", "3.6", "3.7", "3.8", "3.9", "3.9.1",
+    "4.0", "4.0.1", "4.1", "4.2", "4.3", "4.4", LATEST,
 )  # fmt: skip
 """Releases at which something changed, and those in between, oldest first."""
 
@@ -80,10 +79,15 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.answer_names_epoch, "4.0.1", True, "KAFKA-18991"),
     Change(settings.truncating_takes_none, "0.8", False, "0.8.0: an answer is matched by its fetch offset alone"),
     Change(settings.truncating_takes_none, "1.1", True, "KAFKA-5163: partitions that are not ready for a fetch"),
+    Change(settings.fetcher_stops_first, "0.8", True, "0.8.0: makeFollower stops the fetcher, then takes the epoch"),
+    Change(settings.fetcher_stops_first, "0.9", False, "0.8.1 to 4.4: makeFollower, then removeFetcherForPartitions"),
     Change(settings.appends_up_to_epoch, "0.8", False, "0.8.0: a follower appends whatever it gets"),
     Change(settings.appends_up_to_epoch, "3.9.1", True, "KAFKA-18723"),
     Change(settings.appends_up_to_epoch, "4.0", False, "4.0.0: as 3.9.0"),
     Change(settings.appends_up_to_epoch, "4.0.1", True, "KAFKA-18723"),
+    Change(settings.fetched_epoch_kept, "0.8", True, "without effect before 2.8"),
+    Change(settings.fetched_epoch_kept, "3.5.1", False, "KAFKA-15080 (3.5.1) drops it with an answer that brings nothing"),
+    Change(settings.fetched_epoch_kept, "3.7", True, "KAFKA-15510"),
     Change(settings.truncation_before_hw, "0.8", True, "without effect before 2.8"),
     Change(settings.truncation_before_hw, "2.8", False, "2.8.0: KAFKA-14704"),
     Change(settings.truncation_before_hw, "3.4.1", True, "KAFKA-14704"),
@@ -131,6 +135,8 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.sequence_check, "0.8", True, "KIP-98; without effect before 0.11"),
     Change(settings.unknown_producers_accepted, "0.8", False, "KIP-98; without effect before 0.11"),
     Change(settings.unknown_producers_accepted, "2.5", True, "KIP-360"),
+    Change(settings.first_sequence_checked, "0.8", False, "KIP-98; without effect before 2.5"),
+    Change(settings.first_sequence_checked, LATEST, True, "KAFKA-15591: merged after 4.4 (pull request 23234, for 4.5)"),
     Change(settings.five_in_flight, "0.8", False, "KIP-98; without effect before 0.11"),
     Change(settings.five_in_flight, "1.0", True, "KAFKA-5494"),
     Change(settings.in_flight_refused, "0.8", False, "KIP-679: idempotence that is on by default gives way"),

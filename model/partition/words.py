@@ -86,3 +86,9 @@ def says_following(t: Telling) -> str:
         + (f" and {says_cut(t, t.follower)}" if t.before.log[t.follower].end != t.after.log[t.follower].end else "")
         + says_no_answers(t, t.follower)
     )
+
+
+def says_by(t: Telling) -> str:
+    """Which candidate tells the broker."""
+    is_old = t.before.zookeeper.controller != t.controller
+    return f"as {'the old controller, ' if is_old else ''}candidate {t.controller}{',' if is_old else ''} tells it, "

@@ -15,6 +15,7 @@ from acked.model.language.values import Bool, Int, OptionalValue
 from acked.model.transactions.settings import (
     HIGHEST_EPOCH_RANK,
     TV2,
+    fence_takes,
     forgets_moves,
     log_size,
     marker_epoch_above,
@@ -92,9 +93,12 @@ def prepare(s: State, commits: Bool) -> None:
 
 
 def fence(s: State) -> None:
-    """An open transaction is aborted under an epoch that nobody is told (`prepareFenceProducerEpoch`)."""
+    """An open transaction is aborted under an epoch that nobody is told (`prepareFenceProducerEpoch`).
+
+    In 4.0.0 `endTransaction` writes the epoch of the fence into the metadata, to which `prepareAbortOrCommit` adds one more.
+    """
     coordinator = s.coordinator
-    coordinator.epoch = coordinator.epoch + 1
+    coordinator.epoch = coordinator.epoch + fence_takes.value
     coordinator.last_epoch = epoch(-1)
     prepare(s, truth(False))
     renumber_epochs(s)

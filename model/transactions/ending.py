@@ -12,6 +12,7 @@ from acked.model.language.quantify import each, ite, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling, Tells
 from acked.model.language.values import Bool, OptionalValue
+from acked.model.language.words import says_list
 from acked.model.transactions.common import (
     all_acked,
     fence,
@@ -27,6 +28,7 @@ from acked.model.transactions.settings import (
     aborts,
     adds_partitions,
     bumps,
+    keeps_epoch,
     late_end,
     numbers_records,
     offsets,
@@ -68,6 +70,7 @@ from acked.model.transactions.words import (
     departs,
     end_text,
     is_lost,
+    record_text,
     result,
     txn_of,
 )
@@ -101,10 +104,10 @@ def is_repeated(s: State, of: Epoch, commits: bool) -> Bool:
 # -- EndTxn ------------------------------------------------------------------------------------------------------------
 
 
-def _says_end(t: Telling, commits: bool) -> str:
+def _says_end(t: Telling, commits: bool, more: str = "") -> str:
     before, after = t.before.coordinator, t.after.coordinator
     what = "commits" if commits else "aborts"
-    text = f"producer {t.producer} {what} its transaction {txn_of(t)}"
+    text = f"producer {t.producer} {what} its transaction {txn_of(t)}{more}"
     if before.state == after.state and before.epoch == after.epoch:
         return f"{text}, and is told that this was done already"
     if after.state not in (PREPARE_COMMIT, PREPARE_ABORT):
@@ -172,16 +175,21 @@ def has_sent(s: State, i: Producer) -> Bool:
     return ~mine.added.is_empty if adds_partitions.value else ~(mine.unanswered | mine.acked).is_empty
 
 
+def _require_aborts(s: State, i: Producer) -> None:
+    mine = s.producer[i]
+    fate = s.txn[mine.txn].fate
+    require("in a transaction", mine.phase == IN_TXN)
+    require("aborts", ((fate == OPEN) & has_sent(s, i)) | (fate == ABORTING))
+
+
 @action(
     says=lambda t: _says_end(t, False), when=lambda: aborts.on, actor="producer",
     messages=(Tells("producer", COORDINATOR, lambda t: _own_text(t, False)), Tells(COORDINATOR, "producer", _answer)),
 )
 def abort(s: State, producer: Producer) -> None:
-    """The application aborts, for the first time or again, and is told so; records without an answer are given up."""
+    """The application aborts, for the first time or again, and is told so; records without an answer were given up before."""
     mine = s.producer[producer]
-    fate = s.txn[mine.txn].fate
-    require("in a transaction", mine.phase == IN_TXN)
-    require("aborts", ((fate == OPEN) & has_sent(s, producer)) | (fate == ABORTING))
+    _require_aborts(s, producer)
     opened, nothing = ends_open(s, mine.epoch), ends_nothing(s, mine.epoch)
     require("the coordinator accepts", opened | nothing | is_repeated(s, mine.epoch, False))
     _end_if(s, opened, False)
@@ -192,13 +200,45 @@ def abort(s: State, producer: Producer) -> None:
     if bumps.value:
         for p in each(Partition):
             mine.sequence[p] = ite(given_up.is_empty, mine.sequence[p], Sequence(literal(0)))
-    elif numbers_records.value:
-        for p in each(Partition):
-            number = mine.sequence[p]
-            mine.sequence[p] = ite(given_up.contains(p) & ~holds_offsets(p), number + 1, number)
+    else:
+        _pass_over_unanswered(s, producer)
     leave_txn(s, producer, ABORTED)
     if bumps.value:
         mine.phase = ite(given_up.is_empty, Phase(literal(READY)), Phase(literal(BUMPING)))
+
+
+def _says_unaware(t: Telling) -> str:
+    gone = says_list([record_text(t, txn_of(t), p) for p in sorted(t.before.producer[t.producer].unanswered)])
+    return _says_end(t, False, f" before it gives {gone} up, and so keeps its producer epoch")
+
+
+@action(
+    says=_says_unaware, when=lambda: bool(keeps_epoch.value), actor="producer",
+    messages=(Tells("producer", COORDINATOR, lambda t: _own_text(t, False)), Tells(COORDINATOR, "producer", _answer)),
+)
+def abort_before_failure(s: State, producer: Producer) -> None:
+    """The application aborts while a record has no answer, and only then the record's time is over.
+
+    A failure asks for no producer epoch while the client is completing (`maybeTransitionToErrorState`: `canBumpEpoch() &&
+    !isCompleting()`), and what follows EndTxn was decided when it was enqueued (`beginCompletingTransaction`).
+    """
+    mine = s.producer[producer]
+    _require_aborts(s, producer)
+    require("a record has no answer", ~mine.unanswered.is_empty)
+    opened = ends_open(s, mine.epoch)
+    require("the coordinator accepts", opened | is_repeated(s, mine.epoch, False))
+    _end_if(s, opened, False)
+    _pass_over_unanswered(s, producer)
+    leave_txn(s, producer, ABORTED)
+
+
+def _pass_over_unanswered(s: State, i: Producer) -> None:
+    """The sequence numbers of records that are given up are not used again."""
+    mine = s.producer[i]
+    if numbers_records.value:
+        for p in each(Partition):
+            number = mine.sequence[p]
+            mine.sequence[p] = ite(mine.unanswered.contains(p) & ~holds_offsets(p), number + 1, number)
 
 
 # -- a request that is late --------------------------------------------------------------------------------------------
@@ -235,9 +275,7 @@ def delay_commit(s: State, producer: Producer) -> None:
 def delay_abort(s: State, producer: Producer) -> None:
     """An EndTxn with ABORT is late; the instance asks again."""
     mine = s.producer[producer]
-    fate = s.txn[mine.txn].fate
-    require("in a transaction", mine.phase == IN_TXN)
-    require("aborts", ((fate == OPEN) & has_sent(s, producer)) | (fate == ABORTING))
+    _require_aborts(s, producer)
     _send_late(s, producer, False)
     s.txn[mine.txn].fate = Fate(literal(ABORTING))
 
@@ -324,4 +362,4 @@ def time_out(s: State) -> None:
         prepare(s, truth(False))
 
 
-ACTIONS = (commit, abort, delay_commit, delay_abort, late_end_arrives, late_end_is_lost, time_out)
+ACTIONS = (commit, abort, abort_before_failure, delay_commit, delay_abort, late_end_arrives, late_end_is_lost, time_out)

@@ -14,7 +14,7 @@ from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling
 from acked.model.language.values import Bool, OptionalValue
 from acked.model.transactions.common import fence, is_complete, is_state, renumber_epochs
-from acked.model.transactions.settings import bumps, late_init, max_producer_epoch, numbers_records, restarts
+from acked.model.transactions.settings import bumps, fence_takes, late_init, max_producer_epoch, numbers_records, restarts
 from acked.model.transactions.state import (
     BUMPING,
     EMPTY,
@@ -204,7 +204,8 @@ def late_init_arrives(s: State) -> None:
     coordinator = s.coordinator
     is_done = known & ~is_opened
     coordinator.last_epoch = ite(is_opened, epoch(-1), named)
-    coordinator.epoch = ite(is_done, coordinator.epoch, coordinator.epoch + 1)
+    taken = ite(is_opened, coordinator.epoch + fence_takes.value, coordinator.epoch + 1)
+    coordinator.epoch = ite(is_done, coordinator.epoch, taken)
     coordinator.awaiting = ite(is_opened, coordinator.partitions, coordinator.awaiting)
     coordinator.state = ite(is_opened, txn_state(PREPARE_ABORT), txn_state(EMPTY))
     _end_late_init(s)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acked.model.language.context import Computed, Constant, switch
+from acked.model.language.context import Computed, Constant, choice, switch
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
@@ -95,11 +95,14 @@ unknown_producers_accepted = switch(
     "a leader that knows nothing of a producer takes any sequence number, not only 0 (2.5, KIP-360)",
     default=True,
 )
-client_bumps_epoch = switch(
+NEVER, KNOWN, ALWAYS = "never", "known", "always"
+client_bumps_epoch = choice(
     "client_bumps_epoch",
-    "a client that aborted while a record had no answer asks for a new producer epoch first (clients of 2.5, KIP-360; "
-    "without effect with transaction_version 2, which does so always)",
-    default=True,
+    (NEVER, KNOWN, ALWAYS),
+    "whether a client that aborts while a record has no answer asks for a new producer epoch first: if it has given the record "
+    "up before the application aborts (known; clients of 2.5 and later, KIP-360), or even if it does so afterwards (always; no "
+    "release, but transaction_version 2, where this is without effect, ends every transaction so)",
+    default=KNOWN,
 )
 verification = switch(
     "verification",
@@ -135,6 +138,12 @@ marker_epoch_above = switch(
     "with transaction_version 2 a marker must have a higher producer epoch than the records that it ends (4.2, KAFKA-19446)",
     default=True,
 )
+fence_takes_one_epoch = switch(
+    "fence_takes_one_epoch",
+    "with transaction_version 2 an open transaction that is aborted because another instance starts, or because it takes too "
+    "long, is aborted under the next producer epoch, and not under the one after that (4.0.1, KAFKA-19367)",
+    default=True,
+)
 marker_retry_taken = switch(
     "marker_retry_taken",
     "with marker_epoch_above: a marker with the same epoch is taken where no transaction is open, since it is a marker sent "
@@ -165,6 +174,7 @@ RULES: tuple[Constant, ...] = (
     guard_unique,
     completion_noticed,
     pending_by_epoch,
+    fence_takes_one_epoch,
     marker_epoch_above,
     marker_retry_taken,
 )
@@ -187,8 +197,21 @@ numbers_records = Computed(lambda constants: int(_is_v1(constants)))
 adds_late = Computed(lambda constants: int(_is_v1(constants) and constants["late_add"]))
 """Whether there may be a late AddPartitionsToTxn."""
 
-bumps = Computed(lambda constants: int(_is_v1(constants) and constants["client_bumps_epoch"] and constants["aborts"]))
+bumps = Computed(
+    lambda constants: int(bool(_is_v1(constants) and constants[client_bumps_epoch.name] and constants["aborts"]))
+)
 """Whether clients ask for another producer epoch, naming the one they have."""
+
+keeps_epoch = Computed(
+    lambda constants: int(
+        bool(
+            bumps.make(constants)
+            and constants["late_produce"]
+            and constants[client_bumps_epoch.name] == client_bumps_epoch.read(KNOWN)
+        )
+    )
+)
+"""Whether clients that may ask for another producer epoch do not if they give a record up after the application aborts."""
 
 bumps_late = Computed(lambda constants: int(bool(bumps.make(constants) and constants["late_init"])))
 """Whether a late InitProducerId may name a producer epoch."""
@@ -237,8 +260,11 @@ def _highest_epoch(constants: Mapping[str, int]) -> int:
     if ranks_epochs.make(constants):
         return HIGHEST_EPOCH_RANK
     restarted = constants["max_producer_epoch"] + 1 if constants["restarts"] else 0
-    return restarted + 2 * (constants["producers"] + constants["transactions"])
+    return restarted + (1 + fence_takes.make(constants)) * (constants["producers"] + constants["transactions"])
 
+
+fence_takes = Computed(lambda constants: 1 if _is_v1(constants) or constants["fence_takes_one_epoch"] else 2)
+"""How many producer epochs a fence takes."""
 
 highest_epoch = Computed(_highest_epoch)
 """More producer epochs than can be taken, or ranks of them.

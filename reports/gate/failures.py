@@ -50,6 +50,8 @@ class FailedProperty:
         opening = [story.promised, story.happened] if story is not None else []
         if story is not None and story.prevented is not None:
             opening.append(story.prevented)
+        if others := [name for name in self.view.steps[-1].violated if name != self.promise.name]:
+            opening.append(f"The same state violates {', '.join(others)}.")
         steps = [f"{step.index:>3}  {' '.join(filter(None, (step.sentence, step.remark)))}" for step in self.view.steps]
         return [harmless(line) for line in [*opening, self.view.subject, *steps]]
 

@@ -190,7 +190,15 @@ def _shown(row: _Row) -> Iterator[str]:
     yield from _violation(bug)
     yield from _fixed(fix, row.entry.fixed)
     yield from (f"In the latest release, `{latest.spec.name}`: holds, {latest.states} states.", "")
+    if "open" in row.parts:
+        yield from _not_mended(row.parts["open"])
     yield from _on_brokers(row)
+
+
+def _not_mended(still: AnsweredSpec) -> Iterator[str]:
+    """What a fix leaves as it was: a question of its own, violated in the latest release."""
+    yield "**What stays open.**"
+    yield from _violation(still)
 
 
 def _on_brokers(row: _Row) -> Iterator[str]:

@@ -151,7 +151,8 @@ def step_view(protocol: Protocol, proof: AllConstantsProof, found: StepCounterex
     states = states_of(instance, found)
     run = Run(states, (step_of(instance, found.step),) if len(states) > 1 else ())
     argument = argument_of(protocol, proof.switches)
-    broken = next((item for item in argument.clauses if item.name == found.breaks), None) if argument is not None else None
+    known = () if argument is None else (*argument.clauses, *argument.further)
+    broken = next((item for item in known if item.name == found.breaks), None)
     question = Question(instance, () if broken is None else (broken,))
     view = view_of(Counterexample(protocol.title, question, run, broken if run.actions else None))
     promises = "the promises" if len(proof.goals) > 2 else "both properties"

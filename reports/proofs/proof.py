@@ -65,7 +65,7 @@ def proof_in_words(result: ProofResult) -> str:
     """One line: the verdict and why."""
     if result.violations:
         broken = ", ".join(
-            f"{item.property.name} in {units.plural(item.trace_length - 1, 'step')}" for item in result.violations
+            f"{item.property.name} in {units.plural(item.trace_length - 1, 'step')}" for item in result.shown
         )
         return f"violated: {broken}"
     if result.interrupted:
@@ -255,7 +255,7 @@ def proof_document(
     proof = None if result.induction is None else _induction(result)
     is_proof = result.verdict is Verdict.HOLDS
     holds = True if is_proof else None
-    violated = {item.property.name for item in result.violations}
+    violated = {item.property.name for item in result.shown}
     return {
         "spec": spec,
         "title": title,

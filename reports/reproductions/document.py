@@ -12,6 +12,7 @@ from acked.cluster.playing.compare import value_of
 from acked.cluster.playing.play import SeenStep
 from acked.cluster.playing.reproduce import Reproduction
 from acked.cluster.stories.seen import Seen
+from acked.reports.reproductions.verdict import Control
 from acked.reports.reproductions.words import Answer
 from acked.reports.runs.view import steps_of
 
@@ -21,11 +22,12 @@ FORMAT = "acked-reproduction/1"
 def answer_document(answer: Answer, left_out: dict[str, str]) -> dict[str, Any]:
     """The whole answer. `left_out` are the actions that the search left out, with the reasons."""
     question, run = answer.first.prepared.question, answer.first.prepared.run
+    found = answer.judgement
     document: dict[str, Any] = {
         "format": FORMAT,
         "title": answer.title,
-        "verdict": answer.verdict.value,
-        "exit_code": int(answer.exit_code),
+        "verdict": found.verdict.value,
+        "exit_code": int(found.exit_code),
         "property": None if answer.promise is None else answer.promise.name,
         "left_out": left_out,
         "trace": trace_document(Counterexample(answer.title, question, run, answer.promise)),
@@ -34,7 +36,7 @@ def answer_document(answer: Answer, left_out: dict[str, str]) -> dict[str, Any]:
     if answer.control is not None:
         document["control"] = {
             "changed": str(answer.changed),
-            "keeps": answer.control_keeps,
+            "keeps": found.control is Control.KEEPS,
             **_reproduction(answer.control),
         }
     return document

@@ -12,6 +12,7 @@ from acked.checker.errors import ExitCode, SpecUnreadable
 from acked.cluster.playing.observed import Found
 from acked.cluster.releases.release import Mode
 from acked.reports.console import put_paragraph
+from acked.reports.reproductions.verdict import Verdict
 from acked.reports.reproductions.words import MODES
 from acked.reports.table import Column as TableColumn
 from acked.reports.table import ColumnKind, Mark, Table, TableCell, numbers, print_table, table
@@ -35,17 +36,17 @@ class Predicted(StrEnum):
 
 @unique
 class Deed(StrEnum):
-    """What the brokers did. `AS_SAID`: all steps were as in the model, whose promise is not seen from outside."""
+    """What the brokers did, in the words of `Verdict` where they were started and the run ended."""
 
     NOTHING = "nothing to play"
-    REPRODUCED = "reproduced"
-    AS_SAID = "as the model says"
-    PARTED = "parted"
+    REPRODUCED = Verdict.REPRODUCED.value
+    AS_MODELLED = Verdict.AS_MODELLED.value
+    PARTED = Verdict.PARTED.value
     NOT_PLAYED = "cannot be played"
     NOT_DECIDED = "not decided"
 
 
-_MARKS = {Deed.REPRODUCED: Mark.GOOD, Deed.AS_SAID: Mark.GOOD, Deed.PARTED: Mark.BAD, Deed.NOT_DECIDED: Mark.OPEN}
+_MARKS = {Deed.REPRODUCED: Mark.GOOD, Deed.AS_MODELLED: Mark.OPEN, Deed.PARTED: Mark.BAD, Deed.NOT_DECIDED: Mark.OPEN}
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class ReleaseRow:
             did = f"it cannot be played: {self.reason}"
         elif self.deed is Deed.PARTED:
             did = f"{did} at step {self.parted} of {self.steps}: {self.reason}"
-        elif self.deed in (Deed.NOT_DECIDED, Deed.AS_SAID):
+        elif self.deed in (Deed.NOT_DECIDED, Deed.AS_MODELLED):
             did = f"{did}: {self.reason}"
         return f"{self.spec}: the model violates {self.promise}; {did}"
 
@@ -106,11 +107,14 @@ class WholeRelease:
 
     @property
     def exit_code(self) -> ExitCode:
-        """1 if model and brokers part anywhere, 152 if something stayed undecided, 12 if anything was reproduced, else 0."""
+        """1 if model and brokers part anywhere, 152 if something stayed undecided, 12 if anything was reproduced, 14 if all
+        that was played went as the model says and no promise was seen broken, 0 if nothing was played.
+        """
         for deed, code in (
-            (Deed.PARTED, ExitCode.UNMET_EXPECTATION),
+            (Deed.PARTED, Verdict.PARTED.exit_code),
             (Deed.NOT_DECIDED, ExitCode.TOO_LARGE),
-            (Deed.REPRODUCED, ExitCode.INVARIANT),
+            (Deed.REPRODUCED, Verdict.REPRODUCED.exit_code),
+            (Deed.AS_MODELLED, Verdict.AS_MODELLED.exit_code),
         ):
             if self.count(deed):
                 return code
@@ -126,7 +130,7 @@ def summary_of(whole: WholeRelease) -> str:
         f"Of {plural(len(whole.rows), 'question')} under the rules of {whole} the model says that {len(violated)} are "
         f"violated. {len(played)} of these were played: {whole.count(Deed.REPRODUCED)} reproduced, {parted} parted"
     )
-    for deed, words in ((Deed.AS_SAID, "as the model says, with a promise that is not seen from outside"),
+    for deed, words in ((Deed.AS_MODELLED, "as the model says, with a promise that was not seen broken"),
                         (Deed.NOT_DECIDED, "not decided")):  # fmt: skip
         if count := whole.count(deed):
             text = f"{text}, {count} {words}"

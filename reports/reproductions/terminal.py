@@ -8,9 +8,9 @@ from acked.cluster.playing.play import SeenStep
 from acked.cluster.playing.reproduce import TOPIC, Reproduction, can_be_validated
 from acked.reports.console import Span, clean, glyphs_of, put, put_paragraph
 from acked.reports.reproductions.beside import EDGE, MARGIN, OTHER, Block, blocks_of, width_of
+from acked.reports.reproductions.verdict import Ending
 from acked.reports.reproductions.words import (
     Answer,
-    Ending,
     acknowledged_in_words,
     brokers_in_words,
     parting_in_words,

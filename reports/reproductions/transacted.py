@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from acked.checker.errors import ExitCode
 from acked.cluster.releases.release import Mode
 from acked.cluster.transacting.play import Played, Prepared, Reproduction, SeenStep
 from acked.cluster.transacting.seen import ASKED, Seen, ended, name_of, text_of
 from acked.invariants.property import Property
 from acked.model.language.words import says_list, says_set
 from acked.reports.console import glyphs_of, put, put_paragraph
-from acked.reports.reproductions.words import MODES, Verdict
+from acked.reports.reproductions.verdict import Control, Ending, Judgement, ending_of_control, judge, verdict_in_words
+from acked.reports.reproductions.words import MODES
 from acked.reports.runs.view import steps_of
 
 if TYPE_CHECKING:
@@ -37,38 +37,21 @@ class Transacted:
         return "" if self.promise is None else self.promise.name
 
     @property
-    def verdict(self) -> Verdict:
-        """Of the run itself: reproduced only if what is seen breaks the promise, too."""
-        if self.first.played.parted is not None:
-            return Verdict.PARTED
-        if self.promise is None:
-            return Verdict.KEPT
-        return Verdict.REPRODUCED if self.first.played.breaks(self.name) else Verdict.PARTED
-
-    @property
-    def control_keeps(self) -> bool:
-        """Whether the control goes another way, and keeps the promise."""
-        if self.control is None or self.control.played.parted is None:
-            return False
-        is_decided = not self.name or self.name in self.control.played.broken
-        return is_decided and not self.control.played.breaks(self.name)
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """That of the verdict; one that was reproduced counts with a control only if that keeps the promise."""
-        if self.verdict is Verdict.REPRODUCED and self.control is not None and not self.control_keeps:
-            return ExitCode.UNMET_EXPECTATION
-        return self.verdict.exit_code
+    def judgement(self) -> Judgement:
+        """What the run says of the promise, and what its control does."""
+        return judge(self.name, self.first.played, None if self.control is None else self.control.played)
 
 
 def transacted_document(answer: Transacted, left_out: Mapping[str, str]) -> dict[str, Any]:
     """The answer as plain data."""
+    found = answer.judgement
     return {
         "format": FORMAT,
         "title": answer.title,
         "property": answer.name or None,
-        "verdict": answer.verdict.value,
-        "control_keeps": answer.control_keeps if answer.control is not None else None,
+        "verdict": found.verdict.value,
+        "exit_code": int(found.exit_code),
+        "control_keeps": None if found.control is None else found.control is Control.KEEPS,
         "not_in_the_search": dict(left_out),
         "first": _document(answer.first),
         "control": None if answer.control is None else _document(answer.control),
@@ -145,12 +128,12 @@ def seen_in_words(seen: Seen) -> list[str]:
 def end_in_words(one: Reproduction, name: str) -> str:
     """How it ended."""
     played = one.played
-    if name == "NoHangingTransaction" and played.breaks(name):
+    if name == "NoHangingTransaction" and played.is_broken(name):
         return _hangs_in_words(played)
     if not name:
         return "no promise is broken"
-    said = "holds" if name in played.broken else "was not decided"
-    return f"{name} {'does not hold' if played.breaks(name) else said}: {_fates_in_words(played)}"
+    said = {True: "does not hold", False: "holds", None: "was not decided"}[played.is_broken(name)]
+    return f"{name} {said}: {_fates_in_words(played)}"
 
 
 def _fates_in_words(played: Played) -> str:
@@ -185,34 +168,29 @@ def _hangs_in_words(played: Played) -> str:
     )
 
 
-def verdicts_in_words(answer: Transacted) -> list[tuple[str, str]]:
-    """Good, bad or open, and a sentence, of the run and of its control."""
-    first, name = answer.first, answer.name
-    where = f"Kafka {first.prepared.version} with {MODES[Mode(first.prepared.mode)]}"
-    if answer.verdict is Verdict.REPRODUCED:
-        said = [("bad", f"reproduced on {where} ({name}): {end_in_words(first, name)}")]
-    elif answer.verdict is Verdict.KEPT:
-        said = [("good", f"kept on {where}, as the model says: {end_in_words(first, name)}")]
-    elif first.played.parted is None:
-        said = [("open", f"on {where} every step was as in the model, and yet {end_in_words(first, name)}")]
+def verdicts_in_words(answer: Transacted) -> list[tuple[Ending, str]]:
+    """What news it is, and a sentence, of the run and of its control."""
+    first, name, found = answer.first, answer.name, answer.judgement
+    where, end = f"Kafka {first.prepared.version} with {MODES[Mode(first.prepared.mode)]}", end_in_words(first, name)
+    at = first.played.parted
+    if at is None:
+        said = [verdict_in_words(found.verdict, where, name, first.played, end)]
     else:
-        at = first.played.parted
-        said = [("open", f"{where} parts at step {at.index}, {at.label}: {first.played.reason}"),
-                ("open", f"in the end {end_in_words(first, name)}")]  # fmt: skip
-    if answer.control is None:
+        said = [(Ending.OPEN, f"{where} parts at step {at.index}, {at.label}: {first.played.reason}"),
+                (Ending.OPEN, f"in the end {end}")]  # fmt: skip
+    if answer.control is None or found.control is None:
         return said
     control, parted = answer.control, answer.control.played.parted
-    of = f"the control, Kafka {control.prepared.version}"
+    of, sort = f"the control, Kafka {control.prepared.version}", ending_of_control(found)
     if parted is None:
-        said.append(("bad", f"{of}, goes the same way: {end_in_words(control, name)}"))
-    else:
-        sort, but = ("good", "keeps it and") if answer.control_keeps else ("bad", "breaks it all the same, though it")
-        said.append((sort, f"{of}, {but} goes another way at step {parted.index}: {control.played.refusals}"))
-        said.append((sort, f"there {end_in_words(control, name)}"))
-    return said
+        return [*said, (sort, f"{of}, {found.control.value}: {end_in_words(control, name)}")]
+    but = "and" if found.control is Control.KEEPS else "though it"
+    went = f"goes another way at step {parted.index}: {control.played.refusals}"
+    said.append((sort, f"{of}, {found.control.value} {but} {went}"))
+    return [*said, (sort, f"there {end_in_words(control, name)}")]
 
 
-_STYLES = {"good": "bold green", "bad": "bold red", "open": "bold yellow"}
+_STYLES = {Ending.GOOD: "bold green", Ending.BAD: "bold red", Ending.OPEN: "bold yellow"}
 
 
 def print_transacted(console: Console, answer: Transacted) -> None:
@@ -222,7 +200,7 @@ def print_transacted(console: Console, answer: Transacted) -> None:
     for one in (answer.first, *([] if answer.control is None else [answer.control])):
         _print_run(console, one)
     put(console, [])
-    sign = {"good": glyphs.good, "bad": glyphs.bad, "open": glyphs.open}
+    sign = {Ending.GOOD: glyphs.good, Ending.BAD: glyphs.bad, Ending.OPEN: glyphs.open}
     for sort, text in verdicts_in_words(answer):
         put_paragraph(console, text, _STYLES[sort], f"{sign[sort]} ", "  ")
 

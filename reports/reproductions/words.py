@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum, unique
 from typing import Any
 
-from acked.checker.errors import ExitCode
 from acked.cluster.playing.compare import value_of
 from acked.cluster.playing.observed import Found
 from acked.cluster.playing.producers import NO_OFFSET
@@ -17,24 +15,18 @@ from acked.cluster.stories.seen import Seen
 from acked.cluster.wire.apis import error_name
 from acked.invariants.property import Property
 from acked.model.language.words import says_list, says_set
+from acked.reports.reproductions.verdict import (
+    Control,
+    Ending,
+    Judgement,
+    Verdict,
+    ending_of_control,
+    judge,
+    verdict_in_words,
+)
 from acked.reports.units import plural
 
 MODES = {Mode.ZOOKEEPER: "ZooKeeper", Mode.KRAFT: "KRaft"}
-
-
-@unique
-class Verdict(StrEnum):
-    """What a reproduction says."""
-
-    REPRODUCED = "reproduced"
-    KEPT = "kept"
-    PARTED = "parted"
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """12 for a promise that is broken on the real thing, 0 for one that is kept, 1 where model and brokers part."""
-        codes = {Verdict.REPRODUCED: ExitCode.INVARIANT, Verdict.KEPT: ExitCode.HOLDS}
-        return codes.get(self, ExitCode.UNMET_EXPECTATION)
 
 
 @dataclass(frozen=True)
@@ -48,58 +40,36 @@ class Answer:
     control: Reproduction | None = None
 
     @property
-    def verdict(self) -> Verdict:
-        """Of the run itself."""
-        if self.first.played.parted is not None:
-            return Verdict.PARTED
-        return Verdict.KEPT if self.promise is None else Verdict.REPRODUCED
+    def name(self) -> str:
+        """The promise's name, or nothing."""
+        return "" if self.promise is None else self.promise.name
 
     @property
-    def control_keeps(self) -> bool:
-        """Whether the control goes another way, and keeps the promise."""
-        played = None if self.control is None else self.control.played
-        if played is None or played.parted is None:
-            return False
-        return not played.breaks("" if self.promise is None else self.promise.name)
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """That of the verdict; one that was reproduced counts with a control only if that keeps the promise."""
-        if self.verdict is Verdict.REPRODUCED and self.control is not None and not self.control_keeps:
-            return ExitCode.UNMET_EXPECTATION
-        return self.verdict.exit_code
-
-
-@unique
-class Ending(StrEnum):
-    """Whether a sentence about the end is good news; the value is for style sheets."""
-
-    GOOD = "good"
-    BAD = "bad"
-    OPEN = "open"
+    def judgement(self) -> Judgement:
+        """What the run says of the promise, and what its control does."""
+        return judge(self.name, self.first.played, None if self.control is None else self.control.played)
 
 
 def verdicts_in_words(answer: Answer) -> list[tuple[Ending, str]]:
     """The verdict of a run, and that of its control, in a sentence or two each."""
-    first = answer.first
-    where, end = brokers_in_words(first), end_in_words(first, answer.promise)
-    if answer.verdict is Verdict.REPRODUCED:
-        name = "" if answer.promise is None else f" ({answer.promise.name})"
-        said = [(Ending.BAD, f"reproduced on {where}{name}: {end}")]
-    elif answer.verdict is Verdict.KEPT:
-        said = [(Ending.GOOD, f"kept on {where}, as the model says: {end}")]
-    else:
+    first, found = answer.first, answer.judgement
+    end = end_in_words(first, answer.promise)
+    if found.verdict is Verdict.PARTED:
         said = [(Ending.OPEN, parting_in_words(first)), (Ending.OPEN, f"in the end {end}")]
+    else:
+        said = [verdict_in_words(found.verdict, brokers_in_words(first), answer.name, first.played, end)]
     said += _observed_in_words(first, "these brokers")
-    if answer.control is None:
+    if answer.control is None or found.control is None:
         return said
     parted, end = answer.control.played.parted, end_in_words(answer.control, answer.promise)
-    if parted is None:
-        said.append((Ending.BAD, f"the control, {answer.changed}, goes the same way: {end}"))
-    elif answer.control_keeps:
-        said.append((Ending.GOOD, f"the control keeps it and goes another way at step {parted.index}: {end}"))
-    else:
-        said.append((Ending.BAD, f"the control goes another way at step {parted.index}, and all the same {end}"))
+    at = "" if parted is None else f" at step {parted.index}"
+    words = {
+        Control.SAME_WAY: f"the control, {answer.changed}, goes the same way: {end}",
+        Control.KEEPS: f"the control keeps it and goes another way{at}: {end}",
+        Control.BREAKS: f"the control goes another way{at}, and all the same {end}",
+        Control.NOT_SHOWN: f"the control goes another way{at}, and does not show whether {answer.name} holds: {end}",
+    }
+    said.append((ending_of_control(found), words[found.control]))
     return said + _observed_in_words(answer.control, "the control's brokers")
 
 

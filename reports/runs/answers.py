@@ -23,7 +23,7 @@ class PropertyAnswer:
 
 def answers(result: Result) -> tuple[PropertyAnswer, ...]:
     """One answer per property of the question, in its order."""
-    found = {item.property.name: item for item in result.violations}
+    found = {item.property.name: item for item in result.shown}
     # A search that stopped at its first violation has not decided the other properties.
     otherwise = True if result.stopped in (StopReason.COMPLETE, StopReason.BUDGET) else None
     return tuple(
@@ -52,7 +52,7 @@ def verdict_in_words(result: Result) -> str:
     if result.verdict is Verdict.HOLDS:
         return f"holds: {result.stopped.value} ({plural(result.distinct_states, 'distinct state')})"
     if result.verdict is Verdict.VIOLATED:
-        return f"violated: {', '.join(f'{item.property.name} {violated_how(item)}' for item in result.violations)}"
+        return f"violated: {', '.join(f'{item.property.name} {violated_how(item)}' for item in result.shown)}"
     if result.stopped is StopReason.BUDGET:
         return f"incomplete: budget: {result.stopped.value} ({plural(result.distinct_states, 'distinct state')})"
     if result.stopped is StopReason.COMPLETE:

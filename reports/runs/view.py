@@ -14,16 +14,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from acked.checker.diagnosis.remedy import remedy_of
+from acked.checker.question.marks import Marks, PropertyMark
 from acked.checker.question.question import GRAPH_KINDS, Question
 from acked.checker.question.result import Counterexample, Run
 from acked.checker.question.user_properties import SOUGHT
 from acked.checker.replay.explain import in_words
 from acked.checker.replay.lasso import kept_in_words
-from acked.checker.replay.steps import Marks, PropertyMark, Renumbering, changed_fields, value_at
+from acked.checker.replay.steps import Renumbering, changed_fields, value_at
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
+from acked.model.formulas.watched import is_shipped
 from acked.model.language.protocol import ActionInstance
-from acked.reports.pictures.messages import Underway, lanes_of_protocol, messages_of
+from acked.reports.pictures.messages import StepMessages, Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
 from acked.reports.pictures.providers import LANES_ALONE, provider_of
 from acked.reports.runs.blocked import prevented_in_words
@@ -190,12 +192,19 @@ class StepTeller:
     def next(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> tuple[StepView, Past]:
         """The step that `action` makes after `past`, to the state of these codes."""
         told = self._numbers.next(past.told, action, codes)
-        sentence = self.telling.tell(action, past.told, told)
+        sentence = self._sentence(action, past.told, told)
         changes = tuple(
             FieldChange(name, in_words(old), in_words(new))
             for name, old, new in changed_fields(self._instance, past.state, self.telling.schema.decode(told))
         )
         return self._step(past, action, codes, told, sentence, changes)
+
+    def _sentence(self, action: ActionInstance, before: Sequence[int], after: Sequence[int]) -> str:
+        """The words of a step; where those of a user's own protocol fail, what it is and why it has none."""
+        try:
+            return self.telling.tell(action, before, after)
+        except ModelError as error:
+            return f"{action.label}; {error}"
 
     def _step(
         self,
@@ -211,7 +220,13 @@ class StepTeller:
         moment = Moment(index, past.state if past else None, action, state, past.memory if past else None)
         picture, memory = self._provider.picture(self._instance, moment)
         is_whole = past.is_whole if past else self._instance.schema.pack(list(codes)) in self._instance.initial
-        messages = messages_of(self.telling, self._provider, moment, past.underway if past else (), is_whole)
+        underway = past.underway if past else ()
+        try:
+            messages = messages_of(self.telling, self._provider, moment, underway, is_whole)
+        except ModelError as error:
+            if action is None or is_shipped(action.action.function):
+                raise
+            messages, sentence = StepMessages(None, (), underway), f"{sentence}; {error}"
         lanes = picture.actors or self._lanes
         picture = replace(picture, actors=lanes, actor=messages.actor, messages=messages.messages)
         step = StepView(

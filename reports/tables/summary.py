@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from acked.checker.question.orbits import MAX_RENAMINGS, renamed_sorts
 from acked.checker.question.result import Result, StopReason, Verdict
 from acked.checker.question.user_properties import reached
 from acked.reports import units
@@ -15,6 +16,8 @@ from acked.reports.table import Mark, Table, TableCell, numbers, print_table, ta
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from acked.model.language.values import Id
 
 _MANY_STATES = 100_000
 _STYLE = {Verdict.HOLDS: "bold green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
@@ -41,7 +44,12 @@ def print_result(console: Console, title: str | None, result: Result, total_seco
         print_table(console, reach_table(result, found))
     put(console, [])
     _print_actions(console, result, glyphs)
-    for note in result.notes:
+    print_notes(console, result.notes)
+
+
+def print_notes(console: Console, notes: Iterable[str]) -> None:
+    """Sentences beside an answer."""
+    for note in notes:
         put_paragraph(console, f"note: {note}", "", "", "      ")
 
 
@@ -87,8 +95,16 @@ def _print_numbers(console: Console, result: Result, total_seconds: float) -> No
 
 def _symmetry(result: Result) -> str:
     instance = result.question.instance
-    names = " and ".join(f"{sort.type_name}s" for sort in instance.protocol.symmetric)
-    return f"states that differ only in the names of {names} are counted once"
+    renamed, declared = renamed_sorts(instance), instance.protocol.symmetric
+    counted = f"states that differ only in the names of {_plural(renamed)} are counted once"
+    if renamed == declared:
+        return counted
+    kept = _plural([sort for sort in declared if sort not in renamed])
+    return f"{counted}; {kept} keep theirs, because together there are more than {MAX_RENAMINGS} renamings"
+
+
+def _plural(sorts: Sequence[type[Id]]) -> str:
+    return " and ".join(f"{sort.type_name}s" for sort in sorts)
 
 
 def properties_table(result: Result) -> Table:

@@ -165,6 +165,15 @@ def test_what_is_missing_is_named_with_the_command_that_installs_it(name: str) -
         raise ModuleNotFoundError("missing", name=f"{name}.part")
 
 
+@pytest.mark.parametrize("arguments", ["validate server.log -t orders", "kafka list", "exercise --kafka 4.1.0"])
+def test_without_the_package_for_brokers_a_command_about_them_names_the_extra(arguments: str) -> None:
+    program = f"import sys; sys.modules['kio'] = None; from acked.cli import main; sys.exit(main({arguments.split()}))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=CHECKOUT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 153
+    assert done.stderr == "acked: kio is needed for real brokers; install it with `pip install 'acked[cluster]'`\n"
+    assert "`kio`" in (CHECKOUT / "docs" / "install.md").read_text()
+
+
 def test_the_second_solver_comes_with_its_extra() -> None:
     sentence = r"^cvc5 is needed for checking certificates .*; install it with `pip install 'acked\[certificates\]'`$"
     with pytest.raises(SystemFailure, match=sentence), optional_packages():
@@ -268,6 +277,8 @@ def test_the_explorer_answers_without_the_rest(slim: Path, place: Path) -> None:
         (("query", "tiny.toml", "SELECT 1", "-q"), "pyarrow"),
         (("matrix", "-q", "--parquet", "cells.parquet"), "pyarrow"),
         (("audit", "topic.tf"), "python-hcl2"),
+        (("validate", "server.log", "-t", "orders"), "kio"),
+        (("kafka", "list"), "kio"),
     ],
     ids=lambda value: value if isinstance(value, str) else value[0],
 )
@@ -275,7 +286,8 @@ def test_what_needs_more_says_so_in_one_sentence(slim: Path, place: Path, argume
     done = acked(slim, place, *arguments)
     assert done.returncode == 153, done.stdout + done.stderr
     [line] = done.stderr.splitlines()
-    assert re.fullmatch(rf"acked: {name} is needed for .*; install it with `pip install {name}`", line)
+    package = r"'acked\[cluster\]'" if name == "kio" else name
+    assert re.fullmatch(rf"acked: {name} is needed for .*; install it with `pip install {package}`", line)
 
 
 @pytest.mark.slow

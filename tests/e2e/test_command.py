@@ -383,3 +383,23 @@ def test_listings_are_tables_for_people_and_documents_for_programs(what: str) ->
     document = json.loads(done.stdout)
     assert set(document) == ({"protocols", "invariants", "constants", "specs"} if what == "all" else {what})
     assert all(document.values())
+
+
+def test_acked_alone_prints_the_help_and_has_answered_nothing() -> None:
+    alone, asked = acked(), acked("--help")
+    assert (alone.stdout, alone.stderr) == (asked.stdout, "")
+    assert (alone.returncode, asked.returncode) == (151, 0)
+    assert "151 usage or configuration (also `acked`\n  alone" in asked.stdout
+    assert acked("kafka").stdout == acked("kafka", "--help").stdout
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"), [(["audti"], "audit"), (["chekc", "kip320"], "check"), (["kafka", "lst"], "list")]
+)
+def test_a_misspelt_command_is_answered_with_the_one_that_was_meant(typed: list[str], meant: str) -> None:
+    done = acked(*typed)
+    group = "acked kafka" if typed[0] == "kafka" else "acked"
+    wrong = typed[-1] if typed[0] == "kafka" else typed[0]
+    assert (done.returncode, done.stdout) == (151, "")
+    assert done.stderr == f"acked: No such command '{wrong}' (did you mean {meant}?); try `{group} --help`\n"
+    assert "did you mean" not in acked("zzzzzz").stderr

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import islice
@@ -18,6 +19,7 @@ from acked.checker.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import prove_by_induction
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.overflow import Overflow
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Verdict
 from acked.checker.question.user_properties import reached
@@ -68,7 +70,8 @@ def assert_same_search(case: Case, question: Question) -> None:
             search(question, bounds, StopPolicy.EVERY_PROPERTY)
         shallowest = next(filter(None, space.overflows))
         wrong = {f"drawn: {label} assigns {field} a value outside its domain" for label, field in shallowest}
-        assert str(error.value).partition(" (code")[0] in wrong
+        assert str(error.value).partition(": ")[2].partition(": ")[0] in {text.removeprefix("drawn: ") for text in wrong}
+        assert_way_out(case, question, error.value)
         return
     result = search(question, replace(bounds, workers=1 + case.drawn.seed % 2), StopPolicy.EVERY_PROPERTY)
     assert result.stopped is (StopReason.COMPLETE if space.is_complete else StopReason.MAX_DEPTH)
@@ -82,6 +85,16 @@ def assert_same_search(case: Case, question: Question) -> None:
         assert_real(case, question, item.run)
         last = question.instance.schema.decode(question.instance.schema.unpack(item.run.states[-1]))
         assert not predicates[item.property.name](last)
+
+
+def assert_way_out(case: Case, question: Question, error: Exception) -> None:
+    """The way to a step that leaves a domain is a shortest one, and the line that assigns it is one of the protocol's."""
+    assert isinstance(error, Overflow)
+    schema, levels = question.instance.schema, case.space.levels
+    keys = [key_of(schema.decode(schema.unpack(words))) for words in error.run.states]
+    assert all(key in level for key, level in zip(keys, levels, strict=False))
+    assert len(keys) == 1 + next(depth for depth, left in enumerate(case.space.overflows) if left)
+    assert re.search(rf"\(drawn_{case.drawn.seed}\.py:\d+\); the state is", str(error))
 
 
 def assert_same_steps(result: Result, space: Space) -> None:

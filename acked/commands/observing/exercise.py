@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
 import click
@@ -12,7 +14,7 @@ import click
 from acked.asking.completion import known_releases
 from acked.asking.options import shows
 from acked.asking.output import Output, say
-from acked.checker.errors import ConfigurationError, ExitCode, SystemFailure
+from acked.checker.errors import AckedError, ConfigurationError, ExitCode, SystemFailure
 from acked.checker.names import near
 from acked.checker.optional import optional_packages
 
@@ -74,7 +76,9 @@ def exercise(
 
     Brokers listen on loopback only and end with the command. Exit code 0 valid, and no acknowledged record is missing; 12 if
     a line is not explained, a promise does not hold, or a record is missing; 150 if a line is worded in a way that is not
-    known, 151 for usage and for a release that is not read (before 3.3 all but 2.8), 153 if the cluster does not start.
+    known, 151 for usage and for a release that is not read (before 3.3 all but 2.8), 153 if the cluster does not start or
+    does not come back: logs, data directories, acknowledged records and the course up to then stay in the folder that the
+    sentence names.
     """
     with optional_packages():
         from acked.cluster.exercising.exercise import Exercise
@@ -86,9 +90,7 @@ def exercise(
     from acked.reports.observations.terminal import print_judged
 
     asked = Exercise(version, minutes, seed, _kinds(faults), rate, min_insync_replicas, home)
-    with ExitStack() as left:
-        logs = out or Path(left.enter_context(TemporaryDirectory(prefix="acked-exercise-")))
-        _make(logs)
+    with _folder(out) as logs:
         with ExerciseProgress(output.quiet, minutes) as shown:
             done = exercised(asked, logs, shown.told())
         with EventsExplained(output.quiet) as progress:
@@ -117,6 +119,25 @@ def _kinds(text: str) -> tuple[Kind, ...]:
                 f"--faults: there is no fault {name!r}{near(name, list(known))}; choose from {', '.join(known)}"
             )
     return tuple(known[name] for name in dict.fromkeys(wanted))
+
+
+@contextmanager
+def _folder(out: Path | None) -> Iterator[Path]:
+    """The folder that is asked for, or one that goes with the command; what a failure has left in it stays."""
+    if out is not None:
+        _make(out)
+        yield out
+        return
+    folder = Path(mkdtemp(prefix="acked-exercise-"))
+    is_of_use = False
+    try:
+        yield folder
+    except AckedError:
+        is_of_use = any(folder.iterdir())
+        raise
+    finally:
+        if not is_of_use:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _make(folder: Path) -> None:

@@ -12,6 +12,7 @@ from acked.asking.completion import known_releases
 from acked.asking.options import CONSTANT, Constants, bound, shows
 from acked.asking.output import Output, say
 from acked.checker.errors import ConfigurationError, ExitCode
+from acked.checker.optional import optional_packages
 
 STDIN = "-"
 
@@ -73,10 +74,11 @@ def validate(
     usage, 153 system. There is no 152: where no order was found within the slack of times and the number of steps that
     are tried, ten times as much the second time, the line counts as not explained.
     """
-    from acked.cluster.validating.judge import Asked, judge
-    from acked.reports.observations.counting import EventsExplained
-    from acked.reports.observations.document import judged_document
-    from acked.reports.observations.terminal import print_judged
+    with optional_packages():
+        from acked.cluster.validating.judge import Asked, judge
+        from acked.reports.observations.counting import EventsExplained
+        from acked.reports.observations.document import judged_document
+        from acked.reports.observations.terminal import print_judged
 
     asked = Asked(logs, topic, partition, version, bound(constants), data, acknowledged)
     if follow:

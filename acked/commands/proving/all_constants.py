@@ -1,6 +1,6 @@
 """`acked prove SPEC --all-constants`: a protocol's proof for any number of brokers, offsets, records and leader epochs.
 
-Of the spec's constants it keeps the switches; sizes are open.
+Of the spec's constants it keeps the switches; sizes are open. What is proved is what the spec asks, or it is refused.
 """
 
 from __future__ import annotations
@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING
 
 from acked.asking.options import STARTED
 from acked.asking.output import Output, say
-from acked.checker.errors import ConfigurationError
+from acked.checker.errors import ConfigurationError, ExitCode
 from acked.checker.files import check_writable
 from acked.checker.spec.spec import Spec
+from acked.commands.proving.asked import expectation, passed_over, refuse_unprovable, unmet
 from acked.commands.proving.request import make_query_folder
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from acked.checker.processes import Limits
     from acked.checker.solver.lemma_sets import CoreFile
     from acked.invariants.proofs import Argument
@@ -43,18 +46,19 @@ def prove_for_all_constants(
     """
     from acked.checker.allconstants.certificate import write_certificate
     from acked.checker.allconstants.counterparts import broken_rules
-    from acked.checker.allconstants.proof import AllConstantsOptions, ObligationResult, prove_all_constants
+    from acked.checker.allconstants.proof import (
+        AllConstantsOptions,
+        ObligationResult,
+        covering_argument,
+        prove_all_constants,
+    )
     from acked.checker.observer import ProofProgress
-    from acked.invariants.proofs import argument_of
     from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
     from acked.reports.proofs.proof import ProofReporter
+    from acked.reports.tables.summary import print_expectation, print_notes
 
-    argument = argument_of(spec.protocol, spec.switches)
-    if argument is None:
-        raise ConfigurationError(
-            "--all-constants has lemmas for partition and for the replication family (kip320 and its ancestors), not for "
-            + spec.protocol.name
-        )
+    argument = covering_argument(spec.protocol, spec.switches)
+    refuse_unprovable(spec, [item.name for item in argument.provable], argument.least)
     if sizes := [name for name in changed if name in spec.protocol.sizes]:
         raise ConfigurationError(
             f"--all-constants is about every value of the constants {', '.join(spec.protocol.sizes)}; leave -c "
@@ -69,7 +73,8 @@ def prove_for_all_constants(
             subject = f"{result.subject}: {result.clause}"
             observer.decided(ProofProgress(subject, result.verdict.value, result.seconds, done, total))
 
-        options = AllConstantsOptions(cores=known, smt2=files.smt2)
+        asked = tuple(item.name for item in spec.properties)
+        options = AllConstantsOptions(cores=known, smt2=files.smt2, asked=asked)
         proof = prove_all_constants(spec.protocol, limits, options, spec.drop, report, spec.switches)
         rules = broken_rules(
             spec.protocol, spec.drop, [item.counterexample for item in proof.refuted if item.counterexample is not None]
@@ -79,14 +84,20 @@ def prove_for_all_constants(
     if files.certificate is not None and proof.holds:
         write_certificate(proof, spec.name, files.certificate)
     seconds = time.perf_counter() - STARTED
-    output.emit(
-        lambda: all_constants_document(proof, rules),
-        lambda console: print_all_constants(console, spec.protocol, proof, rules, seconds),
-    )
+    differing = None if proof.interrupted else unmet(spec, proof.verdict)
+
+    def show(console: Console) -> None:
+        print_all_constants(console, spec.protocol, proof, rules, seconds)
+        print_notes(console, passed_over(spec))
+        if differing is not None:
+            print_expectation(console, proof.verdict, differing)
+
+    besides = {"asked": list(asked), "expectation": expectation(differing), "notes": [*passed_over(spec)]}
+    output.emit(lambda: {**all_constants_document(proof, rules), **besides}, show)
     if files.certificate is not None and not output.is_json:
         told = f"is in {files.certificate}; acked prove --check DIR confirms it"
         say(f"the certificate {told if proof.holds else 'was not written, because the proof is incomplete'}")
-    return int(proof.exit_code)
+    return int(ExitCode.UNMET_EXPECTATION if differing and proof.holds else proof.exit_code)
 
 
 def _lemma_sets(argument: Argument, path: Path | None) -> CoreFile:

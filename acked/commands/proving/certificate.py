@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING
 
 from acked.asking.options import STARTED
 from acked.asking.output import Output
-from acked.checker.errors import ConfigurationError
+from acked.checker.errors import ExitCode
+from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec
+from acked.commands.proving.asked import expectation, passed_over, refuse_unmade, unmet
 
 if TYPE_CHECKING:
-    from acked.checker.allconstants.certificate import Certificate
+    from rich.console import Console
+
     from acked.checker.processes import Limits
 
 
 def check_certificate(folder: Path, spec: Spec | None, limits: Limits, output: Output) -> int:
     """Checks the certificate in a folder, prints the answer and returns the exit code.
 
-    With a spec, `ConfigurationError` for a certificate that is about another protocol or other switches.
+    With a spec, `ConfigurationError` for a certificate that is about another protocol, other switches or other properties.
     """
     from acked.checker.allconstants.certificate import read_certificate
     from acked.checker.allconstants.proof import ObligationResult
@@ -28,10 +31,11 @@ def check_certificate(folder: Path, spec: Spec | None, limits: Limits, output: O
     from acked.checker.observer import ProofProgress
     from acked.reports.proofs.certificate import print_verification
     from acked.reports.proofs.proof import ProofReporter
+    from acked.reports.tables.summary import print_expectation, print_notes
 
     certificate = read_certificate(folder)
     if spec is not None:
-        _refuse_another(folder, certificate, spec)
+        refuse_unmade(spec, folder, certificate)
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
 
         def report(result: ObligationResult, done: int, total: int) -> None:
@@ -40,18 +44,18 @@ def check_certificate(folder: Path, spec: Spec | None, limits: Limits, output: O
 
         found = verify(folder, limits, report, certificate)
     seconds = time.perf_counter() - STARTED
-    output.emit(found.document, lambda console: print_verification(console, found, seconds))
-    return int(found.exit_code)
+    notes = () if spec is None else passed_over(spec)
+    verdict = Verdict.HOLDS if found.holds else Verdict.INCOMPLETE
+    # A folder that is no certificate, and a solver that disagrees, say nothing of the spec.
+    says_something = found.verdict in ("verified", "incomplete") and not found.interrupted
+    differing = unmet(spec, verdict) if spec is not None and says_something else None
 
+    def show(console: Console) -> None:
+        print_verification(console, found, seconds)
+        print_notes(console, notes)
+        if differing is not None:
+            print_expectation(console, verdict, differing)
 
-def _refuse_another(folder: Path, told: Certificate, spec: Spec) -> None:
-    if told.protocol != spec.protocol.name:
-        about = f"the certificate in {folder} is about {told.protocol}"
-        raise ConfigurationError(f"{about}, and {spec.name} about {spec.protocol.name}")
-    if told.drop != tuple(spec.drop):
-        raise ConfigurationError(f"the certificate in {folder} leaves out other guard clauses than {spec.name}")
-    mine, theirs = spec.switches, told.switches
-    constants = [item for item in spec.protocol.constants if item.name in mine]
-    if differing := [item for item in constants if theirs.get(item.name) != mine[item.name]]:
-        rules = ", ".join(f"{item.name} ({item.show(mine[item.name])} in {spec.name})" for item in differing)
-        raise ConfigurationError(f"the certificate in {folder} is about other switches than {spec.name}: {rules}")
+    output.emit(lambda: {**found.document(), "expectation": expectation(differing), "notes": [*notes]}, show)
+    return int(ExitCode.UNMET_EXPECTATION if differing and found.holds else found.exit_code)
+

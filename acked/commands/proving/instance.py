@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acked.asking.options import STARTED
@@ -11,6 +12,7 @@ from acked.asking.output import Output, TraceFile
 from acked.checker.errors import ExitCode
 from acked.checker.proof.result import DEFAULT_DEPTH, Method
 from acked.checker.spec.spec import Spec
+from acked.commands.proving.asked import passed_over
 from acked.commands.proving.request import ProofOptions, refuse_beside
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ def prove_spec(
     refuse_beside(method)
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
         result = _answer(spec, method, options, limits, observer)
+    result = replace(result, notes=(*result.notes, *passed_over(spec)))
     seconds = time.perf_counter() - STARTED
     is_open = result.interrupted and not result.violations  # Then what is not proved yet says nothing.
     unmet = differences(spec.expect, result) if spec.expect and not is_open else None

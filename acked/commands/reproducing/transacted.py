@@ -36,7 +36,7 @@ def play_transactions(
     if left_out and not output.is_json and not output.quiet:
         say(f"not in the search, because it cannot be played: {', '.join(left_out)}")
     output.emit(lambda: transacted_document(answer, left_out), lambda console: print_transacted(console, answer))
-    return int(answer.exit_code)
+    return int(answer.judgement.exit_code)
 
 
 def _control(prepared: Prepared, control: str) -> Prepared:

@@ -16,7 +16,7 @@ from acked.asking.playable import On, playable_of, with_rules_of
 from acked.asking.specs import all_bundled, bundled_specs
 from acked.checker.errors import ConfigurationError, SpecUnreadable
 from acked.checker.files import read_text, write_text
-from acked.checker.question.result import Verdict
+from acked.checker.question.result import Verdict as Answer
 from acked.checker.spec.spec import Spec, load_spec
 from acked.cluster.playing.reproduce import Brokers, prepare
 from acked.cluster.playing.reproduce import reproduce as play
@@ -32,6 +32,7 @@ from acked.reports.reproductions.release_table import (
     read_release,
     release_document,
 )
+from acked.reports.reproductions.verdict import Verdict, verdict_of, why_not_reproduced
 from acked.reports.units import plural
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
     result = search(spec.question())
     if not result.violations:
         undecided = replace(row, deed=Deed.NOT_DECIDED, reason="the model's search did not end")
-        return row if result.verdict is Verdict.HOLDS else undecided
+        return row if result.verdict is Answer.HOLDS else undecided
     row = replace(row, predicted=Predicted.VIOLATED, promise=result.violations[0].property.name)
     try:
         found, _ = playable_of(spec, On(brokers.version, mode), quiet=True)
@@ -166,10 +167,9 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
 
 
 def _judged(row: ReleaseRow, played: Played, promise: str) -> ReleaseRow:
-    if played.parted is not None:
+    found = verdict_of(promise, played)
+    if found is Verdict.PARTED and played.parted is not None:
         return replace(row, deed=Deed.PARTED, parted=played.parted.index, reason=played.reason)
-    if played.is_broken(promise) is None and not played.breaks(promise):
-        return replace(row, deed=Deed.AS_SAID, reason=f"{promise} is not decided from what is seen of brokers")
-    if not played.breaks(promise):
-        return replace(row, deed=Deed.NOT_DECIDED, reason=f"all steps were taken, and what is seen does not break {promise}")
-    return replace(row, deed=Deed.REPRODUCED)
+    if found is Verdict.REPRODUCED:
+        return replace(row, deed=Deed.REPRODUCED)
+    return replace(row, deed=Deed.AS_MODELLED, reason=why_not_reproduced(promise, played))

@@ -27,6 +27,8 @@ def json_entries(name: str, text: str) -> list[SettingEntry]:
         found = list(_Json(name, text).entries(document, None, None))
     except json.JSONDecodeError as error:
         raise SpecUnreadable(f"{name}:{error.lineno}: no valid JSON: {error.msg}") from None
+    except ValueError:
+        raise SpecUnreadable(f"{name} has a number of thousands of digits, as no setting has; correct it") from None
     except RecursionError:
         raise SpecUnreadable(f"{name} is nested too deeply for a {_WHAT}") from None
     said: dict[tuple[Scope | None, str | None, str], SettingEntry] = {}

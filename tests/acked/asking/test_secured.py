@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from confluent_kafka import admin as kafka
 
-from acked.asking.connection import Connection, Unavailable
+from acked.asking.connection import Connection
 from acked.asking.live import ask_cluster, client_properties
+from acked.asking.scram import Unavailable
 from acked.checker.audit.clusters.live import LiveCluster, LivePartition, live_entries
 from acked.checker.errors import SystemFailure
 from acked.cluster.nodes.addresses import free_ports

@@ -66,6 +66,21 @@ def test_files_are_changed_for_one_group_and_several_are_refused_before_anything
     check_fixable([one, replace(one, decides=False)], tmp_path)  # What is answered for comparison is not to be changed.
 
 
+@pytest.mark.slow
+def test_defects_of_a_release_that_concern_durability_are_remarked_once_in_text_and_json(tmp_path: Path) -> None:
+    topics = tmp_path / "topics.txt"
+    topics.write_text(TOPICS.replace("flush.messages=1", "min.insync.replicas=1"))
+    options = ("--topic", "orders", "--ask", "loss", "--faults", "none", "--no-advice", "-q", "-j", "1")
+    for version, issue, rule in (("2.4.0", "KAFKA-9254", "topic-setting-lost"), ("4.1.1", "KAFKA-19012", "producer-buffer")):
+        asked = (str(topics), "--kafka-version", version, *options)
+        assert run(*asked).output.count(issue) == 1
+        findings = json.loads(run(*asked, "--format", "json").output)["findings"]
+        assert [item["rule"] for item in findings if issue in item["text"]] == [rule]
+    for version in ("2.4.1", "4.1.2"):
+        assert "KAFKA-9254" not in (told := run(str(topics), "--kafka-version", version, *options).output)
+        assert "KAFKA-19012" not in told
+
+
 def test_without_anything_to_audit_it_is_said_what_to_name() -> None:
     with pytest.raises(click.UsageError, match=r"name a FILE\.\.\., - for the standard input, --set or --bootstrap-server"):
         CliRunner().invoke(audit, [], standalone_mode=False, catch_exceptions=False)

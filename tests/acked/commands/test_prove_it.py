@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -13,6 +14,7 @@ from acked.cli import main
 from acked.cluster.playing.reproduce import Brokers, Prepared
 from acked.cluster.releases.release import Mode
 from acked.commands.reproducing.audited import brokers_of
+from tests.reports.reproductions.made import answer
 
 ASKED = ["audit", "--ask", "loss", "--faults", "clean", "--records", "1", "--no-advice", "--no-cache", "-q", "--prove-it"]
 
@@ -49,6 +51,25 @@ def test_a_yes_is_played_on_the_users_release_with_the_users_settings(
     assert made.setting.topic == {
         "min.insync.replicas": "1", "unclean.leader.election.enable": "false", "flush.messages": "7",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("broken", "code", "words"),
+    [
+        ({"AckedRecordsSurvive": True}, 12, "reproduced on Kafka 3.9.1 with KRaft"),
+        ({"AckedRecordsSurvive": False}, 14, "with KRaft, and AckedRecordsSurvive was not seen broken"),
+        ({}, 14, "as the model says on Kafka 3.9.1 with KRaft, and brokers do not show whether AckedRecordsSurvive holds"),
+    ],
+)
+def test_a_yes_is_proved_only_if_the_loss_was_seen(
+    broken: dict[str, bool], code: int, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = answer()
+    end = replace(made.first.played, broken=broken, lost=())
+    shown = replace(made, first=replace(made.first, played=end))
+    monkeypatch.setattr("acked.commands.reproducing.audited.prove", lambda chosen, limit, heed: shown)
+    assert main([*ASKED, *settings(acks="1"), "--kafka-version", "3.9", "--control-plane", "kraft"]) == code
+    assert words in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.long

@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from acked.checker.observation.events import Says
+from acked.checker.observation.lanes import Slack
 from acked.checker.observation.validation import validate
-from acked.checker.observation.walking import Slack
 from acked.cli import main
 from tests.observations import LINES, edited, run
 

@@ -22,6 +22,7 @@ from acked.checker.allconstants.proof import (
     AllConstantsProof,
     ObligationResult,
     SolverVerdict,
+    covering_argument,
     prove_all_constants,
 )
 from acked.checker.allconstants.prover import Prover
@@ -29,12 +30,15 @@ from acked.checker.allconstants.small_instances import SmallInstance
 from acked.checker.processes import Limits
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, shipped_sets
 from acked.checker.solver.tasks import FirstOrderProblem, ObligationAnswer, ObligationTask
+from acked.checker.spec.spec import load_spec
 from acked.invariants.proofs import COUNTERPARTS, argument_of
+from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.action import Action, require
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every
+from acked.model.partition.protocol import partition
 from acked.model.replication.common import (
     become_follower,
     follows,
@@ -47,6 +51,7 @@ from acked.model.replication.common import (
 )
 from acked.model.replication.kip320 import kip320
 from acked.model.replication.state import Epoch, Replica, State
+from tests.places import SPECS
 from tests.proofs.grounded import grounded
 
 pytestmark = pytest.mark.slow
@@ -76,15 +81,19 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[AllConstantsProof
     return prove_all_constants(kip320, LIMITS, AllConstantsOptions(smt2=folder), on_result=tell), folder
 
 
-def obligations(protocol: Protocol, drop: Iterable[tuple[str, str]] = ()) -> Obligations:
-    argument = argument_of(protocol)
+ASKED = {"kip320": load_spec(SPECS / "kip320.toml").asked.properties}
+"""What a protocol's lemma sets were found for besides the goals of its argument."""
+
+
+def obligations(protocol: Protocol, drop: Iterable[tuple[str, str]] = (), asked: Iterable[str] = ()) -> Obligations:
+    argument = argument_of(protocol, asked=asked)
     assert argument is not None
     return Obligations(protocol, argument, drop)
 
 
 @cache
 def prover() -> Prover:
-    return Prover(obligations(kip320))
+    return Prover(obligations(kip320, asked=ASKED["kip320"]))
 
 
 def test_kip320_holds_for_all_constants(written: tuple[AllConstantsProof, Path]) -> None:
@@ -107,7 +116,7 @@ def test_every_clause_is_an_obligation_of_the_initial_state_and_of_every_action(
 
 @pytest.mark.parametrize("name", ["kip320", *VARIANTS])
 def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small(name: str) -> None:
-    shipped, asked = shipped_sets(PROTOCOLS[name]), obligations(PROTOCOLS[name])
+    shipped, asked = shipped_sets(PROTOCOLS[name]), obligations(PROTOCOLS[name], asked=ASKED.get(name, ()))
     again = f"found for other rules; run: acked prove {name} --all-constants --lemma-sets {shipped_file(asked.argument)}"
     assert shipped.fingerprint == asked.fingerprint, again
     assert max(len(core.lemmas) for core in shipped.cores.values()) <= 16
@@ -145,7 +154,7 @@ def test_without_a_lemma_set_or_without_time_an_obligation_is_not_proved() -> No
     number = [item.key for item in prover().obligations.all].index(key)
     core = SHIPPED.cores[key]
     for seconds, lemmas, proved in ((600.0, None, False), (0.001, core.lemmas, False), (600.0, core.lemmas, True)):
-        engine = LemmaProcess(FirstOrderProblem("kip320", ()), seconds)
+        engine = LemmaProcess(FirstOrderProblem("kip320", asked=ASKED["kip320"]), seconds)
         answer = engine.answer(ObligationTask(number, lemmas, core.way, PROOF_EFFORT, False), lambda _: None)
         assert isinstance(answer, ObligationAnswer)
         assert (answer.is_proved, answer.counterexample) == (proved, None)
@@ -193,6 +202,36 @@ def test_a_broken_file_of_lemma_sets_is_no_lemma_set(tmp_path: Path) -> None:
     (tmp_path / "cores.json").write_text('{"fingerprint": 3, "cores": [1]}')
     assert CoreFile.load(tmp_path / "cores.json") == CoreFile()
     assert CoreFile.load(tmp_path / "none.json") == CoreFile()
+
+
+# -- what is asked besides the goals -----------------------------------------------------------------------------------
+
+
+def test_what_is_false_is_not_proved_because_it_is_asked() -> None:
+    argument = argument_of(kip320)
+    assert argument is not None
+    false = (
+        Property("Empty", Kind.STATE, lambda s: every(Replica, lambda r: s.log[r].is_empty), "", "", ""),
+        Property("NothingIsWritten", Kind.STEP, _no_log_grows, "", "", ""),
+    )
+    asked = Obligations(kip320, replace(argument, further=false).asking(item.name for item in false))
+    search = CoreSearch(Prover(asked), FIRST_EFFORT)
+    found = {item.key: search.find(item) for item in asked.all if item.clause in ("Empty", "NothingIsWritten")}
+    assert found["promises|Empty"] is None
+    written = found["LeaderWrite|NothingIsWritten"]
+    assert isinstance(written, StepCounterexample)
+    assert (written.breaks, written.step.partition("(")[0]) == ("NothingIsWritten", "LeaderWrite")
+    assert isinstance(found["BecomeLeader|NothingIsWritten"], Core)
+
+
+def _no_log_grows(before: State, after: State) -> Any:
+    return every(Replica, lambda r: after.log[r].end <= before.log[r].end)
+
+
+def test_only_what_is_known_to_be_provable_can_be_asked() -> None:
+    argument = argument_of(kip320, asked=("HwWithinLog", "NothingWritten", "WeakIsr"))
+    assert argument is not None
+    assert argument.goals == ("WeakIsr", "StrongIsr", "HwWithinLog")
 
 
 # -- weakened protocols ------------------------------------------------------------------------------------------------
@@ -280,7 +319,7 @@ def test_a_weakened_protocol_is_refused_with_a_step_of_a_small_instance(
 
 def test_a_dropped_clause_is_missed_where_the_argument_needs_it() -> None:
     action = "FencedFollowerFetch"
-    engine = LemmaProcess(FirstOrderProblem("kip320", ((action, "follows in this epoch"),)), 600.0)
+    engine = LemmaProcess(FirstOrderProblem("kip320", ((action, "follows in this epoch"),), asked=ASKED["kip320"]), 600.0)
     keys = [item.key for item in prover().obligations.all]
     for clause, proved in (("RecordEpoch", False), ("LogMatching", False), ("IsrHasLeader", True)):
         core = SHIPPED.cores[f"{action}|{clause}"]
@@ -289,6 +328,18 @@ def test_a_dropped_clause_is_missed_where_the_argument_needs_it() -> None:
         assert isinstance(answer, ObligationAnswer)
         assert answer.is_proved is proved
         assert proved or (answer.counterexample is not None and answer.counterexample.step.startswith(action))
+
+
+@pytest.mark.parametrize("faults", [{"late_answers": True}, {"crashes": "lossy", "unnoticed_restarts": True}])
+def test_fetches_that_name_no_epoch_are_not_covered(faults: dict[str, object]) -> None:
+    """From 3.5.1 to 3.6.2 (KAFKA-15510) the lemmas about followers' logs are not so where a fetch names no epoch."""
+    for version in ("3.5.1", "3.6"):
+        profile = {name: setting.value for name, setting in partition.profile(version, "kraft").items()}
+        with pytest.raises(ModelError, match=r"the rules of 3\.5\.1 to 3\.6\.2 \(fetched_epoch_kept\)"):
+            covering_argument(partition, partition.bind({**profile, **faults}))
+    for version, more in (("3.6", {}), ("3.7", faults)):
+        profile = {name: setting.value for name, setting in partition.profile(version, "kraft").items()}
+        assert covering_argument(partition, partition.bind({**profile, **more})).goals
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import pytest
 from acked.checker.audit.audit import Answer
 from acked.checker.audit.entry import ASSIGNED, Scope, SettingEntry
 from acked.checker.audit.faults import CrashKind, Faults, read_faults
-from acked.checker.audit.gather import gather
+from acked.checker.audit.gather import Severity, gather
 from acked.checker.audit.keys import KEYS, release
 from acked.checker.audit.names import MAX_UNKNOWN
 from acked.checker.audit.questions import QUESTIONS, Assumptions, AuditQuestion, task_of
@@ -346,6 +346,7 @@ def test_idempotence_asked_for_brings_what_it_needs_along_where_that_is_not_set(
         ("outside-the-questions", "3.6", {"enable_auto_commit": "false"}),
         ("outside-the-questions", "3.6", {"group_instance_id": "one"}),
         ("rack-unused", "3.6", {"client_rack": "east"}),
+        ("producer-buffer", "4.1.1", {"acks": "all"}),
         ("selector-unused", "3.6", {"replica_selector_class": f"{SELECTORS}.RackAwareReplicaSelector", "client_rack": ""}),
     ],
 )
@@ -387,9 +388,48 @@ def test_the_order_of_records_is_asked_with_three_brokers_whose_names_do_not_cou
     assert "modulo broker symmetry" in told
 
 
-def test_careful_settings_have_no_warnings() -> None:
-    configuration = configured("3.6", replication_factor="3", min_insync_replicas="2", acks="all")
-    assert rules_of(configuration) == set()
+def test_careful_settings_have_no_warnings_but_those_of_the_releases_own_defects() -> None:
+    careful = {"replication_factor": "3", "min_insync_replicas": "2", "acks": "all"}
+    assert rules_of(configured("3.6", **careful)) == {"producer-buffer"}
+    assert rules_of(configured("4.2", eligible_leader_replicas_version="1", **careful)) == set()
+
+
+@pytest.mark.parametrize(
+    ("rule", "has", "has_not"),
+    [
+        ("topic-setting-lost", ("1.1", "2.0.1", "2.3.1", "2.4", "2.4.0"), ("1.0", "2.4.1", "2.5", "3.6")),
+        (
+            "producer-buffer",
+            ("2.8", "3.6", "3.9", "3.9.1", "4.0", "4.0.1", "4.1.1"),
+            ("2.7", "3.9.2", "4.0.2", "4.1.2", "4.2", LATEST),
+        ),
+    ],
+)
+def test_a_defect_of_releases_is_remarked_in_these_alone(rule: str, has: tuple[str, ...], has_not: tuple[str, ...]) -> None:
+    """KAFKA-9254 (1.1, with KIP-226, to 2.4.0) and KAFKA-19012 (clients of 2.8.0 to 3.9.1, 4.0.0, 4.0.1, 4.1.0 and 4.1.1)."""
+    entries = [SettingEntry("replication.factor", "3", "f", 1), SettingEntry("min.insync.replicas", "2", "f", 2, Scope.TOPIC)]
+    for version in (*has, *has_not):
+        found = [item for item in configure(gather(entries), release(version)).findings if item.rule == rule]
+        assert len(found) == (version in has), version
+        assert all(item.level is Severity.WARNING for item in found)
+
+
+def test_a_defect_of_the_java_client_is_not_remarked_of_another_one() -> None:
+    entries = [
+        SettingEntry("replication.factor", "3", "f", 1),
+        SettingEntry("acks", "all", "client.conf", 1, Scope.PRODUCER, default_of="librdkafka"),
+    ]
+    assert "producer-buffer" not in rules_of(configure(gather(entries), release("4.1.1")))
+
+
+@pytest.mark.parametrize(
+    ("scope", "is_remarked"), [(None, False), (Scope.TOPIC, True), (Scope.BROKER, False), (Scope.DYNAMIC_BROKER, False)]
+)
+def test_only_what_a_topic_sets_itself_may_be_lost_with_a_default_of_brokers(scope: Scope | None, is_remarked: bool) -> None:
+    entries = [SettingEntry("replication.factor", "3", "f", 1), SettingEntry("min.insync.replicas", "2", "f", 2, scope)]
+    found = [item for item in configure(gather(entries), release("2.4")).findings if item.rule == "topic-setting-lost"]
+    assert bool(found) is is_remarked
+    assert [item.entry.line for item in found if item.entry] == [2] * len(found)
 
 
 def test_an_old_inter_broker_protocol_keeps_the_old_rules() -> None:

@@ -63,7 +63,7 @@ def test_newer_clients_count_only_with_brokers_and_a_feature_that_know_them(
 
 def test_rules_are_those_of_the_brokers_release_and_of_what_is_set() -> None:
     releases = ("2.3", "3.6.1", "4.3", "latest")
-    assert [rules_of(configuration(version)) for version in releases] == ["1.0", "3.6", "4.3", "latest"]
+    assert [rules_of(configuration(version)) for version in releases] == ["2.3", "3.6", "4.3", "latest"]
     assert asked("3.5", Clients.OLD)["verification"] == 0
     assert asked("3.9", Clients.OLD)["verification"] == 1
     assert asked("3.9", Clients.OLD, transaction_partition_verification_enable="false")["verification"] == 0

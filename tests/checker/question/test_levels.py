@@ -8,6 +8,7 @@ from __future__ import annotations
 import pytest
 
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
+from acked.checker.question.overflow import Overflow
 from acked.checker.question.question import DEADLOCK, OVERFLOW_BIT, Question
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search.local import Bounds, search
@@ -154,8 +155,11 @@ def test_a_deadlock_is_found_in_the_last_state(workers: int) -> None:
 @pytest.mark.parametrize("workers", [1, 2])
 @pytest.mark.parametrize("policy", [FIRST, EVERY])
 def test_leaving_a_domain_is_an_error_whatever_is_asked(workers: int, policy: StopPolicy) -> None:
-    with pytest.raises(DomainOverflow, match=r"Climb\(\) assigns n a value outside its domain \(code 4 of 0\.\.3\)"):
+    told = r"Climb\(\) assigns n a value outside its domain: 4, and it holds 0\.\.3 \(toys\.py:\d+\); the state is"
+    with pytest.raises(DomainOverflow, match=told) as error:
         search(ask(overflowing(3)), Bounds(workers, MEMORY), policy)
+    assert isinstance(error.value, Overflow)
+    assert [step.label for step in error.value.run.actions] == ["Climb()"] * 3
 
 
 def test_leaving_a_domain_beyond_the_depth_bound_is_not_seen() -> None:

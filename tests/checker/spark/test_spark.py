@@ -15,6 +15,7 @@ from acked.checker.bounds import Bounds
 from acked.checker.errors import ConfigurationError, SystemFailure
 from acked.checker.observer import Observer, Progress
 from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.overflow import Overflow
 from acked.checker.question.question import GRAPH_KINDS, Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.question.vacuity import vacuity_probes
@@ -23,7 +24,6 @@ from acked.checker.spark.driver import SparkBounds, SparkSearch, reason_of
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.spec.spec import load_spec
 from acked.checker.store.run_directory import RunDirectory
-from acked.model.formulas.errors import DomainOverflow
 from acked.model.language.quantify import implies
 from tests.checker.spark.spark_cluster import kill, python_daemons, python_workers
 from tests.checker.toys import always, answer, ask, counters, every_step, overflowing, traveller
@@ -147,8 +147,11 @@ def test_bounds_and_overflows_end_the_search_as_they_end_the_local_one(driver: S
         assert answer(over_spark(driver, make(), tmp_path, bounds=replace(LIMITS, **limits))) == answer(
             search(make(), replace(BOUNDS, **limits))
         )
-    with pytest.raises(DomainOverflow):
+    with pytest.raises(Overflow) as error:
         over_spark(driver, ask(overflowing(5)), tmp_path)
+    with pytest.raises(Overflow) as alone:
+        search(ask(overflowing(5)))
+    assert (str(error.value), error.value.run.states) == (str(alone.value), alone.value.run.states)
 
 
 def test_tasks_whose_memory_is_full_leave_an_answer_and_a_run_that_goes_on(driver: SparkDriver, tmp_path: Path) -> None:

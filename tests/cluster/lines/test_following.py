@@ -124,6 +124,6 @@ def test_a_run_that_is_written_while_it_is_followed_is_valid_when_it_is_stopped(
     thread.join(40)
     [found] = judged
     assert found.is_valid
-    assert found.verdict.explained == 29
+    assert found.verdict.explained == 31
     assert told[-1].explained > 0
     assert told[-1].in_sync == {0, 1, 2}

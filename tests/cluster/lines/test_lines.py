@@ -23,7 +23,7 @@ from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, Wording
 from tests.observations import LINES, RUNS, run
 
 RELEASES = {"k39": "3.9.1", "k4": "4.4.0"}
-EXERCISED = ("2.8.2", "3.3.2", "3.4.1", "3.5.1", "3.6.2", "3.9.1", "4.1.0", "4.3.1")
+EXERCISED = ("2.8.2", "3.3.2", "3.4.1", "3.5.1", "3.6.2", "3.7.2", "3.9.1", "4.1.0", "4.3.1")
 """Releases of which `acked exercise` has recorded lines."""
 
 
@@ -125,6 +125,14 @@ def test_replicas_that_are_added_or_removed_are_a_reassignment(said: str, is_one
 def test_a_log_with_a_reassignment_is_not_understood_and_never_judged(tmp_path: Path) -> None:
     prefix = f"{TIME} DEBUG [x] org.apache.kafka.controller.ReplicationControlManager [QuorumController id=9]"
     line = f"{prefix} {KRAFT_CHANGE}replicas: [0, 1, 2] -> [0, 1], leaderEpoch: 0 -> 1, partitionEpoch: 1 -> 2"
+    with pytest.raises(SpecUnreadable, match=r"0\.log:1: a line about t-0 tells of a reassignment, which acked does not"):
+        read(tmp_path, line)
+
+
+def test_another_order_of_replicas_is_a_reassignment_with_zookeeper(tmp_path: Path) -> None:
+    """As 2.8.2 prints it where `acked reproduce` moves leadership: the epoch rises, and the same broker leads."""
+    lines = (LINES / "exercises" / "2.8.2.txt").read_text("utf-8").splitlines()
+    [line] = [line.replace("exercise-0", "t-0") for line in lines if "Updated leader epoch" in line]
     with pytest.raises(SpecUnreadable, match=r"0\.log:1: a line about t-0 tells of a reassignment, which acked does not"):
         read(tmp_path, line)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,20 +17,24 @@ from types import SimpleNamespace
 import javaproperties
 import pytest
 
+from acked.checker.cache import SealedStore
 from acked.checker.errors import SystemFailure
+from acked.checker.files import listing
 from acked.cluster.nodes.addresses import CLIENT, CONTROLLER, ZOOKEEPER, free_ports, open_network
-from acked.cluster.nodes.archive import archive_path, with_archive
+from acked.cluster.nodes.archive import archive_path, keep, with_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.formatting import CLUSTER_ID, format_arguments, format_directories, meta_of
 from acked.cluster.nodes.jvm import Exited, Jvm, Program, why_it_ended
 from acked.cluster.nodes.plan import ClusterPlan
 from acked.cluster.nodes.settings import log_configuration, log_option, server_settings, write_properties
 from acked.cluster.nodes.watchdog import Watchdog
-from acked.cluster.proxies.frame import Link
+from acked.cluster.proxies.frame import Frame, Link, Phase
 from acked.cluster.proxies.network import Network
 from acked.cluster.releases.jars import Jars
 from acked.cluster.releases.release import LogBinding, Mode, release
 from acked.cluster.waiting import NotSeen, wait_for
+from acked.cluster.wire.apis import Api
+from acked.cluster.wire.codec import write_request, write_response
 from tests.places import CHECKOUT
 
 NO_JARS = Jars("none", ())
@@ -137,6 +142,25 @@ def test_directories_are_formatted_once_by_kafkas_own_tool(tmp_path: Path, monke
         data.rename(work / turn)
     [asked] = (work / "asked").read_text().splitlines()
     assert asked.endswith(f"tool format -t {CLUSTER_ID} -c {work}/p --feature x=1")
+
+
+def test_formatted_directories_that_were_changed_in_the_cache_are_formatted_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path / "cache"))
+    into = f"{tmp_path}/data"
+    java = script(tmp_path, f'printf "{META}" > {into}/meta.properties; echo b > {into}/bootstrap.checkpoint')
+    tool = Program(java, NO_JARS, "tool", ())
+    for _ in range(3):
+        data = tmp_path / "data"
+        data.mkdir()
+        format_directories(tool, ("4.1.0",), data, {}, tmp_path)
+        assert (data / "bootstrap.checkpoint").read_text() == "b\n"
+        assert not (data / "more").exists()
+        shutil.rmtree(data)
+        [kept] = [path for path in (tmp_path / "cache" / "kafka" / "formatted").iterdir() if path.is_dir()]
+        (kept / "bootstrap.checkpoint").write_text("another level of features\n")
+        (kept / "more").write_text("x")
 
 
 def test_a_format_tool_that_fails_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -324,6 +348,56 @@ def test_an_empty_disk_keeps_what_kraft_starts_with(tmp_path: Path, temporary: P
     assert list(temporary.iterdir()) == []
 
 
+class Knows:
+    """A client of a broker that counts on broker 0."""
+
+    def __enter__(self) -> Knows:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def metadata(self, topics: list[str]) -> SimpleNamespace:
+        return SimpleNamespace(brokers=(0,))
+
+
+def test_a_broker_that_missed_two_restarts_of_another_has_not_heard_that_it_is_back(
+    tmp_path: Path, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It counts on the registration before, and asks for nobody in the ISR whose fetches name another one."""
+    cluster = Cluster(plan(tmp_path, Mode.KRAFT, "4.1.0"))
+    monkeypatch.setattr(cluster, "client", lambda broker, timeout: Knows())
+
+    def passes(source: int, phase: Phase, api: Api, payload: bytes) -> None:
+        link = Link(source, CONTROLLER, ("127.0.0.1", 1), ("127.0.0.1", 2))
+        for observer in cluster.network.observers:
+            observer(Frame(link, 1, phase, api, 1, 1, payload[4:]))
+
+    def registers(epoch: int) -> None:
+        values = {"throttle_time": 0, "error_code": 0, "broker_epoch": epoch}
+        passes(0, Phase.RESPONSE, Api.BROKER_REGISTRATION, write_response(Api.BROKER_REGISTRATION, 1, 1, values))
+
+    def reports(applied: int) -> None:
+        values = {"broker_id": 1, "broker_epoch": 9, "current_metadata_offset": applied, "want_fence": False,
+                  "want_shut_down": False}  # fmt: skip
+        passes(1, Phase.REQUEST, Api.BROKER_HEARTBEAT, write_request(Api.BROKER_HEARTBEAT, 1, 1, values))
+
+    registers(15)
+    assert not cluster.has_heard_of(1, 0), "nobody knows how far it is"
+    reports(17)
+    assert cluster.has_heard_of(1, 0)
+    registers(41)
+    assert not cluster.has_heard_of(1, 0)
+    assert cluster.has_heard_of(1, 0, is_silent=True)
+    reports(40)
+    assert not cluster.has_heard_of(1, 0)
+    reports(41)
+    assert cluster.has_heard_of(1, 0)
+    cluster.kill(1)
+    assert not cluster.has_heard_of(1, 0), "a process that starts again begins anew"
+    cluster.close()
+
+
 def test_what_is_not_seen_is_named_with_the_last_reason() -> None:
     def fails() -> bool:
         raise SystemFailure("nobody answers")
@@ -375,7 +449,22 @@ def test_without_a_class_archive_starts_take_longer_and_nothing_else(tmp_path: P
     assert place is not None
     assert list(place.parent.iterdir()) == list(temporary.iterdir()) == []
     place.write_bytes(b"classes")
+    keep(place)
     assert with_archive(asked, lines.append).archive == place
+
+
+def test_a_class_archive_that_was_put_into_the_cache_is_not_given_to_java(tmp_path: Path, temporary: Path) -> None:
+    asked = plan(script(tmp_path, "exit 1"), Mode.ZOOKEEPER, "1.1.1")
+    place = archive_path(asked)
+    assert place is not None
+    place.write_bytes(b"classes")
+    keep(place)
+    place.write_bytes(b"others")
+    assert with_archive(asked).archive is None
+    place.with_name(f"{place.name}.sealed").unlink()
+    assert with_archive(asked).archive is None
+    SealedStore(place.parent, b"another's key").write(f"{place.name}.sealed", listing(place.parent, [place]))
+    assert with_archive(asked).archive is None
 
 
 def test_a_class_archive_belongs_to_one_java_one_class_path_and_one_mode(tmp_path: Path, temporary: Path) -> None:

@@ -14,7 +14,8 @@ from acked.cluster.playing.reproduce import Brokers, can_be_validated
 from acked.cluster.releases.release import Mode
 from acked.reports.reproductions.document import answer_document
 from acked.reports.reproductions.saved import read_answer
-from acked.reports.reproductions.words import Ending, verdicts_in_words
+from acked.reports.reproductions.verdict import Ending
+from acked.reports.reproductions.words import verdicts_in_words
 from tests.observations import LINES
 from tests.reports.reproductions.made import answer, prepared
 
@@ -62,7 +63,7 @@ def test_it_is_said_after_the_verdict_and_kept_in_the_document(
     assert [item for item in told if says in item[1]] == [told[1], told[3]]
     assert told[1][0] is told[3][0] is ending
     assert "the control's brokers" in told[3][1]
-    assert shown.exit_code == plain.exit_code
+    assert shown.judgement == plain.judgement
     saved = tmp_path / "saved.json"
     saved.write_text(json.dumps(answer_document(shown, {})), "utf-8")
     back, _ = read_answer(saved)

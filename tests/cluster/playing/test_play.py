@@ -71,4 +71,8 @@ def test_a_broker_that_ends_by_itself_goes_another_way_than_the_model(played: An
     found = played(fakes)
     assert (found.parted.index, found.reason) == (1, str(fakes.error))
     assert [one.step.index for one in found.beyond] == [1, 2, 3, 4], "what follows is seen, and not compared"
+    read = {name: found.is_broken(name) for name in ("ReadsStay", "LatestOffsetStays", "LeaderWithOneDown", "MovesEndInSync")}
+    assert read == {
+        "ReadsStay": False, "LatestOffsetStays": False, "LeaderWithOneDown": None, "MovesEndInSync": None,
+    }, "what nobody has read is not gone, and what brokers do not show is not decided"  # fmt: skip
     assert fakes.closed == ["producers", "gates"]

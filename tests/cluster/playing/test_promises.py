@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 from acked.cluster.observe.disk import Replica
-from acked.cluster.playing.promises import broken, forks, has_gap, has_gone, is_reordered, lost, repeated, sayings
+from acked.cluster.playing.promises import (
+    broken,
+    ends_out_of_sync,
+    forks,
+    has_gap,
+    has_gone,
+    is_reordered,
+    lost,
+    repeated,
+    sayings,
+)
 from acked.cluster.stories.seen import Seen
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
@@ -49,6 +59,19 @@ def test_what_was_read_is_gone_if_it_is_not_where_it_was_read() -> None:
     assert has_gone([(0, "r1")], DIFFER, 1)
     assert has_gone([(1, "r1")], DIFFER, 0)
     assert not has_gone([(0, "r1")], DIFFER, None)
+
+
+def test_a_move_that_ends_while_a_new_replica_lags_ends_out_of_sync() -> None:
+    def view(replicas: tuple[int, ...], isr: tuple[int, ...]) -> PartitionView:
+        return PartitionView(0, 0, replicas, isr, 0)
+
+    target = [frozenset({0, 1})]
+    before, during = view((0, 1, 2), (0, 2)), view((0, 1, 2), (0, 1, 2))
+    assert ends_out_of_sync([before, view((0, 1), (0,))], target), "as 3.7.1 does"
+    assert not ends_out_of_sync([before, before, before], target), "as 3.9.1 does: it goes on"
+    assert not ends_out_of_sync([before, during, view((1, 0), (0, 1))], target)
+    assert not ends_out_of_sync([before, during, view((0, 1), (0, 1)), view((0, 1), (0,))], target), "who lags later may"
+    assert not ends_out_of_sync([before, view((0, 2), (0,))], target), "another move"
 
 
 def test_what_is_only_said_of_kafka_is_contradicted_by_what_is_seen() -> None:

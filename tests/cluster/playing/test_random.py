@@ -11,6 +11,7 @@ from acked.cluster.playing.walks import play_walks, walk
 from acked.cluster.releases.release import Mode
 from tests.cluster.conftest import real_plan
 from tests.cluster.playing.runs import question
+from tools.real_random import question as default_question
 
 
 def asked_of(version: str, plane: str | None) -> Question:
@@ -23,6 +24,18 @@ def asked_of(version: str, plane: str | None) -> Question:
 def test_a_random_trace_of_playable_steps_is_refused_by_no_clause() -> None:
     asked = asked_of("4.1", None)
     assert [refusal(asked, walk(asked, Mode.KRAFT, seed), Mode.KRAFT) for seed in range(3)] == [None] * 3
+
+
+@pytest.mark.real
+@pytest.mark.slow
+@pytest.mark.parametrize("version", ["4.1.0", "3.9.1", "4.3.1"])
+def test_a_leader_asks_for_a_follower_that_was_restarted_twice(version: str, users_cache: None) -> None:
+    """Step 18 of seed 102 parted where the leader had not heard of the second registration."""
+    real_plan(version, {})
+    [one] = play_walks(default_question(version), Brokers(version, Mode.KRAFT), [102])
+    assert one.labels[-1] == "AskToExpand(leader=2, follower=0)"
+    assert one.played is not None
+    assert one.played.parted is None, one.reason
 
 
 @pytest.mark.real

@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from acked.checker.cache import SealedStore
 from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.files import listing
 from acked.cluster.nodes.plan import make_plan
-from acked.cluster.releases.jars import MANIFEST, home_jars, home_release, release_jars, zookeeper_jars
+from acked.cluster.releases.jars import MANIFEST, home_jars, home_release, is_fetched, release_jars, zookeeper_jars
 from acked.cluster.releases.java import broker_java
 from acked.cluster.releases.release import (
     JAXB,
@@ -97,12 +99,61 @@ def test_a_changed_added_or_missing_jar_is_not_used(maven: Path) -> None:
     jars = zookeeper_jars()
     folder = jars.paths[0].parent
     jars.paths[0].write_text("other")
-    with pytest.raises(SystemFailure, match=rf"are not those that were fetched \({jars.paths[0].name}\); remove that folder"):
+    sentence = rf"are not those that were fetched \({jars.paths[0].name}\), so they are not run; remove that folder, and they"
+    with pytest.raises(SystemFailure, match=sentence):
         zookeeper_jars()
     jars.paths[0].unlink()
     (folder / "more.jar").write_text("x")
     with pytest.raises(SystemFailure, match=f"{jars.paths[0].name}, more.jar"):
         zookeeper_jars()
+
+
+def forge(folder: Path, key: bytes) -> None:
+    """What somebody who can write to the cache does who has not its key: a jar of theirs, and all sums made to match."""
+    (folder / "evil.jar").write_text("runs")
+    SealedStore(folder, key).write(MANIFEST, listing(folder, [folder / "pom.xml", *folder.glob("*.jar")]))
+
+
+def test_a_jar_put_into_the_cache_with_a_manifest_to_match_is_not_run(maven: Path) -> None:
+    folder = release_jars(release("4.1.0")).paths[0].parent
+    before = (folder / MANIFEST).read_bytes()
+    forge(folder, b"not the user's key")
+    mine, theirs = before.split(b" "), (folder / MANIFEST).read_bytes().split(b" ")
+    for forged in (
+        b" ".join([mine[0], mine[1], *theirs[2:]]),  # as if it were of this user's key
+        before,
+        before.partition(b"\n")[0] + b"\n" + theirs[-1],
+        listing(folder, folder.glob("*")),  # no seal at all
+    ):
+        (folder / MANIFEST).write_bytes(forged)
+        with pytest.raises(SystemFailure, match=r"Kafka 4\.1\.0 in .* are not those .* not run; remove that folder"):
+            release_jars(release("4.1.0"))
+    assert (folder / "evil.jar").is_file()
+
+
+def test_jars_from_a_cache_of_another_key_are_fetched_anew(maven: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jars = release_jars(release("4.1.0"))
+    forge(jars.paths[0].parent, b"another's key")
+    assert not is_fetched(release("4.1.0"))
+    lines: list[str] = []
+    assert release_jars(release("4.1.0"), progress=lines.append) == jars
+    assert lines[0] == "fetching Kafka 4.1.0 with Maven"
+    assert not (jars.paths[0].parent / "evil.jar").exists()
+    monkeypatch.setenv("ACKED_CACHE_KEY", "a key that two machines share")
+    assert not is_fetched(release("4.1.0"))
+    assert release_jars(release("4.1.0")) == jars
+    (maven / "mvn").unlink()
+    assert release_jars(release("4.1.0")) == jars
+
+
+def test_jars_without_a_sealed_manifest_are_fetched_anew(maven: Path) -> None:
+    jars = release_jars(release("4.1.0"))
+    folder = jars.paths[0].parent
+    (folder / MANIFEST).unlink()
+    (folder / "evil.jar").write_text("runs")
+    (folder / "jars.sha256").write_bytes(listing(folder, folder.glob("*.jar")))  # as an earlier acked believed it
+    assert release_jars(release("4.1.0")) == jars
+    assert not (folder / "evil.jar").exists()
 
 
 def test_a_failed_fetch_says_why_and_leaves_nothing(maven: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ from acked.model.formulas.evaluate import Evaluator
 from acked.model.transactions import state as states
 from acked.model.transactions.protocol import transactions
 from acked.reports.reproductions.transacted import Transacted, print_transacted, transacted_document, verdicts_in_words
+from acked.reports.reproductions.verdict import Control
 from tests.oracle import Space
 from tests.places import SPECS
 
@@ -78,7 +79,7 @@ def test_every_action_has_a_step_or_a_reason_why_there_is_none() -> None:
 def test_promises_are_judged_of_what_is_seen_as_the_model_judges_them(changed: dict[str, Any]) -> None:
     off = dict.fromkeys(("late_init", "late_add", "late_produce", "late_end", "late_marker", "coordinator_moves"), False)
     constants = {**off, "producers": 1, "partitions": 1, "transaction_version": 1, "verification": False,
-                 "client_bumps_epoch": False, **changed}  # fmt: skip
+                 "client_bumps_epoch": 0, **changed}  # fmt: skip
     constants |= {"partitions": 2, "aborts": False, "producers": 2} if changed.get("offsets") else {}
     made = transactions.instantiate(constants)
     has_offsets = bool(changed.get("offsets"))
@@ -162,14 +163,14 @@ def test_an_answer_counts_only_if_what_is_seen_breaks_the_promise_and_the_contro
     prepared, promise = bug(), question().properties[0]
     hung, kept = played(prepared, True, False), played(prepared.control("3.6.2"), False, True)
     answer = Transacted("t", promise, hung, kept)
-    assert (answer.exit_code, answer.control_keeps) == (ExitCode.INVARIANT, True)
+    assert (answer.judgement.exit_code, answer.judgement.control) == (ExitCode.INVARIANT, Control.KEEPS)
     said = [text for _, text in verdicts_in_words(answer)]
     assert "partition 0 stays open at LSO 1 of 2" in said[0]
     assert said[1].endswith("keeps it and goes another way at step 7: the late r0 is refused")
-    assert Transacted("t", promise, hung, hung).exit_code is ExitCode.UNMET_EXPECTATION
-    assert Transacted("t", promise, kept).exit_code is ExitCode.UNMET_EXPECTATION
-    assert Transacted("t", promise, played(prepared, False, False)).exit_code is ExitCode.UNMET_EXPECTATION
-    assert Transacted("t", None, hung).exit_code is ExitCode.HOLDS
+    assert Transacted("t", promise, hung, hung).judgement.exit_code is ExitCode.UNMET_EXPECTATION
+    assert Transacted("t", promise, kept).judgement.exit_code is ExitCode.UNMET_EXPECTATION
+    assert Transacted("t", promise, played(prepared, False, False)).judgement.exit_code is ExitCode.NOT_SHOWN
+    assert Transacted("t", None, hung).judgement.exit_code is ExitCode.HOLDS
     document = transacted_document(answer, {"TimeOut": "by its clock"})
     assert document["verdict"] == "reproduced"
     assert document["control"]["parted"] == {"index": 7, "reason": "the late r0 is refused"}

@@ -13,6 +13,7 @@ from acked.cluster.wire.facts import (
     EpochQuestion,
     FetchRequest,
     FetchResponse,
+    Heartbeat,
     PartitionState,
     Registration,
     request_facts,
@@ -122,6 +123,12 @@ def test_the_end_of_an_epoch_is_asked_and_answered(version: int) -> None:
     answered = write_response(Api.OFFSET_FOR_LEADER_EPOCH, version, 1, values)
     expected = EpochEnd("t", 0, 0, 1 if version else None, 8)
     assert response_facts(Api.OFFSET_FOR_LEADER_EPOCH, version, answered[4:]) == (expected,)
+
+
+@pytest.mark.parametrize("version", [*range(3)])
+def test_a_heartbeat_says_how_far_its_broker_has_applied_the_log_of_metadata(version: int) -> None:
+    values = {"broker_id": 1, "broker_epoch": 7, "current_metadata_offset": 41, "want_fence": False, "want_shut_down": False}
+    assert request_facts(write_request(Api.BROKER_HEARTBEAT, version, 1, values)[4:]) == Heartbeat(41)
 
 
 def test_a_registration_says_its_epoch_and_what_is_not_known_says_nothing() -> None:

@@ -425,7 +425,7 @@ def test_an_assignment_that_only_some_states_make_wrong_is_an_error_where_it_fir
     codes = instance.schema.unpack(instance.initial[0])
     for _ in range(3):
         codes = instance.fire(step, codes)
-    message = "mistaken: Grow() assigns epoch a value outside its domain (code 4 of 0..3)"
+    message = "mistaken: Grow() assigns epoch a value outside its domain: 4, and it holds 0..3; the state is {"
     with pytest.raises(DomainOverflow, match=re.escape(message)):
         instance.fire(step, codes)
 

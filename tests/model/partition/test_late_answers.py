@@ -24,13 +24,15 @@ def rules(**more: Any) -> Rules:
     return Rules(assigned=0, moved_to=0, **more)
 
 
-def answer(asked: Rules, names_epoch: bool, takes_hw_first: bool) -> tuple[int, dict[str, int]]:
+def answer(
+    asked: Rules, names_epoch: bool, takes_hw_first: bool, stops_first: bool = False
+) -> tuple[int, dict[str, int]]:
     """How many states are reachable, and by promise that is broken after how many steps it is so first."""
     constants = {name: value for name, value in asdict(asked).items() if name not in OF_MOVES}
     constants["crashes"] = "clean" if asked.crashes else "none"
     made = instance(
         **constants, reassignment=False, late_answers=True, answer_names_epoch=names_epoch,
-        truncation_before_hw=not takes_hw_first,
+        truncation_before_hw=not takes_hw_first, fetcher_stops_first=stops_first,
     )  # fmt: skip
     question = Question(made, tuple(PROMISES[name] for name in COMPARED))
     result = search(question, Bounds(workers=1), StopPolicy.EVERY_PROPERTY)

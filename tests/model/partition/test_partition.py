@@ -124,6 +124,15 @@ def test_the_newest_release_has_every_known_fix_which_is_also_what_a_constant_ha
     }
 
 
+def test_4_4_changed_no_rule_of_4_3_and_the_fixes_that_no_release_has_are_two() -> None:
+    """4.4.0 was read as bytecode beside 4.3.1; docs/abstractions.md, "Releases, one by one"."""
+    of_4_3, of_4_4, latest = (
+        {name: setting.value for name, setting in partition.profile(version, None).items()} for version in ("4.3", "4.4", LATEST)
+    )
+    assert of_4_4 == of_4_3
+    assert {name for name in latest if latest[name] != of_4_4[name]} == {"reelection_forgets_ends", "first_sequence_checked"}
+
+
 def test_rules_come_with_the_releases_that_the_facts_name() -> None:
     def rule(version: str, name: str, plane: str | None = None) -> Any:
         constant = next(item for item in CONSTANTS if item.name == name)
@@ -138,6 +147,8 @@ def test_rules_come_with_the_releases_that_the_facts_name() -> None:
     assert [rule(v, "truncation_fencing") for v in ("2.0.1", "2.1", "2.5")] == [False, True, True]
     assert [rule(v, "hw_waits_for_caught_up") for v in ("0.10", "0.10.2")] == [False, True]
     assert [rule(v, "truncation_before_hw") for v in ("2.8", "3.4", "3.4.1", "3.5")] == [False, False, True, True]
+    assert [rule(v, "fetched_epoch_kept") for v in ("2.8", "3.5", "3.5.1", "3.6", "3.7")] == [True, True, False, False, True]
+    assert [rule(v, "first_sequence_checked") for v in ("2.4", "2.5", "4.4", LATEST)] == [False, False, False, True]
     assert [rule(v, "alter_partition_settled") for v in ("2.6", "2.7", "3.0", "3.1")] == [True, False, False, True]
     assert [rule(v, "reelection_forgets_ends") for v in ("0.8", "0.9", "4.4", LATEST)] == [True, False, False, True]
     assert [rule(v, "assignment_keeps_elr") for v in ("4.0", "4.2", "4.3", "4.4")] == [False, False, True, True]
@@ -364,6 +375,28 @@ def test_a_leader_without_producer_state_takes_any_sequence_number_from_2_5_on(v
     instance = release(version, **{**TINY, "records": 2, "log_size": 2}, acks="all", retries=True, idempotence=True)
     assert can(instance, "Produce(leader=0, record=1, answered=True)") is taken
     assert can(instance, "Produce(leader=0, record=0, answered=True)")
+
+
+@pytest.mark.parametrize(("version", "taken"), [("4.4", True), (LATEST, False)])
+def test_after_4_4_a_log_that_never_held_a_record_takes_sequence_number_0_first(version: str, taken: bool) -> None:
+    sizes: dict[str, Any] = {"replicas": 2, "records": 3, "log_size": 3, "in_flight": 5, "producer_restarts": 1}
+    instance = release(version, **sizes, acks="all", retries=True, idempotence=True)
+    first, second, third = (f"Produce(leader=0, record={record}, answered=True)" for record in range(3))
+    assert can(instance, second) is taken
+    assert can(instance, second, first)
+    # A log with records of a former producer id is not a new one.
+    assert can(instance, third, first, "RestartProducer()")
+
+
+def test_after_4_4_a_producer_whose_records_were_lost_goes_on_under_a_new_producer_epoch() -> None:
+    instance = release(
+        LATEST, replicas=2, records=3, log_size=2, acks="1", retries=True, idempotence=True, crashes="lossy",
+    )  # fmt: skip
+    first, second, third = (f"Produce(leader=%d, record={record}, answered=True)" for record in range(3))
+    lost = (first % 0, "Crash(broker=0, log_end=0, checkpoint=0)", "ElectLeader(broker=1)", "BecomeLeader(leader=1)")
+    # It has an answer for the first record, so the refusal tells it that the log has lost that one.
+    assert can(instance, second % 1, *lost)
+    assert not can(instance, third % 1, *lost)
 
 
 def test_a_producer_that_restarts_numbers_from_what_it_sends_again() -> None:

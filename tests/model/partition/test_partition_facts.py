@@ -178,6 +178,71 @@ def test_from_2_8_to_3_4_0_a_follower_takes_the_high_watermark_of_an_answer_that
     assert (state["log"][0]["end"], state["broker"][0]["hw"]) == (1, rises)
 
 
+LATE_AND_EMPTY: dict[str, Any] = {
+    "replicas": 3, "log_size": 1, "records": 2, "acks": "1", "retries": False, "idempotence": False, "crashes": "none",
+    "leadership_moves": True, "late_answers": True,
+}  # fmt: skip
+LED_AGAIN = (
+    FIRST, "FetchRecord(follower=2, leader=0)", "FetchLate(follower=2, leader=0, end=1)",
+    "MoveLeadership(broker=1)", "BecomeLeader(leader=1)", "BecomeFollower(follower=0, leader=1)",
+    "FetchDiverging(follower=0, leader=1)", "MoveLeadership(broker=0)", "BecomeLeader(leader=0)",
+    "BecomeFollower(follower=2, leader=0)",
+)  # fmt: skip
+"""Broker 0 led, truncated its record under the next leader, and leads again; broker 2 has the record, and awaits an answer."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("version", "noticed"), [("3.5", True), ("3.5.1", False), ("3.6", False), ("3.7", True), ("3.9.1", True)]
+)
+def test_from_3_5_1_to_3_6_2_a_first_answer_without_records_makes_fetches_name_no_epoch(version: str, noticed: bool) -> None:
+    """AbstractFetcherThread.processFetchRequest since KAFKA-15080 (3.5.1, 3.6.0), and after KAFKA-15510 (3.7.0)."""
+    instance = release(version, "kraft", **LATE_AND_EMPTY)
+    arrives = () if version == "3.9.1" else ("LateRecordsCount(follower=2)",)
+    written = (*LED_AGAIN, SECOND, *arrives)
+    fetches = "FetchNothingNew(follower=2, leader=0)"
+    assert can(instance, "FetchDiverging(follower=2, leader=0)", *written) is noticed
+    assert can(instance, fetches, *written) is not noticed
+    if not noticed:
+        assert play(instance, *written, fetches)["known_end"][0][2] == 1
+        # Without an answer the fetch names the epoch; beyond the leader's log it is found out by its offset alone.
+        assert can(instance, "FetchDiverging(follower=2, leader=0)", *LED_AGAIN, SECOND, "LateAnswerIsDropped(follower=2)")
+        state = play(instance, *LED_AGAIN, *arrives, "FetchDiverging(follower=2, leader=0)")
+        assert (state["log"][2]["end"], state["broker"][2]["names_no_epoch"]) == (0, False)
+
+
+@pytest.mark.slow
+def test_a_record_or_the_next_leader_epoch_has_fetches_name_an_epoch_again() -> None:
+    instance = release("3.6", "kraft", **{**LATE_AND_EMPTY, "log_size": 2, "max_leader_epoch": 4})
+    first = (FIRST, "FetchUnanswered(follower=1, leader=0)", "FetchRecord(follower=1, leader=0)")
+
+    def names_none(*steps: str) -> bool:
+        return bool(play(instance, *steps)["broker"][1]["names_no_epoch"])
+
+    # The first answer of the epoch brought a record: later ones that bring none change nothing.
+    assert not names_none(*first, "FetchNothingNew(follower=1, leader=0)")
+    again = ("MoveLeadership(broker=2)", "BecomeLeader(leader=2)", "MoveLeadership(broker=0)", "BecomeLeader(leader=0)")
+    followed = (*first, *again, "BecomeFollower(follower=1, leader=0)", "FetchNothingNew(follower=1, leader=0)")
+    assert names_none(*followed)
+    assert not names_none(*followed, SECOND, "FetchRecord(follower=1, leader=0)")
+    assert not names_none(*followed, *again, "BecomeFollower(follower=1, leader=0)")
+
+
+@pytest.mark.slow
+def test_whether_fetches_name_an_epoch_is_kept_only_where_logs_may_part_within_a_leader_epoch() -> None:
+    def has_field(version: str, **more: Any) -> bool:
+        instance = release(version, "kraft", **{**LATE_AND_EMPTY, "late_answers": False, **more})
+        return any("names_no_epoch" in leaf.name for leaf in instance.schema.leaves if leaf.bits)
+
+    assert not has_field("3.6")
+    assert has_field("3.6", late_answers=True)
+    assert has_field("3.6", crashes="lossy", unnoticed_restarts=True)
+    assert not has_field("3.6", crashes="clean", unnoticed_restarts=True)
+    assert has_field("3.6", crashes="clean", unnoticed_restarts=True, empty_disks=1)
+    assert not has_field("3.7", late_answers=True)
+    assert not has_field("3.6", late_answers=True, answer_names_epoch=True)
+
+
 @pytest.mark.parametrize(("version", "states"), [("3.4", 39_362), ("3.4.1", 39_286)])
 def test_what_is_taken_with_a_truncation_leads_to_states_of_its_own(version: str, states: int) -> None:
     instance = release(version, **{**MOVED, "crashes": "none", "late_answers": False})

@@ -43,7 +43,7 @@ def start(rules: Rules, w: World, i: int) -> Iterator[World]:
     if me.doing not in ("start", "bump"):
         return
     named = me.epoch if me.doing == "bump" else NONE
-    error, c = on_init(w.coordinator, named)
+    error, c = on_init(rules, w.coordinator, named)
     if error == OK:
         zeros = (0,) * rules.partitions
         yield replace(w, coordinator=c).client(i, doing="ready", epoch=c.epoch, next=zeros)
@@ -106,22 +106,29 @@ def end(rules: Rules, w: World, i: int, result: str) -> Iterator[World]:
     assert me.txn is not None
     error, c = on_end(rules, w.coordinator, me.epoch, result)
     if error == OK:
-        doing, following = "ready", me.next
-        if result == "Abort" and me.waiting and not rules.v2:
-            if rules.client_bumps_epoch:
-                doing, following = "bump", (0,) * rules.partitions
-            else:
-                following = tuple(n + (p in me.waiting and not rules.is_offsets(p)) for p, n in enumerate(me.next))
         told = replace(w, coordinator=c).fate(me.txn, "committed" if result == "Commit" else "aborted")
         none: frozenset[int] = frozenset()
-        yield told.client(
-            i, doing=doing, txn=None, added=none, waiting=none, acked=none, next=following,
-            epoch=c.epoch if rules.v2 else me.epoch,
-            position=None if me.position is None or result == "Abort" else me.position + 1,
-        )
+        for doing, following in set(after_end(rules, me, result)):
+            yield told.client(
+                i, doing=doing, txn=None, added=none, waiting=none, acked=none, next=following,
+                epoch=c.epoch if rules.v2 else me.epoch,
+                position=None if me.position is None or result == "Abort" else me.position + 1,
+            )
     if rules.late_end and not w.mailed("end"):
         asked = w.fate(me.txn, "committing" if result == "Commit" else "aborting")
         yield asked.post("end", me.txn, me.epoch, result)
+
+
+def after_end(rules: Rules, me: Client, result: str) -> Iterator[tuple[str, tuple[int, ...]]]:
+    """What a client does next and its sequence numbers, for each order in which abort and the records' time-out come."""
+    if result != "Abort" or not me.waiting or rules.v2:
+        yield "ready", me.next
+        return
+    for failed_before_abort in (True, False):
+        if rules.client_bumps_epoch == "always" or (rules.client_bumps_epoch == "known" and failed_before_abort):
+            yield "bump", (0,) * rules.partitions
+        else:
+            yield "ready", tuple(n + (p in me.waiting and not rules.is_offsets(p)) for p, n in enumerate(me.next))
 
 
 # -- what the network, the coordinator and partitions do by themselves ------------------------------------------------
@@ -133,7 +140,7 @@ def deliver(rules: Rules, w: World) -> Iterator[World]:
         yield without
         match message:
             case "init", _, named:
-                yield replace(without, coordinator=on_init(w.coordinator, named)[1])
+                yield replace(without, coordinator=on_init(rules, w.coordinator, named)[1])
             case "add", _, p, epoch:
                 yield replace(without, coordinator=on_add(w.coordinator, epoch, p)[1])
             case "produce", p, txn, epoch, seq:
@@ -152,7 +159,7 @@ def coordinate(rules: Rules, w: World) -> Iterator[World]:
     c = w.coordinator
     if rules.timeouts and c.state == "Ongoing":
         as_it_is = replace(c, state="PrepareAbort", unmarked=c.members)
-        yield replace(w, coordinator=abort_under_new_epoch(c) if rules.timeout_bumps_epoch else as_it_is)
+        yield replace(w, coordinator=abort_under_new_epoch(rules, c) if rules.timeout_bumps_epoch else as_it_is)
     if rules.coordinator_moves and (c.generation < rules.max_coordinator_epoch or not rules.max_coordinator_epoch):
         unmarked = c.members if c.state.startswith("Prepare") else frozenset()
         yield replace(w, coordinator=replace(c, generation=c.generation + 1, unmarked=unmarked))

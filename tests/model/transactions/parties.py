@@ -36,13 +36,14 @@ class Rules:
     timeout_bumps_epoch: bool = True
     marker_time_kept: bool = True
     unknown_producers_accepted: bool = True
-    client_bumps_epoch: bool = True
+    client_bumps_epoch: str = "known"
     verification: bool = True
     offsets_verified: bool = True
     marker_epoch_above: bool = True
     marker_retry_taken: bool = True
     completion_noticed: bool = True
     pending_by_epoch: bool = True
+    fence_takes_one_epoch: bool = True
     adds_first: bool = True
     offsets: bool = False
     init_first: bool = True
@@ -126,15 +127,18 @@ def put(items: tuple[Any, ...], at: int, item: Any) -> tuple[Any, ...]:
 # -- what the coordinator answers -----------------------------------------------------------------------------------------
 
 
-def abort_under_new_epoch(c: Coordinator) -> Coordinator:
-    return replace(c, state="PrepareAbort", epoch=c.epoch + 1, last=NONE, unmarked=c.members)
+def abort_under_new_epoch(rules: Rules, c: Coordinator) -> Coordinator:
+    fenced = replace(c, epoch=c.epoch + 1, last=NONE)
+    ended_by_the_way_of_clients = rules.v2 and not rules.fence_takes_one_epoch
+    newest = fenced.epoch + 1 if ended_by_the_way_of_clients else fenced.epoch
+    return replace(fenced, state="PrepareAbort", epoch=newest, unmarked=c.members)
 
 
-def on_init(c: Coordinator, named: int) -> tuple[str, Coordinator]:
+def on_init(rules: Rules, c: Coordinator, named: int) -> tuple[str, Coordinator]:
     if c.state.startswith("Prepare"):
         return AGAIN, c
     if c.state == "Ongoing":
-        return AGAIN, abort_under_new_epoch(c)
+        return AGAIN, abort_under_new_epoch(rules, c)
     if named in (NONE, c.epoch):
         return OK, replace(c, state="Empty", epoch=c.epoch + 1, last=named)
     if named == c.last:

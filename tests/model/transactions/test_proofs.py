@@ -54,6 +54,14 @@ def test_the_lemmas_hold_in_every_reachable_state() -> None:
     assert result.verdict is Verdict.VIOLATED, "the lemmas need the rules that they name"
 
 
+@pytest.mark.parametrize("name", ["late_init", "late_add", "late_produce", "late_end", "late_marker"])
+def test_every_lemma_can_be_read_where_a_request_is_never_late(name: str) -> None:
+    """Specs without one ended in `transaction -1 does not exist`."""
+    instance = transactions.instantiate({**SMALL, name: False})
+    for item in TRANSACTIONS_LEMMAS:
+        instance.state_predicate(item.name, item.predicate)
+
+
 def test_without_the_lemma_about_late_requests_the_proof_fails() -> None:
     lemmas = tuple(item for item in TRANSACTIONS_LEMMAS if item.name != "LateIsCurrent")
     question = Question(transactions.instantiate(SMALL), PROMISES)

@@ -37,12 +37,12 @@ PROMISES = properties_of(transactions)
 LATE = {"late_init": True, "late_add": True, "late_produce": True, "late_end": True, "late_marker": True}
 ALONE: dict[str, Any] = {"partitions": 1, "producers": 1, "transactions": 1}
 OLD: dict[str, Any] = {"transaction_version": 1, "verification": False, "unknown_producers_accepted": False,
-                       "client_bumps_epoch": False}  # fmt: skip
+                       "client_bumps_epoch": "never"}  # fmt: skip
 
 
 def instance(constants: dict[str, Any]) -> Instance:
     """With everything that is not said as in the newest release, and nothing late."""
-    return transactions.instantiate({**dict.fromkeys(LATE, False), **constants})
+    return transactions.instantiate(transactions.bind({**dict.fromkeys(LATE, False), **constants}))
 
 
 def of_rules(rules: Rules) -> Instance:
@@ -63,8 +63,12 @@ QUICK = [
     Rules(producers=1, **OLD, timeout_bumps_epoch=False),
     Rules(partitions=1, producers=1, **OLD, marker_time_kept=False, late_produce=True),
     Rules(partitions=1, late_add=True, transaction_version=1),
-    Rules(partitions=1, late_produce=True, transaction_version=1, client_bumps_epoch=False),
+    *(
+        Rules(partitions=1, late_produce=True, transaction_version=1, client_bumps_epoch=value)
+        for value in ("never", "known", "always")
+    ),
     Rules(transactions=1, offsets=True, init_first=False, completion_noticed=False),
+    Rules(partitions=1, transactions=1, late_init=True, late_end=True, fence_takes_one_epoch=False),
     Rules(partitions=1, transactions=1, restarts=True),
     Rules(
         producers=1, transactions=1, offsets=True, offsets_verified=False, late_produce=True, transaction_version=1,
@@ -75,6 +79,7 @@ LARGER = [
     Rules(),
     Rules(offsets=True, init_first=False),
     Rules(partitions=1, producers=1, restarts=True, late_end=True, late_marker=True),
+    Rules(partitions=1, producers=1, restarts=True, late_end=True, fence_takes_one_epoch=False),
     Rules(partitions=1, restarts=True, late_produce=True, transaction_version=1, verification=False),
     Rules(partitions=1, producers=1, restarts=True, late_init=True, late_add=True, transaction_version=1),
     Rules(partitions=1, transactions=1, restarts=True, max_producer_epoch=2),
@@ -240,8 +245,12 @@ def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
     first = instance({"transaction_version": 1, **LATE})
     second = instance(LATE)
     assert names(first) - names(second) == {
-        *("AddPartitionToTxn", "DelayAdd", "LateAddArrives", "LateAddIsLost", "BumpEpoch", "AbortBeforeBump")
+        *("AddPartitionToTxn", "DelayAdd", "LateAddArrives", "LateAddIsLost", "BumpEpoch", "AbortBeforeBump"),
+        "AbortBeforeFailure",
     }
+    assert {"AbortBeforeFailure", "BumpEpoch"}.isdisjoint(names(instance({**OLD, "late_produce": True})))
+    always = names(instance({**OLD, "late_produce": True, "client_bumps_epoch": "always"}))
+    assert "BumpEpoch" in always and "AbortBeforeFailure" not in always
     assert names(second) <= names(first)
     assert names(instance({"transaction_version": 1, "late_produce": True, "guard_unique": False})) >= {
         *("VerifyLateProduce", "VerifyAnotherCopy")

@@ -24,7 +24,8 @@ from acked.reports.reproductions.document import answer_document
 from acked.reports.reproductions.page import page_data, reproduction_page
 from acked.reports.reproductions.saved import read_answer
 from acked.reports.reproductions.terminal import print_answer
-from acked.reports.reproductions.words import Answer, Verdict, end_in_words, modelled, real
+from acked.reports.reproductions.verdict import Judgement, Verdict
+from acked.reports.reproductions.words import Answer, end_in_words, modelled, real
 from tests.reports.reproductions.made import answer, played, prepared, seen
 
 
@@ -92,7 +93,7 @@ def test_a_saved_reproduction_is_the_same_when_it_is_read_again(tmp_path: Path) 
     again, reasons = read_answer(path)
     assert (text(again, 140), reasons) == (text(made, 140), left_out)
     assert answer_document(again, reasons) == answer_document(made, left_out)
-    assert (again.exit_code, again.verdict) == (made.exit_code, made.verdict)
+    assert again.judgement == made.judgement
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_a_control_counts_only_if_it_goes_another_way_and_keeps(
     first: int, control: int | None, code: ExitCode, verdict: Verdict
 ) -> None:
     made = answer(first, control)
-    assert (made.exit_code, made.verdict) == (code, verdict)
+    assert (made.judgement.exit_code, made.judgement.verdict) == (code, verdict)
     words = {0: "the control keeps it and goes another way at step 1", 4: "the control, acks=all, goes the same way"}
     if control is not None:
         assert words[control] in " ".join(text(made).split())
@@ -166,8 +167,8 @@ def test_a_control_counts_only_if_it_goes_another_way_and_keeps(
 
 def test_a_trace_that_breaks_nothing_is_kept() -> None:
     made = answer()
-    kept = Answer(made.title, None, made.first)
-    assert (kept.verdict, kept.exit_code) == (Verdict.KEPT, ExitCode.HOLDS)
+    assert Answer(made.title, None, made.first).judgement == Judgement(Verdict.KEPT)
+    assert Verdict.KEPT.exit_code is ExitCode.HOLDS
 
 
 def test_the_document_has_all_of_it() -> None:

@@ -1,0 +1,65 @@
+"""A step that leaves the domain of a field, as a search reports it: with the line of the assignment and the way there."""
+
+from __future__ import annotations
+
+from contextlib import closing
+
+from acked.checker.question.question import Question
+from acked.checker.question.result import Run
+from acked.model.formulas.authored import named
+from acked.model.formulas.errors import DomainOverflow, StepError
+from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.context import active
+from acked.model.language.finite import FINITE
+from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.semantics import Trace
+from acked.model.language.store import PlacedStore
+
+
+class Overflow(DomainOverflow):
+    """A `DomainOverflow` with a shortest run to the state in which the action is fired; `question` is what was asked."""
+
+    def __init__(self, text: str, question: Question, run: Run) -> None:
+        super().__init__(text)
+        self.question = question
+        self.run = run
+
+
+def overflow_of(question: Question, run: Run, step: ActionInstance) -> DomainOverflow:
+    """What is wrong with a step that leaves a domain in the last state of a run."""
+    instance = question.instance
+    codes = instance.schema.unpack(run.states[-1])
+    try:
+        instance.fire(step, codes)
+    except DomainOverflow as error:
+        values = Evaluator([bad for _, bad in step.overflows])(codes)
+        leaf = next((leaf for (leaf, _), bad in zip(step.overflows, values, strict=True) if bad), None)
+        place = None if leaf is None else assigned_at(instance, step, leaf)
+        before, mark, after = str(error).partition("; the state is ")
+        return Overflow(f"{before}{named(place)}{mark}{after}", question, run)
+    return DomainOverflow(
+        f"{instance.protocol.name}: {step.label} is reported to leave a domain by the native kernel but not by the plain "
+        "evaluator; please report this as a defect of acked"
+    )
+
+
+def overflowing(instance: Instance, codes: list[int]) -> ActionInstance | None:
+    """The first enabled action instance that leaves a domain in a state."""
+    for step in instance.enabled(codes):
+        if any(Evaluator([bad for _, bad in step.overflows])(codes)):
+            return step
+    return None
+
+
+def assigned_at(instance: Instance, step: ActionInstance, leaf: int) -> tuple[str, int] | None:
+    """The file and the line of the last assignment to a leaf by an action instance."""
+    store, trace = PlacedStore(instance.schema, instance.codes()), Trace(instance.pool, instance.constants, FINITE, [])
+    with active(trace), closing(store):
+        parameters = step.action.parameters().items()
+        codes = {name: domain.from_plain(step.arguments[name], instance.constants) for name, domain in parameters}
+        values = {name: domain.wrap(instance.pool.int(codes[name])) for name, domain in parameters}
+        try:
+            step.action.apply(instance.protocol.state.at(store, ()), values)
+        except StepError:
+            return None
+    return store.places.get(leaf)

@@ -1,0 +1,131 @@
+"""Brokers that answer what is not Kafka's protocol: the asking ends with one sentence, in time, and the command goes on."""
+
+from __future__ import annotations
+
+import socket
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from acked.asking import apart
+from acked.asking.apart import ask_apart
+from acked.checker import processes
+from acked.checker.errors import ConfigurationError, SystemFailure
+from acked.checker.processes import Service
+from acked.cli import main
+from acked.cluster.wire.codec import request_head, write_response
+
+API_VERSIONS, METADATA = 18, 3
+SECONDS = 1.5
+
+Answers = Callable[[bytes], bytes]
+
+
+@contextmanager
+def broker(answers: Answers) -> Iterator[str]:
+    """The address of something that listens, and answers each request so."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=_serve, args=(server, answers), daemon=True).start()
+        yield f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def _serve(server: socket.socket, answers: Answers) -> None:
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        threading.Thread(target=_speak, args=(connection, answers), daemon=True).start()
+
+
+def _speak(connection: socket.socket, answers: Answers) -> None:
+    with connection:
+        try:
+            while head := connection.recv(4, socket.MSG_WAITALL):
+                connection.sendall(answers(connection.recv(int.from_bytes(head, "big"), socket.MSG_WAITALL)))
+        except OSError:
+            pass
+
+
+def framed(request: bytes, body: bytes) -> bytes:
+    correlation = request[4:8]
+    return struct.pack(">i", len(body) + 4) + correlation + body
+
+
+def first_then(metadata: Answers) -> Answers:
+    """ApiVersions as a broker answers it, and Metadata in another way."""
+
+    def answer(request: bytes) -> bytes:
+        head = request_head(request)
+        if head.api != API_VERSIONS:
+            return metadata(request)
+        keys = [{"api_key": key, "min_version": 0, "max_version": 4 if key == METADATA else 3} for key in range(36)]
+        return write_response(
+            API_VERSIONS, head.version, head.correlation, {"error_code": 0, "throttle_time": 0, "api_keys": keys}
+        )
+
+    return answer
+
+
+HOSTILE: dict[str, Answers] = {
+    "garbage": lambda request: b"HTTP/1.1 400 Bad Request\r\n\r\n" * 10,
+    "a huge frame": lambda request: b"\x7f\xff\xff\xff" + request[4:8] + b"x" * 1_000,
+    "a negative frame": lambda request: b"\xff\xff\xff\xff" + b"x" * 100,
+    "an empty frame": lambda request: b"\0\0\0\0" * 100,
+    "zeros": lambda request: framed(request, b"\0" * 200),
+    "ones": lambda request: framed(request, b"\xff" * 200),
+    "many versions": lambda request: framed(request, b"\0\0" + b"\x7f\xff\xff\xff" + b"\0" * 100),
+    "many brokers": first_then(lambda request: framed(request, b"\0\0\0\0" + b"\x7f\xff\xff\xff" + b"\0" * 200)),
+    "nobody": first_then(lambda request: framed(request, b"\0" * 40)),
+    "many topics": first_then(lambda request: framed(request, b"\0" * 8 + b"\xff\xff\0\0\0\1\x7f\xff\xff\xff")),
+    "ones as metadata": first_then(lambda request: framed(request, b"\xff" * 300)),
+}  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_broker_that_does_not_speak_kafkas_protocol_is_one_sentence(name: str) -> None:
+    with broker(HOSTILE[name]) as address, pytest.raises(SystemFailure, match="look at --bootstrap-server") as refused:
+        ask_apart(address, {}, SECONDS)
+    assert str(refused.value).startswith(f"the cluster at {address} ")
+    assert "\n" not in str(refused.value)
+
+
+def test_an_answer_at_which_the_client_library_ends_its_process_ends_the_asking_alone(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with broker(HOSTILE["zeros"]) as address:
+        assert main(["audit", "--bootstrap-server", address, "--timeout", "5"]) == 153
+    said = capsys.readouterr().err
+    assert said.startswith(f"acked: the cluster at {address} cannot be read: the client library process was killed by SIG")
+    assert said.count("\n") == 1
+
+
+def test_a_cluster_that_is_refused_apart_is_refused_as_here() -> None:
+    with pytest.raises(ConfigurationError, match=r"--bootstrap-server kafka\.example is not HOST:PORT"):
+        ask_apart("kafka.example", {})
+
+
+@pytest.mark.slow
+def test_a_process_that_finds_no_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(apart, "_MORE", -1.0)
+    monkeypatch.setattr(processes, "GRACE", 0.5)
+    monkeypatch.setattr(apart, "_SERVICE", Service("tests.acked.asking.test_hostile_broker:Sleeper", "client library"))
+    began = time.monotonic()
+    with pytest.raises(SystemFailure, match="the client library did not stop within"):
+        ask_apart("127.0.0.1:1", {}, 1.5)
+    assert time.monotonic() - began < 10
+
+
+class Sleeper:
+    """Answers nothing."""
+
+    def __init__(self, problem: None, timeout: float) -> None:
+        pass
+
+    def answer(self, asked: object, note: object) -> None:
+        time.sleep(60)

@@ -1,0 +1,66 @@
+"""Files of settings that nobody writes by accident: an answer in time, and a sentence."""
+
+from __future__ import annotations
+
+import random
+import re
+import time
+from pathlib import Path
+
+import javaproperties
+import pytest
+
+from acked.checker.audit.entry import SettingEntry
+from acked.checker.audit.formats.properties import property_entries
+from acked.checker.audit.read import read_settings
+from acked.checker.errors import SpecUnreadable
+
+
+@pytest.mark.parametrize("text", ["a=\\\n" * 200_000, "a=" + "\\\\" * 400_000, "a=" + " " * 900_000, "#\n" * 400_000])
+def test_a_file_of_a_megabyte_takes_less_than_two_seconds(tmp_path: Path, text: str) -> None:
+    (tmp_path / "server.properties").write_text(f"acks=all\n{text}")
+    began = time.process_time()
+    assert read_settings(tmp_path / "server.properties")[0].value == "all"
+    assert time.process_time() - began < 2
+
+
+def test_a_number_of_thousands_of_digits_is_one_sentence(tmp_path: Path) -> None:
+    for number, text in enumerate(('{"min.insync.replicas": %s}', '[{"replicas": [1, %s]}]', '{"a": -%s}')):
+        path = tmp_path / f"{number}.json"
+        path.write_text(text % ("7" * 10_000))
+        with pytest.raises(
+            SpecUnreadable, match=r"\.json has a number of thousands of digits, as no setting has; correct it"
+        ):
+            read_settings(path)
+
+
+def as_javaproperties(text: str) -> list[tuple[int, str, str]] | None:
+    line, found = 1, []
+    try:
+        for element in javaproperties.parse(text):
+            if isinstance(element, javaproperties.KeyValue):
+                found.append((line, element.key, element.value.strip()))
+            line += len(re.findall(r"\r\n|\r|\n", element.source))
+    except javaproperties.InvalidUEscapeError:
+        return None
+    return found
+
+
+def as_we_do(text: str) -> list[tuple[int, str, str]] | None:
+    try:
+        entries: list[SettingEntry] = list(property_entries("file", text))
+    except SpecUnreadable:
+        return None
+    return [(entry.line, entry.key, entry.value) for entry in entries]
+
+
+def test_properties_are_read_as_another_reader_reads_them() -> None:
+    pick, known = random.Random(3), 0
+    parts = ["a", "b", "=", ":", " ", "\\", "\n", "\r", "\r\n", "#", "!", "\t", "\f", "\\\n", "\\u0041", "\\u00", "é"]
+    for _ in range(20_000):
+        text = "".join(pick.choices(parts, k=pick.randrange(1, 14)))
+        expected = as_javaproperties(text)
+        if expected is not None and all(re.fullmatch("[ab][abA]*", key) for _, key, _ in expected):
+            known += bool(expected)
+            assert as_we_do(text) == expected, text
+    assert known > 1_500

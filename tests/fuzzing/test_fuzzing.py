@@ -1,0 +1,45 @@
+"""Readers of what others wrote are given what is nearly right: no error that is not foreseen, and an answer in time.
+
+Here a few hundred inputs each; `long`, a hundred thousand each, in processes whose memory is bounded, with a seed of the day.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.fuzzing.readers import READERS
+from tests.fuzzing.trying import try_reader
+from tests.places import CHECKOUT
+
+MANY = 100_000
+ENOUGH = {"logs": 600, "disks": 3_000, "settings": 1_500, "messages": 20_000, "traces": 800, "certificates": 150}
+"""Inputs that take a second or two."""
+
+
+def test_every_reader_has_inputs_of_its_own() -> None:
+    assert list(ENOUGH) == list(READERS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", READERS)
+def test_changed_inputs_are_read_or_refused(name: str) -> None:
+    tried = try_reader(READERS[name], READERS[name].corpus(), ENOUGH[name], seed=1)
+    assert tried.fell == {}, tried.ended
+    assert tried.inputs == ENOUGH[name]
+    assert 0 < tried.ended["read"] < tried.inputs, "some are read and some refused, or the changes are none"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", READERS)
+def test_a_hundred_thousand_changed_inputs_are_read_or_refused(name: str) -> None:
+    seed = str(int(time.time()) // 86_400)
+    command = [sys.executable, "-m", "tests.fuzzing", name, "--inputs", str(MANY), "--seed", seed]
+    done = subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True)
+    print(done.stdout)
+    assert done.returncode == 0, f"seed {seed}: {done.stderr[-3000:]}"
+    assert json.loads(done.stdout)["inputs"] == MANY
