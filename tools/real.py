@@ -70,7 +70,12 @@ def _written() -> dict[str, Any]:
 
 def key_of(case: Case) -> str:
     """Names a case in what was measured."""
-    return f"{case['spec']} on {case['kafka']}"
+    return f"{case['spec']}{changes_of(case)} on {case['kafka']}"
+
+
+def changes_of(case: Case) -> str:
+    """The constants of a case that are not those of its spec, as the command line takes them."""
+    return "".join(f" -c {name}={str(value).lower()}" for name, value in case.get("constants", {}).items())
 
 
 def rules_of(case: Case) -> str:
@@ -205,7 +210,7 @@ def page(measured: dict[str, Any]) -> str:
         where = f"step {', '.join(map(str, found['parts']))}: {found['reason']}" if found["parts"] else ""
         brokers = f"{case['kafka']}, {MODES[Mode(found['mode'])]}"
         lines.append(
-            f"| `{case['spec']}`{rules_of(case)} | {case.get('row', '')} | {found['steps']} | {brokers} | "
+            f"| `{case['spec']}{changes_of(case)}`{rules_of(case)} | {case.get('row', '')} | {found['steps']} | {brokers} | "
             f"{verdict_in_words(found)} | {case.get('control', '')} | {kept} | "
             f"{where} | {found['up']} s | {found['seconds']} s | {found['date']} |"
         )
@@ -421,9 +426,8 @@ def _played(done: list[tuple[Case, dict[str, Any]]]) -> OnBrokers:
 
 
 def _command(case: Case) -> str:
-    constants = "".join(f" -c {name}={str(value).lower()}" for name, value in case.get("constants", {}).items())
     rules = f" --kafka-version {case['rules']}" if "rules" in case else ""
-    return f"acked reproduce {case['spec']}{constants} --kafka {case['kafka']}{rules}"
+    return f"acked reproduce {case['spec']}{changes_of(case)} --kafka {case['kafka']}{rules}"
 
 
 def not_played(measured: dict[str, Any]) -> list[tuple[int, str, str, str]]:
