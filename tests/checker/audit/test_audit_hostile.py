@@ -14,6 +14,7 @@ import pytest
 from acked.checker.audit.entry import SettingEntry
 from acked.checker.audit.formats.images import release_of_image
 from acked.checker.audit.formats.properties import property_entries
+from acked.checker.audit.moves.plan import read_plan
 from acked.checker.audit.read import read_settings
 from acked.checker.errors import SpecUnreadable
 
@@ -46,6 +47,15 @@ def test_a_number_of_thousands_of_digits_is_one_sentence(tmp_path: Path) -> None
             SpecUnreadable, match=r"\.json has a number of thousands of digits, as no setting has; correct it"
         ):
             read_settings(path)
+
+
+@pytest.mark.parametrize("replicas", ["[%s]" % ("7" * 5_000), "[4294967296]", "[1, 1%s]" % (", 1" * 300_000)])
+def test_a_plan_with_a_broker_that_is_none_is_one_sentence_in_time(tmp_path: Path, replicas: str) -> None:
+    (tmp_path / "plan.json").write_text('{"partitions": [{"topic": "orders", "partition": 0, "replicas": ' + replicas + "}]}")
+    began = time.process_time()
+    with pytest.raises(SpecUnreadable, match=r"no valid JSON|needs a list of replicas|names broker 1 twice"):
+        read_plan(tmp_path / "plan.json")
+    assert time.process_time() - began < 2
 
 
 @pytest.mark.parametrize(("name", "text"), [
