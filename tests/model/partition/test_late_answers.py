@@ -9,15 +9,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acked.checker.allconstants.proof import prove_all_constants
 from acked.checker.bounds import Bounds
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import shape_of
+from acked.checker.processes import Limits
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason
 from acked.checker.search.local import search
 from acked.checker.store.level_file import StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory
+from acked.model.formulas.errors import ModelError
+from acked.model.partition.protocol import partition
 from tests.model.partition.enumeration import Rules
 from tests.model.partition.late_answers_enumeration import explore
 from tests.model.partition.test_reassignment import PROMISES, instance
@@ -76,6 +80,11 @@ def test_an_answer_of_a_former_epoch_is_told_apart_from_one_of_the_present() -> 
     # Neither side of the comparison would be worth much if the rule made no difference to it.
     by_offset, by_epoch = (answer(rules(leadership_moves=True), names_epoch, False)[0] for names_epoch in (False, True))
     assert by_offset > by_epoch
+
+
+def test_the_proof_for_all_constants_says_that_late_answers_are_not_covered() -> None:
+    with pytest.raises(ModelError, match="does not cover late_answers: its lemmas say nothing of what an answer"):
+        prove_all_constants(partition, Limits(jobs=1, timeout=60), constants={"late_answers": 1})
 
 
 # -- the fetcher that goes on -----------------------------------------------------------------------------------------
