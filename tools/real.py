@@ -41,7 +41,7 @@ from acked.cluster.transacting.script import NOT_PLAYED as NOT_TRANSACTED  # noq
 from acked.cluster.transacting.script import is_of_transactions  # noqa: E402
 from acked.model.language.words import says_list  # noqa: E402
 from acked.model.partition.settings import RULES  # noqa: E402
-from acked.model.partition.versions import VERSIONS, planes_of, profile  # noqa: E402
+from acked.model.partition.versions import VERSIONS, planes_of, profile, rules_of  # noqa: E402
 from acked.model.transactions.protocol import transactions  # noqa: E402
 from acked.reports.escaping import md_text  # noqa: E402
 from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402
@@ -71,7 +71,12 @@ def _written() -> dict[str, Any]:
 
 def key_of(case: Case) -> str:
     """Names a case in what was measured."""
-    return f"{case['spec']} on {case['kafka']}"
+    return f"{case['spec']}{changes_of(case)} on {case['kafka']}"
+
+
+def changes_of(case: Case) -> str:
+    """The constants of a case that are not those of its spec, as the command line takes them."""
+    return "".join(f" -c {name}={str(value).lower()}" for name, value in case.get("constants", {}).items())
 
 
 def rules_of(case: Case) -> str:
@@ -206,7 +211,7 @@ def page(measured: dict[str, Any]) -> str:
         where = f"step {', '.join(map(str, found['parts']))}: {found['reason']}" if found["parts"] else ""
         brokers = f"{case['kafka']}, {MODES[Mode(found['mode'])]}"
         lines.append(
-            f"| `{case['spec']}`{rules_of(case)} | {case.get('row', '')} | {found['steps']} | {brokers} | "
+            f"| `{case['spec']}{changes_of(case)}`{rules_of(case)} | {case.get('row', '')} | {found['steps']} | {brokers} | "
             f"{verdict_in_words(found)} | {case.get('control', '')} | {kept} | "
             f"{where} | {found['up']} s | {found['seconds']} s | {found['date']} |"
         )
@@ -349,7 +354,7 @@ def refusal_of_transactions(spec: Spec) -> str:
 def brokers_of(spec: Spec) -> Brokers:
     """The oldest release with the rules of a spec."""
     rules = spec.version or LATEST
-    fitting = [one for one in releases() if number_of(one.version).rules == rules] or [releases()[-1]]
+    fitting = [one for one in releases() if rules_of(number_of(one.version)) == rules] or [releases()[-1]]
     planes = [Mode(plane) for plane in planes_of(rules)]
     return Brokers(fitting[0].version, next((mode for mode in planes if mode in fitting[0].modes), None))
 
@@ -422,9 +427,8 @@ def _played(done: list[tuple[Case, dict[str, Any]]]) -> OnBrokers:
 
 
 def _command(case: Case) -> str:
-    constants = "".join(f" -c {name}={str(value).lower()}" for name, value in case.get("constants", {}).items())
     rules = f" --kafka-version {case['rules']}" if "rules" in case else ""
-    return f"acked reproduce {case['spec']}{constants} --kafka {case['kafka']}{rules}"
+    return f"acked reproduce {case['spec']}{changes_of(case)} --kafka {case['kafka']}{rules}"
 
 
 def not_played(measured: dict[str, Any]) -> list[tuple[int, str, str, str]]:

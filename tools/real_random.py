@@ -20,21 +20,23 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.files import write_text  # noqa: E402
+from acked.base.release import release as number_of  # noqa: E402
 from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.spec.spec import parse_spec  # noqa: E402
 from acked.cluster.playing.reproduce import Brokers  # noqa: E402
 from acked.cluster.playing.walks import PlayedWalk, play_walks  # noqa: E402
-from acked.cluster.releases.release import Mode  # noqa: E402
+from acked.cluster.releases.release import Mode, newest  # noqa: E402
+from acked.model.partition.versions import rules_of  # noqa: E402
 
 OUTCOMES = ROOT / "docs" / "real_random.json"
-RELEASES = {"3.9.1": "3.9.1", "4.1.0": "4.1", "4.3.1": "4.3"}
-"""The releases that play, and whose rules they have."""
+RELEASES = ("3.9.1", "4.1.0", "4.3.1", newest().version)
+"""The releases that play."""
 
 
 def question(release: str) -> Question:
     """The default question with the rules of a release, with KRaft."""
     path = ROOT / "specs" / "partition.toml"
-    rules = f'version = "{RELEASES[release]}"\ncontrol_plane = "kraft"'
+    rules = f'version = "{rules_of(number_of(release))}"\ncontrol_plane = "kraft"'
     text = re.sub(r"^version .*$", rules, path.read_text("utf-8"), flags=re.MULTILINE)
     return parse_spec(text, path).question()
 

@@ -24,7 +24,7 @@ _FEATURE_LINE = re.compile(
     r"^Feature:\s*(?P<name>\S+)\s.*\bFinalizedVersionLevel:\s*(?P<level>\S+)(?:\s+Epoch:\s*\d+)?\s*$"
 )
 _PARTITION_LINE = re.compile(
-    r"^\s+Topic:\s*(?P<name>\S+)\s.*?\bPartition:\s*(?P<number>\d+)\s.*?\bReplicas:\s*(?P<replicas>[\d,]+)\s+"
+    r"^\s+Topic:\s*(?P<name>\S+)\s(?>.*?\bPartition:\s*(?P<number>\d+)\s)(?>.*?\bReplicas:\s*(?P<replicas>[\d,]+)\s+)"
     r"Isr:\s*(?P<isr>[\d,]*)(?=\s|$)"
 )
 _MOVING = re.compile(r"\b(?:Adding|Removing) Replicas:\s*\d")
@@ -37,6 +37,10 @@ DESCRIBED_FORM = re.compile(
     r"|Feature:\s*\S+\s.*VersionLevel:)",
     re.IGNORECASE | re.MULTILINE,
 )
+
+
+_MOST_DIGITS = 10
+"""Of partitions and brokers, whose numbers have 32 bits."""
 
 
 def described_entries(name: str, text: str) -> Iterator[SettingEntry]:
@@ -57,6 +61,8 @@ def described_entries(name: str, text: str) -> Iterator[SettingEntry]:
             for key, value in pairs_in(topic["configs"] or ""):
                 yield SettingEntry(key, value, name, number, Scope.TOPIC, entity)
         elif partition := _PARTITION_LINE.match(line):
+            if len(max(re.findall(r"\d+", f"{partition['number']} {partition['replicas']}"), key=len)) > _MOST_DIGITS:
+                raise SpecUnreadable(f"{name}:{number}: this line has a number that is no partition's and no broker's")
             replicas = tuple(map(int, _ids(partition["replicas"])))
             now = Assigned(partition["name"], int(partition["number"]), replicas, bool(_MOVING.search(line)))
             yield now.entry(name, number)

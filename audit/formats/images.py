@@ -12,7 +12,7 @@ _PLAIN = frozenset({"apache/kafka", "apache/kafka-native", "bitnami/kafka", "bit
 _CONFLUENT = frozenset({"cp-kafka", "cp-server", "cp-enterprise-kafka", "confluent-local"})
 
 _IMAGE = re.compile(r"^(?:[^/]+[.:][^/]*/|localhost/)?(?P<name>[\w.\-]+(?:/[\w.\-]+)*):(?P<tag>[\w][\w.\-]*)(?:@.*)?$")
-_TAG = re.compile(r"^(?:\d+\.\d+(?:\.\d+)?-kafka-|2\.1[0-3]-)?v?(?P<release>\d+\.\d+(?:\.\d+){0,2})(?:[.\-_]|$)")
+_TAG = re.compile(r"^(?:\d+\.\d+(?:\.\d+)?-kafka-|2\.1[0-3]-)?v?(?P<release>\d{1,4}\.\d{1,4}(?:\.\d{1,4}){0,2})(?:[.\-_]|$)")
 """Strimzi's tags have its own version before Kafka's, wurstmeister's the one of Scala."""
 
 _OF_PLATFORM = {3: {0: "0.10.0", 1: "0.10.1", 2: "0.10.2", 3: "0.11.0"}, 4: {0: "1.0", 1: "1.1"}}

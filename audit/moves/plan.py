@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,7 @@ class _Reader:
     def partitions(self, text: str) -> tuple[Assigned, ...]:
         try:
             document = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:  # A number of thousands of digits is a ValueError.
             line = f":{error.lineno}" if isinstance(error, json.JSONDecodeError) else ""
             raise SpecUnreadable(f"{self.name}{line} is no valid JSON; a plan looks like {_FORM}") from None
         if not isinstance(document, dict) or not isinstance(document.get("partitions"), list):
@@ -97,8 +98,8 @@ class _Reader:
         name = f"{topic}-{partition}"
         if not isinstance(replicas, list) or not replicas or not all(map(_is_id, replicas)):
             raise self._wrong(f"{name} needs a list of replicas, each the id of a broker")
-        twice = next((broker for broker in replicas if replicas.count(broker) > 1), None)
-        if twice is not None:
+        if len(set(replicas)) < len(replicas):
+            twice = Counter(replicas).most_common(1)[0][0]
             raise self._wrong(f"{name} names broker {twice} twice among its replicas; name each once")
         self._directories(name, item.get("log_dirs"), replicas)
         return Assigned(topic, int(str(partition)), tuple(replicas))
@@ -121,4 +122,4 @@ class _Reader:
 
 
 def _is_id(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31

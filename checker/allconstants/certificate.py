@@ -129,9 +129,9 @@ def derivation_of(certificate: Certificate) -> Derivation:
     if protocol is None or argument_of(protocol) is None:
         about = f"the certificate is about {certificate.protocol}"
         raise SpecUnreadable(f"{about}, of which this acked has no proof for all constants")
-    constants = {item.name: item for item in protocol.constants if item.name not in protocol.sizes}
-    if set(constants) != set(certificate.switches):
-        differing = ", ".join(sorted(set(constants) ^ set(certificate.switches)))
+    switches = {item.name for item in protocol.constants if item.name not in protocol.sizes}
+    if (differs := switches ^ set(certificate.switches)) and not _are_open(protocol, certificate.switches, differs):
+        differing = ", ".join(sorted(differs))
         raise SpecUnreadable(
             f"the certificate's constants are not the switches of this acked's {protocol.name} ({differing}); "
             f"check it with acked {certificate.acked}, which wrote it"
@@ -141,6 +141,12 @@ def derivation_of(certificate: Certificate) -> Derivation:
         return Derivation(protocol, argument, certificate.drop, certificate.switches)
     except ModelError as error:
         raise SpecUnreadable(f"the certificate cannot be of this acked's {protocol.name}: {error}") from None
+
+
+def _are_open(protocol: Protocol, switches: Mapping[str, int], names: set[str]) -> bool:
+    """Whether these constants, which are no sizes, are open in the argument under some switches."""
+    argument = argument_of(protocol, switches)
+    return argument is not None and names <= set(argument.least) - set(switches)
 
 
 # -- writing ---------------------------------------------------------------------------------------------------------------

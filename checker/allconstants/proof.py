@@ -21,7 +21,7 @@ from typing import Protocol as Interface
 from acked.base.errors import ExitCode
 from acked.base.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, GeneralObligation, Obligations
-from acked.checker.allconstants.texts import text_name
+from acked.checker.allconstants.texts import WAYS, text_name
 from acked.checker.question.result import Verdict
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, with_older_sets
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
@@ -304,7 +304,9 @@ def covering_argument(protocol: Protocol, constants: Mapping[str, object], asked
 
 def _known_sets(argument: Argument, options: AllConstantsOptions) -> CoreFile:
     given = CoreFile.load(shipped_file(argument)) if options.cores is None else options.cores
-    return with_older_sets(given, argument)
+    # A user's file may name ways that there are not, and no hint decides whether a proof is found.
+    named = {key: core for key, core in given.cores.items() if 0 <= core.way < len(WAYS)}
+    return with_older_sets(CoreFile(given.fingerprint, named), argument)
 
 
 def _decided(

@@ -91,7 +91,7 @@ def refuse_mistakes(sql: str, views: Views) -> None:
 
 def _where(error: Exception) -> str:
     """What sqlglot says, where."""
-    found = next(iter(getattr(error, "errors", [])), {})
+    found: dict[str, object] = next(iter(getattr(error, "errors", [])), {})
     said = str(found.get("description") or str(error).partition("\n")[0]).rstrip(". ")
     at = f"{found.get('start_context', '')}{found.get('highlight', '')}".strip()[-40:]
     return f"{said} at “{at}”" if at else said
@@ -107,7 +107,7 @@ def _columns(schema: pa.Schema) -> dict[str, pa.DataType]:
     return {field.name.lower(): field.type for field in schema}
 
 
-def _names_made(query: exp.Expression) -> Iterator[str]:
+def _names_made(query: exp.Query) -> Iterator[str]:
     """Every name that the query itself gives to something."""
     for node in query.find_all(exp.Alias, exp.TableAlias):
         yield node.name.lower() if isinstance(node, exp.TableAlias) else node.alias.lower()

@@ -75,7 +75,7 @@ class CoreFile:
                 str(key): Core(tuple(map(str, item["lemmas"])), int(item["way"])) for key, item in document["cores"].items()
             }
             return CoreFile(str(document["fingerprint"]), cores)
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError):
             return CoreFile()
 
     def save(self, path: Path) -> None:

@@ -88,7 +88,8 @@ def _of_csv(lines: Iterator[str], path: Path) -> Iterator[Acknowledged]:
 def _record(offset: object, value: object, path: Path, line: int) -> Acknowledged:
     text = str(offset).strip()
     if isinstance(offset, bool) or not re.fullmatch(r"[0-9]{1,19}", text):
-        raise SpecUnreadable(f"{path}:{line}: {text[:40]!r} is no offset; write the one that the broker acknowledged, from 0")
+        said = repr(offset)[:40]
+        raise SpecUnreadable(f"{path}:{line}: {said} is no offset; write the one that the broker acknowledged, from 0")
     return Acknowledged(int(text), None if value is None else str(value).encode("utf-8", "surrogatepass"))
 
 

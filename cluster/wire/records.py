@@ -64,6 +64,8 @@ def batches(data: bytes) -> Iterator[Batch]:
         end = position + _HEAD.size + length
         if length <= 0 or end > len(data):
             return
+        if length + _HEAD.size <= MAGIC_AT:
+            raise Damaged(f"a batch of {length} bytes at byte {position}")
         magic = data[position + MAGIC_AT]
         records = _of_batch(data, position) if magic >= 2 else _of_message(data, position, base)
         yield Batch(position, end - position, base, records)
@@ -145,6 +147,13 @@ def _batch(data: bytes, position: int) -> RecordBatch:
 
 
 def _of_message(data: bytes, position: int, offset: int) -> tuple[Record, ...]:
+    try:
+        return _message_at(data, position, offset)
+    except struct.error as error:
+        raise Damaged(f"a message at byte {position}: {error}") from None
+
+
+def _message_at(data: bytes, position: int, offset: int) -> tuple[Record, ...]:
     start = position + _HEAD.size
     (length,) = struct.unpack_from(">i", data, position + 8)
     checksum, magic, attributes = _MESSAGE.unpack_from(data, start)

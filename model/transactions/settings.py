@@ -99,9 +99,9 @@ NEVER, KNOWN, ALWAYS = "never", "known", "always"
 client_bumps_epoch = choice(
     "client_bumps_epoch",
     (NEVER, KNOWN, ALWAYS),
-    "whether a client that aborts while a record has no answer asks for a new producer epoch first: if it has given the record "
-    "up before the application aborts (known; clients of 2.5 and later, KIP-360), or even if it does so afterwards (always; no "
-    "release, but transaction_version 2, where this is without effect, ends every transaction so)",
+    "whether a client that aborts while a record has no answer asks for a new producer epoch first: if it has given up the "
+    "record before the application aborts (known; clients of 2.5 and later, KIP-360), or even if it does so afterwards "
+    "(always; no release, but transaction_version 2, where this is without effect, ends every transaction so)",
     default=KNOWN,
 )
 verification = switch(

@@ -36,14 +36,14 @@ class Change:
     source: str
 
 
-_KEEPS_EPOCH = "TransactionManager.maybeTransitionToErrorState of 2.5.0 to 4.0.0: not while it is completing"
+_KEEPS_EPOCH = "TransactionManager.maybeTransitionToErrorState of 2.5.0 to 4.4.0: not while it is completing"
 CHANGES: tuple[Change, ...] = (
     Change(settings.transaction_version, "0.11", 1, "KIP-98"),
     Change(settings.transaction_version, "4.0", 2, "KIP-890 part 2: transaction.version=2 on new clusters, clients of 4.0"),
     Change(settings.timeout_bumps_epoch, "0.11", False, "0.11.0.0: abortTimedOutTransactions names the epoch as it is"),
     Change(settings.timeout_bumps_epoch, "0.11.0.2", True, "KAFKA-6119 (0.11.0.2 and 1.0.0): prepareFenceProducerEpoch"),
     Change(settings.marker_time_kept, "0.11", False, "0.11.0.0: appendEndTxnMarker keeps the time of the last record"),
-    Change(settings.marker_time_kept, "2.4.1", True, "KAFKA-9144 (2.4.1 and 2.5.0): appendEndTxnMarker sets lastTimestamp"),
+    Change(settings.marker_time_kept, "2.4.1", True, "KAFKA-9144 (2.4.1, 2.5.0): appendEndTxnMarker sets lastTimestamp"),
     Change(settings.unknown_producers_accepted, "0.11", False, "0.11.0.0: UNKNOWN_PRODUCER_ID"),
     Change(settings.unknown_producers_accepted, "2.5", True, "KIP-360"),
     Change(settings.client_bumps_epoch, "0.11", settings.NEVER, "0.11.0.0: InitProducerId names no producer epoch"),
@@ -61,7 +61,7 @@ CHANGES: tuple[Change, ...] = (
     Change(settings.fence_takes_one_epoch, "4.0", False, "4.0.0: prepareAbortOrCommit adds one to the epoch of the fence"),
     Change(settings.fence_takes_one_epoch, "4.0.1", True, "KAFKA-19367 (4.0.1 and 4.1.0)"),
     Change(settings.marker_epoch_above, "0.11", False, "0.11.0.0: checkProducerEpoch refuses lower epochs only"),
-    Change(settings.marker_epoch_above, "4.2", True, "KAFKA-19446: checkProducerEpoch of 4.2.0"),
+    Change(settings.marker_epoch_above, "4.2", True, "KAFKA-19446: checkProducerEpoch of 4.2.0; not that of 4.0.2 and 4.1.2"),
     Change(settings.marker_retry_taken, "0.11", True, "KAFKA-19999: in 4.2.0 with KAFKA-19446, without effect before"),
 )
 """Every rule that a release changed, oldest first for each constant."""

@@ -55,7 +55,10 @@ class GateProgress(Displayed):
         self._display.changed()
 
     def _line(self) -> str:
-        now = self._running[self._latest].progress
+        under = self._running.get(self._latest)  # None before the first is compiled, and between two.
+        if under is None:
+            return f"{self._done} of {self._all} specs"
+        now = under.progress
         states = units.short_count(now.distinct_states)
         return f"{harmless(self._latest)}: depth {now.depth}, {states} distinct states so far"
 

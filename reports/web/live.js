@@ -18,6 +18,10 @@ export class Live {
     this.branches = new Map();
     this.depths = new Map();
     this.busy = false;
+    this.asked = 0;
+    this.finds = 0;
+    this.search = null;
+    this.answered = Promise.resolve();
     this.message = el("p", { class: "message", role: "status" });
     this.buildTools();
     page.live = this;
@@ -39,6 +43,7 @@ export class Live {
       event.preventDefault();
       this.find();
     });
+    this.predicate.addEventListener("input", () => this.forget());
     this.file = el("input", { type: "file", accept: ".json,application/json", "aria-label": "A trace file to load", "data-key": "load" });
     this.file.addEventListener("change", () => this.load());
     this.facts = el("p", { class: "facts" });
@@ -58,21 +63,32 @@ export class Live {
 
   // -- asking -----------------------------------------------------------------------------------------------------
 
-  request(what, body) {
+  request(what, body, signal = null) {
     return fetch(`/api/${what}`, {
       method: "POST",
+      signal,
       headers: { "Content-Type": "application/json", "X-Acked-Token": this.token },
       body: JSON.stringify(body),
     });
   }
 
+  // The answer, or null if there is none or something else was asked meanwhile. A search, which may take long, gives way to
+  // whatever is asked after it; anything else is answered at once, so that a second click is not a second step.
   async ask(what, body) {
-    if (this.busy) return null;
+    if (this.busy && !this.search) return null;
+    if (this.search) this.search.abort();
+    const search = what === "find" ? new AbortController() : null;
+    this.search = search;
     this.busy = true;
+    this.asked += 1;
+    const mine = this.asked;
+    let release = null;
+    if (!search) this.answered = new Promise((resolve) => { release = resolve; });
     this.say("…");
     try {
-      const answer = await this.request(what, body);
+      const answer = await this.request(what, body, search && search.signal);
       const result = await answer.json();
+      if (mine !== this.asked) return null;
       if (!answer.ok) {
         this.say(result.error, true);
         return null;
@@ -84,11 +100,27 @@ export class Live {
       this.say(result.says || "");
       return result;
     } catch {
-      this.say("the server does not answer; is `acked explore` still running?", true);
+      if (mine === this.asked) this.say("the server does not answer; is `acked explore` still running?", true);
       return null;
     } finally {
-      this.busy = false;
+      if (mine === this.asked) {
+        this.busy = false;
+        this.search = null;
+      }
+      if (release) release();
     }
+  }
+
+  // What is typed into the field is not what was searched for, so that answer is no longer wanted.
+  forget() {
+    this.finds += 1;
+    if (this.search) {
+      this.search.abort();
+      this.search = null;
+      this.busy = false;
+      this.asked += 1;
+    }
+    if (!this.busy) this.say("");
   }
 
   say(text, bad = false) {
@@ -149,12 +181,18 @@ export class Live {
     if (answer.says) this.say(answer.says);
   }
 
+  // Of several searches the last one counts.
   async find() {
-    const answer = await this.ask("find", { path: this.here, predicate: this.predicate.value });
+    this.finds += 1;
+    const mine = this.finds;
+    const predicate = this.predicate.value;
+    await this.answered;
+    if (mine !== this.finds) return;
+    const answer = await this.ask("find", { path: this.here, predicate });
     if (!answer || !answer.path) return;
     const says = answer.says;
     await this.follow(answer.path);
-    this.say(says);
+    if (mine === this.finds) this.say(says);
   }
 
   // -- files ------------------------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from acked.checker.explore.nearest import nearest
 from acked.checker.question.predicate import parse_predicate
 from acked.checker.question.question import Question
 from acked.explorer.server import ExplorerServer, page_of
@@ -168,6 +169,69 @@ def test_the_nearest_state_is_shown_with_the_path_to_it(page: Page) -> None:
     page.locator("[data-key=predicate]").fill("quorm.isr == {}")
     page.get_by_role("button", name="find", exact=True).click()
     expect(page.locator(".message.bad")).to_contain_text("did you mean quorum?")
+
+
+class Slow:
+    """Searches like `nearest`, but the first time only once it is told to."""
+
+    def __init__(self) -> None:
+        self.begun, self.released = threading.Event(), threading.Event()
+        self.asked: list[str] = []
+
+    def __call__(self, instance: Any, state: Any, text: str, **more: Any) -> Any:
+        self.asked.append(text)
+        if len(self.asked) == 1:
+            self.begun.set()
+            assert self.released.wait(60)
+        return nearest(instance, state, text, **more)
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> Iterator[Slow]:
+    made = Slow()
+    monkeypatch.setattr("acked.explorer.session.nearest", made)
+    yield made
+    made.released.set()
+
+
+def search_for(page: Page, text: str) -> None:
+    page.locator("[data-key=predicate]").fill(text)
+    page.locator("[data-key=predicate]").press("Enter")
+
+
+def test_of_two_searches_the_last_one_is_answered(page: Page, slow: Slow) -> None:
+    """The second used to be dropped, and what the first one found stood below its text."""
+    search_for(page, "log[1].end == 1 and replica[1].leader == 0")
+    assert slow.begun.wait(60)
+    search_for(page, "quorum.leader == 1")
+    slow.released.set()
+    expect(page.locator(".message")).to_have_text("found 1 step away")
+    assert step_of(page) == 1
+    assert slow.asked == ["log[1].end == 1 and replica[1].leader == 0", "quorum.leader == 1"]
+
+
+def test_no_answer_stands_below_another_text_than_the_one_that_was_searched_for(page: Page, slow: Slow) -> None:
+    search_for(page, "log[1].end == 1 and replica[1].leader == 0")
+    assert slow.begun.wait(60)
+    expect(page.locator(".message")).to_have_text("…")
+    page.locator("[data-key=predicate]").fill("quorum.leader == 1")
+    expect(page.locator(".message")).to_have_text("")
+    slow.released.set()
+    page.locator("[data-key=predicate]").press("Enter")
+    expect(page.locator(".message")).to_have_text("found 1 step away")
+    page.locator("[data-key=predicate]").fill("quorum.leader == 0")
+    expect(page.locator(".message")).to_have_text("")
+    assert step_of(page) == 1
+
+
+def test_an_action_can_be_taken_while_a_search_goes_on(page: Page, slow: Slow) -> None:
+    search_for(page, "log[1].end == 1 and replica[1].leader == 0")
+    assert slow.begun.wait(60)
+    take(page, "ControllerElectLeader(replica=0)")
+    slow.released.set()
+    search_for(page, "quorum.leader == 1")
+    expect(page.locator(".message")).to_have_text("found 1 step away")
+    assert step_of(page) == 2
 
 
 def walk_ten_steps(page: Page, number: float = 0.5) -> None:

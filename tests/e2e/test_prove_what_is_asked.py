@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from acked.checker.allconstants.certificate import MANIFEST, Certificate
-from acked.checker.allconstants.proof import AllConstantsProof
+from acked.base.errors import ConfigurationError, SpecUnreadable
+from acked.checker.allconstants.certificate import MANIFEST, Certificate, derivation_of
+from acked.checker.allconstants.proof import AllConstantsProof, covering_argument
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import load_spec
+from acked.commands.proving.asked import refuse_unmade, refuse_unprovable
 from tests.e2e.driver import TINY, assert_one_sentence, call
 from tests.places import SPECS
 
@@ -110,6 +113,14 @@ def test_every_property_that_kip320_asks_is_proved_those_of_steps_too(capsys: py
     assert ("promises", "HwWithinOwnIsr") in proved
 
 
+def test_a_spec_that_bounds_no_controller_epochs_is_among_those_that_are_proved() -> None:
+    """0 is no bound of 0, but epochs by rank: any number of them."""
+    unbounded = load_spec(SPECS / "gallery" / "kip380-leader-fix.toml")
+    argument = covering_argument(unbounded.protocol, unbounded.switches)
+    assert (unbounded.constants["max_controller_epoch"], argument.least) == (0, {"max_controller_epoch": 1})
+    refuse_unprovable(unbounded, [item.name for item in argument.provable], argument.least)
+
+
 # -- certificates --------------------------------------------------------------------------------------------------------
 
 
@@ -127,6 +138,21 @@ def test_a_certificate_is_held_against_what_the_spec_asks(tmp_path: Path, capsys
     assert_one_sentence(done, 151, "is about WeakIsr, StrongIsr, and mine asks for HwWithinLog too")
     done = call(capsys, "prove", spec(tmp_path, FALSE), "--check", proof)
     assert_one_sentence(done, 151, "there is no proof for all constants of NothingWritten")
+
+
+def test_a_certificate_of_a_proof_with_several_controllers_can_be_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was refused as one of other switches: the number of controller epochs is open, and no size."""
+    monkeypatch.setattr("acked.checker.allconstants.certificate.Derivation", lambda *told: told)
+    many = load_spec(SPECS / "gallery" / "kip380-leader-fix.toml")
+    named = {name: value for name, value in many.switches.items() if name != "max_controller_epoch"}
+    told = Certificate("0.1", "x", "partition", named, (), ("AckedRecordsSurvive",), "", "z3", ())
+    assert derivation_of(told)[3] == named  # type: ignore[index]
+    with pytest.raises(ConfigurationError, match="asks for"):
+        refuse_unmade(many, tmp_path, replace(told, goals=()))
+    with pytest.raises(SpecUnreadable, match=r"not the switches of this acked's partition \(max_controller_epoch\)"):
+        derivation_of(replace(told, switches={**named, "controllers": 0}))
 
 
 def test_a_certificate_that_promises_what_cannot_be_proved_is_refused(

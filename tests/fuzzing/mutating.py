@@ -12,8 +12,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-MOST_BYTES = 40_000
-"""Larger inputs are cut, so that there can be many: what a megabyte takes is tested beside each reader."""
+MOST_BYTES, MOST_OF_A_FEW = 40_000, 400_000
+"""Larger inputs are cut, so that there can be many. A few are larger, for what takes time by more than their size."""
 
 NUMBERS = (
     b"0", b"1", b"-1", b"-2", b"00", b"255", b"32768", b"2147483647", b"2147483648", b"-2147483649", b"4294967296",
@@ -40,11 +40,13 @@ class Mutator:
         assert corpus
         self.random = random.Random(seed)
         self._corpus = corpus
+        self._most = MOST_BYTES
 
     def bytes_of(self, text: bytes) -> bytes:
         """The text with one to six changes; rarely none."""
+        self._most = MOST_OF_A_FEW if self.random.random() < 0.01 else MOST_BYTES
         for _ in range(self.random.choice((0, 1, 1, 1, 2, 2, 3, 6))):
-            text = self._changed(text)[:MOST_BYTES]
+            text = self._changed(text)[: self._most]
         return text
 
     def json_of(self, text: bytes) -> bytes:
@@ -69,8 +71,8 @@ class Mutator:
             case 1:
                 return text[:last] + part + text[last:]
             case 2:
-                times = int(pick.paretovariate(0.4)) % 20_000
-                return text[:first] + part * min(times, 1 + MOST_BYTES // (len(part) + 1)) + text[last:]
+                times = int(pick.paretovariate(0.4 if self._most == MOST_BYTES else 0.1)) % 200_000
+                return text[:first] + part * min(times, 1 + self._most // (len(part) + 1)) + text[last:]
             case 3:
                 return text[:first] + pick.choice(STRANGE) + text[first:]
             case 4:

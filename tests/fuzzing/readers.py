@@ -21,6 +21,8 @@ from acked.audit.clusters.topics import groups_of
 from acked.audit.commands.scram import Scram, Unavailable
 from acked.audit.decision.gather import recognise
 from acked.audit.formats.read import read_all
+from acked.audit.moves.plan import read_plan
+from acked.audit.reports.baseline import read_baseline
 from acked.base.errors import AckedError
 from acked.checker.allconstants.certificate import (
     MANIFEST,
@@ -34,7 +36,7 @@ from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult
 from acked.checker.replay.foreign import read_foreign
 from acked.checker.replay.retrace import retrace
 from acked.checker.replay.trace_file import is_ours, read_trace, replay, run_in
-from acked.checker.solver.lemma_sets import Core, shipped_sets
+from acked.checker.solver.lemma_sets import Core, CoreFile, shipped_sets
 from acked.cluster.lines.checking import check
 from acked.cluster.lines.recorded import Recording
 from acked.cluster.observation.subject import Subject
@@ -149,15 +151,34 @@ def _on_disk(corpus: Mapping[str, bytes], mutator: Mutator, folder: Path) -> Inp
 def _settings() -> dict[str, bytes]:
     folder = CHECKOUT / "tests" / "data" / "audit"
     files = [path for path in sorted(folder.rglob("*")) if path.is_file() and path.suffix != ".expected"]
-    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+    found = {str(path.relative_to(folder)): path.read_bytes() for path in files}
+    return found | {name: json.dumps(document).encode() for name, document in _DOCUMENTS.items()}
+
+
+_DOCUMENTS: Mapping[str, object] = {
+    "plan.json": {"version": 1, "partitions": [
+        {"topic": "orders", "partition": 0, "replicas": [1, 2, 3], "log_dirs": ["any", "any", "any"]},
+        {"topic": "orders", "partition": 1, "replicas": [2, 3, 4]},
+    ]},
+    "baseline.json": {"format": "acked-audit/2", "topics": ["orders"], "required": ["loss"], "answers": [
+        {"decides": True, "question": "loss", "faults": {"name": "clean"}, "worst": "no"},
+    ]},
+    "lemmas.json": {"fingerprint": "x", "cores": {"Up|In": {"lemmas": ["In"], "way": 0}}},
+}  # fmt: skip
+"""What else is given to an audit or a proof: a plan of reassignment, an earlier answer, lemma sets."""
+_READ: Mapping[str, Callable[[Path], object]] = {
+    "plan.json": read_plan, "baseline.json": read_baseline, "lemmas.json": CoreFile.load,
+}  # fmt: skip
 
 
 def _setting(corpus: Mapping[str, bytes], mutator: Mutator, folder: Path) -> Input:
-    name = mutator.random.choice(list(corpus))
+    name = mutator.random.choice([*corpus, *_DOCUMENTS])
     kept = corpus[name]
     whole = mutator.json_of(kept) if name.endswith(".json") and mutator.random.random() < 0.7 else mutator.bytes_of(kept)
     path = folder / Path(name).name
     path.write_bytes(whole)
+    if name in _READ:
+        return Input(len(whole), lambda: _READ[name](path), whole)
     return Input(len(whole), lambda: groups_of(recognise(read_all([path]))), whole)
 
 

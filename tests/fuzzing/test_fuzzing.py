@@ -17,7 +17,7 @@ from tests.fuzzing.trying import try_reader
 from tests.places import CHECKOUT
 
 MANY = 100_000
-ENOUGH = {"logs": 600, "disks": 3_000, "settings": 1_500, "messages": 20_000, "traces": 800, "certificates": 150}
+ENOUGH = {"logs": 600, "disks": 1_000, "settings": 1_500, "messages": 20_000, "traces": 800, "certificates": 150}
 """Inputs that take a second or two."""
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import FAMILY, PROTOCOLS
+from acked.model.partition.versions import VERSIONS
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)
@@ -22,6 +23,12 @@ def test_an_unknown_protocol_is_in_no_catalogue() -> None:
 
 def test_the_family_is_the_beginning_of_the_catalogue() -> None:
     assert list(PROTOCOLS)[: len(FAMILY)] == list(FAMILY)
+
+
+@pytest.mark.parametrize("name", ["transactions", "delivery"])
+def test_a_protocol_that_has_releases_knows_every_release_that_partition_knows(name: str) -> None:
+    for version in VERSIONS[VERSIONS.index("0.11") :]:  # Transactions and idempotence came with 0.11.
+        assert PROTOCOLS[name].profile(version, None)
 
 
 def test_one_protocol_is_imported_without_the_others() -> None:

@@ -43,7 +43,8 @@ def refuse_unprovable(spec: Spec, provable: Collection[str], least: Mapping[str,
             f"{where}there is no proof for all constants of {', '.join(others)}; of {spec.protocol.name} there is one of "
             f"{', '.join(provable)}, so ask these, or leave --all-constants out"
         )
-    if small := [name for name, number in least.items() if spec.constants[name] < number]:
+    # Of what is a bound and no size 0 says that there is none: epochs are kept by rank.
+    if small := [name for name, number in least.items() if name in spec.protocol.sizes and spec.constants[name] < number]:
         bounds = " and ".join(f"{name} of at least {least[name]}" for name in small)
         given = ", ".join(f"{name} = {spec.constants[name]}" for name in small)
         raise ConfigurationError(f"{where}the proof for all constants is about {bounds}, and {spec.name} has {given}")
@@ -58,14 +59,14 @@ def refuse_unmade(spec: Spec, folder: Path, certificate: Certificate) -> None:
         raise ConfigurationError(
             f"{the_certificate} is about {certificate.protocol}, and {spec.name} about {spec.protocol.name}"
         )
-    if certificate.drop != tuple(spec.drop):
+    if set(certificate.drop) != spec.drop:
         raise ConfigurationError(f"{the_certificate} leaves out other guard clauses than {spec.name}")
+    argument = covering_argument(spec.protocol, spec.switches)
     mine, theirs = spec.switches, certificate.switches
-    constants = [item for item in spec.protocol.constants if item.name in mine]
+    constants = [item for item in spec.protocol.constants if item.name in mine and item.name not in argument.least]
     if differing := [item for item in constants if theirs.get(item.name) != mine[item.name]]:
         rules = ", ".join(f"{item.name} ({item.show(mine[item.name])} in {spec.name})" for item in differing)
         raise ConfigurationError(f"{the_certificate} is about other switches than {spec.name}: {rules}")
-    argument = covering_argument(spec.protocol, spec.switches)
     refuse_unprovable(spec, [item.name for item in argument.provable], argument.least)
     if missing := [item.name for item in spec.properties if item.name not in certificate.goals]:
         raise ConfigurationError(

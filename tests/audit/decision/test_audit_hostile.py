@@ -5,13 +5,16 @@ from __future__ import annotations
 import random
 import re
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import javaproperties
 import pytest
 
+from acked.audit.formats.images import release_of_image
 from acked.audit.formats.properties import property_entries
 from acked.audit.formats.read import read_settings
+from acked.audit.moves.plan import read_plan
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import SettingEntry
 
@@ -24,6 +27,18 @@ def test_a_file_of_a_megabyte_takes_less_than_two_seconds(tmp_path: Path, text: 
     assert time.process_time() - began < 2
 
 
+DESCRIBED = "Topic: a\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \n\tTopic: a"
+
+
+@pytest.mark.parametrize("part", ["\tPartition: 0", "\tPartition: 0\tReplicas: 1", "\tTopic: a", " "])
+def test_a_described_line_of_a_megabyte_takes_less_than_two_seconds(tmp_path: Path, part: str) -> None:
+    (tmp_path / "topics.txt").write_text(DESCRIBED + part * (1_000_000 // len(part)))
+    began = time.process_time()
+    with suppress(SpecUnreadable):
+        read_settings(tmp_path / "topics.txt")
+    assert time.process_time() - began < 2
+
+
 def test_a_number_of_thousands_of_digits_is_one_sentence(tmp_path: Path) -> None:
     for number, text in enumerate(('{"min.insync.replicas": %s}', '[{"replicas": [1, %s]}]', '{"a": -%s}')):
         path = tmp_path / f"{number}.json"
@@ -32,6 +47,32 @@ def test_a_number_of_thousands_of_digits_is_one_sentence(tmp_path: Path) -> None
             SpecUnreadable, match=r"\.json has a number of thousands of digits, as no setting has; correct it"
         ):
             read_settings(path)
+
+
+@pytest.mark.parametrize("replicas", ["[%s]" % ("7" * 5_000), "[4294967296]", "[1, 1%s]" % (", 1" * 300_000)])
+def test_a_plan_with_a_broker_that_is_none_is_one_sentence_in_time(tmp_path: Path, replicas: str) -> None:
+    (tmp_path / "plan.json").write_text('{"partitions": [{"topic": "orders", "partition": 0, "replicas": ' + replicas + "}]}")
+    began = time.process_time()
+    with pytest.raises(SpecUnreadable, match=r"no valid JSON|needs a list of replicas|names broker 1 twice"):
+        read_plan(tmp_path / "plan.json")
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(("name", "text"), [
+    ("topics.txt", "Topic: orders\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \n"
+     "\tTopic: orders\tPartition: 0\tLeader: 1\tReplicas: 1,%s\tIsr: 1\n"),
+    ("topics.txt", "Topic: orders\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \n"
+     "\tTopic: orders\tPartition: %s\tLeader: 1\tReplicas: 1,2\tIsr: 1\n"),
+])  # fmt: skip
+def test_a_described_partition_with_a_number_that_is_none_is_named(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name).write_text(text % ("7" * 5_000))
+    with pytest.raises(SpecUnreadable, match=r"topics\.txt:2: this line has a number that is no partition's and no broker's"):
+        read_settings(tmp_path / name)
+
+
+def test_an_image_whose_tag_is_thousands_of_digits_names_no_release() -> None:
+    assert release_of_image(f"confluentinc/cp-kafka:7.{'7' * 5_000}.0") is None
+    assert release_of_image("confluentinc/cp-kafka:7.6.0") == "3.6"
 
 
 def as_javaproperties(text: str) -> list[tuple[int, str, str]] | None:

@@ -52,7 +52,7 @@ def found(version: str | None = None, plane: str | None = None, **values: str) -
         ({"inter_broker_protocol_version": "3.6"}, ["3.6 zookeeper", "3.6 kraft"]),
         ({"process_roles": "broker", "inter_broker_protocol_version": "3.6"}, ["3.6 kraft"]),
         ({"metadata_version": "3.6-IV2"}, ["3.6 kraft"]),
-        ({"process_roles": "broker,controller", "metadata_version": "3.5-IV1"}, ["3.5 kraft"]),
+        ({"process_roles": "broker,controller", "metadata_version": "3.5-IV1"}, ["3.5.1 kraft", "3.5 kraft"]),
     ],
 )
 def test_the_release_and_the_control_plane_come_from_the_files(values: dict[str, str], expected: list[str]) -> None:

@@ -23,6 +23,7 @@ from acked.checker.allconstants.proof import (
     AllConstantsProof,
     ObligationResult,
     SolverVerdict,
+    _known_sets,
     covering_argument,
     prove_all_constants,
 )
@@ -196,6 +197,15 @@ def test_lemma_sets_survive_being_written(tmp_path: Path) -> None:
     file = CoreFile("abc", {"A|B": Core(("C", "Domain(log[].end)"), 2), "A|C": Core()})
     file.save(tmp_path / "cores.json")
     assert CoreFile.load(tmp_path / "cores.json") == file
+
+
+def test_a_lemma_set_with_a_way_that_there_is_not_is_no_lemma_set() -> None:
+    """Whoever tried it ended in an error; with a negative way there was a proof, of which no certificate could be written."""
+    argument = argument_of(kip320)
+    assert argument is not None
+    cores = {"A|B": Core(("C",), 3), "A|C": Core((), 999), "A|D": Core(("C",), -5)}
+    known = _known_sets(argument, AllConstantsOptions(CoreFile("abc", cores)))
+    assert known == CoreFile("abc", {"A|B": Core(("C",), 3)})
 
 
 def test_a_broken_file_of_lemma_sets_is_no_lemma_set(tmp_path: Path) -> None:

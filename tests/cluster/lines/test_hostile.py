@@ -16,7 +16,10 @@ import pytest
 from acked.base.errors import ExitCode
 from acked.cli import main
 from acked.cluster.lines import reading
-from acked.cluster.lines.wordings import WORDINGS, Wording
+from acked.cluster.lines.facts import Fact, Node
+from acked.cluster.lines.joining import Joiner
+from acked.cluster.lines.wordings import WORDINGS, Tells, Wording
+from acked.cluster.observation.events import Says
 from tests.cluster.lines.test_lines import recorded_lines
 from tests.observations import LINES
 
@@ -106,7 +109,7 @@ def test_an_archive_that_holds_far_more_than_it_takes_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reading, "_LOOKS", 1 << 20)
-    (tmp_path / "0.log.gz").write_bytes(gzip.compress((b"x" * 99 + b"\n") * 100_000))
+    (tmp_path / "0.log.gz").write_bytes(gzip.compress((b"x" * 99 + b"\n") * 60_000))
     assert f"{tmp_path}/0.log.gz holds more than 250 times what it takes" in refused(capsys, tmp_path / "0.log.gz")
 
 
@@ -131,6 +134,14 @@ def test_an_acknowledged_offset_that_is_none_is_one_sentence(
     code = main(["validate", str(LINES / "k4-s1"), "-t", "t", "-q", "--acknowledged", str(tmp_path / "acked.csv")])
     assert code == ExitCode.SPEC_UNREADABLE
     assert str(tmp_path / "acked.csv") in capsys.readouterr().err
+
+
+def test_a_follower_that_truncates_by_an_answer_whose_line_is_missing_truncates_all_the_same() -> None:
+    took = Fact(Tells.TOOK, 1, "fetcher", {"leader_hw": 1}, "0.log", 1, "took")
+    cuts = Fact(Tells.TRUNCATING, 2, "fetcher", {"to": 0, "leader": 1}, "0.log", 2, "truncates")
+    [event] = Joiner(Node(("0.log",), 0)).events([took, cuts])
+    assert event is not None
+    assert (event.says, event.fields) == (Says.TRUNCATES, {"to": 0, "leader": 1})
 
 
 # -- time -----------------------------------------------------------------------------------------------------------------

@@ -10,9 +10,9 @@ from xml.etree import ElementTree
 import pytest
 
 from acked.audit.clusters import live
+from acked.base.release import NEWEST
 from acked.cluster.lines.configuration import is_read
 from acked.cluster.releases.release import newest, release, releases
-from acked.cluster.vocabulary import keys
 from acked.model.catalogue import PROTOCOLS
 from tests.places import CHECKOUT
 
@@ -34,9 +34,9 @@ def test_every_protocol_with_releases_has_the_rules_of_the_newest(protocol: obje
 
 
 def test_an_audit_knows_the_newest_release_and_its_metadata_version() -> None:
-    assert minor(newest().version) == keys.NEWEST
+    assert minor(newest().version) == NEWEST
     last = max(level for level in range(1, 100) if live.level_name(level) is not None)
-    assert str(live.level_name(last)).partition("-")[0] == keys.NEWEST
+    assert str(live.level_name(last)).partition("-")[0] == NEWEST
     assert [live.level_name(level) for level in (21, 30, 31, 33)] == ["3.9-IV0", "4.3-IV0", "4.4-IV0", "4.4-IV2"]
 
 

@@ -11,7 +11,7 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 from kafka.record.legacy_records import LegacyRecordBatchBuilder
 from kafka.record.memory_records import MemoryRecords
 
-from acked.cluster.wire.records import Damaged, batches, read_records, write_records
+from acked.cluster.wire.records import Damaged, batches, read_entries, read_records, write_records
 
 VALUES = st.lists(st.binary(max_size=40), min_size=1, max_size=5)
 
@@ -65,3 +65,12 @@ def test_an_unfinished_batch_at_the_end_is_left_out_and_a_damaged_one_is_an_erro
     damaged[-2] ^= 1
     with pytest.raises(Damaged):
         read_records(bytes(damaged))
+
+
+@pytest.mark.parametrize("data", [
+    b"\0" * 8 + b"\0\0\0\1" + b"a", b"\0" * 8 + b"\0\0\0\4" + b"aaaa", b"\0" * 8 + b"\0\0\0\5" + b"\0" * 5,
+])  # fmt: skip
+def test_a_batch_that_is_too_short_to_be_one_is_damaged(data: bytes) -> None:
+    for read in (read_records, read_entries):
+        with pytest.raises(Damaged):
+            read(data)

@@ -33,6 +33,7 @@ class Rules:
     leadership_moves: bool = False
     move_completion: str = "all in sync"
     moves_replaceable: bool = True
+    max_leader_epoch: int = 0
 
 
 def first(rules: Rules) -> World:
@@ -90,6 +91,8 @@ class Step:
     left: int
     status: str
     waits: int | None
+    unnamed: frozenset[int] = frozenset()
+    answered: int | None = None
 
     # -- who is who
 
@@ -288,6 +291,8 @@ def change_isr(rules: Rules, world: World) -> Steps:
 
 def diverges(w: Step, leader: int, follower: int) -> bool:
     mine, theirs = w.logs[follower], w.logs[leader]
+    if follower in w.unnamed:
+        return len(mine) > len(theirs)
     return bool(mine) and (len(mine) > len(theirs) or mine[-1] != theirs[len(mine) - 1])
 
 
@@ -319,10 +324,12 @@ def fetch(rules: Rules, world: World) -> Steps:
                 n = noted()
                 n.logs[r] = n.logs[b][:until]
                 n.hw[r] = min(w.hw[b], until)
+                n.answered = r
                 yield n
             n = noted()
             n.logs[r] = n.logs[b][: end + 1]
             n.hw[r] = min(n.hw[b], len(n.logs[r]))
+            n.answered = r
             yield n
 
 

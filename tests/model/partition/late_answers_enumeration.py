@@ -2,7 +2,9 @@
 
 Written from what a follower's fetcher thread does: one request to each leader at a time; the answer is read before the leader
 notes the fetch; it is compared with the offset that the follower would fetch at now, and from 3.9.1 and 4.0.1 on with the
-leader epoch of the fetch too (KAFKA-18991). An answer of `enumeration.py` is one that comes at once.
+leader epoch of the fetch too (KAFKA-18991). An answer of `enumeration.py` is one that comes at once. From 3.5.1 to 3.6.2 the
+first answer that a follower gets in a leader epoch makes it forget the epoch of its last record, if it brings no record
+(KAFKA-15510): `heard` are those that got an answer since they heard who leads, `unnamed` those whose fetches name no epoch.
 
 A thread has what it was given: the leader, and the leader epoch that it puts into its fetches (`PartitionFetchState`). Where
 a broker is to follow it first changes its own idea of leader and epoch (`Partition.makeFollower`), then takes the partition
@@ -39,8 +41,9 @@ Answer = tuple[int, int, int, int | None, tuple[int, ...]]
 
 
 def first_of_all(rules: Rules) -> World:
-    """No answer is late."""
-    return {**first(rules), "late": [None] * rules.replicas, "thread": [None] * rules.replicas}
+    """No answer is late, and none has come."""
+    late, thread = ([None] * rules.replicas for _ in range(2))
+    return {**first(rules), "late": late, "thread": thread, "heard": frozenset(), "unnamed": frozenset()}
 
 
 def as_threads_know(world: World) -> World:
@@ -117,6 +120,8 @@ def departs(rules: Rules, world: World, takes_hw_first: bool) -> Iterator[Step]:
                 continue
             end = len(w.logs[r])
             if diverges(w, b, r):
+                if r in w.unnamed:  # An error, after which it asks its leader anew.
+                    continue
                 n = Step(rules, world)
                 n.late[r] = (b, end, w.hw[b] if takes_hw_first else 0, 0, ())
                 yield n
@@ -146,10 +151,30 @@ def arrives(rules: Rules, world: World, takes_hw_first: bool) -> Iterator[Step]:
         if cut is None:
             n.logs[r] = n.logs[r] + records[at:]
             n.hw[r] = min(hw, len(n.logs[r]))
+            n.answered = r
         else:
             n.hw[r] = min(min(hw, at) if takes_hw_first else n.hw[r], cut)
             n.logs[r] = n.logs[r][:cut]
         yield n
+
+
+def noted(before: Step, n: Step) -> Step:
+    """With what an answer makes of the fetches of who got it, and without what is over."""
+    r = n.answered
+    if r is not None:
+        brings = len(n.logs[r]) > len(before.logs[r])
+        if brings:
+            n.unnamed -= {r}
+        elif r not in before.heard and before.logs[r]:
+            n.unnamed |= {r}
+        n.heard |= {r}
+    old, new = as_threads_know(before.world())["epoch"], as_threads_know(n.world())["epoch"]
+    for b in before.brokers:
+        if new[b] != old[b]:  # Its thread is given the partition anew.
+            n.heard, n.unnamed = n.heard - {b}, n.unnamed - {b}
+        if len(n.logs[b]) < len(before.logs[b]):
+            n.unnamed -= {b}
+    return n
 
 
 def steps(rules: Rules, world: World, names_epoch: bool, takes_hw_first: bool, stops_first: bool) -> Iterator[Step]:
@@ -179,16 +204,20 @@ def cut_after_high_watermark(before: Step, n: Step) -> Step:
 def value_of(rules: Rules, step: Step) -> tuple[Any, ...]:
     """The world as a value; records of answers have epochs like those of logs."""
     n = Step(rules, step.world())
-    n.logs = [*step.logs, *(a[4] if a else () for a in step.late), *((t[1],) if t else () for t in step.thread)]
-    return frozen(rules, n), tuple(a and a[:4] for a in step.late), tuple(t and t[0] for t in step.thread)
+    # Where elections are bounded epochs are numbers, and no ranks.
+    numbers = tuple(range(rules.max_leader_epoch + 1)) if rules.max_leader_epoch else ()
+    n.logs = [*step.logs, *(a[4] if a else () for a in step.late), *((t[1],) if t else () for t in step.thread), numbers]
+    late, former = tuple(a and a[:4] for a in step.late), tuple(t and t[0] for t in step.thread)
+    return frozen(rules, n), late, former, step.heard, step.unnamed
 
 
 def world_of(rules: Rules, value: tuple[Any, ...]) -> World:
     world = thawed(value[0])
     logs, number = world["logs"], rules.replicas
     late = [a and (*a, records) for a, records in zip(value[1], logs[number : 2 * number], strict=True)]
-    thread = [(former, *epochs) if epochs else None for former, epochs in zip(value[2], logs[2 * number :], strict=True)]
-    return {**world, "logs": logs[:number], "late": late, "thread": thread}
+    in_epoch = logs[2 * number : 3 * number]
+    thread = [(former, *epoch) if epoch else None for former, epoch in zip(value[2], in_epoch, strict=True)]
+    return {**world, "logs": logs[:number], "late": late, "thread": thread, "heard": value[3], "unnamed": value[4]}
 
 
 def broken_below_high_watermarks(s: Step) -> Iterator[str]:
@@ -203,7 +232,11 @@ def broken_below_high_watermarks(s: Step) -> Iterator[str]:
 
 
 def explore(
-    rules: Rules, names_epoch: bool = True, takes_hw_first: bool = False, stops_first: bool = False
+    rules: Rules,
+    names_epoch: bool = True,
+    takes_hw_first: bool = False,
+    stops_first: bool = False,
+    keeps_epoch: bool = True,
 ) -> tuple[int, dict[str, int]]:
     """How many states there are, and by promise that breaks after how many steps it does so first."""
 
@@ -211,6 +244,10 @@ def explore(
         world = world_of(rules, value)
         before = Step(rules, world)
         for step in steps(rules, world, names_epoch, takes_hw_first, stops_first):
+            if rules.max_leader_epoch and step.leader_epoch > rules.max_leader_epoch:
+                continue
+            if not keeps_epoch:
+                noted(before, step)
             yield value_of(rules, step), (*broken(rules, before, step), *broken_below_high_watermarks(step))
 
     return breadth_first(value_of(rules, Step(rules, first_of_all(rules))), steps_from)

@@ -127,9 +127,8 @@ def test_the_newest_release_has_every_known_fix_which_is_also_what_a_constant_ha
 
 def test_4_4_changed_no_rule_of_4_3_and_the_fixes_that_no_release_has_are_two() -> None:
     """4.4.0 was read as bytecode beside 4.3.1; docs/abstractions.md, "Releases, one by one"."""
-    of_4_3, of_4_4, latest = (
-        {name: setting.value for name, setting in partition.profile(version, None).items()} for version in ("4.3", "4.4", LATEST)
-    )
+    profiles = (partition.profile(version, None).items() for version in ("4.3", "4.4", LATEST))
+    of_4_3, of_4_4, latest = ({name: setting.value for name, setting in items} for items in profiles)
     assert of_4_4 == of_4_3
     assert {name for name in latest if latest[name] != of_4_4[name]} == {"reelection_forgets_ends", "first_sequence_checked"}
 

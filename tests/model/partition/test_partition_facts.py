@@ -189,7 +189,7 @@ LED_AGAIN = (
     "FetchDiverging(follower=0, leader=1)", "MoveLeadership(broker=0)", "BecomeLeader(leader=0)",
     "BecomeFollower(follower=2, leader=0)",
 )  # fmt: skip
-"""Broker 0 led, truncated its record under the next leader, and leads again; broker 2 has the record, and awaits an answer."""
+"""Broker 0 led, truncated its record under the next leader, and leads again; broker 2 has it, and awaits an answer."""
 
 
 @pytest.mark.slow

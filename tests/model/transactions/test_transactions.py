@@ -183,7 +183,47 @@ def test_every_rule_is_what_mends_a_bug_but_for_the_one_that_only_lets_producers
             rows.setdefault(spec.gallery.row, {})[spec.gallery.role] = spec.constants
     mended = {name for row in rows.values() for name in row["bug"] if row["bug"][name] != row["fix"][name]}
     assert len(rows) >= 10
-    assert {item.name for item in RULES} - mended == {"unknown_producers_accepted", "client_bumps_epoch"}
+    assert {item.name for item in RULES} - mended == {"unknown_producers_accepted", *PAIRS}
+
+
+PAIRS = {
+    "client_bumps_epoch": ("claims/txn-client-bump-keeps-apart", "answers/transactions-client-always-bumps"),
+    "fence_takes_one_epoch": ("recoverable/kafka-19367", "recoverable/kafka-19367-one-epoch"),
+}
+"""By rule two specs that differ in it alone: without it something is violated, with it nothing is."""
+
+
+@pytest.mark.parametrize("rule", PAIRS)
+def test_a_rule_that_no_bug_of_the_gallery_shows_has_two_specs_that_do(rule: str) -> None:
+    without, within = (load_spec(SPECS / f"{name}.toml") for name in PAIRS[rule])
+    differing = {name for name in without.constants if without.constants[name] != within.constants[name]}
+    assert differing == {rule}
+    assert without.expect is not None
+    assert within.expect is not None
+    assert (without.expect.verdict, within.expect.verdict) == (Verdict.VIOLATED, Verdict.HOLDS)
+
+
+@pytest.mark.parametrize(("value", "joins"), [("never", True), ("known", True), ("always", False)])
+def test_a_late_record_joins_the_next_transaction_unless_clients_always_ask_for_another_epoch(
+    value: str, joins: bool
+) -> None:
+    rules = Rules(partitions=1, producers=1, late_produce=True, transaction_version=1, client_bumps_epoch=value)
+    found = answer(of_rules(rules))[1]
+    assert ("NoRecordOfAnother" in found) is ("NoAbortedRead" in found) is joins
+
+
+@pytest.mark.parametrize("left_out", ["", ".sequence", ".phase"])
+def test_the_enumeration_notices_what_an_abort_before_the_failure_forgets(left_out: str) -> None:
+    """Mutations: the number of the record that has no answer is used again; the client never leaves its transaction."""
+    rules = Rules(partitions=1, producers=1, late_produce=True, transaction_version=1)
+    made = of_rules(rules)
+    leaves = made.schema.leaves
+    aborts = [item for item in made.actions if item.action.name == "AbortBeforeFailure"]
+    kept = [tuple(it for it in item.updates if not left_out or left_out not in leaves[it[0]].name) for item in aborts]
+    assert (len(kept[0]) < len(aborts[0].updates)) is bool(left_out)
+    others = [item for item in made.actions if item not in aborts]
+    made.actions = (*others, *(replace(item, updates=updates) for item, updates in zip(aborts, kept, strict=True)))
+    assert (answer(made) == explore(rules)) is (not left_out)
 
 
 def gallery(names: tuple[str, ...], *marks: pytest.MarkDecorator) -> list[object]:
@@ -250,7 +290,8 @@ def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
     }
     assert {"AbortBeforeFailure", "BumpEpoch"}.isdisjoint(names(instance({**OLD, "late_produce": True})))
     always = names(instance({**OLD, "late_produce": True, "client_bumps_epoch": "always"}))
-    assert "BumpEpoch" in always and "AbortBeforeFailure" not in always
+    assert "BumpEpoch" in always
+    assert "AbortBeforeFailure" not in always
     assert names(second) <= names(first)
     assert names(instance({"transaction_version": 1, "late_produce": True, "guard_unique": False})) >= {
         *("VerifyLateProduce", "VerifyAnotherCopy")
@@ -272,7 +313,10 @@ def test_a_release_has_the_rules_that_came_with_it_or_before() -> None:
         newest = [version for version in VERSIONS if rules[version][name] == rules["latest"][name]]
         assert newest == list(VERSIONS[VERSIONS.index(since) :])
     defaults = {item.name: item.default for item in RULES}
-    assert rules["latest"] == rules["4.3"] == defaults
+    assert rules["latest"] == rules["4.4"] == rules["4.3"] == defaults
+    assert {version for version in VERSIONS if not rules[version]["fence_takes_one_epoch"]} == {"4.0"}
+    bumps = [rules[version]["client_bumps_epoch"] for version in VERSIONS]
+    assert bumps == [int(VERSIONS.index(version) >= VERSIONS.index("2.5")) for version in VERSIONS]
     assert all(change.source for change in CHANGES)
 
 

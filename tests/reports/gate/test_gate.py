@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -58,6 +59,16 @@ def test_every_finished_spec_is_a_line_at_once_where_there_is_no_terminal() -> N
         text = stream.getvalue()
     assert "specs/\\x1b[31m.toml  holds  277 distinct states" in text
     assert "    count: depth is 12, expected 13" in text
+
+
+def test_a_line_is_due_also_while_nothing_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("acked.reports.progress.PLAIN_INTERVAL", 0.001)
+    stream = io.StringIO()
+    with GateProgress(stream) as progress:
+        progress.observer.begins(Chosen((), ()))
+        time.sleep(0.01)
+        progress._display.changed()
+    assert set(stream.getvalue().splitlines()) == {"0 of 0 specs"}
 
 
 def test_nothing_is_shown_beside_a_document() -> None:
