@@ -30,23 +30,21 @@ from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
 from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_PROPERTIES
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
-from acked.model.partition.controllers import controllers, max_controller_epoch
-from acked.model.partition.settings import (
+from acked.model.partition.rules.controllers import controllers, max_controller_epoch
+from acked.model.partition.rules.derived import forgets_fetched_epoch, moves_again, truncates_by_request
+from acked.model.partition.rules.settings import (
     assigned,
     asynchronous_isr,
     eligible_leader_replicas,
     empty_disks,
-    forgets_fetched_epoch,
     idempotence,
     late_answers,
     moved_in,
     moved_to,
-    moves_again,
     moves_in_one_record,
     producer_restarts,
     reassignment,
     sequence_check,
-    truncates_by_request,
     unnoticed_restarts,
 )
 from acked.model.partition.state import State as PartitionState

@@ -40,8 +40,8 @@ from acked.cluster.transacting import play  # noqa: E402
 from acked.cluster.transacting.script import NOT_PLAYED as NOT_TRANSACTED  # noqa: E402
 from acked.cluster.transacting.script import is_of_transactions  # noqa: E402
 from acked.model.language.words import says_list  # noqa: E402
-from acked.model.partition.settings import RULES  # noqa: E402
-from acked.model.partition.versions import VERSIONS, planes_of, profile, rules_of  # noqa: E402
+from acked.model.partition.rules.settings import RULES  # noqa: E402
+from acked.model.partition.rules.versions import VERSIONS, planes_of, profile  # noqa: E402
 from acked.model.transactions.protocol import transactions  # noqa: E402
 from acked.reports.escaping import md_text  # noqa: E402
 from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402
@@ -354,7 +354,7 @@ def refusal_of_transactions(spec: Spec) -> str:
 def brokers_of(spec: Spec) -> Brokers:
     """The oldest release with the rules of a spec."""
     rules = spec.version or LATEST
-    fitting = [one for one in releases() if rules_of(number_of(one.version)) == rules] or [releases()[-1]]
+    fitting = [one for one in releases() if number_of(one.version).newest_of(VERSIONS) == rules] or [releases()[-1]]
     planes = [Mode(plane) for plane in planes_of(rules)]
     return Brokers(fitting[0].version, next((mode for mode in planes if mode in fitting[0].modes), None))
 

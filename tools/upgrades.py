@@ -44,7 +44,7 @@ from acked.checker.batch.cache import ResultCache  # noqa: E402
 from acked.checker.batch.local import BatchLimits, KeptProcesses  # noqa: E402
 from acked.checker.batch.outcome import Task  # noqa: E402
 from acked.cluster.vocabulary.entry import OPTION, SettingEntry  # noqa: E402
-from acked.model.partition.versions import VERSIONS, planes_of  # noqa: E402
+from acked.model.partition.rules.versions import VERSIONS, planes_of  # noqa: E402
 
 BETWEEN = (Stage.MIXED, Stage.SOFTWARE, Stage.RAISING)
 

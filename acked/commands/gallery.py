@@ -98,7 +98,7 @@ def _write_index(out: Path, stories: list[Story], done: int, specs: list[Spec], 
     from acked.invariants.catalogue import properties_of
     from acked.model.catalogue import PROTOCOLS
     from acked.model.partition.protocol import partition
-    from acked.model.partition.versions import VERSIONS
+    from acked.model.partition.rules.versions import VERSIONS
     from acked.reports.pages.gallery import front_page
     from acked.reports.pages.gallery_stories import release_in_words
 

@@ -71,7 +71,7 @@ def check_what(what: str, version: str | None, control_plane: str | None) -> Non
 def show_release(what: str, version: str | None, control_plane: str | None, output: Output) -> None:
     """Prints the constants of a protocol as a release of Kafka has them."""
     from acked.base.release import release
-    from acked.model.partition.versions import rules_of
+    from acked.model.partition.rules.versions import rules_of
     from acked.reports.tables.listing import print_profile
 
     protocol = PROTOCOLS[what]

@@ -19,8 +19,8 @@ from acked.cluster.playing.setting import Setting
 from acked.cluster.releases.release import Mode, releases
 from acked.cluster.reports.reproductions.words import Answer
 from acked.cluster.vocabulary import keys
-from acked.model.partition.settings import idempotence, in_flight_refused
-from acked.model.partition.versions import rules_of
+from acked.model.partition.rules.settings import idempotence, in_flight_refused
+from acked.model.partition.rules.versions import rules_of
 from acked.reports.shell.deadline import limited
 
 OF_TOPIC = {

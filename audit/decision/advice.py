@@ -28,7 +28,7 @@ from acked.base.release import LATEST, Release, release
 from acked.checker.batch.outcome import Task
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR
-from acked.model.partition.versions import KRAFT, VERSIONS
+from acked.model.partition.rules.versions import KRAFT, VERSIONS
 
 VERSION_KEY = "kafka version"
 """What a change of the release is called among settings."""

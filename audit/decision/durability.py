@@ -22,9 +22,9 @@ from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.resolve import property_named
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant, Switch
-from acked.model.partition import settings
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import VERSIONS, planes_of
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.versions import VERSIONS, planes_of
 
 MAX_CELLS = 20_000
 MAX_STATES = 20_000_000

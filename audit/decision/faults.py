@@ -11,7 +11,7 @@ from acked.audit.decision.fault_words import BESIDES, CRASHES, WORDS
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.model.language.context import Constant
-from acked.model.partition import settings
+from acked.model.partition.rules import settings
 
 BEFORE_KIP_380 = "2.2"
 """From this release a broker that is back before the controller looks is distinguished from what it was."""

@@ -20,7 +20,7 @@ from acked.checker.batch.local import Answered, Runner, answer_all
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.spec.question_text import QuestionText
-from acked.model.partition import settings
+from acked.model.partition.rules import settings
 
 OnDecided = Callable[[int, int], None]
 """Told how many searches are done, of how many."""

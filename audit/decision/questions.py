@@ -17,9 +17,9 @@ from acked.checker.question.result import Verdict
 from acked.checker.spec.question_text import QuestionText
 from acked.cluster.vocabulary import keys
 from acked.model.language.context import Constant
-from acked.model.partition import settings
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import KRAFT, VERSIONS
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.versions import KRAFT, VERSIONS
 
 MAX_STATES = 20_000_000
 """Distinct states after which a question is left undecided, unless the user says otherwise."""

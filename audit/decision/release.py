@@ -13,7 +13,7 @@ from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, Release, release
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import IMAGE, STATED, SettingEntry
-from acked.model.partition.versions import KRAFT, VERSIONS, ZOOKEEPER, planes_of, rules_of
+from acked.model.partition.rules.versions import KRAFT, VERSIONS, ZOOKEEPER, planes_of, rules_of
 
 OLDEST_IN_USE = "2.8.1"
 """Where nothing names the release it may be any from this one on; older ones are rare, and asked about if they are named."""

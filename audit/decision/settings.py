@@ -15,8 +15,13 @@ from acked.base.release import Release, release
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS, MAX_INT
-from acked.model.partition.conflicts import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST, conflicts_of_idempotence, unused_min_isr
-from acked.model.partition.versions import KRAFT, rules_of
+from acked.model.partition.rules.conflicts import (
+    MAX_IN_FLIGHT,
+    MAX_IN_FLIGHT_AT_FIRST,
+    conflicts_of_idempotence,
+    unused_min_isr,
+)
+from acked.model.partition.rules.versions import KRAFT, rules_of
 
 MAX_REPLICAS = 5
 """`partition` has no more brokers than this."""

@@ -32,8 +32,8 @@ from acked.base.release import Release
 from acked.checker.batch.outcome import FoundViolation, Task
 from acked.cluster.vocabulary import keys
 from acked.model.language.context import Constant
-from acked.model.partition import settings
-from acked.model.partition.versions import KRAFT, VERSIONS, profile, rules_of
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.versions import KRAFT, VERSIONS, profile, rules_of
 
 Rules = Mapping[str, int]
 """Constants of `partition` by name."""

@@ -27,8 +27,8 @@ from acked.audit.moves.shapes import MoveGroup, Moves, MoveShape
 from acked.base.errors import ConfigurationError
 from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.cluster.vocabulary import keys
-from acked.model.partition import settings
-from acked.model.partition.versions import profile, rules_of
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.versions import profile, rules_of
 
 MOST_STATES = 40_000_000
 """Distinct states of one search, unless the user says otherwise: {0, 1, 2} to {1, 2, 3}, a machine dying, has 37 million."""

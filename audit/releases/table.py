@@ -34,11 +34,18 @@ from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.resolve import bind_constants, settle
 from acked.checker.spec.spec import Spec, load_spec
 from acked.model.language.context import Constant
-from acked.model.partition import settings
-from acked.model.partition.conflicts import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST
 from acked.model.partition.protocol import partition
-from acked.model.partition.settings import CIRCUMSTANCES, CLEAN_CRASHES, LOSSY_CRASHES, LOSSY_OUTSIDE_ISR, NO_CRASHES, RULES
-from acked.model.partition.versions import KRAFT, ZOOKEEPER
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.conflicts import MAX_IN_FLIGHT, MAX_IN_FLIGHT_AT_FIRST
+from acked.model.partition.rules.settings import (
+    CIRCUMSTANCES,
+    CLEAN_CRASHES,
+    LOSSY_CRASHES,
+    LOSSY_OUTSIDE_ISR,
+    NO_CRASHES,
+    RULES,
+)
+from acked.model.partition.rules.versions import KRAFT, ZOOKEEPER
 
 Release = tuple[str, str]
 """A release and its control plane."""

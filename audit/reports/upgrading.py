@@ -9,7 +9,7 @@ from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.decision.upgrade import Stage, Upgrade, UpgradeAnswer, stage_words
 from acked.audit.reports.overview import MARKS, SHORT, STYLES
 from acked.model.language.words import says_list
-from acked.model.partition.versions import changes_of, rules_of
+from acked.model.partition.rules.versions import changes_of, rules_of
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.runs.sentences import sentences_of

@@ -74,7 +74,7 @@ def with_rules_of(
     """The spec with the rules of a release, on the brokers' control plane if it is said and that release has it."""
     from acked.base.release import release
     from acked.model.catalogue import PROTOCOLS
-    from acked.model.partition.versions import planes_of, rules_of
+    from acked.model.partition.rules.versions import planes_of, rules_of
     from acked.reports.shell.specs import under_release
 
     if spec.protocol is PROTOCOLS["transactions"]:

@@ -18,8 +18,8 @@ from acked.model.concrete.reading import Concrete
 from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import Path
 from acked.model.partition.protocol import partition
+from acked.model.partition.rules.versions import KRAFT, VERSIONS
 from acked.model.partition.state import Offset
-from acked.model.partition.versions import KRAFT, VERSIONS
 
 LARGEST = 2**52
 """Beyond every offset and every leader epoch of a run."""

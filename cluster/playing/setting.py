@@ -13,9 +13,9 @@ from acked.cluster.releases.release import Mode, Release, mode_of
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.wire.client import ALL_REPLICAS
 from acked.model.language.words import says_list
-from acked.model.partition.controllers import are_many
 from acked.model.partition.protocol import partition
-from acked.model.partition.settings import (
+from acked.model.partition.rules.controllers import are_many
+from acked.model.partition.rules.settings import (
     ACKS_0,
     ACKS_1,
     RULES,
@@ -25,7 +25,7 @@ from acked.model.partition.settings import (
     min_insync_replicas,
     unclean_election,
 )
-from acked.model.partition.versions import plane_of, profile, rules_of
+from acked.model.partition.rules.versions import plane_of, profile, rules_of
 
 FOR_PLAYING: Mapping[str, str] = {
     "replica.fetch.max.bytes": "1",  # A fetch brings the first batch, however large, and no other.

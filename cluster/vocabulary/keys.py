@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from acked.base.release import Release
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope
 from acked.model.language.context import Constant
-from acked.model.partition import settings
+from acked.model.partition.rules import settings
 
 MAX_INT = (1 << 31) - 1
 MAX_LONG = (1 << 63) - 1

@@ -6,8 +6,8 @@ from acked.invariants.property import Kind, Property
 from acked.model.language.quantify import every, implies, some
 from acked.model.language.values import Bool
 from acked.model.partition.believing import known_leader_epochs
-from acked.model.partition.controllers import contend
-from acked.model.partition.settings import asks_in_epoch, keeps_empty_epochs
+from acked.model.partition.rules.controllers import contend
+from acked.model.partition.rules.derived import asks_in_epoch, keeps_empty_epochs
 from acked.model.partition.state import Epoch, Offset, Replica, State
 
 

@@ -10,8 +10,9 @@ from acked.invariants.partition.lemmas_words import leads_in_newest_epoch
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import in_one_epoch, presumes_leadership
-from acked.model.partition.controllers import contend
-from acked.model.partition.settings import asynchronous_isr, idempotence, sequence_check, truncates_by_request
+from acked.model.partition.rules.controllers import contend
+from acked.model.partition.rules.derived import truncates_by_request
+from acked.model.partition.rules.settings import asynchronous_isr, idempotence, sequence_check
 from acked.model.partition.state import Epoch, Offset, Replica, State
 
 

@@ -22,7 +22,7 @@ from acked.invariants.partition.lemmas_words import (
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import counted_isr, enough_in_sync, in_one_epoch, presumes_leadership
-from acked.model.partition.settings import (
+from acked.model.partition.rules.settings import (
     asynchronous_isr,
     eligible_leader_replicas,
     leadership_moves,

@@ -10,7 +10,7 @@ from acked.invariants.partition.lemmas_words import leads_in_newest_epoch, may_c
 from acked.model.language.quantify import every, implies, ite, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import presumes_leadership
-from acked.model.partition.settings import alter_bumps_epoch, leadership_moves, shrink_bumps_epoch, zombies
+from acked.model.partition.rules.settings import alter_bumps_epoch, leadership_moves, shrink_bumps_epoch, zombies
 from acked.model.partition.state import ACKED, RecordId, Replica, State
 
 

@@ -13,7 +13,8 @@ from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.assignment import is_moving, is_replica
 from acked.model.partition.common import counted_isr, is_true_leader, presumes_leadership
-from acked.model.partition.settings import eligible_leader_replicas, moves_again, reassignment
+from acked.model.partition.rules.derived import moves_again
+from acked.model.partition.rules.settings import eligible_leader_replicas, reassignment
 from acked.model.partition.state import Replica, State
 
 

@@ -14,19 +14,12 @@ from collections.abc import Callable, Mapping
 from acked.model.language.context import Computed
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
-from acked.model.partition import controllers as several
 from acked.model.partition.believing import is_in_charge
 from acked.model.partition.common import counted_isr, has_session, presumes_leadership
-from acked.model.partition.controllers import misses_incarnations
-from acked.model.partition.settings import (
-    begins_again,
-    crashes,
-    leadership_moves,
-    reassignment,
-    truncates_by_request,
-    unclean_election,
-    zombies,
-)
+from acked.model.partition.rules import controllers as several
+from acked.model.partition.rules.controllers import misses_incarnations
+from acked.model.partition.rules.derived import begins_again, truncates_by_request
+from acked.model.partition.rules.settings import crashes, leadership_moves, reassignment, unclean_election, zombies
 from acked.model.partition.state import Candidate, ControllerEpoch, Epoch, Offset, Replica, State
 
 

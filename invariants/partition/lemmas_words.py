@@ -12,13 +12,12 @@ from acked.model.language.quantify import abbreviated, every, implies, some, tru
 from acked.model.language.values import Bool
 from acked.model.partition.assignment import is_replica
 from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
-from acked.model.partition.controllers import contend
-from acked.model.partition.settings import (
+from acked.model.partition.rules.controllers import contend
+from acked.model.partition.rules.derived import begins_again, dies_uncleanly
+from acked.model.partition.rules.settings import (
     LOSSY_CRASHES,
     alter_bumps_epoch,
-    begins_again,
     crashes,
-    dies_uncleanly,
     eligible_leader_replicas,
     kills,
     lossy_crashes,

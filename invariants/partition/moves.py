@@ -8,7 +8,8 @@ from acked.invariants.property import Kind, Property
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
 from acked.model.partition.assignment import is_moving, is_replica
-from acked.model.partition.settings import eligible_leader_replicas, moves_again, reassignment
+from acked.model.partition.rules.derived import moves_again
+from acked.model.partition.rules.settings import eligible_leader_replicas, reassignment
 from acked.model.partition.state import Replica, State
 
 # Specs are refused that ask these without what they are about; there each is trivially true.

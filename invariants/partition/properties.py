@@ -11,7 +11,7 @@ from acked.invariants.property import Kind, Property
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import has_session, holds, is_true_leader, presumes_leadership
-from acked.model.partition.settings import ACKS_0, consumer, offset_queries
+from acked.model.partition.rules.settings import ACKS_0, consumer, offset_queries
 from acked.model.partition.state import ACKED, FAILED, Offset, RecordId, Replica, State
 
 # -- durability --------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.believing import is_in_charge, nothing_on_its_way, somebody_in_charge
 from acked.model.partition.common import has_session, is_true_leader, presumes_leadership
-from acked.model.partition.controllers import are_many, contend
+from acked.model.partition.rules.controllers import are_many, contend
 from acked.model.partition.state import Candidate, Replica, State
 
 # Specs are refused that ask these without what they are about; there each is trivially true.

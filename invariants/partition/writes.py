@@ -11,7 +11,7 @@ from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import enough_in_sync, has_session, is_true_leader
 from acked.model.partition.controlling import is_candidate
-from acked.model.partition.settings import ACKS_ALL, acks, asynchronous_isr, unclean_election
+from acked.model.partition.rules.settings import ACKS_ALL, acks, asynchronous_isr, unclean_election
 from acked.model.partition.state import Replica, State
 
 # Antecedents are written without `implies`: asked when a promise says anything, an implication stands for its own antecedent.

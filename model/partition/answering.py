@@ -33,18 +33,13 @@ from acked.model.partition.common import (
     renumber_epochs,
 )
 from acked.model.partition.contending import arrives, epoch_of_request
-from acked.model.partition.controllers import ONE, contend, controllers
-from acked.model.partition.fetching import (
+from acked.model.partition.fetching import have_diverged, leader_learns, require_fetch, says_round, take_answer
+from acked.model.partition.following import (
     cut_as_told,
     drop_late_answer,
-    have_diverged,
-    leader_learns,
-    require_fetch,
     require_fetcher_removed,
     require_news,
-    says_round,
     start_fetching,
-    take_answer,
 )
 from acked.model.partition.messages import (
     FETCH_DIVERGING_LATE,
@@ -55,20 +50,23 @@ from acked.model.partition.messages import (
     hears_who_leads,
     no_late_answer,
 )
-from acked.model.partition.settings import (
+from acked.model.partition.rules.controllers import ONE, contend, controllers
+from acked.model.partition.rules.derived import (
+    forgets_fetched_epoch,
+    hears_first,
+    keeps_empty_epochs,
+    reads_late,
+    takes_hw_first,
+    truncates_late,
+)
+from acked.model.partition.rules.settings import (
     BY_CURRENT_EPOCH,
     appends_up_to_epoch,
     diverging_fetch_ignored,
     fetch_fencing,
-    forgets_fetched_epoch,
-    hears_first,
     hw_waits_for_caught_up,
-    keeps_empty_epochs,
     late_answers,
-    reads_late,
-    takes_hw_first,
     truncate_under_same_leader,
-    truncates_late,
 )
 from acked.model.partition.state import Candidate, Epoch, Offset, Replica, State, offset
 from acked.model.partition.words import says_by, says_cut_as_told, says_following, says_late

@@ -12,11 +12,11 @@ from acked.model.language.action import require
 from acked.model.language.quantify import abbreviated, ite, truth
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, SetValue
-from acked.model.partition.settings import (
+from acked.model.partition.rules.derived import moves_again
+from acked.model.partition.rules.settings import (
     ADDED_IN_SYNC,
     ALL_IN_SYNC,
     move_completion,
-    moves_again,
     moves_in_one_record,
     reassignment,
 )

@@ -14,7 +14,7 @@ from acked.model.language.quantify import each, every, for_each, ite, some, thos
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, OptionalValue, SetValue
-from acked.model.partition.controllers import (
+from acked.model.partition.rules.controllers import (
     contend,
     elected_in_two_steps,
     max_controller_epoch,

@@ -21,20 +21,22 @@ from acked.model.partition.believing import (
     renumber_known_epochs,
     somebody_in_charge,
 )
-from acked.model.partition.controllers import contend
-from acked.model.partition.settings import (
-    ACKS_ALL,
-    acks,
+from acked.model.partition.rules.controllers import contend
+from acked.model.partition.rules.derived import (
     asks_in_epoch,
-    asynchronous_isr,
     begins_again,
     dies_uncleanly,
-    eligible_leader_replicas,
     enough_replicas,
-    expand_in_own_epoch,
-    fenced_stay_out,
     hears_first,
     keeps_empty_epochs,
+)
+from acked.model.partition.rules.settings import (
+    ACKS_ALL,
+    acks,
+    asynchronous_isr,
+    eligible_leader_replicas,
+    expand_in_own_epoch,
+    fenced_stay_out,
     late_answers,
     max_leader_epoch,
     maximal_isr,

@@ -37,7 +37,10 @@ from acked.model.partition.common import (
     take_epoch,
     take_out,
 )
-from acked.model.partition.controllers import (
+from acked.model.partition.following import drop_late_answer, follow, require_fetcher_removed, resign
+from acked.model.partition.leading import take_office
+from acked.model.partition.messages import ALTER_PARTITION, ANSWERS, LEADERSHIP, no_late_answer
+from acked.model.partition.rules.controllers import (
     asked_in_vain,
     behind_controller_resent,
     contend,
@@ -47,10 +50,7 @@ from acked.model.partition.controllers import (
     old_controllers_refused,
     stops_late,
 )
-from acked.model.partition.fetching import drop_late_answer, follow, require_fetcher_removed, resign
-from acked.model.partition.leading import take_office
-from acked.model.partition.messages import ALTER_PARTITION, ANSWERS, LEADERSHIP, no_late_answer
-from acked.model.partition.settings import leadership_moves, unclean_election
+from acked.model.partition.rules.settings import leadership_moves, unclean_election
 from acked.model.partition.state import Candidate, Epoch, Replica, State
 from acked.model.partition.words import says_by, says_following, says_office
 

@@ -24,10 +24,20 @@ from acked.model.partition.common import (
     set_eligible,
     stop_waiting,
 )
-from acked.model.partition.controllers import ONE, controllers
-from acked.model.partition.fetching import end_wait, have_diverged, require_fetch, resign
+from acked.model.partition.fetching import have_diverged, require_fetch
+from acked.model.partition.following import end_wait, resign
 from acked.model.partition.messages import ELECTION, FETCH_OUT_OF_RANGE, GOES_DOWN, LEADERSHIP
-from acked.model.partition.settings import (
+from acked.model.partition.rules.controllers import ONE, controllers
+from acked.model.partition.rules.derived import (
+    dies_uncleanly,
+    empties,
+    empties_unnoticed,
+    halts,
+    loses,
+    reports_directory,
+    restarts_unnoticed,
+)
+from acked.model.partition.rules.settings import (
     CLEAN_CRASHES,
     LOSSY_OUTSIDE_ISR,
     NO_CRASHES,
@@ -35,20 +45,13 @@ from acked.model.partition.settings import (
     asynchronous_isr,
     config_changes,
     crashes,
-    dies_uncleanly,
     directories_move,
     eligible_leader_replicas,
-    empties,
-    empties_unnoticed,
-    halts,
     isr_checks_broker_epoch,
     kills,
     late_answers,
     leadership_moves,
-    loses,
     reassignment,
-    reports_directory,
-    restarts_unnoticed,
     unclean_election,
     zombies,
 )

@@ -29,8 +29,8 @@ from acked.model.partition.common import (
     renumber_epochs,
     take_epoch,
 )
-from acked.model.partition.controllers import ONE, asked_in_vain, contend, controllers
-from acked.model.partition.fetching import drop_late_answer, have_diverged, require_fetcher_removed
+from acked.model.partition.fetching import have_diverged
+from acked.model.partition.following import drop_late_answer, require_fetcher_removed
 from acked.model.partition.messages import (
     ANSWERS,
     ASK_FOR_ISR,
@@ -41,11 +41,12 @@ from acked.model.partition.messages import (
     REFUSED_ISR,
     hears_who_leads,
 )
-from acked.model.partition.settings import (
+from acked.model.partition.rules.controllers import ONE, asked_in_vain, contend, controllers
+from acked.model.partition.rules.derived import answers_get_lost, truncates_by_request, waits_in_vain
+from acked.model.partition.rules.settings import (
     BY_CURRENT_EPOCH,
     alter_bumps_epoch,
     answer_names_epoch,
-    answers_get_lost,
     asynchronous_isr,
     caught_up_stay,
     fenced_stay_out,
@@ -56,8 +57,6 @@ from acked.model.partition.settings import (
     moves_in_one_record,
     reassignment,
     reelection_forgets_ends,
-    truncates_by_request,
-    waits_in_vain,
     zombies,
 )
 from acked.model.partition.state import Epoch, Replica, State

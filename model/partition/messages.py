@@ -19,7 +19,7 @@ from acked.model.language.telling import (
     asks,
 )
 from acked.model.language.words import says_set
-from acked.model.partition.settings import ACKS_0, BY_DIVERGING_FETCH, acks, truncation
+from acked.model.partition.rules.settings import ACKS_0, BY_DIVERGING_FETCH, acks, truncation
 from acked.model.partition.state import ACKED, Replica
 from acked.model.partition.words import says_late, waited_at
 

@@ -22,7 +22,8 @@ from acked.model.partition.common import (
     without_success,
 )
 from acked.model.partition.messages import LOST_WRITE, WRITE, WRITE_ANSWERED_OR_NOT
-from acked.model.partition.settings import (
+from acked.model.partition.rules.derived import numbers_anew
+from acked.model.partition.rules.settings import (
     ACKS_0,
     ACKS_1,
     ACKS_ALL,
@@ -33,7 +34,6 @@ from acked.model.partition.settings import (
     idempotence,
     in_flight,
     log_size,
-    numbers_anew,
     producer_restarts,
     records,
     retries,

@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from acked.model.language.protocol import Protocol
 from acked.model.language.ranks import told_without_ranks
 from acked.model.partition import answering, consuming, contending, controlling, fetching, leading, producing, reassigning
-from acked.model.partition.conflicts import settle
-from acked.model.partition.controllers import are_many, max_controller_epoch
-from acked.model.partition.settings import (
+from acked.model.partition.rules.conflicts import settle
+from acked.model.partition.rules.controllers import are_many, max_controller_epoch
+from acked.model.partition.rules.derived import enough_replicas
+from acked.model.partition.rules.settings import (
     CONSTANTS,
-    enough_replicas,
     in_flight,
     log_size,
     max_leader_epoch,
@@ -19,8 +19,8 @@ from acked.model.partition.settings import (
     records,
     replicas,
 )
+from acked.model.partition.rules.versions import profile
 from acked.model.partition.state import Candidate, Replica, State, initial
-from acked.model.partition.versions import profile
 
 
 def _told_with(constants: Mapping[str, int]) -> dict[str, int]:

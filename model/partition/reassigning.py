@@ -16,13 +16,12 @@ from acked.model.language.values import Bool, SetValue
 from acked.model.language.words import says_set
 from acked.model.partition.assignment import is_complete, is_moving, is_replica, keeps_something
 from acked.model.partition.common import commit_isr, has_session, note_change, renumber_epochs, stop_waiting, take_epoch
-from acked.model.partition.fetching import drop_late_answer, require_fetcher_removed, resign
+from acked.model.partition.following import drop_late_answer, require_fetcher_removed, resign
 from acked.model.partition.messages import NOT_A_REPLICA
-from acked.model.partition.settings import (
-    counts_moves,
+from acked.model.partition.rules.derived import counts_moves, moves_again
+from acked.model.partition.rules.settings import (
     moved_in,
     moved_to,
-    moves_again,
     moves_in_one_record,
     moves_replaceable,
     reassignment,

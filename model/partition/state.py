@@ -10,7 +10,7 @@ from acked.model.language.context import literal
 from acked.model.language.quantify import for_each, ite, one_of, some_of
 from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field, maybe
 from acked.model.language.values import Bool, Id, Int, OptionalValue
-from acked.model.partition.controllers import (
+from acked.model.partition.rules.controllers import (
     candidate_count,
     contend,
     elected_in_two_steps,
@@ -20,40 +20,42 @@ from acked.model.partition.controllers import (
     remembers_writer,
     stops_late,
 )
-from acked.model.partition.settings import (
+from acked.model.partition.rules.derived import (
     asks_in_epoch,
-    assigned,
-    asynchronous_isr,
     begins_again,
-    consumer,
     counts_moves,
-    crashes,
     dies_uncleanly,
-    eligible_leader_replicas,
     empties,
-    empty_disks,
     forgets_fetched_epoch,
     hears_first,
     highest_epoch,
     keeps_empty_epochs,
-    late_answers,
-    log_size,
     loses,
-    lossy_crashes,
-    moves,
     moves_again,
     numbers_anew,
-    offset_queries,
-    producer_restarts,
-    reassignment,
-    records,
-    replicas,
     reports_directory,
     sessions_end,
     truncates_by_request,
     truncates_late,
     waits,
     waits_in_vain,
+)
+from acked.model.partition.rules.settings import (
+    assigned,
+    asynchronous_isr,
+    consumer,
+    crashes,
+    eligible_leader_replicas,
+    empty_disks,
+    late_answers,
+    log_size,
+    lossy_crashes,
+    moves,
+    offset_queries,
+    producer_restarts,
+    reassignment,
+    records,
+    replicas,
     zombies,
 )
 

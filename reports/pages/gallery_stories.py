@@ -7,8 +7,8 @@ from dataclasses import replace
 from acked.base.release import LATEST
 from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.spec.spec import Spec
-from acked.model.partition import settings
 from acked.model.partition.protocol import partition
+from acked.model.partition.rules import settings
 from acked.reports.console import harmless
 from acked.reports.pages.gallery import Story
 from acked.reports.pages.page import render, trace_data

@@ -40,6 +40,6 @@ def shipped_protocols(context: click.Context, parameter: click.Parameter, incomp
 
 def known_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Releases of Kafka that `partition` tells apart."""
-    from acked.model.partition.versions import VERSIONS
+    from acked.model.partition.rules.versions import VERSIONS
 
     return completed(VERSIONS, incomplete)

@@ -97,7 +97,7 @@ def under_release(
     from acked.base.release import release
     from acked.checker.spec.resolve import bind_constants, settle
     from acked.model.formulas.errors import ModelError
-    from acked.model.partition.versions import rules_of
+    from acked.model.partition.rules.versions import rules_of
 
     if not spec.protocol.has_profiles:
         raise ConfigurationError(

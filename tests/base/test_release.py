@@ -7,7 +7,7 @@ import pytest
 from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, LINES, NEWEST, numbers, release
 from acked.model.delivery import versions as delivery
-from acked.model.partition import versions as partition
+from acked.model.partition.rules import versions as partition
 from acked.model.transactions import versions as transactions
 
 
@@ -35,5 +35,5 @@ def test_the_newest_of_a_list_is_not_newer_than_the_release() -> None:
 
 @pytest.mark.parametrize("text", ["", "5.0", "0.7", "99.9", "three", "3", "1.2.3.4.5"])
 def test_what_is_no_release_is_refused_with_those_that_are_known(text: str) -> None:
-    with pytest.raises(ConfigurationError, match="name one from 0.8 to "):
+    with pytest.raises(ConfigurationError, match=r"name one from 0\.8 to "):
         release(text)

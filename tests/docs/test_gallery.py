@@ -20,8 +20,8 @@ from acked.base.release import LATEST
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec, load_spec
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import CHANGES as PARTITION_CHANGES
-from acked.model.partition.versions import planes_of
+from acked.model.partition.rules.versions import CHANGES as PARTITION_CHANGES
+from acked.model.partition.rules.versions import planes_of
 from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import CIRCUMSTANCES, SIZES
 from acked.model.transactions.versions import CHANGES as TRANSACTION_CHANGES

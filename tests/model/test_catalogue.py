@@ -7,7 +7,7 @@ import pytest
 
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import FAMILY, PROTOCOLS
-from acked.model.partition.versions import VERSIONS
+from acked.model.partition.rules.versions import VERSIONS
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

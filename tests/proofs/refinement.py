@@ -30,7 +30,7 @@ from acked.model.language.values import Bool, SetValue
 from acked.model.partition import state as ours
 from acked.model.partition.common import epoch_start
 from acked.model.partition.protocol import partition
-from acked.model.partition.settings import max_leader_epoch
+from acked.model.partition.rules.settings import max_leader_epoch
 from acked.model.replication import common as family
 from acked.model.replication import kip320, truncate_to_hw
 from acked.model.replication import state as theirs

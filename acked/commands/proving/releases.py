@@ -84,7 +84,7 @@ def releases_named(version: str | None, control_plane: str | None) -> tuple[Rele
     from acked.base.release import release
     from acked.model.formulas.errors import ModelError
     from acked.model.partition.protocol import partition
-    from acked.model.partition.versions import planes_of, rules_of
+    from acked.model.partition.rules.versions import planes_of, rules_of
 
     if version is None:
         rows = RELEASES if control_plane is None else tuple(item for item in RELEASES if item[1] == control_plane)

@@ -22,8 +22,8 @@ from acked.audit.formats.read import read_settings
 from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, NEWEST, release
 from acked.cluster.vocabulary.entry import SettingEntry
-from acked.model.partition import settings
-from acked.model.partition.versions import VERSIONS, planes_of
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.versions import VERSIONS, planes_of
 from tests.audit.decision.kept import KEPT
 
 LISTED = [name for name in VERSIONS if name != LATEST]

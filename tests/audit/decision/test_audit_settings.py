@@ -21,8 +21,8 @@ from acked.cluster.vocabulary.entry import ASSIGNED, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.names import MAX_UNKNOWN
 from acked.model.language.context import Switch
-from acked.model.partition import settings
-from acked.model.partition.versions import VERSIONS, planes_of, profile, rules_of
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.versions import VERSIONS, planes_of, profile, rules_of
 from tests.places import DATA
 
 AUDIT = DATA / "audit"

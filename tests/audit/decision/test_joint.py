@@ -21,9 +21,9 @@ from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Op
 from acked.model.language.protocol import ActionInstance, Instance
-from acked.model.partition import settings
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import VERSIONS, planes_of
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.versions import VERSIONS, planes_of
 from tests.checker.question.test_levels import BELOW_3, BELOW_4, level, one_counter
 
 ONE = BatchLimits(1, 1 << 29)

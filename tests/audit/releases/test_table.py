@@ -32,8 +32,8 @@ from acked.checker.search.local import search
 from acked.commands.check import check
 from acked.commands.prove import prove
 from acked.model.partition.protocol import partition
-from acked.model.partition.settings import CLEAN_CRASHES, RULES
-from acked.model.partition.versions import KRAFT, VERSIONS, ZOOKEEPER, planes_of
+from acked.model.partition.rules.settings import CLEAN_CRASHES, RULES
+from acked.model.partition.rules.versions import KRAFT, VERSIONS, ZOOKEEPER, planes_of
 from acked.reports.shell.options import AskedSpec
 from tests.oracle import Space
 from tests.places import CHECKOUT

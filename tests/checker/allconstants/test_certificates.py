@@ -31,7 +31,7 @@ from acked.cli import main
 from acked.invariants.proofs import argument_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.partition.protocol import partition
-from acked.model.partition.settings import LOSSY_OUTSIDE_ISR
+from acked.model.partition.rules.settings import LOSSY_OUTSIDE_ISR
 from tests.places import SPECS
 
 pytestmark = pytest.mark.slow

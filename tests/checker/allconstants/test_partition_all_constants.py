@@ -32,8 +32,8 @@ from acked.checker.spec.spec import load_spec
 from acked.invariants.partition.lemmas import MACHINE_LEMMAS
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.partition.protocol import partition
-from acked.model.partition.settings import LOSSY_OUTSIDE_ISR
-from acked.model.partition.versions import KRAFT, ZOOKEEPER
+from acked.model.partition.rules.settings import LOSSY_OUTSIDE_ISR
+from acked.model.partition.rules.versions import KRAFT, ZOOKEEPER
 from acked.reports.proofs.all_constants import print_all_constants
 from tests.places import SPECS
 

@@ -21,7 +21,7 @@ from acked.invariants.property import Property
 from acked.model.firstorder.reading import Reading
 from acked.model.language.protocol import Instance
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import KRAFT
+from acked.model.partition.rules.versions import KRAFT
 from tests.checker.proof.test_partition_proof import broken, only
 from tests.model.firstorder.comparing import Comparison
 

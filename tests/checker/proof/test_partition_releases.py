@@ -13,7 +13,7 @@ from acked.checker.question.result import Verdict
 from acked.invariants.catalogue import properties_of
 from acked.invariants.partition.lemmas import PARTITION_LEMMAS
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import VERSIONS, planes_of
+from acked.model.partition.rules.versions import VERSIONS, planes_of
 from tests.places import CHECKOUT
 
 PAGE = CHECKOUT / "docs" / "partition_proof.md"

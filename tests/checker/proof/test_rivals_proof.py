@@ -27,7 +27,7 @@ from acked.model.firstorder.reading import Reading
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Instance
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import ZOOKEEPER
+from acked.model.partition.rules.versions import ZOOKEEPER
 from tests.checker.proof.test_partition_proof import broken, only
 from tests.model.firstorder.comparing import Comparison
 from tests.places import CHECKOUT

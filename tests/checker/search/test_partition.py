@@ -19,7 +19,7 @@ from acked.invariants.partition.domains import DOMAIN_LEMMAS, EPOCHS_ARE_DENSE
 from acked.invariants.property import Property
 from acked.model.language.protocol import Instance
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import VERSIONS, planes_of
+from acked.model.partition.rules.versions import VERSIONS, planes_of
 from tests.oracle import Space, assert_same_answer, explore
 from tests.proofs.domains import DomainVerdict, prove_domains
 

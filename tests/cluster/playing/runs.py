@@ -9,7 +9,7 @@ from acked.checker.question.result import Run
 from acked.checker.spec.resolve import bind_constants
 from acked.invariants.catalogue import properties_of
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import profile
+from acked.model.partition.rules.versions import profile
 
 PLAIN: Mapping[str, int | str | bool] = {
     "acks": "all", "retries": False, "idempotence": False, "unclean_election": False,

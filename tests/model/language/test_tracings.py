@@ -13,7 +13,7 @@ from acked.model.language.state import Array, Present, Struct, field
 from acked.model.language.tracings import Common, Effect, Ground, Tracings
 from acked.model.language.values import Id, Int
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import KRAFT
+from acked.model.partition.rules.versions import KRAFT
 
 SIZES = {"replicas": 2, "log_size": 1, "records": 1, "in_flight": 1}
 CHANGES: tuple[dict[str, int], ...] = (

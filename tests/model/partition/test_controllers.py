@@ -18,7 +18,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Instance
 from acked.model.partition import contending
 from acked.model.partition.protocol import partition
-from acked.model.partition.versions import profile
+from acked.model.partition.rules.versions import profile
 from tests.model.partition.controllers_enumeration import Rules
 from tests.model.partition.controllers_exploration import explore
 from tests.oracle import Space, assert_same_answer

@@ -15,9 +15,10 @@ from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import ActionInstance, Instance
 from acked.model.language.ranks import MAX_RANKS
 from acked.model.partition.protocol import partition
-from acked.model.partition.settings import CONSTANTS, most_epochs
+from acked.model.partition.rules.derived import most_epochs
+from acked.model.partition.rules.settings import CONSTANTS
+from acked.model.partition.rules.versions import CHANGES, VERSIONS, changes_of, plane_of, planes_of
 from acked.model.partition.state import ACKED, FAILED, SENT
-from acked.model.partition.versions import CHANGES, VERSIONS, changes_of, plane_of, planes_of
 from tests.playing import TINY, can, play, release
 
 EVERYTHING: dict[str, Any] = {

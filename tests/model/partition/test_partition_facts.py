@@ -10,8 +10,8 @@ from acked.base.bounds import Bounds
 from acked.base.release import LATEST
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
-from acked.model.partition.settings import RULES
-from acked.model.partition.versions import VERSIONS, planes_of, profile
+from acked.model.partition.rules.settings import RULES
+from acked.model.partition.rules.versions import VERSIONS, planes_of, profile
 from tests.playing import TINY, can, play, release
 
 PRODUCER: dict[str, Any] = {"acks": "all", "retries": False, "idempotence": False}

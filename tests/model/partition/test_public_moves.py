@@ -26,8 +26,8 @@ from acked.model.language.values import Bool, SetValue
 from acked.model.partition import controlling
 from acked.model.partition.common import is_true_leader
 from acked.model.partition.protocol import partition
+from acked.model.partition.rules.versions import profile
 from acked.model.partition.state import Offset, Replica, State
-from acked.model.partition.versions import profile
 
 PROMISES = properties_of(partition)
 

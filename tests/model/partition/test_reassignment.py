@@ -17,8 +17,8 @@ from acked.invariants.catalogue import properties_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Instance
 from acked.model.partition.protocol import partition
-from acked.model.partition.settings import ADDED_IN_SYNC, ALL_IN_SYNC, ALL_IN_SYNC_IF_FEWER
-from acked.model.partition.versions import profile
+from acked.model.partition.rules.settings import ADDED_IN_SYNC, ALL_IN_SYNC, ALL_IN_SYNC_IF_FEWER
+from acked.model.partition.rules.versions import profile
 from tests.model.partition.enumeration import Rules, explore
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly

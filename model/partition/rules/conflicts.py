@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from acked.model.formulas.errors import ModelError
-from acked.model.partition import controllers
-from acked.model.partition.settings import ACKS_0, ACKS_1, ACKS_ALL, NO_CRASHES, acks
-from acked.model.partition.versions import KRAFT, ZOOKEEPER
+from acked.model.partition.rules import controllers
+from acked.model.partition.rules.settings import ACKS_0, ACKS_1, ACKS_ALL, NO_CRASHES, acks
+from acked.model.partition.rules.versions import KRAFT, ZOOKEEPER
 
 MAX_IN_FLIGHT = 5
 """Requests in flight for which a leader remembers the batches of a producer (KIP-98; KAFKA-5494, 1.0)."""

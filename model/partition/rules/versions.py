@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from acked.base.release import LATEST, Release
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Alternative, ChangeKind, Constant, Setting, Switch, known_version
-from acked.model.partition import controllers, settings
+from acked.model.partition.rules import controllers, settings
 
 ZOOKEEPER, KRAFT = "zookeeper", "kraft"
 VERSIONS = (
