@@ -20,9 +20,7 @@ records = Constant("records", 1, 4, "different records that the producer sends",
 max_leader_epoch = Constant(
     "max_leader_epoch", 0, 14, "the last leader epoch; 0 stands for any number of elections: epochs are then kept by rank", 0
 )
-assigned = Constant(
-    "assigned", 0, 5, "brokers that hold a copy at first; 0: all of them (only with reassignment)", 0
-)
+assigned = Constant("assigned", 0, 5, "brokers that hold a copy at first; 0: all of them (only with reassignment)", 0)
 
 # -- what users configure ---------------------------------------------------------------------------------------------
 
@@ -294,9 +292,7 @@ query_waits_for_epoch = switch(
     default=True,
 )
 client_epoch = switch(
-    "client_epoch",
-    "a client that has seen a leader epoch takes no answer of an older one (2.1, KIP-320)",
-    default=True,
+    "client_epoch", "a client that has seen a leader epoch takes no answer of an older one (2.1, KIP-320)", default=True
 )
 sequence_check = switch(
     "sequence_check", "with idempotence: a record whose predecessor is missing is refused (0.11)", default=True
@@ -313,9 +309,7 @@ first_sequence_checked = switch(
     default=True,
 )
 five_in_flight = switch(
-    "five_in_flight",
-    "with idempotence up to five requests may be in flight, rather than one (1.0, KAFKA-5494)",
-    default=True,
+    "five_in_flight", "with idempotence up to five requests may be in flight, rather than one (1.0, KAFKA-5494)", default=True
 )
 in_flight_refused = switch(
     "in_flight_refused",
@@ -484,8 +478,6 @@ dies_uncleanly = Computed(lambda constants: int(constants["crashes"] != NO_CRASH
 """Whether it matters how a broker went down."""
 
 numbers_anew = Computed(
-    lambda constants: int(
-        constants["idempotence"] and constants["producer_restarts"] > 0 and not constants["unknown_producers_accepted"]
-    )
+    lambda has: int(has["idempotence"] and has["producer_restarts"] > 0 and not has["unknown_producers_accepted"])
 )
 """Whether it matters from which record on a producer id numbers."""
