@@ -17,9 +17,7 @@ records = Constant("records", 1, 4, "different records that the producer sends",
 max_leader_epoch = Constant(
     "max_leader_epoch", 0, 14, "the last leader epoch; 0 stands for any number of elections: epochs are then kept by rank", 0
 )
-assigned = Constant(
-    "assigned", 0, 5, "brokers that hold a copy at first; 0: all of them (only with reassignment)", 0
-)
+assigned = Constant("assigned", 0, 5, "brokers that hold a copy at first; 0: all of them (only with reassignment)", 0)
 
 # -- what users configure ---------------------------------------------------------------------------------------------
 
@@ -297,9 +295,7 @@ query_waits_for_epoch = switch(
     default=True,
 )
 client_epoch = switch(
-    "client_epoch",
-    "a client that has seen a leader epoch takes no answer of an older one (2.1, KIP-320)",
-    default=True,
+    "client_epoch", "a client that has seen a leader epoch takes no answer of an older one (2.1, KIP-320)", default=True
 )
 sequence_check = switch(
     "sequence_check", "with idempotence: a record whose predecessor is missing is refused (0.11)", default=True
@@ -316,9 +312,7 @@ first_sequence_checked = switch(
     default=True,
 )
 five_in_flight = switch(
-    "five_in_flight",
-    "with idempotence up to five requests may be in flight, rather than one (1.0, KAFKA-5494)",
-    default=True,
+    "five_in_flight", "with idempotence up to five requests may be in flight, rather than one (1.0, KAFKA-5494)", default=True
 )
 in_flight_refused = switch(
     "in_flight_refused",

@@ -79,9 +79,9 @@ def test_states_and_verdicts_are_those_of_an_enumeration_written_from_the_facts(
 @pytest.mark.parametrize(
     ("asked", "names_epoch"),
     [
-        (rules(crashes=True), True),
+        pytest.param(rules(crashes=True), True, marks=pytest.mark.slow),
+        pytest.param(rules(crashes=True), False, marks=pytest.mark.slow),
         pytest.param(rules(leadership_moves=True), False, marks=pytest.mark.long),
-        pytest.param(rules(crashes=True), False, marks=pytest.mark.long),
     ],
     ids=str,
 )
