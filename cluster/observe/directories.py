@@ -61,7 +61,7 @@ def find_directories(paths: Sequence[Path]) -> tuple[Directory, ...]:
     """The data directories at or below some folders; `SpecUnreadable` of one that has none, or does not say whose it is."""
     found: list[Directory] = []
     for path in paths:
-        inside = sorted(file.parent for file in path.rglob(META)) if path.is_dir() else []
+        inside = sorted(file.parent for file in path.rglob(META) if file.is_file()) if path.is_dir() else []
         if not inside:
             raise SpecUnreadable(f"{path} is no data directory and has none below it: there is no {META}; give a log.dirs")
         found += [Directory(_node(folder / META), folder) for folder in inside]

@@ -71,7 +71,7 @@ def read_log(folder: Path) -> tuple[Record, ...]:
 
 def segments(folder: Path) -> tuple[Path, ...]:
     """The segments of a partition, the oldest first."""
-    return tuple(sorted(folder.glob("*.log")))
+    return tuple(sorted(path for path in folder.glob("*.log") if path.is_file()))
 
 
 def read_epochs(folder: Path) -> tuple[EpochStart, ...] | None:

@@ -6,6 +6,7 @@ JSON documents whole values change, so that what comes out still is JSON.
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 import re
@@ -125,7 +126,7 @@ class Mutator:
             places.append((inner, key))
             inner = inner[key]
         if not places:
-            return pick.choice(_VALUES)
+            return copy.deepcopy(pick.choice(_VALUES))
         holder, key = pick.choice(places)
         match pick.randrange(6):
             case 0:
@@ -142,5 +143,5 @@ class Mutator:
             case 4 if isinstance(holder[key], (int, str)) and not isinstance(holder[key], bool):
                 holder[key] = holder[key] + pick.choice((-1, 1, 7)) if isinstance(holder[key], int) else holder[key] + "x"
             case _:
-                holder[key] = pick.choice(_VALUES)
+                holder[key] = copy.deepcopy(pick.choice(_VALUES))
         return document

@@ -63,11 +63,15 @@ FORESEEN = (AckedError, ModelError, RecursionError, Unreadable, Damaged, Unavail
 
 @dataclass(frozen=True)
 class Input:
-    """A changed input: its size in bytes, what reads it, and the bytes themselves, to look at."""
+    """A changed input: its size in bytes, what reads it, and the bytes themselves, to look at.
+
+    `searches`: what was read is explained as well, by a search whose steps are bounded, not its share of the input.
+    """
 
     size: int
     read: Callable[[], object]
     shown: bytes
+    searches: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,7 +107,7 @@ def _log(corpus: Mapping[str, bytes], mutator: Mutator, folder: Path) -> Input:
             files.append(str(folder / Path(key).name))
             Path(files[-1]).write_bytes(text if key == changed else corpus[key])
     way = _checked if pick.random() < 0.2 else partial(_recorded, explains=explains)
-    return Input(sum(Path(file).stat().st_size for file in files), partial(way, files), text)
+    return Input(sum(Path(file).stat().st_size for file in files), partial(way, files), text, explains)
 
 
 def _checked(files: list[str]) -> None:

@@ -14,11 +14,13 @@ from pathlib import Path
 from types import FrameType
 
 from tests.fuzzing.mutating import Mutator
-from tests.fuzzing.readers import FORESEEN, Reader
+from tests.fuzzing.readers import FORESEEN, Input, Reader
 
 SECONDS_A_MEGABYTE = 2.0
 _AT_LEAST = 0.5
 """Seconds that a small input may take: half of them may be the collector's, or another process's."""
+_OF_A_SEARCH = 15.0
+"""Seconds that the bounded search for a behaviour may take, which tries ten times as much the second time."""
 _HANGS = 30.0
 """Seconds of processor time after which a try is ended."""
 
@@ -62,20 +64,20 @@ def try_reader(reader: Reader, corpus: Mapping[str, bytes], inputs: int, seed: i
                 finally:
                     signal.setitimer(signal.ITIMER_VIRTUAL, 0)
                 took = time.process_time() - began
-                if _is_slow(took, one.size):
+                if _is_slow(took, one):
                     took = min(took, _again(one.read))  # What is imported at first use is not the input's doing.
                 tried.ended[ended] += 1
                 tried.seconds += took
                 tried.slowest = max(tried.slowest, took)
-                if _is_slow(took, one.size):
+                if _is_slow(took, one):
                     tried.fell.setdefault(f"{took:.1f} s for {one.size:,} bytes ({ended})", one.shown)
     finally:
         signal.signal(signal.SIGVTALRM, before)
     return tried
 
 
-def _is_slow(took: float, size: int) -> bool:
-    return took > max(_AT_LEAST, SECONDS_A_MEGABYTE * size / 1e6)
+def _is_slow(took: float, one: Input) -> bool:
+    return took > max(_OF_A_SEARCH if one.searches else _AT_LEAST, SECONDS_A_MEGABYTE * one.size / 1e6)
 
 
 def _again(read: Callable[[], object]) -> float:
