@@ -95,7 +95,10 @@ class Explainer:
             yield from self._follow(moves, state, told)
 
     def departing_ways(self, event: Event, answer: Event, state: State, goes_on: bool = False) -> Iterator[Way]:
-        """Every way to explain that a leader notes a fetch, or its follower hears (and `goes_on`), after an answer left."""
+        """Every way to explain a leader's note of a fetch, or what its follower hears, after an answer has departed.
+
+        `goes_on`: the follower's fetcher goes on with the former leader.
+        """
         if answer.says is Says.TRUNCATES:
             yield from self._departing_truncations(event, answer, state)
             return

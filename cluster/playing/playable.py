@@ -33,7 +33,7 @@ from acked.model.partition.state import Candidate, Replica, State
 
 _WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
 _RACE = "it is a race inside one broker, which drops the connection when its role changes"
-_REMOVAL = "nothing outside a broker comes between its new leader epoch and the removal of its fetcher, milliseconds apart"
+_REMOVAL = "nothing outside a broker comes between its new leader epoch and the removal of its fetcher"
 _LATE = "no step of the driver holds an answer to a fetch while its follower hears who leads; exercises came to it by chance"
 _ASKS_WHEN_FETCHED = "a leader asks when it is fetched from, and by that fetch it would learn more than it knows here"
 NOT_PLAYED: Mapping[str, str] = {

@@ -96,6 +96,8 @@ def _badges(state: State, broker: int) -> Iterator[Badge]:
         yield LEADERLESS
     else:
         yield follows(mine["leader"])
+    if mine.get("former_leader") is not None:
+        yield Badge("former", f"its fetcher goes on with broker {mine['former_leader']}", Tone.PENDING)
     if mine.get("truncating"):
         yield Badge("truncating", "has yet to truncate")
     if mine.get("empty_epoch") is not None:

@@ -29,7 +29,7 @@ def written(folder: Path, old: str = "", new: str = "") -> Path:
 
 
 def test_logs_that_are_a_behaviour_are_explained_and_others_are_named_with_the_reason(tmp_path: Path) -> None:
-    assert observed(written(tmp_path), "t", "4.4.0") == Observed(Found.EXPLAINED, 29)
+    assert observed(written(tmp_path), "t", "4.4.0") == Observed(Found.EXPLAINED, 31)
     changed = written(tmp_path, "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
     found = observed(changed, "t", "4.4.0")
     assert (found.found, found.said.partition(":")[0]) == (Found.NOT_EXPLAINED, "0.log")

@@ -159,4 +159,4 @@ def test_once_a_fetcher_that_went_on_is_removed_all_is_as_if_the_broker_had_hear
     assert before <= after
     assert (before == after) == (crashes == "none")
     # Where answers of former epochs count they count later, too; else states between are not to be had otherwise.
-    assert bool(between - before) == names_epoch
+    assert bool(between - after) == names_epoch

@@ -69,6 +69,9 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
 
 RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
     "partition": {
+        "BecomeFollowerAsToldBeforeRemoval": (
+            "3.2", {**ONE, **MOVES, "acks": "0", "crashes": "none", "controllers": 1, "replicas": 2},
+        ),
         "Halt": ("2.0", {**ONE, "crashes": "lossy", "acks": "1"}),
         "ReplaceDisk": ("4.3", {**DISK, "kills": 0}),
         "ReportDirectory": ("4.1", {**DISK, "kills": 0}),
