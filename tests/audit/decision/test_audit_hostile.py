@@ -19,7 +19,9 @@ from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import SettingEntry
 
 
-@pytest.mark.parametrize("text", ["a=\\\n" * 200_000, "a=" + "\\\\" * 400_000, "a=" + " " * 900_000, "#\n" * 400_000])
+@pytest.mark.parametrize("text", [
+    "a=\\\n" * 200_000, "a=" + "\\\\" * 400_000, "a=" + " " * 900_000, "#\n" * 400_000, "a" + "\t" * 900_000 + "b",
+], ids=["continued", "escaped", "spaces", "comments", "a separator"])  # fmt: skip
 def test_a_file_of_a_megabyte_takes_less_than_two_seconds(tmp_path: Path, text: str) -> None:
     (tmp_path / "server.properties").write_text(f"acks=all\n{text}")
     began = time.process_time()
