@@ -366,7 +366,8 @@ class _SpecReader(Reader):
         known = [*properties_of(protocol), *self.table("invariants"), *self.table("reach")]
         for name in asked:
             if name not in known:
-                self.refuse("check.invariants", f"there is no property {name!r}{near(name, known)}; it has {choices(known)}")
+                has = f"{protocol.name} and this spec have {choices(known)}"
+                self.refuse("check.invariants", f"there is no property {name!r}{near(name, known)}; {has}")
 
     def reach(self, written: Iterable[str]) -> tuple[tuple[str, str], ...]:
         """The states that the spec looks for."""

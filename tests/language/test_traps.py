@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -9,9 +10,15 @@ from pathlib import Path
 
 import pytest
 
+from acked.asking.working_copy import working_copy
+from acked.checker.errors import ConfigurationError
+from acked.checker.spec.resolve import property_named
 from acked.cli import main
+from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language import protocol
+from acked.model.language.protocol import Protocol
+from acked.model.language.state import Struct
 from tests.language import traps
 from tests.language.traps import Trap
 
@@ -97,7 +104,7 @@ def test_a_predicate_of_another_language_is_told_how_it_is_written_here(
 def test_a_property_that_there_is_not_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     spec = traps.SPEC.replace('["P"]', '["Q"]')
     code, shown = answer(Trap(traps.action("s.flag = True"), "", spec=spec), tmp_path, capsys)
-    assert "there is no property 'Q'; it has P" in shown
+    assert "there is no property 'Q'; trap and this spec have P" in shown
     assert code == 151
 
 
@@ -174,3 +181,36 @@ def test_a_shipped_protocol_is_the_same_when_it_is_traced_again(name: str, monke
     small = {item.name: item.default if item.default is not None else max(item.lo, 2) for item in asked.constants}
     instance = asked.instantiate(small)
     assert {item.function for item in instance.action_rules} < {*looked}
+
+
+def test_model_values_in_a_trace_are_refused_with_what_to_write(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer(Trap(traps.action("s.flag = True"), ""), tmp_path, capsys)
+    state = {"x": 0, "flag": False, "up": [], "pair": {"a": 0, "b": 0}, "log": {"end": 0, "records": []}}
+    ends = {"#map": [["r1", 0], ["r2", 0]]}
+    (tmp_path / "itf.json").write_text(json.dumps({"vars": [*state, "ends"], "states": [{**state, "ends": ends}]}))
+    code = main(["show", str(tmp_path / "itf.json"), "--spec", str(tmp_path / "trap.toml")])
+    shown = capsys.readouterr().err
+    assert "ends has an element 'r1', and ids are numbers here: give TLC numbers instead of model values" in shown
+    assert code in (150, 151)
+
+
+# -- copies of what is shipped ------------------------------------------------------------------------------------------
+
+
+def test_a_copy_says_what_it_is_a_copy_of() -> None:
+    copy = working_copy(PROTOCOLS["kip101"], "mine")
+    (text,) = copy.texts.values()
+    assert 'source="a copy of kip101, whose source is KIP-101, Kafka 0.11; KAFKA-1211"' in text
+
+
+def test_a_copy_whose_state_has_more_fields_keeps_the_properties_and_a_state_of_its_own_has_none() -> None:
+    base = PROTOCOLS["kip101"]
+
+    class More(base.state):  # type: ignore[name-defined, misc]
+        """A state with more in it."""
+
+    for state, names in ((More, list(properties_of(base))), (type("Own", (Struct,), {}), [])):
+        made = Protocol("mine", state, title="", source="", constants=base.constants, initial=lambda s: None)
+        assert list(properties_of(made)) == names
+    with pytest.raises(ConfigurationError, match="mine has no property 'StrongIsr'; it has none, because its state is its"):
+        property_named(made, "StrongIsr")
