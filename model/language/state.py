@@ -279,8 +279,8 @@ class LogView(View[LogDomain], Generic[S, N]):
     def at(self, offset: N) -> S:
         """The record at `offset`; meaningful only where `has(offset)`.
 
-        Elsewhere it is blank, or the one in the log's last slot, and what is assigned to it goes nowhere. A blank number is
-        the least of its unit, a blank truth value false; a blank id is none: it equals no id and an optional id that is none.
+        Elsewhere it is blank (its ids are none, and equal to one another), or the one in the log's last slot, and what is
+        assigned to it goes nowhere.
         """
         domain = self._domain
         record = cast(type[S], domain.record)
@@ -371,8 +371,7 @@ class Typed(Generic[T, W]):
         return f"{type(self.domain).__name__.removesuffix('Domain')}({getattr(self.domain, 'item', type).__name__})"
 
     if not TYPE_CHECKING:
-
-        def __call__(self, *_: object) -> NoReturn:
+        def __call__(self, *_: object) -> NoReturn:  # fmt: skip
             raise ModelError("this declares a field and makes no value; a set is none_of(…).add(…), an optional maybe(…)")
 
 

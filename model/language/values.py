@@ -12,11 +12,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, Self, TypeVar
 
 from acked.model.formulas.authored import Sort, asks_for_truth, must_be_used, with_article, words_of
 from acked.model.formulas.errors import ModelError, UnknownName
-from acked.model.formulas.expr import Expr, Pool
+from acked.model.formulas.expr import Expr, Op, Pool
 from acked.model.language.context import Computed, Constant, Size, current, literal, resolve
 
 IntLike = int | Constant | Size | Computed
@@ -65,7 +65,7 @@ class Value(metaclass=Sort):
             raise UnknownName(f"{with_article(self.type_name)} has no {name!r}; it has {', '.join(_public(type(self)))}")
 
     def __init__(self, expr: Expr) -> None:
-        if isinstance(expr, _NO_CODES):
+        if type(expr) is not Expr and isinstance(expr, _NO_CODES):
             name = type(self).__name__
             raise ModelError(f"{name}({expr!r}) makes no {self.type_name}; write the number alone, or {name}(literal(…))")
         self.expr = expr
@@ -393,7 +393,7 @@ class SetValue(Value, Generic[I]):
     def __init__(self, mask: Expr, item: type[I]) -> None:
         super().__init__(mask)
         self.item = item
-        if isinstance(mask, Expr) and not mask.is_const:
+        if type(mask) is Expr and mask.op is not Op.CONST:
             sets_of(mask.pool, item).add(mask.id)
 
     @property
@@ -489,4 +489,7 @@ class SetValue(Value, Generic[I]):
 
 def sets_of(pool: Pool, item: type[Id]) -> set[int]:
     """The nodes of a pool that were made a set of a sort; of one of constants alone nothing else would say what it is."""
-    return cast("set[int]", pool.notes.setdefault((SetValue, item), set()))
+    known = pool.notes.get((SetValue, item))
+    if known is None:
+        known = pool.notes[SetValue, item] = set()
+    return known  # type: ignore[return-value]

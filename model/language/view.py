@@ -26,9 +26,7 @@ class View(Generic[D]):
     _domain: D
 
     def __init__(self, store: StateStore, path: SymbolicPath, domain: D) -> None:
-        # Past `__setattr__`, which refuses.
-        for name, value in (("_store", store), ("_path", path), ("_domain", domain)):
-            object.__setattr__(self, name, value)
+        self._store, self._path, self._domain = store, path, domain
 
     def __iter__(self) -> NoReturn:
         raise ModelError(self.no_loop)
@@ -52,11 +50,6 @@ class View(Generic[D]):
 
         def __getitem__(self, index: object) -> NoReturn:
             raise ModelError(self.no_index)
-
-        def __setattr__(self, name: str, value: object) -> None:
-            if not name.startswith("_"):
-                raise ModelError(f"{self.no_other} has no {name!r} to assign to")
-            object.__setattr__(self, name, value)
 
         def __delitem__(self, index: object) -> NoReturn:
             raise ModelError(f"nothing can be deleted from {self.no_other}; assign what it is to hold")

@@ -290,7 +290,6 @@ SAID = {
     "a record by its number": ("s.x = s.log[0].a", "a log has no […]; write .at(offset) or .last"),
     "records by their numbers": ("s.x = s.log[:1].a", "a log has no […]; write .at(offset) or .last"),
     "a record that is taken out": ("s.log.pop()", "a log has no 'pop'; it has append, at, copy, end, has, is_empty"),
-    "an end that is assigned": ("s.log.end = 1", "a log has no 'end' to assign to"),
     "a number's part": ("s.x = s.x.value", "a num has no 'value'; it has"),
     "a number that is called": ("s.x = Num(1)", "Num(1) makes no num; write the number alone, or Num(literal(…))"),
     "an id that is called": ("s.flag = Node(0) == Node(0)", "Node(0) makes no node; write the number alone"),
