@@ -21,7 +21,7 @@ from acked.checker.explore.simulate import simulate as run_at_random
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import DEFAULT_DEPTH, PROOF, ProofResult
-from acked.checker.question.fairness import check_fairness, check_present
+from acked.checker.question.fairness import check_fairness
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Counterexample, Result, Run, Violation
@@ -73,7 +73,6 @@ def ask(protocol: Protocol, *properties: Property | str, symmetric: bool = False
     for item in asked:
         if item.liveness is not None:
             check_fairness(protocol, item.liveness.weak, item.liveness.strong)
-        check_present(question.instance, item)
     question.refuse_asymmetry()
     return question
 

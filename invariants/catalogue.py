@@ -26,12 +26,13 @@ _SHIPPED = {
 def properties_of(protocol: Protocol) -> dict[str, Property]:
     """The properties that can be asked of a protocol, by name, in the order they are listed.
 
-    A protocol has the properties of its state: those of ``partition`` can be asked of a working copy of its rules too. A
-    protocol over a state of the user's own has none that are shipped.
+    A protocol has the properties of its state: those of ``partition`` can be asked of a working copy of its rules too, and
+    of one whose state is a subclass with more fields. A protocol over a state of the user's own has none that are shipped.
     """
     found: list[Property] = []
+    homes = {base.__module__ for base in protocol.state.__mro__}
     for package, modules in _SHIPPED.items():
-        if protocol.state.__module__ == f"acked.model.{package}.state":
+        if f"acked.model.{package}.state" in homes:
             for module in modules:
                 found += import_module(f"acked.invariants.{module}").PROPERTIES
     return {item.name: item for item in found}

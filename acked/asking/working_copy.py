@@ -70,7 +70,7 @@ def _source(module: ModuleType) -> str:
 
 
 def _renamed(text: str, variable: str, identifier: str, name: str) -> str:
-    """The text with another name of the variable, and of the protocol that it holds."""
+    """The text with another name of the variable, and of the protocol that it holds, which says what it is a copy of."""
     lines = text.splitlines(keepends=True)
     found = list(tokenize.generate_tokens(io.StringIO(text).readline))
     named = next(at for at, token in enumerate(found) if token.string == "Protocol" and found[at + 1].string == "(")
@@ -78,6 +78,9 @@ def _renamed(text: str, variable: str, identifier: str, name: str) -> str:
     # After a dot it is part of another name, such as that of a module.
     names = [token for before, token in pairwise(found) if token.string == variable and before.string != "."]
     changes = [*((token.start, token.string, identifier) for token in names), (called.start, called.string, f'"{name}"')]
+    told = next(at for at, token in enumerate(found) if at > named and token.string == "source")
+    source = next(token for token in found[told:] if token.type == tokenize.STRING)
+    changes.append((source.start, source.string, f'"a copy of {called.string[1:-1]}, whose source is {source.string[1:]}'))
     for (row, column), old, new in sorted(changes, reverse=True):
         line = lines[row - 1]
         lines[row - 1] = line[:column] + new + line[column + len(old) :]

@@ -51,7 +51,10 @@ def check_fairness(protocol: Protocol, weak: Iterable[str], strong: Iterable[str
 
 
 def check_present(instance: Instance, item: Property) -> None:
-    """`ConfigurationError` if the constants leave an action out whose fairness is assumed: it would have no effect."""
+    """`ConfigurationError` if the constants leave an action out whose fairness is assumed.
+
+    Alone that demands nothing of a trace; of two sets of rules it would not demand the same.
+    """
     if item.liveness is not None:
         present = [action.name for action in instance.action_rules]
         for text in (*item.liveness.weak, *item.liveness.strong):

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
-from acked.checker.question.predicate_text import example_of, such_a_set, unreadable
+from acked.checker.question.predicate_text import example_of, such_a_set, unknown_call, unreadable
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.domain import (
     BoolDomain,
@@ -85,7 +85,6 @@ class _Number:
 _Value = _Flag | _Set | _Number
 _COMPARED = "compare numbers with numbers, sets with sets such as {0, 1}, and None with either field or None"
 _EQUALITIES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
-_CALLS = "the only calls are any(…), all(…) and count(…), each of `… for r in …`, and len(…) of a set"
 
 
 def parse_predicate(text: str, instance: Instance, max_parts: int = MAX_PARTS) -> Expr:
@@ -298,7 +297,7 @@ class _Lowering:
         is_known = isinstance(node.func, ast.Name) and node.func.id in ("any", "all", "count") and len(node.args) == 1
         made = node.args[0] if is_known and not node.keywords else None
         if not isinstance(made, ast.GeneratorExp):
-            raise self.refuse(node, _CALLS)
+            raise self.refuse(node, unknown_call(getattr(node.func, "id", "")))
         cases: list[tuple[Expr, dict[str, int]]] = [(self._pool.true, dict(names))]
         for loop in made.generators:
             if not isinstance(loop.target, ast.Name) or loop.is_async:
@@ -384,7 +383,8 @@ class _Lowering:
             isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         ):
             return self._flag(self.bool(node, names))
-        raise self.refuse(node, "this is not part of the language of predicates")
+        sign = "`*` is" if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) else "this is"
+        raise self.refuse(node, f"{sign} not part of the language of predicates")
 
     def _known(self, number: int) -> _Number:
         return _Number(self._pool.int(number), self._pool.false)

@@ -33,9 +33,22 @@ class Slip:
 
 
 _TEXT_OR_SLIP = re.compile(
-    r"""(?P<text>'[^']*'|"[^"]*")|(?P<fine>[=!<>]=|:=)|(?P<slip>=|&&|\|\||!|≤|≥|≠|∧|∨|¬)|(?P<word>\b(?:true|false|null|AND|OR|NOT)\b)"""
+    r"""(?P<text>'[^']*'|"[^"]*")|(?P<slip><=>|=>|->|/\\|\\/|\\A\b|\\E\b|\\in\b|&&|\|\|)|(?P<fine>[=!<>]=|:=)"""
+    r"""|(?P<sign>=|!|≤|≥|≠|∧|∨|¬|⇒|∀|∃|∈)|(?P<word>\b(?:true|false|null|AND|OR|NOT)\b)"""
 )
 _INSTEAD = {
+    "=>": "write not A or B instead of A => B",
+    "->": "write not A or B instead of A -> B",
+    "⇒": "write not A or B instead of A ⇒ B",
+    "<=>": "write == instead of <=>",
+    "/\\": "write and instead of /\\",
+    "\\/": "write or instead of \\/",
+    "\\A": "write all(… for r in …) instead of \\A",
+    "\\E": "write any(… for r in …) instead of \\E",
+    "\\in": "write in instead of \\in",
+    "∀": "write all(… for r in …) instead of ∀",
+    "∃": "write any(… for r in …) instead of ∃",
+    "∈": "write in instead of ∈",
     "=": "== compares; = is no part of a predicate",
     "&&": "write and instead of &&",
     "||": "write or instead of ||",
@@ -58,10 +71,26 @@ _INSTEAD = {
 def slip_in(text: str) -> Slip | None:
     """The first place of a text that cannot be read where another language's sign stands; None if there is none."""
     for found in _TEXT_OR_SLIP.finditer(text):
-        sign = found["slip"] or found["word"]
+        sign = found["slip"] or found["sign"] or found["word"]
         if sign is not None:
             return Slip(found.start(), _INSTEAD[sign])
     return None
+
+
+_CALLED = {
+    "implies": "write not A or B instead of implies(A, B)",
+    "sum": "count(… for r in …) counts; a sum is written with +",
+    "max": "write all(x <= … for r in …), or a comparison, instead of max(…)",
+    "min": "write all(x >= … for r in …), or a comparison, instead of min(…)",
+    "every": "write all(… for r in …) instead of every(…)",
+    "some": "write any(… for r in …) instead of some(…)",
+}
+_ONLY = "the only calls are any(…), all(…) and count(…), each of `… for r in …`, and len(…) of a set"
+
+
+def unknown_call(name: str) -> str:
+    """What is wrong with a call of something else than what predicates have."""
+    return f"{_CALLED[name]}; {_ONLY}" if name in _CALLED else _ONLY
 
 
 def unreadable(text: str, error: BaseException, schema: Schema) -> str:

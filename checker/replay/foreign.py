@@ -142,9 +142,9 @@ def _of(domain: Domain, value: Any, where: str) -> Any:
             raise _Mismatch(f"{where.lstrip('.') or 'the state'} must be a record, not {value!r}")
         return {name: _of(part, value[name], f"{where}.{name}") for name, part in domains.items() if name in value}
     if isinstance(domain, ArrayDomain):
-        return [_of(domain.element, item, f"{where}[{at}]") for at, item in enumerate(_items(value))]
+        return [_of(domain.element, item, f"{where}[{at}]") for at, item in enumerate(_items(value, where))]
     if isinstance(domain, LogDomain):
-        records = [_of(StructDomain(domain.record), item, f"{where}.records") for item in _items(value["records"])]
+        records = [_of(StructDomain(domain.record), item, f"{where}.records") for item in _items(value["records"], where)]
         return {"end": value["end"], "records": records[: value["end"]]}
     if isinstance(domain, SetDomain):
         return sorted(value)
@@ -153,10 +153,15 @@ def _of(domain: Domain, value: Any, where: str) -> Any:
     return bool(value) if isinstance(domain, BoolDomain) else value
 
 
-def _items(value: Any) -> list[Any]:
+def _items(value: Any, where: str = "") -> list[Any]:
     """A list, or a function from 0, 1, …, as its values in order."""
     if isinstance(value, list):
         return value
+    if strange := [key for key in value if not str(key).isdecimal()]:
+        raise _Mismatch(
+            f"{where.lstrip('.') or 'an array'} has an element {strange[0]!r}, and ids are numbers here: give TLC numbers "
+            "instead of model values, such as RM = {0, 1}"
+        )
     return [value[key] for key in sorted(value, key=int)]
 
 

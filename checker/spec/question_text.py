@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from acked.base.errors import ConfigurationError
-from acked.checker.question.fairness import check_fairness, check_present
+from acked.checker.question.fairness import check_fairness
 from acked.checker.question.question import Probe, Question
 from acked.checker.question.user_properties import (
     check_texts,
@@ -143,11 +143,6 @@ class QuestionText:
         self.check_texts(protocol)
         properties = self.resolved(protocol)
         instance = self._instance(protocol, tracings)
-        for item in properties:
-            try:
-                check_present(instance, item)
-            except ConfigurationError as error:
-                raise ConfigurationError(str(error), "fairness") from None
         besides = (*reach_probes(self.sought()), *probes(instance, properties))
         question = Question(instance, properties, besides, self.symmetry)
         try:

@@ -47,9 +47,9 @@ def property_named(protocol: Protocol, name: str, written: Iterable[Property] = 
     if name == DEADLOCK.name:
         return DEADLOCK
     if name not in known:
-        raise ConfigurationError(
-            f"{protocol.name} has no property {name!r}{near(name, known)}; {_listed(protocol, known)}"
-        )
+        none = "it has none, because its state is its own; write it under [invariants.NAME]"
+        has = _listed(protocol, known) if known else none
+        raise ConfigurationError(f"{protocol.name} has no property {name!r}{near(name, known)}; {has}")
     return known[name]
 
 

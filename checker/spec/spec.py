@@ -364,9 +364,18 @@ class _SpecReader(Reader):
             self.new_name(key, name, properties_of(protocol))
             written = self.read(key, _Invariant)
             if name not in asked:
+                self.refuse_unknown(protocol, asked)
                 self.refuse(key, f"{name} is written but not asked; add it to invariants under [check]")
             made.append(InvariantText(name, written.holds, written.doc))
         return tuple(made)
+
+    def refuse_unknown(self, protocol: Protocol, asked: Names) -> None:
+        """Refuses names under [check] that stand for nothing."""
+        known = [*properties_of(protocol), *self.table("invariants"), *self.table("reach")]
+        for name in asked:
+            if name not in known:
+                has = f"{protocol.name} and this spec have {choices(known)}"
+                self.refuse("check.invariants", f"there is no property {name!r}{near(name, known)}; {has}")
 
     def reach(self, written: Iterable[str]) -> tuple[tuple[str, str], ...]:
         """The states that the spec looks for."""

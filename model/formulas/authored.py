@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
+from opcode import opmap, opname
 from pathlib import Path as FilePath
-from types import CodeType
-from typing import TypeVar
+from types import CodeType, FrameType
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from acked.model.formulas.errors import ModelError
 
@@ -48,8 +49,7 @@ def refuse_result(result: object, what: str, instead: str) -> None:
     returned = getattr(type(result), "type_name", None) or type(result).__name__
     if isinstance(returned, property):
         returned = type(result).__name__
-    article = "an" if returned[:1] in "aeiou" else "a"
-    raise ModelError(f"{what} returns {article} {returned}, which would be dropped; {instead}")
+    raise ModelError(f"{what} returns {with_article(returned)}, which would be dropped; {instead}")
 
 
 def of_type(kind: type[T], result: object, what: str) -> T:
@@ -57,3 +57,48 @@ def of_type(kind: type[T], result: object, what: str) -> T:
     if not isinstance(result, kind):
         raise ModelError(f"{what} returns {result!r}, and must return a {kind.__name__}")
     return result
+
+
+def must_be_used(method: str, caller: FrameType) -> None:
+    """`ModelError` if the caller throws away what the method returns: its next instruction drops it.
+
+    A symbolic set is a value and does not change, unlike Python's own, whose methods have these names.
+    """
+    code, at = caller.f_code.co_code, caller.f_lasti + 2
+    while code[at] == opmap["CACHE"]:
+        at += 2
+    if code[at] == opmap["POP_TOP"]:
+        raise ModelError(
+            f"{method}(…) returns a new set and does not change this one; assign it, e.g. s.isr = s.isr.{method}(r)"
+        )
+
+
+def asks_for_truth(caller: FrameType) -> bool:
+    """Whether a function that is called there asks for the truth of something, such as min(…), and not the caller itself."""
+    return "CALL" in opname[caller.f_code.co_code[caller.f_lasti]]
+
+
+def with_article(name: str) -> str:
+    """`a broker`, `an epoch`, `None`."""
+    if name == "None":
+        return name
+    return f"an {name}" if name[:1] in "aeiou" else f"a {name}"
+
+
+def words_of(name: str) -> str:
+    """`LeaderEpoch` as errors say it: "leader epoch"."""
+    spaced = "".join(f" {c.lower()}" if c.isupper() else c for c in name)
+    return spaced.strip()
+
+
+class Sort(type):
+    """What the types of values are: what Python would do with such a type is refused, too."""
+
+    def __new__(cls, called: str, bases: tuple[type, ...], parts: dict[str, object], /, **given: object) -> Sort:
+        # Nothing can be assigned to a value.
+        return super().__new__(cls, called, bases, {"__slots__": (), **parts}, **given)
+
+    if not TYPE_CHECKING:
+
+        def __iter__(cls) -> NoReturn:
+            raise ModelError(f"{cls.__name__} cannot be looped over; write each({cls.__name__}), every(…) or some(…)")

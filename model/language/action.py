@@ -9,16 +9,16 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from typing import TypeVar, get_type_hints
 
-from acked.model.formulas.authored import refuse_deferred, refuse_nameless, refuse_result
+from acked.model.formulas.authored import refuse_deferred, refuse_nameless, refuse_result, with_article
 from acked.model.formulas.errors import ModelError, UnknownName, heeded
 from acked.model.formulas.located import located
 from acked.model.language.domain import LeafDomain, as_leaf
 from acked.model.language.semantics import Guard, tracing
 from acked.model.language.telling import Fault, Message, Party, Telling, Words, functions_of, named_parameters, sort_of
-from acked.model.language.values import Bool, Value
+from acked.model.language.values import Bool, Value, type_name_of
 
 
-def require(label: str, condition: Bool | bool) -> None:
+def require(label: str, condition: Bool | bool = ...) -> None:  # type: ignore[assignment]
     """States that the action is enabled only where `condition` holds; the label names the clause everywhere.
 
     >>> @action()
@@ -29,6 +29,9 @@ def require(label: str, condition: Bool | bool) -> None:
     ['records are left']
     """
     guards = tracing().guards
+    if not isinstance(label, str):
+        kind = with_article(type_name_of(label))
+        raise ModelError(f'a clause has a label before its condition, require("room is left", …), and this is {kind}')
     if guards is None:
         raise ModelError("require(…) states a guard and belongs in an action")
     if any(guard.label == label for guard in guards):
@@ -92,7 +95,11 @@ class Action:
             try:
                 domains[name] = as_leaf(hints[name])
             except ModelError as error:
-                raise ModelError(f"{where}: parameter {name!r} has a type that cannot be enumerated: {error}") from error
+                kind = getattr(hints[name], "__name__", repr(hints[name]))
+                raise ModelError(
+                    f"{where}: parameter {name!r} has a type that cannot be enumerated, {kind}; a parameter is of "
+                    "a subclass of Int or Id, a Bool, or a set of ids: SetValue[Broker], from acked.model.language.values"
+                ) from error
         ids = [name for name, domain in domains.items() if sort_of(domain) is not None]
         for name in named_parameters(self.actor, self.messages):
             if name not in ids:

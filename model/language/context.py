@@ -11,10 +11,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum, unique
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
+
+
+def _needs_value(sign: str) -> Callable[..., object]:
+    def refuse(self: _Unbound, other: object = 0) -> object:
+        if isinstance(other, (int, _Unbound)):
+            raise ModelError(f"{_called(self)} stands before or after `{sign}` and has no value yet; write .value {sign} …")
+        return NotImplemented
+
+    return refuse
 
 
 class _Unbound:
@@ -24,6 +33,11 @@ class _Unbound:
         if isinstance(other, int):
             raise ModelError(f"{_called(self)} is compared with {other} before it has a value; write .value == {other}")
         return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
+
+    if not TYPE_CHECKING:  # Beside a symbolic number it is that which compares and computes.
+        __lt__, __le__, __gt__, __ge__ = map(_needs_value, ("<", "<=", ">", ">="))
+        __mul__, __floordiv__, __mod__, __truediv__, __neg__ = map(_needs_value, ("*", "//", "%", "/", "-"))
+        __rmul__, __rfloordiv__, __rmod__, __rsub__ = map(_needs_value, ("*", "//", "%", "-"))
 
     def __bool__(self) -> NoReturn:
         raise ModelError(f"{_called(self)} is always true to Python, whatever its value; write .value, or .on of a switch")

@@ -462,9 +462,8 @@ def as_domain(spec: object) -> Domain:
             return IdDomain(spec)
         if issubclass(spec, Bool):
             return BoolDomain()
-    raise ModelError(
-        f"{spec!r} is not a domain; use a subclass of Int, Id or Struct, Bool, or Range, Optional, SetOf, Array, Log"
-    )
+    name = getattr(spec, "__name__", repr(spec))
+    raise ModelError(f"{name} is not a domain; use a subclass of Int, Id or Struct, Bool, or Optional, SetOf, Array, Log")
 
 
 def as_leaf(spec: object) -> LeafDomain:

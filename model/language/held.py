@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from acked.model.formulas.errors import StepError
 from acked.model.formulas.expr import Expr
-from acked.model.language.domain import Declaration, LeafDomain, StructDomain
+from acked.model.language.domain import ArrayDomain, Declaration, LeafDomain, LogDomain, StructDomain
 from acked.model.language.store import StateStore, SymbolicPath, Write, shown
 from acked.model.language.values import Bool
 
@@ -34,6 +34,16 @@ class Held(Declaration):
     ) -> None:
         # Past `__setattr__`, which assigns fields.
         self.__dict__.update(_store=store, _path=path, _holder=holder, _since=len(store.changes), _within=within)
+
+    @classmethod
+    def _not_made(cls, is_unnamed: bool) -> str:
+        """What is wrong where one is made in place without its fields, each by its name."""
+        name, domains = cls.type_name, cls.domains()
+        if kept := [part for part, domain in domains.items() if isinstance(domain, (ArrayDomain, LogDomain))]:
+            return f"{name} has the array or log {', '.join(kept)}, so none is made in place; assign the fields one by one"
+        if is_unnamed:
+            return f"{name} takes its fields by name: {name}({', '.join(f'{part}=…' for part in domains)})"
+        return f"{name} needs exactly the fields {', '.join(domains)}"
 
     def _read(self, field: SymbolicPath) -> Expr:
         """The code of a field: as it is now or, if something else has taken this struct's place, as it was before.

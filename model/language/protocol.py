@@ -80,7 +80,7 @@ class Protocol:
         self.source = source
         self.constants = tuple(constants)
         self.actions: tuple[Action, ...] = tuple(actions)
-        self.initial_function = initial
+        self._initial = initial
         self._profile = profile
         self._told_with = told_with
         self._settle = settle
@@ -188,7 +188,7 @@ class Protocol:
     def run_initial(self, state: Struct) -> None:
         """Applies the initial assignments to a state of zeros, nones and empty sets."""
         with heeded():
-            result = self.initial_function(state)
+            result = self._initial(state)
             refuse_result(result, "initial", "assign to the fields of the state that it is given, e.g. s.leader = 0")
 
 
@@ -321,7 +321,7 @@ class Instance:
         return self.protocol.state.at(store, ())
 
     def _trace_initial(self, is_again: bool = False) -> tuple[int, ...]:
-        store, function = Store(self.schema, [self.pool.int(0)] * len(self.fields)), self.protocol.initial_function
+        store, function = Store(self.schema, [self.pool.int(0)] * len(self.fields)), self.protocol._initial
         with closing(store), active(self._context()), located(f"{self.protocol.name}: the initial state", function):
             with watched(function) if is_again else nullcontext():
                 self.protocol.run_initial(self._root(store))
@@ -330,7 +330,7 @@ class Instance:
 
     def _refuse_changing(self) -> None:
         """Traces what an author's own file has once more, the last first; `ModelError` if it says something else now."""
-        if not is_shipped(self.protocol.initial_function) and self._trace_initial(is_again=True) != self.initial[0]:
+        if not is_shipped(self.protocol._initial) and self._trace_initial(is_again=True) != self.initial[0]:
             raise ModelError(f"{self.protocol.name}: the initial state is another one when it is traced again; {CHANGED}")
         for item in reversed([item for item in self.action_rules if not is_shipped(item.function)]):
             again = [*self._trace_action(item, is_again=True)][::-1]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
-from typing import Any, Generic, NoReturn, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, cast, overload
 
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
@@ -124,6 +124,9 @@ class Field(Generic[T, W]):
             return _struct(domain.struct).at(obj._store, path, obj if obj._path else None, obj._within)
         return view_of(domain, obj._store, path)
 
+    def __delete__(self, obj: Struct) -> None:
+        raise ModelError(f"field {self.name} cannot be deleted; assign what it is to hold")
+
     def __set__(self, obj: Struct, value: W) -> None:
         obj._refuse_if_replaced()
         when = None if obj._within is None else obj._within().expr
@@ -148,10 +151,10 @@ class Struct(Held):
                 raise ModelError(f"{cls.__name__} cannot have a field named {name!r}, which every struct needs; rename it")
         cls.type_name = cls.__name__
 
-    def __init__(self, **values: Any) -> None:
+    def __init__(self, *unnamed: Any, **values: Any) -> None:
         domains = self.domains()
-        if set(values) != set(domains):
-            raise ModelError(f"{self.type_name} needs exactly the fields {', '.join(domains)}")
+        if unnamed or set(values) != set(domains):
+            raise ModelError(self._not_made(bool(unnamed)))
         codes: dict[SymbolicPath, Expr] = {}
         for name, domain in domains.items():
             codes |= {(name, *path): code for path, code in _codes_of(domain, values[name]).items()}
@@ -221,6 +224,7 @@ class ArrayView(View[ArrayDomain], Generic[K, T]):
     no_length = "an array has no len(…); it has one element per value of its index type"
     no_truth = "an array has no truth value; compare its elements"
     no_equality = "arrays have no ==; compare their elements with every(…)"
+    no_other = "an array"
 
     def __getitem__(self, index: K) -> T:
         return cast(T, view_of(self._domain.element, self._store, self._element(index)))
@@ -245,6 +249,8 @@ class LogView(View[LogDomain], Generic[S, N]):
     no_length = "a log has no len(…); use its `.end`"
     no_truth = "a log has no truth value; use `.is_empty`"
     no_equality = "logs have no ==; compare their ends, and their records with same_record_at(…)"
+    no_other = "a log"
+    no_index = "a log has no […]; write .at(offset) or .last, and .has(offset) for whether there is one"
 
     @property
     def end(self) -> N:
@@ -273,7 +279,8 @@ class LogView(View[LogDomain], Generic[S, N]):
     def at(self, offset: N) -> S:
         """The record at `offset`; meaningful only where `has(offset)`.
 
-        Elsewhere it is blank, or the one in the log's last slot, and what is assigned to it goes nowhere.
+        Elsewhere it is blank (its ids are none, and equal to one another), or the one in the log's last slot, and what is
+        assigned to it goes nowhere.
         """
         domain = self._domain
         record = cast(type[S], domain.record)
@@ -359,6 +366,13 @@ class Typed(Generic[T, W]):
 
     def __init__(self, domain: Domain) -> None:
         self.domain = domain
+
+    def __repr__(self) -> str:
+        return f"{type(self.domain).__name__.removesuffix('Domain')}({getattr(self.domain, 'item', type).__name__})"
+
+    if not TYPE_CHECKING:
+        def __call__(self, *_: object) -> NoReturn:  # fmt: skip
+            raise ModelError("this declares a field and makes no value; a set is none_of(…).add(…), an optional maybe(…)")
 
 
 def Between(item: type[N], lo: IntLike, hi: IntLike) -> Typed[N, N | IntLike]:  # noqa: N802

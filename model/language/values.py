@@ -12,15 +12,12 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from math import inf
-from opcode import opmap
-from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, Self, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, Self, TypeVar
 
-from acked.model.formulas.errors import ModelError
-from acked.model.formulas.expr import Expr, Pool
+from acked.model.formulas.authored import Sort, asks_for_truth, must_be_used, with_article, words_of
+from acked.model.formulas.errors import ModelError, UnknownName
+from acked.model.formulas.expr import Expr, Op, Pool
 from acked.model.language.context import Computed, Constant, Size, current, literal, resolve
-
-if TYPE_CHECKING:
-    from types import FrameType
 
 IntLike = int | Constant | Size | Computed
 """What stands for a number beside a typed `Int`."""
@@ -30,12 +27,12 @@ B = TypeVar("B", "Bool", bool)
 
 def _refused(symbol: str) -> Callable[..., NoReturn]:
     def refuse(self: Value, *_: object) -> NoReturn:
-        raise ModelError(f"{_a(self.type_name)} has no `{symbol}`; {self.instead}")
+        raise ModelError(f"{with_article(self.type_name)} has no `{symbol}`; {self.instead}")
 
     return refuse
 
 
-class Value:
+class Value(metaclass=Sort):
     """A symbolic value; refuses every use that would need its concrete value while a protocol is traced."""
 
     __slots__ = ("expr",)
@@ -59,8 +56,18 @@ class Value:
         __invert__ = _refused("~")
         __abs__ = _refused("abs(…)")
         __len__ = _refused("len(…)")
+        __contains__ = _refused("in")
+        __getitem__ = _refused("[…]")
+
+        def __getattr__(self, name: str) -> NoReturn:
+            if name.startswith("__") or name in self.__slots__:
+                raise AttributeError(name)
+            raise UnknownName(f"{with_article(self.type_name)} has no {name!r}; it has {', '.join(_public(type(self)))}")
 
     def __init__(self, expr: Expr) -> None:
+        if type(expr) is not Expr and isinstance(expr, _NO_CODES):
+            name = type(self).__name__
+            raise ModelError(f"{name}({expr!r}) makes no {self.type_name}; write the number alone, or {name}(literal(…))")
         self.expr = expr
 
     @classmethod
@@ -78,6 +85,11 @@ class Value:
         return ~(self == other)
 
     def __bool__(self) -> NoReturn:
+        if asks_for_truth(sys._getframe(1)):
+            raise ModelError(
+                f"a symbolic {self.type_name} has no truth value, which a function of Python's own asks for; write smaller(…)"
+                " or ite(…) for min(…), max(…) and sorted(…), some(…) for any(…), every(…) for all(…), and no bool(…)"
+            )
         raise ModelError(
             f"a symbolic {self.type_name} has no truth value; write `&`, `|`, `~`, implies(…) or ite(…) instead of "
             "`and`, `or`, `not`, `if` or a chained comparison"
@@ -93,17 +105,25 @@ class Value:
         raise ModelError(f"a symbolic {self.type_name} cannot be looped over; use every(…) or some(…)")
 
     def __hash__(self) -> int:
-        raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set")
+        sort = type(self).__name__
+        instead = f"; a set of them is none_of({sort}).add(…)" if isinstance(self, Id) else ""
+        raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set{instead}")
+
+
+_NO_CODES = (int, str, Value, Constant, Size, Computed, type(None))
+
+
+def _public(kind: type) -> list[str]:
+    """What an author may ask of a value."""
+    of_ours = {"expr", "lift", "type_name", "instead", "item", "code_of", "mask_of", "lo", "hi", "size"}
+    hidden = of_ours - {"size"} if issubclass(kind, SetValue) else of_ours
+    return [name for name in dir(kind) if not name.startswith("_") and name not in hidden] or ["only its comparisons"]
 
 
 def _mismatch(expected: str, got: object) -> ModelError:
-    return ModelError(f"expected {_a(expected)}, got {_a(type_name_of(got))}")
-
-
-def _a(name: str) -> str:
-    if name == "None":
-        return name
-    return f"an {name}" if name[:1] in "aeiou" else f"a {name}"
+    if isinstance(got, type):
+        return ModelError(f"expected {with_article(expected)}, got the type {got.__name__}; write a value of it")
+    return ModelError(f"expected {with_article(expected)}, got {with_article(type_name_of(got))}")
 
 
 def type_name_of(value: object) -> str:
@@ -166,7 +186,7 @@ class Int(Value):
 
     def __init_subclass__(cls, *, lo: IntLike = 0, hi: IntLike, name: str | None = None) -> None:
         cls.lo, cls.hi = lo, hi
-        cls.type_name = name or _words(cls.__name__)
+        cls.type_name = name or words_of(cls.__name__)
 
     @classmethod
     def lift(cls, value: object) -> Expr:
@@ -234,7 +254,7 @@ class Id(Value):
 
     def __init_subclass__(cls, *, size: IntLike, name: str | None = None) -> None:
         cls.size = size
-        cls.type_name = name or _words(cls.__name__)
+        cls.type_name = name or words_of(cls.__name__)
 
     @classmethod
     def lift(cls, value: object) -> Expr:
@@ -352,7 +372,7 @@ class OptionalValue(Value, Generic[V]):
 
     def _ordered(self) -> None:
         if not issubclass(self.item, Int):
-            raise ModelError(f"{_a(self.item.type_name)} has no order; compare with == or !=")
+            raise ModelError(f"{with_article(self.item.type_name)} has no order; compare with == or !=")
 
     __hash__ = Value.__hash__
 
@@ -373,7 +393,7 @@ class SetValue(Value, Generic[I]):
     def __init__(self, mask: Expr, item: type[I]) -> None:
         super().__init__(mask)
         self.item = item
-        if isinstance(mask, Expr) and not mask.is_const:
+        if type(mask) is Expr and mask.op is not Op.CONST:
             sets_of(mask.pool, item).add(mask.id)
 
     @property
@@ -414,12 +434,12 @@ class SetValue(Value, Generic[I]):
 
     def add(self, member: I | OptionalValue[I]) -> SetValue[I]:
         """The set with `member`, which becomes a field's by assignment: `s.members = s.members.add(m)`."""
-        _must_be_used("add", sys._getframe(1))
+        must_be_used("add", sys._getframe(1))
         return SetValue(self.expr.pool.bitor(self.expr, self._bit(member)), self.item)
 
     def remove(self, member: I | OptionalValue[I]) -> SetValue[I]:
         """The set without `member`, which becomes a field's by assignment; without none it is the same set."""
-        _must_be_used("remove", sys._getframe(1))
+        must_be_used("remove", sys._getframe(1))
         return self - SetValue(self._bit(member), self.item)
 
     def is_only(self, member: I | OptionalValue[I]) -> Bool:
@@ -469,24 +489,7 @@ class SetValue(Value, Generic[I]):
 
 def sets_of(pool: Pool, item: type[Id]) -> set[int]:
     """The nodes of a pool that were made a set of a sort; of one of constants alone nothing else would say what it is."""
-    return cast("set[int]", pool.notes.setdefault((SetValue, item), set()))
-
-
-def _must_be_used(method: str, caller: FrameType) -> None:
-    """`ModelError` if the caller throws away what the method returns: its next instruction drops it.
-
-    A symbolic set is a value and does not change, unlike Python's own, whose methods have these names.
-    """
-    code, at = caller.f_code.co_code, caller.f_lasti + 2
-    while code[at] == opmap["CACHE"]:
-        at += 2
-    if code[at] == opmap["POP_TOP"]:
-        raise ModelError(
-            f"{method}(…) returns a new set and does not change this one; assign it, e.g. s.isr = s.isr.{method}(r)"
-        )
-
-
-def _words(name: str) -> str:
-    """`LeaderEpoch` as errors say it: "leader epoch"."""
-    spaced = "".join(f" {c.lower()}" if c.isupper() else c for c in name)
-    return spaced.strip()
+    known = pool.notes.get((SetValue, item))
+    if known is None:
+        known = pool.notes[SetValue, item] = set()
+    return known  # type: ignore[return-value]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from acked.checker.question.question import Question
+from acked.model.catalogue import PROTOCOLS
 from acked.reports import units
 from acked.reports.console import glyphs_of, put, put_paragraph
 from acked.reports.runs.subject import subject_in_words
@@ -63,7 +64,9 @@ def compared(found: Suggestion) -> list[str]:
     if found.searched:
         which = "all" if found.is_complete else "the first"
         texts.append(f"searched: they hold in {which} {found.searched:,} reachable states of the instance asked about")
-    texts.append("a conjunct counts as proved only once it is among the lemmas in invariants/ and the proof succeeds")
+    is_shipped = found.proof.question.instance.protocol.name in PROTOCOLS
+    where = "among the lemmas in invariants/" if is_shipped else "an invariant of the spec, written as a predicate,"
+    texts.append(f"a conjunct counts as proved only once it is {where} and the proof succeeds")
     return texts
 
 

@@ -362,10 +362,50 @@ class Drawing:
         if "members" in self.fields:
             drop = "@p.action()\ndef drop(s: State, a: Node) -> None:\n    s.members.add(a)\n"
             made.mutants[T.DROPPED_SET] = (source(drop), made.spec, "returns a new set and does not change this one")
+        for trap in self.rng.sample([trap for trap in FORMS if trap is not T.KEPT or single is not None], 2):
+            action, refusal = self.rng.choice(FORMS[trap])
+            made.mutants[trap] = (source(action.replace("{field}", single or "")), made.spec, refusal)
         if "box" in self.fields:
             lines = ["    old = s.box\n", "    s.box.seen = None\n", '    require("x", old.seen.is_none)\n']
             stale = f"@p.action()\ndef stale(s: State) -> None:\n{''.join(lines)}"
             made.mutants[T.CHANGED_ELSEWHERE] = (source(stale), made.spec, "box.seen was assigned through another variable")
+
+
+_ACTION = "@p.action()\ndef trap(s: State) -> None:\n"
+_RUN = "so its body would not run when called"
+_DROPPED = "which would be dropped; assign to the fields of the state"
+_AGAIN = "is not the same when the action is traced again"
+
+FORMS: dict[plain.Trap, list[tuple[str, str]]] = {
+    T.NOT_RUN: [
+        (f"{_ACTION}    yield\n", _RUN),
+        (_ACTION.replace("def", "async def") + "    pass\n", _RUN),
+        (_ACTION.replace("def", "async def") + "    yield\n", _RUN),
+    ],
+    T.RETURNED: [
+        (f"{_ACTION}    return 1\n", f"returns an int, {_DROPPED}"),
+        (f"{_ACTION}    return {{'x': 1}}\n", f"returns a dict, {_DROPPED}"),
+        (f"{_ACTION}    return s\n", f"returns a State, {_DROPPED}"),
+    ],
+    T.SWALLOWED: [
+        (f"{_ACTION}    try:\n        s.nowhere\n    except Exception:\n        pass\n", "State has no field 'nowhere'"),
+        (f"{_ACTION}    try:\n        s.nowhere = 1\n    finally:\n        return\n", "State has no field 'nowhere'"),
+        (f"{_ACTION}    try:\n        if every(Node, lambda a: a == a): return\n    except BaseException:\n        pass\n",
+         "a symbolic Bool has no truth value"),
+    ],
+    T.KEPT: [
+        ("HELD = []\n" + _ACTION + "    HELD.append(s)\n\n" + _ACTION.replace("trap", "later") + "    HELD[0].{field}\n",
+         "this state was kept from a function that is over"),
+    ],
+    T.UNSTEADY: [
+        (f"import random\n{_ACTION}    if random.random() < 0.5: require('coin', True)\n", "a random number is drawn once"),
+        (f"import time\n{_ACTION}    if time.time() < 1: require('late', True)\n", "the clock is asked once"),
+        (f"import os\n{_ACTION}    if os.getpid() == 1: require('first', True)\n", "what getpid(…) answers is asked once"),
+        (f"SEEN = []\n{_ACTION}    SEEN.append(1)\n    require(f'{{len(SEEN)}} times', True)\n", _AGAIN),
+        (f"{_ACTION}    for word in {{'a', 'b'}}: require(word, True)\n", "a set has no certain order"),
+    ],
+}
+"""What an author may write, by the trap that it is, with what is said of it."""
 
 
 def _judge(twin: str) -> Callable[[str], bool]:

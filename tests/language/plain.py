@@ -57,6 +57,11 @@ class Trap(Enum):
     OPTIONAL_MEMBER = "an optional id as a member, none among them"
     NONE_ADDED = "none added to a set"
     DROPPED_SET = "a set that a method returns and nobody uses"
+    NOT_RUN = "a body that never runs"
+    RETURNED = "a result that is dropped"
+    SWALLOWED = "a refusal that is caught"
+    KEPT = "a state kept from another action"
+    UNSTEADY = "an action that is not the same each time"
     NESTED_OPTIONAL = "an optional value in a struct in a struct"
 
 

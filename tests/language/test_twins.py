@@ -121,7 +121,7 @@ def a_constant_may_hide_a_field(patch: pytest.MonkeyPatch) -> None:
 
 
 def sets_may_be_dropped(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(values, "_must_be_used", lambda method, caller: None)
+    patch.setattr(values, "must_be_used", lambda method, caller: None)
 
 
 SEARCHED: dict[Patch, int] = {

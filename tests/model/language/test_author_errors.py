@@ -278,7 +278,7 @@ MISTAKES: dict[Callable[..., None], str] = {
     conjunction_by_and: "a symbolic Bool has no truth value; write `&`",
     negation_by_not: "a symbolic Bool has no truth value; write `&`, `|`, `~`",
     chained_comparison: "instead of `and`, `or`, `not`, `if` or a chained comparison",
-    membership_by_in: "a symbolic set of replicas cannot be looped over",
+    membership_by_in: "a set of replicas has no `in`",
     truth_of_a_log: "a log has no truth value; use `.is_empty`",
     truth_of_a_struct: "a Record has no truth value; compare its fields",
     unknown_field_read: "State has no field 'epcoh'; its fields are epoch, offset",
