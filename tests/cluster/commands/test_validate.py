@@ -41,8 +41,8 @@ def changed(tmp_path: Path, node: str, old: str, new: str) -> Path:
 def test_a_recorded_run_is_valid_and_what_was_seen_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = ends(capsys, "validate", str(LINES / "k4-s1"), "--topic", "t", "-q")
     assert code == 0
-    assert "VALID: all 29 events are a behaviour of the model, and every promise holds on the way" in out
-    assert "t-0 of Kafka 4.4.0, by the rules of 4.4, min.insync.replicas=2: 29 events" in out
+    assert "VALID: all 31 events are a behaviour of the model, and every promise holds on the way" in out
+    assert "t-0 of Kafka 4.4.0, by the rules of 4.4, min.insync.replicas=2: 31 events" in out
     assert "appends 2" in out
     assert "BecomeLeader 1" in out
     assert err == ""
@@ -100,7 +100,7 @@ def test_a_setting_that_is_given_wins_and_the_difference_is_told(capsys: pytest.
     code, out, err = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "-c", "min_insync_replicas=1", "-q")
     assert code == 0
     assert "the logs say min_insync_replicas = 2; 1 is taken, as asked for" in err
-    assert "by the rules of 4.4, min.insync.replicas=1: 29 events" in out
+    assert "by the rules of 4.4, min.insync.replicas=1: 31 events" in out
 
 
 @pytest.mark.parametrize(
@@ -242,7 +242,7 @@ def test_acknowledged_records_decide_with_the_lines(tmp_path: Path, capsys: pyte
     code, out, _ = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "-q", "--acknowledged", str(file))
     assert code == 12
     assert "1 acknowledged record is not there (its log ends at 2), at offsets 2" in out
-    assert "✗ NOT VALID: all 29 events are a behaviour of the model, and every promise holds, but acknowledged records" in out
+    assert "✗ NOT VALID: all 31 events are a behaviour of the model, and every promise holds, but acknowledged records" in out
 
 
 def test_what_follow_cannot_do_is_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
