@@ -36,7 +36,7 @@ from tests.places import DATA
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 COORDINATOR, LEADER, LOG = 0, 1, "__transaction_state"
-DELIVERY_SECONDS, WAITS_SECONDS = 30, 25
+DELIVERY_SECONDS, WAITS_SECONDS = 20, 15
 """delivery.timeout.ms, and how long a record waits in the client before it is sent: so much later comes request.timeout.ms,
 at which the client gives up the connection and with it what waits in the proxy."""
 CALLBACK_SECONDS = 5
@@ -148,6 +148,7 @@ def java_client(cluster: Cluster, case: Case, folder: Path) -> Iterator[JavaClie
         "linger.ms": 0,
         "delivery.timeout.ms": DELIVERY_SECONDS * 1000,
         "request.timeout.ms": DELIVERY_SECONDS * 1000,
+        "metadata.max.age.ms": 1000,  # Nothing else wakes the sender of an idle client once the record has failed.
     }
     file = folder / "client.properties"
     file.write_text("".join(f"{name}={value}\n" for name, value in settings.items()), "utf-8")
@@ -236,7 +237,6 @@ CASES = {
         Case("3.9.1", Aborts.BEFORE, swallows=True),
         Case("3.9.1", Aborts.TOLD, swallows=True),
         Case("3.9.1", Aborts.AFTER, swallows=False),
-        Case("3.5.2", Aborts.TOLD, swallows=False),
         Case("2.5.1", Aborts.BEFORE, swallows=True),
     ),
     "4.3.1": (Case("3.9.1", Aborts.BEFORE, swallows=True),),
@@ -254,5 +254,7 @@ def test_a_record_that_fails_once_its_transaction_is_aborted_is_committed_with_t
     with Cluster(make_plan(brokers, mode, brokers=(COORDINATOR, LEADER), settings=SETTINGS)) as cluster:
         create(cluster, LOG, COORDINATOR, {"cleanup.policy": "compact"})
         wait_for(lambda: described(cluster, "nobody")[0] == 0, "the transaction coordinator", SECONDS)
-        ended = {case.name: play(cluster, case, tmp_path / case.name) for case in CASES[brokers]}
-    assert ended == {case.name: SWALLOWED if case.swallows else KEPT_APART for case in CASES[brokers]}
+        for case in CASES[brokers]:
+            ended = play(cluster, case, tmp_path / case.name)
+            assert ended == (SWALLOWED if case.swallows else KEPT_APART), case
+            print(case, ended)
