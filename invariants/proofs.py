@@ -198,6 +198,10 @@ def _uncovered(given: Mapping[str, int]) -> Mapping[str, str]:
     """The switches of `partition` that its argument for all constants says nothing of, and why."""
     found = {
         empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
+        late_answers.name: (
+            "its lemmas say nothing of what an answer that is on its way brings, nor of a fetcher that goes on with a former "
+            "leader"
+        ),
         **({} if one_leader_at_a_time.make(given) else {controllers.name: _UNCOVERED_CONTROLLERS}),
     }
     if forgets_fetched_epoch.make(given):

@@ -33,6 +33,7 @@ class Rules:
     leadership_moves: bool = False
     move_completion: str = "all in sync"
     moves_replaceable: bool = True
+    max_leader_epoch: int = 0
 
 
 def first(rules: Rules) -> World:

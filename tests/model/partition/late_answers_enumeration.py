@@ -204,7 +204,9 @@ def cut_after_high_watermark(before: Step, n: Step) -> Step:
 def value_of(rules: Rules, step: Step) -> tuple[Any, ...]:
     """The world as a value; records of answers have epochs like those of logs."""
     n = Step(rules, step.world())
-    n.logs = [*step.logs, *(a[4] if a else () for a in step.late), *((t[1],) if t else () for t in step.thread)]
+    # Where elections are bounded epochs are numbers, and no ranks.
+    numbers = tuple(range(rules.max_leader_epoch + 1)) if rules.max_leader_epoch else ()
+    n.logs = [*step.logs, *(a[4] if a else () for a in step.late), *((t[1],) if t else () for t in step.thread), numbers]
     late, former = tuple(a and a[:4] for a in step.late), tuple(t and t[0] for t in step.thread)
     return frozen(rules, n), late, former, step.heard, step.unnamed
 
@@ -213,7 +215,8 @@ def world_of(rules: Rules, value: tuple[Any, ...]) -> World:
     world = thawed(value[0])
     logs, number = world["logs"], rules.replicas
     late = [a and (*a, records) for a, records in zip(value[1], logs[number : 2 * number], strict=True)]
-    thread = [(former, *epochs) if epochs else None for former, epochs in zip(value[2], logs[2 * number :], strict=True)]
+    in_epoch = logs[2 * number : 3 * number]
+    thread = [(former, *epoch) if epoch else None for former, epoch in zip(value[2], in_epoch, strict=True)]
     return {**world, "logs": logs[:number], "late": late, "thread": thread, "heard": value[3], "unnamed": value[4]}
 
 
@@ -241,6 +244,8 @@ def explore(
         world = world_of(rules, value)
         before = Step(rules, world)
         for step in steps(rules, world, names_epoch, takes_hw_first, stops_first):
+            if rules.max_leader_epoch and step.leader_epoch > rules.max_leader_epoch:
+                continue
             if not keeps_epoch:
                 noted(before, step)
             yield value_of(rules, step), (*broken(rules, before, step), *broken_below_high_watermarks(step))

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
+from acked.checker.allconstants.proof import prove_all_constants
 from acked.checker.bounds import Bounds
+from acked.checker.native.compile import Kernel
+from acked.checker.native.shape import shape_of
+from acked.checker.processes import Limits
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
+from acked.checker.question.result import StopReason
 from acked.checker.search.local import search
+from acked.checker.store.level_file import StateCodec, exchange_code
+from acked.checker.store.run_directory import RunDirectory
+from acked.model.formulas.errors import ModelError
+from acked.model.partition.protocol import partition
 from tests.model.partition.enumeration import Rules
 from tests.model.partition.late_answers_enumeration import explore
 from tests.model.partition.test_reassignment import PROMISES, instance
@@ -39,26 +50,30 @@ def answer(
     return result.distinct_states, {item.property.name: item.trace_length - 1 for item in result.violations}
 
 
-QUICK = [(rules(), True, False), (rules(crashes=True), True, False)]
+QUICK = [(rules(), True, False, False), (rules(crashes=True), True, False, False)]
 MORE = [
-    (rules(leadership_moves=True), True, False),
-    (rules(leadership_moves=True), False, False),
-    (rules(crashes=True), False, True),
-    (rules(crashes=True, unclean_election=True), False, False),
-    (rules(crashes=True, min_insync_replicas=2, eligible_leader_replicas=True), True, False),
-    (rules(leadership_moves=True), False, True),
+    (rules(leadership_moves=True), True, False, False),
+    (rules(leadership_moves=True), True, False, True),
+    (rules(leadership_moves=True), False, False, False),
+    (rules(leadership_moves=True), False, False, True),
+    (rules(crashes=True), False, True, False),
+    (rules(crashes=True, unclean_election=True), False, False, False),
+    (rules(crashes=True, min_insync_replicas=2, eligible_leader_replicas=True), True, False, False),
+    (rules(leadership_moves=True), False, True, False),
+    (rules(replicas=3, leadership_moves=True, max_leader_epoch=1), True, False, False),
 ]
 
 
 @pytest.mark.parametrize(
-    ("asked", "names_epoch", "takes_hw_first"),
+    ("asked", "names_epoch", "takes_hw_first", "stops_first"),
     [*QUICK, *(pytest.param(*item, marks=pytest.mark.long) for item in MORE)],
     ids=str,
 )
 def test_states_and_verdicts_are_those_of_an_enumeration_written_from_the_facts(
-    asked: Rules, names_epoch: bool, takes_hw_first: bool
+    asked: Rules, names_epoch: bool, takes_hw_first: bool, stops_first: bool
 ) -> None:
-    assert answer(asked, names_epoch, takes_hw_first) == explore(asked, names_epoch, takes_hw_first)
+    found = answer(asked, names_epoch, takes_hw_first, stops_first)
+    assert found == explore(asked, names_epoch, takes_hw_first, stops_first)
 
 
 @pytest.mark.parametrize(
@@ -81,3 +96,67 @@ def test_an_answer_of_a_former_epoch_is_told_apart_from_one_of_the_present() -> 
     # Neither side of the comparison would be worth much if the rule made no difference to it.
     by_offset, by_epoch = (answer(rules(leadership_moves=True), names_epoch, False)[0] for names_epoch in (False, True))
     assert by_offset > by_epoch
+
+
+def test_the_proof_for_all_constants_says_that_late_answers_are_not_covered() -> None:
+    with pytest.raises(ModelError, match="does not cover late_answers: its lemmas say nothing of what an answer"):
+        prove_all_constants(partition, Limits(jobs=1, timeout=60), constants={"late_answers": 1})
+
+
+# -- the fetcher that goes on -----------------------------------------------------------------------------------------
+
+
+def states(folder: Path, names_epoch: bool, stops_first: bool, **constants: Any) -> tuple[set[bytes], set[bytes]]:
+    """Reachable states without a fetcher that goes on, and of those with one all but whose and in which epoch it is."""
+    made = instance(
+        leadership_moves=True, reassignment=False, late_answers=True, answer_names_epoch=names_epoch,
+        fetcher_stops_first=stops_first, **constants,
+    )  # fmt: skip
+    question = Question(made, (PROMISES["AckedRecordsSurvive"],))
+    shape = shape_of(question.plan)
+    leaves = [leaf for leaf in made.schema.leaves if leaf.cardinality > 1]
+    former = [leaf for leaf in leaves if "former" in leaf.name]
+    assert bool(former) == (not stops_first)
+    seen: tuple[set[bytes], set[bytes]] = (set(), set())
+    with RunDirectory.create(folder, question, 1) as run:
+        assert search(question, Bounds(workers=1), stored=run).stopped is StopReason.COMPLETE
+        codec = StateCodec(shape, run.buckets, Kernel(exchange_code(shape)))
+        for level in range(1, run.known_levels + 1):
+            for file in run.files_of(level):
+                for records in codec.read(run.level_path(file), level, file):
+                    flat = np.frombuffer(memoryview(codec.unpack(records)), np.uint64)[: records.count * codec.words]
+                    words = flat.reshape(records.count, codec.words)
+                    columns = {}
+                    for leaf in leaves:
+                        shifted = (words[:, leaf.word] >> np.uint64(leaf.shift % 64)).astype(np.uint8)
+                        columns[leaf.name] = shifted & ((1 << leaf.bits) - 1)
+                    goes_on = np.zeros(records.count, bool)
+                    for leaf in former:
+                        goes_on |= columns.pop(leaf.name) > 0
+                    rows = np.stack(list(columns.values()), 1)
+                    for group, chosen in zip(seen, (rows[~goes_on], rows[goes_on]), strict=True):
+                        group.update(row.tobytes() for row in chosen)
+    return seen
+
+
+@pytest.mark.parametrize(
+    ("replicas", "elections", "crashes"),
+    [
+        pytest.param(2, 3, "none", marks=pytest.mark.slow),
+        pytest.param(3, 1, "none", marks=pytest.mark.long),
+        pytest.param(3, 1, "clean", marks=pytest.mark.long),
+    ],
+)
+@pytest.mark.parametrize("names_epoch", [True, False])
+def test_once_a_fetcher_that_went_on_is_removed_all_is_as_if_the_broker_had_heard_then_if_nobody_crashes(
+    replicas: int, elections: int, crashes: str, names_epoch: bool, tmp_path: Path
+) -> None:
+    """A leader of whom the broker has heard may crash; who hears later does not hear of that one any more."""
+    size = {"replicas": replicas, "max_leader_epoch": elections, "crashes": crashes}
+    before, none = states(tmp_path / "first", names_epoch, True, **size)
+    after, between = states(tmp_path / "later", names_epoch, False, **size)
+    assert not none
+    assert before <= after
+    assert (before == after) == (crashes == "none")
+    # Where answers of former epochs count they count later, too; else states between are not to be had otherwise.
+    assert bool(between - before) == names_epoch
