@@ -1,6 +1,9 @@
 """The group: who has the partition, where it goes on, and which offset is committed.
 
-Sources: `GroupMetadataManager` and `ConsumerCoordinator` of 3.9; KIP-447.
+Sources: `GroupMetadataManager` and `ConsumerCoordinator` of 3.9; KIP-447. Where the partition has two owners: `ConsumerGroup`
+of 3.7, whose table of partition epochs forgets a partition that a member is to keep after all (KAFKA-16147), and
+`AbstractStickyAssignor` to 2.8.0 and 3.4.0, which believes old claims or overlooks them (KAFKA-12984, KAFKA-14639). A group
+that is asked to take an offset looks at member and generation alone, never at who has the partition.
 """
 
 from __future__ import annotations
@@ -11,10 +14,12 @@ from acked.model.delivery.settings import (
     BEFORE,
     PER_PARTITION,
     commits,
+    commits_returned,
     crashes,
     ids,
     inputs,
     rebalances,
+    shares,
     stable_offsets,
     threads,
     transacts,
@@ -30,8 +35,8 @@ GROUP = Role("group coordinator")
 
 
 def is_owner(s: State, m: Member) -> Bool:
-    """The member is the partition's owner in the group's newest generation."""
-    return s.owner == m
+    """The member is an owner of the partition in the group's newest generation; there is one, or two if they share it."""
+    return (s.owner == m) | (s.also == m) if shares.value else s.owner == m
 
 
 def forget_record(s: State, m: Member) -> None:
@@ -50,8 +55,8 @@ def stop(s: State, m: Member) -> None:
 
 
 def _says_given(t: Telling) -> str:
-    before = t.before.owner
-    others = "" if before is None else f"; member {before} has not heard of it so far"
+    before = [f"member {m}" for m in (t.before.owner, getattr(t.before, "also", None)) if m is not None]
+    others = f"; {' and '.join(before)} {'have' if len(before) > 1 else 'has'} not heard of it so far" if before else ""
     return f"the group gives the partition to member {t.member}{others}"
 
 
@@ -65,9 +70,41 @@ def rebalance(s: State, member: Member) -> None:
     if not rebalances.on:
         require("nobody has it", s.owner.is_none)
     s.owner = member
+    if shares.value:
+        s.also = OptionalValue(literal(0), Member)
+    _begin(s, member)
+
+
+def _begin(s: State, member: Member) -> None:
     s.member[member].assigned = True
     if transacts.value and ids.value == PER_PARTITION:
         s.member[member].initialised = False
+
+
+@action(
+    says=lambda t: f"the group gives the partition to member {t.member} too; member {t.before.owner} of the same generation "
+    "keeps it",
+    when=lambda: bool(shares.value), actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
+)
+def give_twice(s: State, member: Member) -> None:
+    """The group gives the partition to a second member of the generation (KAFKA-16147, KAFKA-12984, KAFKA-14639)."""
+    require("one member has it", s.owner.is_some & s.also.is_none)
+    require("is not its owner", ~is_owner(s, member))
+    require("does not believe to have it", ~s.member[member].assigned)
+    s.also = member
+    _begin(s, member)
+
+
+@action(
+    says=lambda t: f"the group leaves the partition to member {t.member} alone; the other has not heard of it so far",
+    when=lambda: bool(shares.value), actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
+)
+def leave_to_one(s: State, member: Member) -> None:
+    """The next generation gives the partition to one of its two owners alone."""
+    require("two have it", s.also.is_some)
+    require("is an owner", is_owner(s, member))
+    s.owner = member
+    s.also = OptionalValue(literal(0), Member)
 
 
 @action(
@@ -89,14 +126,19 @@ def hear_of_loss(s: State, member: Member) -> None:
 def crash(s: State, member: Member) -> None:
     """A member dies with what it had in hand; the group takes the partition from it."""
     require("has the partition", s.member[member].assigned)
-    s.owner = _without(s, member)
+    _take_back(s, member)
     stop(s, member)
     if transacts.value:
         s.member[member].initialised = False
 
 
-def _without(s: State, member: Member) -> OptionalValue[Member]:
-    return ite(is_owner(s, member), OptionalValue(literal(0), Member), s.owner)
+def _take_back(s: State, member: Member) -> None:
+    nobody = OptionalValue(literal(0), Member)
+    other = s.also if shares.value else nobody
+    had_it = is_owner(s, member)
+    s.owner = ite(s.owner == member, other, s.owner)
+    if shares.value:
+        s.also = ite(had_it, nobody, s.also)
 
 
 def is_pending(s: State) -> Bool:
@@ -158,14 +200,19 @@ def commit_offset(s: State, member: Member) -> None:
     actor="member", messages=(Tells("member", GROUP, lambda t: f"OffsetCommit: {t.after.committed}"),),
 )
 def commit_by_poll(s: State, member: Member) -> None:
-    """The interval is over: poll commits the offset after all records that it has returned so far."""
+    """The interval is over: poll commits the offset after all records that it has returned so far.
+
+    The position moves when a record is collected for the application. The background thread of the new consumer of 3.7 to
+    3.9 (`CommitRequestManager.poll`) commits that position whenever the interval is over; from 4.0 on it does so before
+    `AsyncKafkaConsumer.poll` collects anything, and poll waits for it (KAFKA-18641).
+    """
     mine = s.member[member]
     require("knows where to go on", mine.position.is_some)
     require("is the partition's owner", is_owner(s, member))
     require("it is news", mine.position.value != s.committed)
-    if not threads.on:
+    if not threads.on and commits_returned.on:
         require("has no record in hand", mine.stage == IDLE)
     s.committed = mine.position.value
 
 
-ACTIONS = (rebalance, hear_of_loss, crash, fetch_offset, poll, commit_offset, commit_by_poll)
+ACTIONS = (rebalance, give_twice, leave_to_one, hear_of_loss, crash, fetch_offset, poll, commit_offset, commit_by_poll)

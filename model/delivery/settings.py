@@ -65,6 +65,21 @@ stable_offsets = switch(
     default=True,
 )
 
+# -- rules that depend on how a group is made up, not on the release alone: every release's profile leaves them on -----
+
+one_owner = switch(
+    "one_owner",
+    "no two members of one generation have the partition (off: group.protocol=consumer in 3.7, KAFKA-16147; the "
+    "cooperative-sticky assignor to 2.8.0, KAFKA-12984, and to 3.4.0, KAFKA-14639)",
+    default=True,
+)
+commits_returned = switch(
+    "commits_returned",
+    "what poll commits by itself it has returned before (off: group.protocol=consumer in the clients of 3.7 to 3.9, whose "
+    "background thread commits what poll is still collecting, KAFKA-18641; only with commits = \"auto\")",
+    default=True,
+)
+
 CONSTANTS: tuple[Constant, ...] = (
     members,
     inputs,
@@ -77,6 +92,8 @@ CONSTANTS: tuple[Constant, ...] = (
     idempotence,
     group_metadata,
     stable_offsets,
+    one_owner,
+    commits_returned,
 )
 RULES: tuple[Constant, ...] = (idempotence, group_metadata, stable_offsets)
 
@@ -92,3 +109,6 @@ transacts = Computed(lambda constants: int(_in_transaction(constants)))
 
 resends = Computed(lambda constants: int(bool(constants["lost_answers"] and not _in_transaction(constants))))
 """Whether a result may be sent again; a transaction takes care of that (`transactions` is about it)."""
+
+shares = Computed(lambda constants: int(not constants["one_owner"]))
+"""Whether two members of one generation may have the partition."""

@@ -7,7 +7,7 @@ partition and is not its owner is of a generation that is over. A part that a qu
 
 from __future__ import annotations
 
-from acked.model.delivery.settings import inputs, members, resends, transacts
+from acked.model.delivery.settings import inputs, members, resends, shares, transacts
 from acked.model.language.state import Array, Optional, Present, Struct, field
 from acked.model.language.values import Bool, Id, Int
 
@@ -62,6 +62,7 @@ class State(Struct):
     """A group of consumers that read one partition and write a result for every record."""
 
     owner = field(Optional(Member), "to whom the group has given the partition")
+    also = field(Present(Optional(Member), shares), "to whom it has given it too, in the same generation")
     committed = field(Input, "the group's committed offset")
     member = field(Array(Member, MemberState), "the members")
     txn = field(Array(Member, TxnState), "their transactions")

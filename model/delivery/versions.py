@@ -12,8 +12,8 @@ from acked.model.language.context import Setting, known_version
 LATEST = "latest"
 VERSIONS = (
     "0.11", "0.11.0.2", "1.0", "1.1", "2.0", "2.0.1", "2.1", "2.2", "2.3", "2.4", "2.4.1", "2.5", "2.6", "2.7", "2.8",
-    "2.8.1", "3.0", "3.1", "3.2", "3.3", "3.4", "3.4.1", "3.5", "3.5.1", "3.6", "3.7", "3.8", "3.9", "3.9.1", "4.0", "4.0.1",
-    "4.1", "4.2", "4.3", "4.4", LATEST,
+    "2.8.1", "3.0", "3.1", "3.2", "3.3", "3.4", "3.4.1", "3.5", "3.5.1", "3.6", "3.7", "3.8", "3.9", "3.9.1", "4.0",
+    "4.0.1", "4.1", "4.2", "4.3", "4.4", LATEST,
 )  # fmt: skip
 """Releases at which something changed here or in another protocol, and those in between, oldest first."""
 

@@ -70,7 +70,7 @@ def _member(state: State, number: int) -> Box:
     if not mine["assigned"]:
         facts = [Fact("has", "has no partition")]
     else:
-        is_owner = state["owner"] == number
+        is_owner = number in _owners(state)
         facts = [Fact("has", "has the partition" if is_owner else "has lost the partition, and does not know")]
         if mine["position"] is not None:
             facts.append(Fact("position", f"reads offset {mine['position']} next"))
@@ -85,8 +85,13 @@ def _member(state: State, number: int) -> Box:
     return Box(name, name, None, tuple(facts))
 
 
+def _owners(state: State) -> list[int]:
+    return [m for m in (state["owner"], state.get("also")) if m is not None]
+
+
 def _group(state: State) -> Box:
-    owner = "nobody has the partition" if state["owner"] is None else f"the partition is member {state['owner']}'s"
+    owners = " and ".join(f"member {m}'s" for m in _owners(state))
+    owner = f"the partition is {owners}" if owners else "nobody has the partition"
     facts = [Fact("owner", owner), Fact("committed", f"committed offset {state['committed']}")]
     for m, txn in enumerate(state.get("txn", ())):
         if txn.get("offset") is not None:

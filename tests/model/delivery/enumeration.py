@@ -1,7 +1,8 @@
 """Delivery once more, in plain Python, with nothing of ours: every state, and what is broken after how many steps.
 
 Written from what consumers, groups and transactions do (KIP-98, KIP-447), not from `model/delivery`. A state is a group and
-a tuple of applications; a transaction is what brokers have of it.
+a tuple of applications; a transaction is what brokers have of it. The members of the newest generation that have the
+partition are a tuple, in the order in which they got it: one or none as Kafka means it, two with its defects.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ class Rules:
     idempotence: bool = True
     group_metadata: bool = True
     stable_offsets: bool = True
+    one_owner: bool = True
+    commits_returned: bool = True
 
 
 @dataclass(frozen=True)
@@ -52,7 +55,7 @@ class Txn:
 
 @dataclass(frozen=True)
 class World:
-    owner: int | None
+    owners: tuple[int, ...]
     committed: int
     apps: tuple[App, ...]
     txns: tuple[Txn | None, ...]
@@ -89,13 +92,19 @@ def steps(rules: Rules, w: World) -> Iterator[World]:
 
 
 def group(rules: Rules, w: World, i: int, app: App) -> Iterator[World]:
-    if w.owner != i and not app.thinks_it_owns and (rules.rebalances or w.owner is None):
+    if i not in w.owners and not app.thinks_it_owns:
         loses_id = rules.commits == TXN and rules.ids == "per partition"
-        yield replace(w, owner=i).app(i, thinks_it_owns=True, fenced=app.fenced or loses_id)
-    if app.thinks_it_owns and w.owner != i:
+        given = w.app(i, thinks_it_owns=True, fenced=app.fenced or loses_id)
+        if rules.rebalances or not w.owners:
+            yield replace(given, owners=(i,))
+        if not rules.one_owner and len(w.owners) == 1:
+            yield replace(given, owners=(*w.owners, i))
+    if i in w.owners and len(w.owners) == 2:
+        yield replace(w, owners=(i,))
+    if app.thinks_it_owns and i not in w.owners:
         yield w.done(i).app(i, thinks_it_owns=False, next=None)
     if app.thinks_it_owns and rules.crashes:
-        yield replace(w, owner=None if w.owner == i else w.owner, apps=put(w.apps, i, App()))
+        yield replace(w, owners=tuple(j for j in w.owners if j != i), apps=put(w.apps, i, App()))
 
 
 def consume(rules: Rules, w: World, i: int, app: App) -> Iterator[World]:
@@ -107,13 +116,15 @@ def consume(rules: Rules, w: World, i: int, app: App) -> Iterator[World]:
         return
     if app.record is None and app.next < rules.inputs:
         yield w.app(i, next=app.next + 1, record=app.next)
-    if w.owner != i:
+    if i not in w.owners:
         return
     if rules.commits == "before" and app.record is not None and "commit" not in app.did:
         yield replace(w, committed=app.next).app(i, did=app.did | {"commit"})
     if rules.commits == "after" and "answered" in app.did:
         yield replace(w, committed=app.next).done(i)
-    if rules.commits == "auto" and app.next != w.committed and (app.record is None or rules.threads):
+    has_everything_done = app.record is None
+    waits_for_it = not rules.threads and rules.commits_returned
+    if rules.commits == "auto" and app.next != w.committed and (has_everything_done or not waits_for_it):
         yield replace(w, committed=app.next)
 
 
@@ -145,7 +156,7 @@ def transact(rules: Rules, w: World, i: int, app: App) -> Iterator[World]:
         yield w.txn(i, Txn(result=app.record)).app(i, did=frozenset({"result"}))
     if txn is None or txn.decided or "result" not in app.did:
         return
-    if "offset" not in app.did and (w.owner == i or not rules.group_metadata):
+    if "offset" not in app.did and (i in w.owners or not rules.group_metadata):
         yield w.txn(i, replace(txn, offset=app.next)).app(i, did=app.did | {"offset"})
     if "offset" in app.did:
         yield w.txn(i, replace(txn, decided=True)).done(i)
@@ -175,7 +186,7 @@ def broken(w: World) -> Iterator[str]:
 
 def explore(rules: Rules) -> tuple[int, dict[str, int]]:
     """How many states are reachable, and after how many steps each promise is broken first."""
-    first = World(None, 0, (App(),) * rules.members, (None,) * rules.members, (0,) * rules.inputs)
+    first = World((), 0, (App(),) * rules.members, (None,) * rules.members, (0,) * rules.inputs)
     states, level, depth, found = {first}, [first], 0, dict[str, int]()
     while level:
         depth += 1

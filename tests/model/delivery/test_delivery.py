@@ -41,8 +41,17 @@ CASES = [
     Rules(commits="auto", threads=True),
     Rules(commits="auto", crashes=False, inputs=3),
     Rules(commits="after", rebalances=False, lost_answers=False, members=3),
+    Rules(commits="after", one_owner=False),
+    Rules(commits="after", one_owner=False, rebalances=False, lost_answers=False, members=3, inputs=1),
+    Rules(commits="auto", commits_returned=False),
 ]
-LARGER = [Rules(group_metadata=False), Rules(stable_offsets=False), Rules(ids="per partition", members=3, inputs=3)]
+LARGER = [
+    Rules(one_owner=False),
+    Rules(one_owner=False, ids="per partition", group_metadata=False),
+    Rules(group_metadata=False),
+    Rules(stable_offsets=False),
+    Rules(ids="per partition", members=3, inputs=3),
+]
 
 
 def told(rules: Rules) -> str:
@@ -86,11 +95,36 @@ def test_members_are_interchangeable() -> None:
         ({"commits": "in transaction"}, ()),
         ({"group_metadata": False}, ("NoInputTwice",)),
         ({"stable_offsets": False}, ("NoInputTwice",)),
+        ({"commits": "after", "crashes": False, "rebalances": False}, ()),
+        ({"commits": "after", "crashes": False, "rebalances": False, "one_owner": False}, ("NoInputTwice",)),
+        ({"one_owner": False}, ("NoInputTwice",)),
+        ({"ids": "per partition", "one_owner": False}, ()),
+        ({"commits": "auto", "commits_returned": False}, ("NoInputLost", "NoInputTwice")),
     ],
     ids=lambda value: str(sorted(value) if isinstance(value, set) else value),  # The same in every process.
 )
 def test_how_offsets_are_committed_decides_what_is_promised(constants: dict[str, Any], broken: tuple[str, ...]) -> None:
     assert sorted(answer(delivery.instantiate(constants))[1]) == sorted(broken)
+
+
+def test_two_owners_are_of_one_generation_until_one_of_them_is_told_or_dies() -> None:
+    made = delivery.instantiate({"commits": "after", "one_owner": False})
+
+    def owners(*steps: tuple[str, int]) -> tuple[Any, Any]:
+        codes = made.schema.unpack(made.initial[0])
+        for name, member in (("Rebalance", 0), ("GiveTwice", 1), *steps):
+            codes = made.fire(made.fired(name, {"member": member}), codes)
+        state = made.schema.decode(codes)
+        return state["owner"], state["also"]
+
+    assert owners() == (0, 1)
+    assert owners(("LeaveToOne", 1)) == owners(("Crash", 0)) == (1, None)
+    assert owners(("LeaveToOne", 0)) == owners(("Crash", 1)) == (0, None)
+
+
+def test_with_the_rules_on_the_state_has_no_second_owner() -> None:
+    made = delivery.instantiate({})
+    assert "also" not in made.schema.decode(made.schema.unpack(made.initial[0]))
 
 
 def test_releases_have_the_rules_that_came_with_them() -> None:
@@ -104,9 +138,12 @@ def test_releases_have_the_rules_that_came_with_them() -> None:
         profile("2.4", "kraft")
 
 
-@pytest.mark.parametrize("commits", ["before", "after", "auto", "in transaction"])
-def test_every_action_says_in_a_sentence_what_it_does(commits: str) -> None:
-    made = delivery.instantiate({"commits": commits, "threads": commits == "auto", "ids": "per partition"})
+@pytest.mark.parametrize(
+    ("commits", "one_owner"), [("before", True), ("after", True), ("auto", True), ("in transaction", True), ("auto", False)]
+)
+def test_every_action_says_in_a_sentence_what_it_does(commits: str, one_owner: bool) -> None:
+    rules = {"commits": commits, "threads": commits == "auto", "ids": "per partition", "one_owner": one_owner}
+    made = delivery.instantiate(rules)
     chance, told = random.Random(3), dict[str, str]()
     guards = Evaluator([item.guard for item in made.actions])
     start = codes = made.schema.unpack(made.initial[0])

@@ -63,6 +63,7 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         ("latest", {}),
         ("latest", {"commits": "after"}),
         ("latest", {"commits": "auto"}),
+        ("latest", {"commits": "after", "one_owner": 0}),
     ],
 }  # fmt: skip
 """By protocol the releases and constants under which, together, all of its actions happen."""
@@ -113,7 +114,7 @@ TWO_PARTIES: dict[str, set[str]] = {
         *("AddPartitionToTxn", "DelayAdd", "LateAddArrives", "Produce", "ProduceAgain", "DelayProduce"),
         *("WriteMarker", "DelayMarker"),
     },
-    "delivery": {"Rebalance", "TimeOut", "MarkResult", "MarkOffset"},
+    "delivery": {"Rebalance", "GiveTwice", "LeaveToOne", "TimeOut", "MarkResult", "MarkOffset"},
 }
 """Actions that are known to be of two parties, so that the test of them cannot come to see none."""
 UNTOLD = {

@@ -213,3 +213,13 @@ def test_a_torn_transaction_is_named_in_both_of_its_partitions(name: str, said: 
     picture, _ = provider_of(instance).picture(instance, Moment(0, None, None, state, None))
     wrong = {row.name: {badge.text for badge in row.badges if badge.tone is Tone.WRONG} for row in picture.rows}
     assert wrong == said
+
+
+def test_a_partition_with_two_owners_is_drawn_as_that_of_both() -> None:
+    question = load_spec(SPECS / "claims" / "delivery-one-owner-3-7.toml").question()
+    (found,) = search(question, Bounds(workers=1)).violations
+    state = question.instance.schema.decode(question.instance.schema.unpack(found.run.states[-1]))
+    picture, _ = provider_of(question.instance).picture(question.instance, Moment(0, None, None, state, None))
+    facts = {box.name: [fact.text for fact in box.facts] for box in picture.boxes}
+    assert "the partition is member 1's and member 0's" in facts["group coordinator"]
+    assert all("has the partition" in facts[f"member {m}"] for m in (0, 1))
