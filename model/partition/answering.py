@@ -17,7 +17,7 @@ of the former leader, and fetches from that one again, in the former epoch. Who 
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, least, smaller, some
+from acked.model.language.quantify import ite, least, smaller, some, truth
 from acked.model.language.telling import Fault, Telling
 from acked.model.language.words import says_cut
 from acked.model.partition.assignment import has_heard_of_removal
@@ -308,11 +308,11 @@ def remove_former_fetcher(s: State, follower: Replica) -> None:
     broker = s.broker[follower]
     former = broker.former_leader
     require("the fetcher of the former leader has the partition", former.is_some)
-    is_another = former != broker.leader
+    must_truncate = truth(True) if truncate_under_same_leader.on else former != broker.leader
     broker.former_leader = None
     broker.former_epoch = None
     broker.reopens = False
-    start_fetching(s, follower, is_another)
+    start_fetching(s, follower, must_truncate)
     renumber_epochs(s)
 
 
