@@ -312,11 +312,11 @@ def remove_former_fetcher(s: State, follower: Replica) -> None:
     broker = s.broker[follower]
     former = broker.former_leader
     require("the fetcher of the former leader has the partition", former.is_some)
-    is_another = former != broker.leader
+    must_truncate = truth(True) if truncate_under_same_leader.on else former != broker.leader
     broker.former_leader = None
     broker.former_epoch = None
     broker.reopens = False
-    start_fetching(s, follower, is_another)
+    start_fetching(s, follower, must_truncate)
     renumber_epochs(s)
 
 

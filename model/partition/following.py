@@ -88,21 +88,20 @@ def follow(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> None:
     """The broker follows a leader in a leader epoch, and no longer knows what only a leader knows."""
     require_fetcher_removed(s, follower)
     broker = s.broker[follower]
-    former = broker.leader
+    must_truncate = truth(True) if truncate_under_same_leader.on else broker.leader != leader
     stop_waiting(s, follower)
     if keeps_empty_epochs.value:
         note_empty_epoch(s, follower)
     broker.leader_epoch = epoch
     broker.leader = leader
     resign(s, follower)
+    start_fetching(s, follower, must_truncate)
     has_heard_of_removal(s, follower)
-    start_fetching(s, follower, former != leader)
 
 
-def start_fetching(s: State, follower: Replica, is_another: Bool) -> None:
-    """The partition goes to the fetcher of the leader that the broker follows now; `is_another` than it followed before."""
+def start_fetching(s: State, follower: Replica, must_truncate: Bool) -> None:
+    """The partition goes to the fetcher of the leader that the broker follows now."""
     broker = s.broker[follower]
-    must_truncate = truth(True) if truncate_under_same_leader.on else is_another
     if answer_names_epoch.on:
         drop_late_answer(s, follower)
     elif truncates_by_request.value and truncating_takes_none.on and late_answers.on:
