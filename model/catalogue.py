@@ -50,7 +50,7 @@ _OTHERS = ("partition", "majority", "transactions", "delivery")
 PROTOCOLS = Shipped({**_FAMILY, **{name: f"{name}.protocol" for name in _OTHERS}})
 """Every shipped protocol."""
 
-_ALTERNATIVES = {"partition": "partition.versions"}
+_ALTERNATIVES = {"partition": "partition.rules.versions"}
 """Protocols whose rules differ by release, with the module that says what could be otherwise."""
 
 
