@@ -130,7 +130,7 @@ def test_a_click_on_an_arrow_goes_to_the_step_in_which_it_arrives(watched: Any, 
 
 @pytest.fixture(scope="module")
 def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The page of KAFKA-18991: an answer departs in step 6 and arrives in step 13."""
+    """The page of KAFKA-18991: an answer departs in step 5 and arrives in step 14."""
     spec = load_spec(SPECS / "gallery" / "kafka18991-bug.toml")
     result = search(spec.question(), Bounds(workers=1))
     found = result.violations[0]
@@ -157,21 +157,21 @@ def test_a_late_answer_slants_from_the_step_it_departs_in_to_the_one_it_arrives_
 ) -> None:
     watched.page.set_viewport_size({"width": width, "height": 900})
     watched.page.emulate_media(color_scheme=scheme)
-    page = watched.open(f"{late.as_uri()}#step=13")
+    page = watched.open(f"{late.as_uri()}#step=14")
     page.reload()
     expect(page.locator(".told")).to_contain_text(
-        "broker 1 to broker 0: diverging: truncate to 0 (sent in step 6, received in step 13, late)"
+        "broker 1 to broker 0: diverging: truncate to 0 (sent in step 5, received in step 14, late)"
     )
     arrow = page.locator(".arrow.late")
     expect(arrow).to_have_count(1)
-    assert (arrow.get_attribute("data-sent"), arrow.get_attribute("data-received")) == ("6", "13")
+    assert (arrow.get_attribute("data-sent"), arrow.get_attribute("data-received")) == ("5", "14")
     assert arrow.evaluate(ENDS) == [True, True]
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert watched.findings() == []
     page.keyboard.press("Home")
-    for _ in range(6):
+    for _ in range(5):
         page.keyboard.press("j")
-    expect(page.locator(".told")).to_contain_text("sent in step 6, received in step 13, late")
+    expect(page.locator(".told")).to_contain_text("sent in step 5, received in step 14, late")
     expect(page.locator(".now h2")).to_contain_text("the answer, to truncate to 0, is late")
 
 

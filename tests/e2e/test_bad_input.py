@@ -384,6 +384,8 @@ def test_a_protocol_that_leaves_its_domain_is_an_error_that_names_action_and_fie
 ) -> None:
     path = tmp_path / "spec.toml"
     path.write_bytes(added('[weaken]\ndrop = ["ControllerElectLeader: a leader epoch is left"]'))
+    done = call(capsys, "check", path)
+    assert "ControllerShrinkIsr(replica=" in done.stdout, "the way there is shown"
     assert_one_sentence(
-        call(capsys, "check", path), 10, "ControllerElectLeader(replica=", "quorum.leader_epoch", "outside its domain"
+        subprocess.CompletedProcess(done.args, done.returncode, "", done.stderr), 10, "ControllerElectLeader(replica=", "quorum.leader_epoch", "outside its domain"
     )

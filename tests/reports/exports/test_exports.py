@@ -187,14 +187,14 @@ def test_hostile_texts_stay_texts_in_every_format(hostile: Exported, form: str) 
 
 @pytest.fixture(scope="module")
 def late() -> Exported:
-    """KAFKA-18991: the answer departs in step 6 and arrives in step 13; the still picture is of its arrival."""
+    """KAFKA-18991: the answer departs in step 5 and arrives in step 14; the still picture is of its arrival."""
     spec = load_spec(SPECS / "gallery" / "kafka18991-bug.toml")
     result = search(spec.question(), Bounds(workers=1))
     found = result.violations[0]
     view = view_of(Counterexample.of(spec.title, result.question, found))
     labels = [step.label for step in view.steps]
     departs, arrives = labels.index("FetchDivergingLate(follower=0, leader=1)"), labels.index("LateAnswerCounts(follower=0)")
-    assert (departs, arrives) == (6, 13)
+    assert (departs, arrives) == (5, 14)
     return Exported(view, Counterexample.of(spec.title, result.question, found), arrives)
 
 
@@ -233,12 +233,12 @@ def test_no_event_knows_of_another_that_it_did_not_hear_of(late: Exported) -> No
 @pytest.mark.slow
 def test_a_late_answer_is_drawn_twice_by_mermaid_and_told_by_the_still_picture(late: Exported) -> None:
     text = FORMATS["mermaid"](late)
-    assert "a3--)a2: diverging: truncate to 0 (arrives in step 13, late)\n" in text
-    assert "a3->>a2: diverging: truncate to 0 (sent in step 6, late)\n" in text
-    assert "Note over a2: 6 broker 0 fetches" in text
-    assert "Note over a2: 13 the late answer" in text
+    assert "a3--)a2: diverging: truncate to 0 (arrives in step 14, late)\n" in text
+    assert "a3->>a2: diverging: truncate to 0 (sent in step 5, late)\n" in text
+    assert "Note over a2: 5 broker 0 fetches" in text
+    assert "Note over a2: 14 the late answer" in text
     texts = ["".join(item.itertext()) for item in ET.fromstring(FORMATS["svg"](late)).iter()]
-    assert "broker 1 → broker 0: diverging: truncate to 0 (sent in step 6, received in step 13, late)" in texts
+    assert "broker 1 → broker 0: diverging: truncate to 0 (sent in step 5, received in step 14, late)" in texts
 
 
 # -- traces of other tools -------------------------------------------------------------------------------------------
