@@ -146,7 +146,7 @@ ENDS = """arrow => {
   const line = arrow.querySelector(".line");
   const [from, to] = [line.getPointAtLength(0), line.getPointAtLength(line.getTotalLength())];
   const near = (point, name, step) => Math.hypot(point.x - lane(name), point.y - row(step)) < 1;
-  return [near(from, "broker 1", 6), near(to, "broker 0", 13)];
+  return [near(from, "broker 1", 5), near(to, "broker 0", 14)];
 }"""
 
 

@@ -386,6 +386,5 @@ def test_a_protocol_that_leaves_its_domain_is_an_error_that_names_action_and_fie
     path.write_bytes(added('[weaken]\ndrop = ["ControllerElectLeader: a leader epoch is left"]'))
     done = call(capsys, "check", path)
     assert "ControllerShrinkIsr(replica=" in done.stdout, "the way there is shown"
-    assert_one_sentence(
-        subprocess.CompletedProcess(done.args, done.returncode, "", done.stderr), 10, "ControllerElectLeader(replica=", "quorum.leader_epoch", "outside its domain"
-    )
+    told = subprocess.CompletedProcess(done.args, done.returncode, "", done.stderr)
+    assert_one_sentence(told, 10, "ControllerElectLeader(replica=", "quorum.leader_epoch", "outside its domain")
