@@ -6,6 +6,7 @@ directory whose process was killed; each answer is that of a plain search in num
 
 from __future__ import annotations
 
+import pickle
 import random
 import signal
 import subprocess
@@ -72,16 +73,18 @@ def on_disk(large: Large, chance: random.Random, folder: Path) -> Result:
         return search(large.question, Bounds(2, memory, beyond_memory=True), POLICY, None, run)
 
 
-def search_in(seed: int, folder: str) -> None:
-    """What the process does that is killed."""
-    question = drawn(seed).question
+def search_in(drawn_before: str, folder: str) -> None:
+    """What the process does that is killed: it searches the protocol of a file, and writes levels into a folder."""
+    question = pickle.loads(Path(drawn_before).read_bytes()).question
     with RunDirectory.create(Path(folder), question) as run:
         search(question, Bounds(2, AMPLE), POLICY, None, run)
 
 
 def killed_and_resumed(large: Large, chance: random.Random, folder: Path) -> Result:
     """A search in a process that is killed once it has committed some levels, and gone on with in this one."""
-    program = f"from tests.checker.search.test_large_random import search_in; search_in({large.seed}, {str(folder)!r})"
+    data = folder.with_suffix(".pickle")
+    data.write_bytes(pickle.dumps(Large(large.seed, large.ranges, large.pads, large.actions, large.forbidden)))
+    program = f"from tests.checker.search.test_large_random import search_in; search_in({str(data)!r}, {str(folder)!r})"
     wanted = chance.randint(2, max(2, len(large.question.properties) + 9))
     with subprocess.Popen([sys.executable, "-c", program], cwd=CHECKOUT) as process:
         while process.poll() is None and len(list(folder.glob("commits/*"))) < wanted:
@@ -121,6 +124,7 @@ def test_every_way_through_a_large_random_protocol_finds_the_same_levels(
     group: int, driver: SparkDriver, tmp_path: Path
 ) -> None:
     for seed in range(EACH * group, EACH * (group + 1)):
+        (tmp_path / str(seed)).mkdir()
         assert_every_way_is_plain(drawn(seed), driver, tmp_path / str(seed))
 
 
