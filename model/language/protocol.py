@@ -320,17 +320,17 @@ class Instance:
     def _root(self, store: Store) -> Struct:
         return self.protocol.state.at(store, ())
 
-    def _trace_initial(self, is_again: bool = False) -> tuple[int, ...]:
+    def _trace_initial(self) -> tuple[int, ...]:
         store, function = Store(self.schema, [self.pool.int(0)] * len(self.fields)), self.protocol._initial
         with closing(store), active(self._context()), located(f"{self.protocol.name}: the initial state", function):
-            with watched(function) if is_again else nullcontext():
+            with nullcontext() if is_shipped(function) else watched(function):
                 self.protocol.run_initial(self._root(store))
             codes = store.left()
         return self.schema.pack([code.value for code in codes])
 
     def _refuse_changing(self) -> None:
         """Traces what an author's own file has once more, the last first; `ModelError` if it says something else now."""
-        if not is_shipped(self.protocol._initial) and self._trace_initial(is_again=True) != self.initial[0]:
+        if not is_shipped(self.protocol._initial) and self._trace_initial() != self.initial[0]:
             raise ModelError(f"{self.protocol.name}: the initial state is another one when it is traced again; {CHANGED}")
         for item in reversed([item for item in self.action_rules if not is_shipped(item.function)]):
             again = [*self._trace_action(item, is_again=True)][::-1]
@@ -347,7 +347,7 @@ class Instance:
             raise ModelError(f"{self.protocol.name}: {error}") from error
         with active(self._context()):
             sizes = [domain.cardinality(self.constants) for domain in parameters.values()]
-        look = watched if is_again else None
+        look = None if is_shipped(item.function) else watched
         for codes in product(*(range(size)[:: -1 if is_again else 1] for size in sizes)):
             made = self._trace_binding(item, parameters, codes, is_again, look)
             if made is not None:

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from acked import __version__
+from acked.base.files import ROOMS
 from tests.places import CHECKOUT
 from tools.readme import long_description
 from tools.site import FENCE, LINK
@@ -34,7 +35,8 @@ def test_relative_links_of_a_page_lead_to_files(page: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if page.name != "CHANGELOG.md"], ids=lambda page: page.name)
 def test_files_of_the_repository_that_a_page_names_are_there(page: Path) -> None:
     text = FENCE.sub("", page.read_text("utf-8"))
-    named = re.findall(r"`((?:model|checker|reports|invariants|acked|tools|tests|benchmarks|specs|docs)/[\w./-]*)`", text)
+    folders = "|".join((*ROOMS, "acked", "tools", "tests", "benchmarks", "specs", "docs"))
+    named = re.findall(rf"`((?:{folders})/[\w./-]*)`", text)
     assert [name for name in named if not (CHECKOUT / name).exists()] == []
 
 

@@ -206,6 +206,11 @@ UNSTEADY = {
         action("if flip(): s.flag = True") + "\ndef flip():\n    return random.choice([True, False])  # here\n",
         "action Go (HERE): a random number is drawn once",
     ),
+    "a coin that is kept from the first time on": Trap(
+        action("if flip(): s.flag = True")
+        + "\nimport functools\n@functools.cache\ndef flip():\n    return random.choice([True, False])  # here\n",
+        "action Go (HERE): a random number is drawn once",
+    ),
     "the clock": Trap(
         action('require("room", s.x < time.time_ns() % 7)  # here', "s.x = s.x + 1"),
         f"action Go (HERE): the clock is asked {_ONCE}",
