@@ -23,7 +23,7 @@ from acked.cluster.transacting.script import Script, ScriptStep, script_of
 from acked.cluster.transacting.seen import Seen, broken, differences
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.model.transactions.settings import RULES, TV2, transaction_version
-from acked.model.transactions.versions import LATEST, VERSIONS, profile
+from acked.model.transactions.versions import VERSIONS, profile
 
 FIRST = (3, 0)
 """Since then a coordinator describes its transactions (KIP-664), which is how they are compared."""
@@ -160,7 +160,7 @@ def _known(version: str) -> Release:
 def other_rules(question: Question, chosen: Release, is_v2: bool) -> tuple[OtherRule, ...]:
     """The rules in which the trace is not like the release with such clients."""
     number = number_of(chosen.version)
-    newest = [item for item in VERSIONS if item != LATEST and number.since(item)][-1]
+    newest = number.newest_of(VERSIONS)
     has, constants = profile(newest, None), question.instance.constants
     found = []
     for rule in RULES:
