@@ -8,14 +8,12 @@ A level is complete once all its states are known and every property is decided 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, unique
-from typing import NoReturn
 
-from acked.checker.question.overflow import overflow_of
 from acked.checker.question.question import OVERFLOW_BIT, Question
-from acked.checker.question.result import ActionCount, Result, Run, StopReason, Violation, Words
+from acked.checker.question.result import ActionCount, Result, StopReason, Violation, Words
 
 
 @unique
@@ -102,6 +100,17 @@ class _Counts:
         )
 
 
+class LeavesDomain(Exception):
+    """A step of the level that is committed leaves a field's domain.
+
+    Raised through the engine, which looks for the way there when its workers have ended: on Spark they hold the slots.
+    """
+
+    def __init__(self, found: Finding) -> None:
+        super().__init__(found)
+        self.found = found
+
+
 @dataclass
 class Ledger:
     """Commits levels one by one and decides when to stop."""
@@ -110,8 +119,6 @@ class Ledger:
     policy: StopPolicy
     max_depth: int | None = None
     max_states: int | None = None
-    refuse: Callable[[Finding], NoReturn] | None = None
-    """Refuses a step that leaves a field's domain, with the way there; without it the ledger does so, and knows no way."""
     findings: dict[int, Finding] = field(default_factory=dict)
     met: dict[int, int] = field(default_factory=dict)
     """By position of a probe: the first level that has a state, or the source of a step, that meets it."""
@@ -226,7 +233,8 @@ class Ledger:
             self._counts = self._counts.plus(self._pending.enabled, self._pending.new)
         self._counts = _Counts((*self._counts.sizes, report.states), self._counts.enabled, self._counts.new)
         self._pending = report
-        self._refuse_overflow(report)
+        if OVERFLOW_BIT in report.bad_steps:
+            raise LeavesDomain(Finding(-1, self.depth, *report.bad_steps[OVERFLOW_BIT]))
         fresh = self._take_findings(report)
         # Of a level that was not expanded to its end, some successor is missing for sure.
         is_last = report.next_states == 0 and report.is_expanded
@@ -262,14 +270,6 @@ class Ledger:
     def _stop(self, reason: StopReason) -> bool:
         self.stopped = reason
         return False
-
-    def _refuse_overflow(self, report: LevelReport) -> None:
-        if OVERFLOW_BIT in report.bad_steps:
-            words, action = report.bad_steps[OVERFLOW_BIT]
-            if self.refuse is not None:
-                self.refuse(Finding(-1, self.depth, words, action))
-            question, step = self.question, self.question.instance.actions[action]
-            raise overflow_of(question, Run((words,), ()), step)
 
     def _take_findings(self, report: LevelReport) -> list[Finding]:
         states, steps = len(self.question.state_properties), len(self.question.step_properties)

@@ -29,7 +29,7 @@ from acked.checker.shards.forgetting import Forgetting
 from acked.checker.shards.shard import Shard, address, alone, begin_level, make_room, states_for, team
 from acked.checker.store.recorder import Recorder, load_levels
 from acked.checker.store.run_directory import RunDirectory
-from acked.checker.store.trace_back import Walker, refusing, shortest_run
+from acked.checker.store.trace_back import Walker, refusing_overflow, shortest_run
 from acked.invariants.property import Kind
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class LocalSearch:
         self._keeps_states = keeps_states
         self.bounds = limits = bounds or Bounds()
         self.observer = observer or Observer()
-        self.ledger = Ledger(question, policy, limits.max_depth, limits.max_states, refusing(question, self._source))
+        self.ledger = Ledger(question, policy, limits.max_depth, limits.max_states)
         self.shards: list[Shard] = []
         self._stored = stored
         self._stored_levels = len(stored.reports) if stored is not None else 0
@@ -99,6 +99,7 @@ class LocalSearch:
             with (
                 ThreadPoolExecutor(self.bounds.workers) as self._pool,
                 ThreadPoolExecutor(1, initializer=give_way) as self._compiler,
+                refusing_overflow(self.question, self._source),
             ):
                 begins = self._begin()
                 self.observer.phase("searching")

@@ -38,7 +38,7 @@ from acked.checker.spark.session import SparkDriver, remote
 from acked.checker.spark.task import Orphaned, TaskPlan
 from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory, report_from_json
-from acked.checker.store.trace_back import Edge, refusing, shortest_run
+from acked.checker.store.trace_back import Edge, refusing_overflow, shortest_run
 
 POLL_SECONDS = 0.0004
 FRUITLESS_ATTEMPTS = 3
@@ -104,7 +104,7 @@ class SparkSearch:
         self._stored_levels = len(stored.reports)
         self.driver = driver
         self.observer = observer or Observer()
-        self.ledger = Ledger(question, policy, bounds.max_depth, bounds.max_states, refusing(question, self._source))
+        self.ledger = Ledger(question, policy, bounds.max_depth, bounds.max_states)
         self._memory = bounds.memory
         self._max_tasks = min(stored.buckets, stored.buckets if bounds.tasks is None else bounds.tasks)
         self.workers = 0
@@ -119,10 +119,11 @@ class SparkSearch:
         violations: tuple[Violation, ...] = ()
         try:
             self._set_up()
-            if all(self.ledger.commit(report) for report in self.stored.reports):
-                self._search()
-            else:
-                self.stored.verify(self._codec)
+            with refusing_overflow(self.question, self._source):
+                if all(self.ledger.commit(report) for report in self.stored.reports):
+                    self._search()
+                else:
+                    self.stored.verify(self._codec)
             if self.ledger.findings:
                 self.observer.phase("rebuilding the shortest trace")
             violations = tuple(shortest_run(self.question, found, self._source) for found in self.ledger.reported())

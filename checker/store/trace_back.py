@@ -7,14 +7,14 @@ file, with memory for one block.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
 
 from acked.base.errors import SystemFailure
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
-from acked.checker.question.ledger import Finding
+from acked.checker.question.ledger import Finding, LeavesDomain
 from acked.checker.question.overflow import overflow_of, overflowing
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation, Words
@@ -46,19 +46,19 @@ def shortest_run(question: Question, found: Finding, source: Callable[[int, Word
     return Violation(question.properties[found.position], Run(tuple(states), tuple(actions)))
 
 
-def refusing(question: Question, source: Callable[[int, Words], Edge]) -> Callable[[Finding], NoReturn]:
-    """What a ledger does with a step that leaves a field's domain: `DomainOverflow` with the canonical run to its state."""
-
-    def refuse(found: Finding) -> NoReturn:
-        states, actions = _steps_back(question, found, source)
-        step = question.instance.actions[found.action or 0]
-        if not question.is_symmetric:
-            raise overflow_of(question, Run(tuple(states), tuple(actions)), step)
-        run = real_run(question, states)
-        real = overflowing(question.instance, question.instance.schema.unpack(run.states[-1]))
-        raise overflow_of(question, run, real or step)
-
-    return refuse
+@contextmanager
+def refusing_overflow(question: Question, source: Callable[[int, Words], Edge]) -> Iterator[None]:
+    """Raises `DomainOverflow`, with the canonical run to its state, for a step that leaves a field's domain."""
+    try:
+        yield
+    except LeavesDomain as left:
+        states, actions = _steps_back(question, left.found, source)
+        step = question.instance.actions[left.found.action or 0]
+        run = Run(tuple(states), tuple(actions))
+        if question.is_symmetric:
+            run = real_run(question, states)
+            step = overflowing(question.instance, question.instance.schema.unpack(run.states[-1])) or step
+        raise overflow_of(question, run, step) from None
 
 
 def _steps_back(

@@ -12,6 +12,7 @@ from acked.checker.question.overflow import Overflow
 from acked.checker.question.question import DEADLOCK, OVERFLOW_BIT, Question
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search.local import Bounds, search
+from acked.checker.store.trace_back import refusing_overflow
 from acked.model.formulas.errors import DomainOverflow
 from tests.checker.toys import always, ask, counters, every_step, overflowing
 
@@ -115,8 +116,12 @@ def test_a_search_that_goes_on_keeps_the_first_violation_of_every_property() -> 
 
 
 def test_an_overflow_that_only_the_native_code_sees_is_told_as_a_defect() -> None:
-    ledger = Ledger(one_counter(BELOW_3), FIRST)
-    with pytest.raises(DomainOverflow, match="please report this as a defect"):
+    question = one_counter(BELOW_3)
+    ledger = Ledger(question, FIRST)
+    with (
+        pytest.raises(DomainOverflow, match="please report this as a defect"),
+        refusing_overflow(question, lambda *_: pytest.fail("a state of the first level has no source")),
+    ):
         ledger.commit(level(1, 1, steps={OVERFLOW_BIT: ((0,), 0)}))
 
 

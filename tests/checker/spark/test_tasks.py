@@ -17,7 +17,9 @@ from acked.checker.loops.lines import LineKind
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.search.local import search
+from acked.checker.shards import forgetting
 from acked.checker.shards.compact import CompactShard
+from acked.checker.shards.forgetting import Forgetting
 from acked.checker.shards.shard import Shard, states_for
 from acked.checker.spark import driver, task
 from acked.checker.spark import part as part_module
@@ -45,12 +47,12 @@ class Threads:
 
     slots_now = slots
 
+    log = Path("spark.log")
+
     def note_failure(self, _: str) -> None:
         """Nobody reads it."""
 
-    def collect(
-        self, items: Sequence[Any], _: int, function: Callable[..., Any], *, is_barrier: bool = False
-    ) -> list[Any]:
+    def collect(self, items: Sequence[Any], _: int, function: Callable[..., Any], *, is_barrier: bool = False) -> list[Any]:
         """As `SparkDriver.collect`."""
         if not is_barrier:
             return [found for item in items for found in function(iter([item]))]
@@ -161,7 +163,7 @@ def test_a_task_that_goes_on_without_states_changes_no_answer(
 ) -> None:
     """From the beginning; from the second level on; and when it has hundreds, of which many are not expanded yet."""
     monkeypatch.setattr(driver, "FORGET_FROM", moment)
-    monkeypatch.setattr(Part, "_may_forget", lambda part: part._keeps_states and part.shard.found >= moment)
+    monkeypatch.setattr(Forgetting, "is_ready", lambda _, shards, __: type(shards[0]) is Shard and shards[0].found >= moment)
     made = parts(monkeypatch)
     assert answer(over_threads(small(), tmp_path / "run", master=master)) == answer(search(small(), Bounds(1, 1 << 26)))
     assert [type(part.shard) for part in made] == [CompactShard, CompactShard]
@@ -176,15 +178,15 @@ def test_what_a_task_needs_to_go_on_without_states_is_compiled_beside_it(
     take = Part.begin_level
 
     def slow(part: Part) -> None:
-        if part._compiled is not None:
-            part._compiled.result(30)
+        if part._forgetting._code is not None:
+            part._forgetting._code.result(30)
         take(part)
 
     monkeypatch.setattr(Part, "begin_level", slow)
     assert answer(over_threads(small(), tmp_path / "run")) == answer(search(small(), Bounds(1, 1 << 26)))
     assert [type(part.shard) for part in made] == [CompactShard, CompactShard]
-    monkeypatch.setattr(part_module, "address_space_limit", lambda: 1 << 33)
-    assert not (tmp_path / "again").exists()
+    for module in (part_module, forgetting):
+        monkeypatch.setattr(module, "address_space_limit", lambda: 1 << 33)
     over_threads(small(), tmp_path / "again")
     assert [type(part.shard) for part in made[2:]] == [Shard, Shard], "where address space is limited, states are kept"
 
@@ -305,8 +307,7 @@ def test_what_a_helper_has_no_room_for_in_a_box_is_sent_before(
 
 
 SLOWLY = [
-    pytest.param(*which, marks=pytest.mark.slow)
-    for which in ((0, "_insert"), (0, "_flush"), (1, "_flush"), (6, "_insert"))
+    pytest.param(*which, marks=pytest.mark.slow) for which in ((0, "_insert"), (0, "_flush"), (1, "_flush"), (6, "_insert"))
 ]
 
 
