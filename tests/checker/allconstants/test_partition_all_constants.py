@@ -124,7 +124,9 @@ def test_an_action_that_cannot_happen_under_these_rules_leaves_nothing_out(
 
 
 def test_a_sample_of_them_is_proved_with_the_shipped_sets() -> None:
-    for item in prover().obligations.all[::23]:
+    shipped = [item for item in prover().obligations.all if item.key in SHIPPED.cores or not item.may_use]
+    assert len(shipped) > 600, "for what the claim does not allow, lemmas are looked for"
+    for item in shipped[::23]:
         core = SHIPPED.cores.get(item.key, Core()) if item.may_use else Core()
         assert prover().solve(item, core.lemmas, PROOF_EFFORT, core.way) is not None, item.key
 
