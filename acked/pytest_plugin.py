@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatch
 from pathlib import Path
@@ -42,15 +43,27 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> SpecFile |
 
 
 class SpecFile(pytest.File):
-    """A spec file, which has one item."""
+    """A spec file, which has one item, or one for each of its variants."""
 
     def collect(self) -> Iterator[pytest.Item]:
-        """The spec."""
-        yield SpecItem.from_parent(self, name=self.path.stem)
+        """The specs, each with its path as `acked gate` takes it."""
+        try:
+            variants = tomllib.loads(self.path.read_text("utf-8")).get("variants")
+        except (OSError, ValueError, RecursionError):
+            variants = None
+        if variants and isinstance(variants, list) and all(str(name).isidentifier() for name in variants):
+            for name in dict.fromkeys(variants):
+                yield SpecItem.from_parent(self, name=f"{self.path.stem}-{name}", spec=f"{self.path}#{name}")
+        else:  # What is wrong with it the gate says.
+            yield SpecItem.from_parent(self, name=self.path.stem, spec=str(self.path))
 
 
 class SpecItem(pytest.Item):
     """A spec: it passes if the gate is green for it."""
+
+    def __init__(self, *, spec: str, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        self.spec = spec
 
     def runtest(self) -> None:
         """Looks up the gate's answer, or asks for it."""
@@ -83,16 +96,16 @@ def _answer(item: SpecItem) -> dict[str, Any]:
     """The gate's answer for a spec; all specs of the session are run at once, those of an xdist worker one by one."""
     stash = item.session.stash
     answers = stash.setdefault(_ANSWERS, {})
-    if str(item.path) not in answers:
+    if item.spec not in answers:
         together = not hasattr(item.config, "workerinput")
-        wanted = [other.path for other in item.session.items if isinstance(other, SpecItem)] if together else [item.path]
+        wanted = [other.spec for other in item.session.items if isinstance(other, SpecItem)] if together else [item.spec]
         answers.update(_gate(wanted, item.config))
-    return answers[str(item.path)]
+    return answers[item.spec]
 
 
-def _gate(paths: Iterable[Path], config: pytest.Config) -> dict[str, dict[str, Any]]:
-    """Runs the gate; an item's answer by the file's path."""
-    asked = sorted({str(path) for path in paths})
+def _gate(specs: Iterable[str], config: pytest.Config) -> dict[str, dict[str, Any]]:
+    """Runs the gate; an answer by the path of its spec."""
+    asked = sorted(set(specs))
     command = [sys.executable, "-P", "-m", "acked", "gate", "--format", "json", *config.getini("acked_arguments"), *asked]
     done = subprocess.run(command, cwd=config.rootpath, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     try:

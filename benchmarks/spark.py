@@ -26,6 +26,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from acked.api import load_spec  # noqa: E402
 from acked.base.bounds import Bounds  # noqa: E402
 from acked.base.observer import Observer, Progress  # noqa: E402
 from acked.checker.question.result import Result  # noqa: E402
@@ -33,7 +34,7 @@ from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spark.driver import SparkSearch  # noqa: E402
 from acked.checker.spark.java import find_java  # noqa: E402
 from acked.checker.spark.session import SparkDriver, SparkSettings  # noqa: E402
-from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.checker.spec.spec import Spec  # noqa: E402
 from acked.checker.store.run_directory import RunDirectory  # noqa: E402
 
 PARTS = {
@@ -252,8 +253,8 @@ def main() -> None:
     print(f"$ python benchmarks/spark.py {arguments}".rstrip())
     java = re.sub(r".*/", "", str(find_java()))
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start, Java {java}")
-    spec = load_spec(next((ROOT / "specs").rglob(f"{options.spec}.toml")))
-    small = load_spec(next((ROOT / "specs").rglob("kip320-2222.toml")))
+    spec = load_spec(options.spec)
+    small = load_spec("kip320-2222")
     if options.only in (None, "checkpoints"):
         checkpoints(spec, 2 * options.runs)
     if options.only in (None, "local"):
@@ -263,7 +264,7 @@ def main() -> None:
                 print(f"\nsession start {time.perf_counter() - begin:.1f} s")
                 compare("local[2]", spec, small, driver, options.runs)
                 if options.baseline != "none":
-                    dataframes(load_spec(next((ROOT / "specs").rglob(f"{options.baseline}.toml"))), driver)
+                    dataframes(load_spec(options.baseline), driver)
     if options.only in (None, "cluster"):
         with (
             standalone() as (master, processes),

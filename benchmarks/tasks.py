@@ -28,6 +28,7 @@ from unittest.mock import patch
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
+from acked.api import load_spec  # noqa: E402
 from acked.checker.loops import exchange  # noqa: E402
 from acked.checker.native.compile import Kernel  # noqa: E402
 from acked.checker.native.shape import shape_of  # noqa: E402
@@ -39,7 +40,7 @@ from acked.checker.spark.driver import SparkBounds, SparkSearch  # noqa: E402
 from acked.checker.spark.grid import square  # noqa: E402
 from acked.checker.spark.session import SparkDriver, SparkSettings  # noqa: E402
 from acked.checker.spark.transfer import Abandoned, SocketTransfer  # noqa: E402
-from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.checker.spec.spec import Spec  # noqa: E402
 from acked.checker.store.level_file import bytes_address, constants_of, exchange_code  # noqa: E402
 from acked.checker.store.run_directory import RunDirectory  # noqa: E402
 
@@ -201,19 +202,16 @@ def main() -> None:
     parser.add_argument("--tasks", default="16,36", help="how many tasks stand in a grid")
     options = parser.parse_args()
 
-    def named(name: str) -> Spec:
-        return load_spec(next((ROOT / "specs").rglob(f"{name}.toml")))
-
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start")
     with patch(f"{TASK}.run", work), patch(f"{TASK}.SocketTransfer", Counted):
         if options.only in (None, "states"):
             for name in ("kip320-large", "partition"):
-                states(named(name), options.runs)
+                states(load_spec(name), options.runs)
         if options.only in (None, "handing"):
-            handing(named("kip320-large"))
+            handing(load_spec("kip320-large"))
         if options.only in (None, "grid"):
             for tasks in map(int, options.tasks.split(",")):
-                grid(named("kip320-3222"), min(options.runs, 3), tasks)
+                grid(load_spec("kip320-3222"), min(options.runs, 3), tasks)
 
 
 if __name__ == "__main__":

@@ -33,6 +33,7 @@ from acked.base.errors import ExitCode  # noqa: E402
 from acked.base.files import write_text  # noqa: E402
 from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.checker.spec.variants import specs_under  # noqa: E402
 from acked.invariants.property import ONE_TRACE  # noqa: E402
 
 ANSWERS = ROOT / "docs" / "false_claims.json"
@@ -82,8 +83,7 @@ def claims() -> tuple[FalseClaim, ...]:
 
 def _shortest(folder: str) -> list[FalseClaim]:
     found = []
-    for path in (ROOT / "specs" / folder).glob("*.toml"):
-        spec = load_spec(path)
+    for spec in map(load_spec, specs_under(ROOT / "specs" / folder)):
         if spec.gallery is not None and spec.gallery.role not in ("bug", "open"):
             continue
         if spec.expect is None or spec.expect.verdict is not Verdict.VIOLATED or spec.expect.trace_length is None:

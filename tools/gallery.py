@@ -21,6 +21,7 @@ from acked.base.files import write_text  # noqa: E402
 from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.checker.spec.variants import specs_under  # noqa: E402
 from acked.reports.pages.quorums import quorums_markdown  # noqa: E402
 from acked.reports.pages.spec_pages import AnsweredSpec, NotReproduced, claims_markdown, gallery_markdown  # noqa: E402
 from acked.reports.runs.view import steps_of  # noqa: E402
@@ -29,10 +30,8 @@ from tools.real import on_brokers  # noqa: E402
 
 def settings_of(spec: Spec) -> str:
     """What the spec's file says of version and constants, as it writes them."""
-    assert spec.path is not None
-    document = tomllib.loads(spec.path.read_text("utf-8"))
-    constants = [f"`{name} = {_value(value)}`" for name, value in document.get("constants", {}).items()]
-    release = f"version {document['version']}" if "version" in document else f"`{spec.protocol.name}`"
+    constants = [f"`{name} = {_value(value)}`" for name, value in spec.given.items()]
+    release = f"`{spec.protocol.name}`" if spec.version is None else f"version {spec.version}"
     return ", ".join([release, *constants])
 
 
@@ -54,16 +53,13 @@ def told(spec: Spec) -> AnsweredSpec:
 
 def answers(folder: str) -> Iterator[AnsweredSpec]:
     """Every spec of a folder of `specs/`, in order of name."""
-    for path in sorted((ROOT / "specs" / folder).glob("*.toml")):
-        yield told(load_spec(path))
+    return (told(load_spec(path)) for path in specs_under(ROOT / "specs" / folder))
 
 
 def standstills() -> Iterator[AnsweredSpec]:
     """The specs of `specs/recoverable` that are about a known bug."""
-    for path in sorted((ROOT / "specs" / "recoverable").glob("*.toml")):
-        spec = load_spec(path)
-        if spec.gallery is not None:
-            yield told(spec)
+    specs = map(load_spec, specs_under(ROOT / "specs" / "recoverable"))
+    return (told(spec) for spec in specs if spec.gallery is not None)
 
 
 def untold() -> list[NotReproduced]:

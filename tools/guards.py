@@ -24,6 +24,7 @@ from acked.checker.batch.outcome import Outcome, Probing, Task  # noqa: E402
 from acked.checker.question.coverage import clause_coverage, clauses_of  # noqa: E402
 from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.checker.spec.variants import specs_under  # noqa: E402
 
 MOST_STATES = 300_000
 """Distinct states of the largest spec that is asked."""
@@ -50,8 +51,8 @@ class Found:
 
 def chosen() -> list[Spec]:
     """The specs of `partition` that hold, small ones first."""
-    paths = [path for folder in ("gallery", "claims") for path in (ROOT / "specs" / folder).glob("*.toml")]
-    specs = [spec for spec in map(load_spec, sorted(paths)) if _states(spec) <= MOST_STATES and not spec.drop]
+    paths = [path for folder in ("claims", "gallery") for path in specs_under(ROOT / "specs" / folder)]
+    specs = [spec for spec in map(load_spec, paths) if _states(spec) <= MOST_STATES and not spec.drop]
     return sorted((spec for spec in specs if spec.protocol.name == "partition"), key=_states)
 
 

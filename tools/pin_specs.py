@@ -3,7 +3,7 @@
     python tools/pin_specs.py specs/claims specs/gallery
 
 Run it when a rule of a protocol has changed on purpose. What a spec says about the verdict and the violated property it never
-changes: where these are not met it says so, leaves the file as it is and exits with 1. [expect] must be a file's last table.
+changes: where these are not met it says so, leaves the file as it is and exits with 1. An empty line ends an [expect].
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from acked.base.files import write_text  # noqa: E402
 from acked.checker.question.result import Result, Verdict  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.checker.spec.variants import file_and_variant, specs_in, specs_under  # noqa: E402
 
 
 def pins(result: Result) -> list[str]:
@@ -47,6 +48,13 @@ def disagreement(spec: Spec, result: Result) -> str:
     return f"{result.verdict.value} {' '.join(found)}, expected {spec.expect.verdict.value} {' '.join(spec.expect.violates)}"
 
 
+def with_pins(text: str, variant: str | None, result: Result) -> str:
+    """The text of a spec file with the numbers in the [expect] of the spec, or of that variant, up to the next table."""
+    head, table, rest = text.partition("[expect]\n" if variant is None else f"[{variant}.expect]\n")
+    expected, blank, others = rest.partition("\n\n[")
+    return head + table + "\n".join([*kept(expected, result), *pins(result)]) + (blank + others if others else "\n")
+
+
 def pin(path: Path) -> bool:
     """Whether the spec's verdict is met; its numbers are then as measured."""
     spec = load_spec(path)
@@ -55,17 +63,17 @@ def pin(path: Path) -> bool:
     if wrong := disagreement(spec, result):
         print(f"{path}: {wrong}", flush=True)
         return False
-    before = path.read_text("utf-8")
-    head, table, expected = before.rpartition("[expect]\n")
-    after = head + table + "\n".join([*kept(expected, result), *pins(result)]) + "\n"
+    file, variant = file_and_variant(path)
+    before = file.read_text("utf-8")
+    after = with_pins(before, variant, result)
     if after != before:
-        write_text(path, after, "spec file")
+        write_text(file, after, "spec file")
     print(f"{path}: {result.verdict.value}, {result.distinct_states:,} states, {result.seconds:.2f} s", flush=True)
     return True
 
 
 if __name__ == "__main__":
     places = [Path(name) for name in sys.argv[1:]]
-    paths = [path for place in places for path in (sorted(place.rglob("*.toml")) if place.is_dir() else [place])]
+    paths = [path for place in places for path in (specs_under(place) if place.is_dir() else specs_in(place))]
     met = [pin(path) for path in paths]
     sys.exit(0 if all(met) else 1)

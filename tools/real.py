@@ -28,7 +28,9 @@ from acked.base.errors import ConfigurationError  # noqa: E402
 from acked.base.files import write_text  # noqa: E402
 from acked.base.release import LATEST  # noqa: E402
 from acked.base.release import release as number_of  # noqa: E402
+from acked.checker.spec.remarks import GalleryEntry  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.checker.spec.variants import specs_under  # noqa: E402
 from acked.cluster.commands.playable import On, playable_of, playable_run  # noqa: E402
 from acked.cluster.playing.playable import NOT_PLAYED, TIMED  # noqa: E402
 from acked.cluster.playing.reproduce import Brokers, Changed, prepare, reproduce_each  # noqa: E402
@@ -316,8 +318,13 @@ def _random() -> list[str]:
 def others() -> list[Spec]:
     """The bugs of the gallery that are not played."""
     played = {case.get("row") for case in cases()}
-    specs = [load_spec(path) for path in sorted((ROOT / "specs" / "gallery").glob("*-bug.toml"))]
-    return [spec for spec in specs if spec.gallery is not None and spec.gallery.row not in played]
+    return [spec for spec, entry in entries("gallery") if entry.role == "bug" and entry.row not in played]
+
+
+def entries(folder: str) -> list[tuple[Spec, GalleryEntry]]:
+    """The specs of a folder that are about a known bug, and what they say of it."""
+    specs = [load_spec(path) for path in specs_under(ROOT / "specs" / folder)]
+    return [(spec, spec.gallery) for spec in specs if spec.gallery is not None]
 
 
 def refusals() -> dict[str, str]:
@@ -361,7 +368,8 @@ def brokers_of(spec: Spec) -> Brokers:
 
 def was_released(spec: Spec) -> bool:
     """Whether any release has had what its fix changes."""
-    fix = load_spec(ROOT / "specs" / "gallery" / f"{spec.name.removesuffix('-bug')}-fix.toml")
+    assert spec.path is not None
+    fix = load_spec(spec.path.with_name(spec.path.name.replace("#bug", "#fix")))
     rules = {rule.name for rule in RULES}
     mended = [name for name, value in spec.constants.items() if fix.constants.get(name) != value and name in rules]
     had: dict[str, set[int]] = {}
@@ -382,14 +390,9 @@ def on_brokers() -> dict[int, OnBrokers]:
             found[row] = _played(done)
     for row, _, _spec, reason in not_played(measured):
         found.setdefault(row, OnBrokers("not played", f"Not played: {reason}."))
-    for path in sorted((ROOT / "specs" / "recoverable").glob("*.toml")):
-        entry = load_spec(path).gallery
-        if entry is not None:
-            found.setdefault(entry.row, OnBrokers("not played", f"Not played: {_STANDSTILL}."))
-    for path in sorted((ROOT / "specs" / "gallery").glob("*.toml")):
-        entry = load_spec(path).gallery
-        if entry is not None:
-            found.setdefault(entry.row, OnBrokers("not played", f"Not played: {_NOT_FOUND}."))
+    for folder, reason in (("recoverable", _STANDSTILL), ("gallery", _NOT_FOUND)):
+        for _, entry in entries(folder):
+            found.setdefault(entry.row, OnBrokers("not played", f"Not played: {reason}."))
     return found
 
 

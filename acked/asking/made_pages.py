@@ -12,6 +12,7 @@ from acked.base.files import PACKAGE, ROOMS, read_bytes
 from acked.base.version import __version__
 from acked.checker.batch.cache import sources_hash
 from acked.checker.spec.spec import Spec
+from acked.checker.spec.variants import file_and_variant
 from acked.reports.pages.gallery import Story
 
 _FORMAT = "acked-gallery/1"
@@ -59,5 +60,5 @@ class PageCache:
 
     def _name(self, spec: Spec) -> str:
         assert spec.path is not None
-        text = hashlib.sha256(read_bytes(spec.path, "spec file")).hexdigest()
+        text = hashlib.sha256(read_bytes(file_and_variant(spec.path)[0], "spec file")).hexdigest()
         return f"{hashlib.sha256(f'{_FORMAT} {self._made_by} {spec.name} {text}'.encode()).hexdigest()}.json"

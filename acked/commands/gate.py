@@ -20,7 +20,7 @@ from acked.base.version import __version__
 from acked.reports.shell.completion import bundled_or_file
 from acked.reports.shell.options import BatchOptions, collects, option, searches_many_anywhere, shows_without_progress
 from acked.reports.shell.output import Output, json_text, make_folder, say
-from acked.reports.shell.specs import all_bundled, bundled_spec, bundled_specs
+from acked.reports.shell.specs import all_bundled, bundled_spec, bundled_specs, full_name
 
 if TYPE_CHECKING:
     from acked.checker.gate.gate import GateEntry, GateReport
@@ -123,10 +123,9 @@ def _place(text: str) -> str:
 
 def _meant(paths: tuple[str, ...]) -> str:
     """What was meant by the first name that is neither here nor bundled."""
-    root = bundled_specs()
     for text in paths:
         if not os.path.lexists(text) and not set(text) & set("*?[") and _place(text) == text:
-            inside = [item.relative_to(root).with_suffix("").as_posix() for item in all_bundled()]
+            inside = [full_name(item) for item in all_bundled()]
             return near(text, inside if "/" in text else [name.rpartition("/")[2] for name in inside])
     return ""
 
@@ -171,7 +170,8 @@ def _write_artifacts(item: Failure, folder: Path) -> list[str]:
     names = []
     for violation in item.violations:
         assert spec is not None
-        base = re.sub(r"[^\w.-]+", "-", f"{item.entry.candidate.path.with_suffix('').as_posix()}-{violation.promise.name}")
+        named = item.entry.candidate.path.with_name(item.entry.candidate.name)
+        base = re.sub(r"[^\w.-]+", "-", f"{named.as_posix()}-{violation.promise.name}")
         page = render(trace_data(violation.found))
         texts = {
             "json": json_text(violation.document()),
@@ -197,11 +197,13 @@ def _updated_entry(entry: GateEntry, accept_violations: bool) -> GateEntry:
     from acked.checker.gate.gate import Candidate, judge
     from acked.checker.gate.update import updated_text
     from acked.checker.spec.spec import parse_spec
+    from acked.checker.spec.variants import file_and_variant
 
     spec, outcome, path = entry.candidate.spec, entry.outcome, entry.candidate.path
     if spec is None or outcome is None or entry.is_green or spec.count_only:
         return entry
-    old = read_text(path, "spec file")
+    file, _ = file_and_variant(path)
+    old = read_text(file, "spec file")
     try:
         new = updated_text(old, spec, outcome, accept_violations)
     except ConfigurationError as error:
@@ -209,9 +211,9 @@ def _updated_entry(entry: GateEntry, accept_violations: bool) -> GateEntry:
         return entry
     if new != old:
         before, after = old.splitlines(), new.splitlines()
-        for line in difflib.unified_diff(before, after, str(path), str(path), "before", "after", lineterm=""):
+        for line in difflib.unified_diff(before, after, str(file), str(file), "before", "after", lineterm=""):
             say(line)
         changed = parse_spec(new, path)  # Before it is written: what acked itself refuses must not replace a spec.
-        write_text(path, new, "spec file")
+        write_text(file, new, "spec file")
         return replace(entry, candidate=Candidate(path, changed), departures=tuple(judge(changed, outcome)))
     return entry

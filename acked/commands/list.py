@@ -14,6 +14,7 @@ from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
 from acked.checker.question.question import DEADLOCK
 from acked.checker.spec.spec import Spec, load_spec
+from acked.checker.spec.variants import as_own_file, name_of
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.catalogue import PROTOCOLS
@@ -23,16 +24,15 @@ from acked.model.language.protocol import Protocol
 from acked.reports.shell.completion import completed
 from acked.reports.shell.options import CONTROL_PLANE, shows_without_progress
 from acked.reports.shell.output import Output
-from acked.reports.shell.specs import all_bundled, bundled_specs, on_brokers
+from acked.reports.shell.specs import all_bundled, full_name, on_brokers
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
 def _paths() -> list[Path]:
-    """Every bundled spec's file, those of a folder together."""
-    root = bundled_specs()
-    return sorted(all_bundled(), key=lambda path: (len(path.relative_to(root).parts), path.parts))
+    """Every bundled spec, those of a folder together."""
+    return sorted(all_bundled(), key=lambda path: (len(path.parts), as_own_file(path).parts))
 
 
 PARTS = ("protocols", "invariants", "properties", "constants", "specs", "all")
@@ -115,12 +115,10 @@ def _constants(chosen: Filter) -> list[tuple[Constant, list[str]]]:
 
 
 def _chosen_specs(chosen: Filter) -> list[Spec]:
-    root = bundled_specs()
-
     found = []
     for path in _paths():
         spec = load_spec(path)
-        if chosen.takes([spec.name, path.relative_to(root).with_suffix("").as_posix()], spec.title, spec.protocol.name):
+        if chosen.takes([spec.name, full_name(path)], spec.title, spec.protocol.name):
             found.append(spec)
     return found
 
@@ -138,7 +136,7 @@ def names_in(what: str, chosen: Filter) -> list[str]:
         parts = (protocol.constants, protocol.actions, properties_of(protocol).values())
         return [item.name for part in parts for item in part if chosen.takes([item.name], item.name)]
     if what == "specs" and not chosen.words:
-        return [path.stem for path in _paths()]  # Nothing is read for it: completion and scripts ask for this.
+        return [name_of(path) for path in _paths()]  # No spec is made for it: completion and scripts ask for this.
     names: dict[str, Callable[[], Iterable[str]]] = {
         "protocols": lambda: (item.name for item in _protocols(chosen)),
         "invariants": lambda: dict.fromkeys(item.name for item, _ in _properties(chosen)),

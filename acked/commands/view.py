@@ -10,6 +10,7 @@ import click
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable, write_text
 from acked.checker.question.result import Counterexample
+from acked.checker.spec.variants import name_of
 from acked.cluster.commands.reproductions import is_reproduction, saved
 from acked.reports.shell.completion import bundled_or_file, shipped_protocols
 from acked.reports.shell.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace
@@ -53,7 +54,7 @@ def view(
         raise ConfigurationError("name a second trace or --against, not both")
     if other is not None and source.spec is not None:
         raise ConfigurationError("--spec names the spec of one trace; leave the second one out, or use --trust")
-    page = out if out is not None else Path(f"{Path(target).stem}.html")
+    page = out if out is not None else Path(f"{name_of(Path(target))}.html")
     check_writable(page, "page")
     if is_reproduction(target):
         if other is not None or against is not None or not changes.are_none or source.spec is not None:

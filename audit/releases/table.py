@@ -15,7 +15,6 @@ from enum import Enum, unique
 from typing import Any
 
 from acked.base.errors import SystemFailure
-from acked.base.files import PACKAGE
 from acked.base.processes import Limits
 from acked.base.release import LATEST
 from acked.checker.allconstants.closure import is_proved, missing_for
@@ -46,6 +45,7 @@ from acked.model.partition.rules.settings import (
     RULES,
 )
 from acked.model.partition.rules.versions import KRAFT, ZOOKEEPER
+from acked.reports.shell.specs import bundled_of
 
 Release = tuple[str, str]
 """A release and its control plane."""
@@ -96,7 +96,7 @@ _FAULTS: Mapping[FaultClass, Mapping[str, int]] = {
 
 @dataclass(frozen=True)
 class Refuter:
-    """A spec, below `specs/`, and the rule for want of which it loses a record; without one it is asked of every release.
+    """A bundled spec by name, and the rule for want of which it loses a record; without one it is asked of every release.
 
     It is asked where the rule has another value than in the newest release with every known fix. `changes` are made in it.
     """
@@ -387,7 +387,9 @@ def questions_of(release: Release, faults: FaultClass, promise: Kept) -> list[tu
     for item in promise.refuters:
         if not item.concerns(rules):
             continue
-        spec = load_spec(PACKAGE / "specs" / f"{item.spec}.toml")
+        path = bundled_of(item.spec)
+        assert path is not None, f"{item.spec} is missing"
+        spec = load_spec(path)
         # A known bug brings what must go wrong for it; what is not known to break is asked with all that may.
         is_bug = promise is Kept.ACKED
         if is_bug and not _is_within(spec, item.changes, rules, faults):

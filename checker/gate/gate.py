@@ -20,6 +20,7 @@ from acked.checker.question.result import StopReason, Verdict
 from acked.checker.question.vacuity import vacuous
 from acked.checker.spec.expectation import Departure, Reason
 from acked.checker.spec.spec import Spec, load_spec
+from acked.checker.spec.variants import as_own_file, file_and_variant, name_of, specs_in
 
 _SKIPPED_FOLDERS = ("__pycache__", "node_modules", "site-packages")
 
@@ -30,7 +31,7 @@ _EXPECTS_NOTHING = Departure(
 
 @dataclass(frozen=True)
 class Candidate:
-    """A file that the gate was pointed at: a spec, or why it cannot be read as one, and at which line, if that is known."""
+    """What the gate was pointed at: a spec, or why it cannot be read as one, and at which line, if that is known."""
 
     path: Path
     spec: Spec | None
@@ -39,8 +40,8 @@ class Candidate:
 
     @property
     def name(self) -> str:
-        """The file's name without its ending."""
-        return self.path.stem
+        """The name of the spec."""
+        return name_of(self.path)
 
 
 @dataclass(frozen=True)
@@ -116,13 +117,13 @@ class GateObserver:
 
 
 def choose(paths: Sequence[str], selection: Selection) -> Chosen:
-    """The specs under files, folders and glob patterns, each file once, in the order of their paths."""
+    """The specs under files, folders and glob patterns, each once, in the order of their paths."""
     found: dict[Path, bool] = {}
     empty = []
     for text in paths:
         files = list(_files(text))
         empty += [] if files else [text]
-        for path, is_named in files:
+        for path, is_named in ((path, is_named) for file, is_named in files for path in specs_in(file)):
             key = Path(os.path.relpath(path))
             found[key] = found.get(key, False) or is_named
     refusal = f"no spec found under {', '.join(empty)}; a spec is a file that ends with .toml" if empty else ""
@@ -130,7 +131,7 @@ def choose(paths: Sequence[str], selection: Selection) -> Chosen:
     idle = [item for item in selection.patterns if not any(_is_selected(path, [item]) for path in found)]
     if idle and not refusal:
         refusal = f"none of {len(found)} specs is selected by {', '.join(idle)}"
-    wanted = [path for path in sorted(found) if _is_selected(path, selection.patterns)]
+    wanted = [path for path in sorted(found, key=as_own_file) if _is_selected(path, selection.patterns)]
     if not wanted:
         return Chosen((), (), refusal)
     if selection.shard is not None:
@@ -222,7 +223,7 @@ def _files(text: str) -> Iterator[tuple[Path, bool]]:
         for folder, folders, names in os.walk(text):
             folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
             yield from ((Path(folder) / name, False) for name in names if name.endswith(".toml") and not name.startswith("."))
-    elif os.path.lexists(text):
+    elif os.path.lexists(file_and_variant(Path(text))[0]):
         yield Path(text), True
     else:
         for match in glob.glob(text, recursive=True):
@@ -230,7 +231,7 @@ def _files(text: str) -> Iterator[tuple[Path, bool]]:
 
 
 def _is_selected(path: Path, patterns: Sequence[str]) -> bool:
-    texts = (path.stem, path.as_posix())
+    texts = (name_of(path), path.as_posix())
     return not patterns or any(fnmatch(text, pattern) for pattern in patterns for text in texts)
 
 

@@ -12,6 +12,7 @@ from acked.base.errors import ConfigurationError
 from acked.checker.batch.outcome import Outcome
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.spec.spec import Spec
+from acked.checker.spec.variants import file_and_variant
 
 
 def updated_text(text: str, spec: Spec, outcome: Outcome, accept_violations: bool) -> str:
@@ -35,10 +36,12 @@ def updated_text(text: str, spec: Spec, outcome: Outcome, accept_violations: boo
         document = tomlkit.parse(text)
     except TOMLKitError as error:
         raise ConfigurationError(f"{spec.where()}the file cannot be rewritten: {error}") from None
-    if "expect" not in document:
-        document.add(tomlkit.nl())
-        document.add("expect", tomlkit.table())
-    table: MutableMapping[str, Any] = document["expect"]
+    _, variant = (None, None) if spec.path is None else file_and_variant(spec.path)
+    question: MutableMapping[str, Any] = document if variant is None else document[variant]
+    if "expect" not in question:
+        document.add(tomlkit.nl()) if variant is None else None
+        question["expect"] = tomlkit.table()
+    table: MutableMapping[str, Any] = question["expect"]
     _put_answer(table, outcome)
     _put_pins(table, outcome, is_new=old is None)
     _put_silent(table, outcome)

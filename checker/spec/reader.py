@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import re
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from types import NoneType
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args, get_type_hints
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.names import choices, near
+from acked.checker.spec.variants import document_of, file_and_variant, lines_of, place_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -38,17 +39,26 @@ def parse(text: str, path: Path) -> dict[str, Any]:
 
 
 class Reader:
-    """Reads one document; every refusal is a `ConfigurationError`."""
+    """Reads one document, or one variant of it as if it were one; every refusal is a `ConfigurationError`.
 
-    def __init__(self, text: str, path: Path) -> None:
+    `known` are the keys at the top.
+    """
+
+    def __init__(self, text: str, path: Path, known: Collection[str]) -> None:
         self.path = path
-        self.document = parse(text, path)
+        file, self.variant = file_and_variant(path)
+        document = parse(text, file)
         self.lines = _lines(text)
+        try:
+            self.document = document_of(document, path, known)
+        except ConfigurationError as error:
+            self.refuse_as("", error)
+        self.lines = lines_of(self.lines, path)
 
     def refuse(self, key: str, message: str) -> NoReturn:
         """Ends the reading with a sentence about a key."""
         line = self.lines.get(key)
-        error = ConfigurationError(f"{self.path}:{line}: {message}" if line else f"{self.path}: {message}")
+        error = ConfigurationError(place_of(self.path, line) + message)
         error.line = line
         raise error
 
@@ -77,6 +87,7 @@ class Reader:
         for key in table:
             if key not in known:
                 place = f"[{name}]" if name else "the top of the file"
+                place += f" or [{self.variant}]" if self.variant and not name else ""
                 hint = f"unknown key {key!r} in {place}{near(key, known)}; known are {choices(known)}"
                 self.refuse(f"{name}.{key}".lstrip("."), hint)
         kinds = get_type_hints(into)

@@ -22,6 +22,7 @@ from acked.checker.question.user_properties import SOUGHT, recoverable
 from acked.checker.spec.expectation import Expectation
 from acked.checker.spec.question_text import InvariantText, LivenessText, QuestionText
 from acked.checker.spec.reader import Names, Reader, parse
+from acked.checker.spec.remarks import Claim, GalleryEntry, claim_in, gallery_entry_in
 from acked.checker.spec.resolve import (
     bind_constants,
     clause_named,
@@ -30,6 +31,7 @@ from acked.checker.spec.resolve import (
     refuse_unasked,
     settle,
 )
+from acked.checker.spec.variants import file_and_variant, name_of, place_of
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.formulas.errors import ModelError
@@ -41,43 +43,11 @@ _TABLES = ("claim", "gallery", "constants", "weaken", "invariants", "reach", "li
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A sentence that documentation or articles say, which is the spec's title: whether it is true, and who says it.
-
-    A sentence about what always is so is true if the property holds; one about what can happen, if it is violated. So `true`
-    stands beside the expected verdict. `corrected` is what would be true instead; only a false sentence has it.
-    """
-
-    true: bool
-    source: str
-    corrected: str = ""
-
-
-@dataclass(frozen=True)
-class GalleryEntry:
-    """What a spec shows of a known bug: a row of the gallery, of which it is one part.
-
-    `role`: "bug" violates a property (`mechanism` says how), "fix" keeps it at the same constants with the fixing rule on
-    (`rule`), "latest" keeps it with every known rule, "open" is violated still, "attempt" did not find what was sought.
-    `row` numbers the bug, `id` names it in the field's own terms, `fixed` is the release that fixed it. `also` says which
-    other rules are on, and why.
-    """
-
-    row: int = field(metadata={"least": 1})
-    id: str
-    fixed: str
-    role: str = field(metadata={"allowed": ("bug", "fix", "latest", "attempt", "open")})
-    mechanism: str = ""
-    rule: str = ""
-    also: str = ""
-
-
-@dataclass(frozen=True)
 class Spec:
     """One question and its expected answer.
 
-    `name` is the file's name without its ending, `version` the release that it names, if it does, and `given` the constants
-    that it names itself, which no release changes; `asked` is the question.
+    `name` is the file's name without its ending, and the variant's if the file has several; `version` the release that it
+    names, if it does, and `given` the constants that it names itself, which no release changes; `asked` is the question.
     `warnings` say where settings are not what one may think.
 
     >>> spec = load_spec("truncate-to-hw")
@@ -140,10 +110,7 @@ class Spec:
 
     def where(self, key: str = "") -> str:
         """`specs/kip320.toml:7: ` for error messages."""
-        if self.path is None:
-            return ""
-        line = self.line_of.get(key)
-        return f"{self.path}:{line}: " if line else f"{self.path}: "
+        return "" if self.path is None else place_of(self.path, self.line_of.get(key))
 
     @property
     def wants_every_property(self) -> bool:
@@ -159,9 +126,10 @@ class Spec:
 def load_spec(path: Path, is_changed: bool = False) -> Spec:
     """Reads a spec file; `SpecUnreadable` if it is not TOML, `ConfigurationError` if it says something impossible.
 
+    A path ends with the variant that is meant, if the file has several: `kip966.toml#bug`.
     If it is going to be asked with other constants (`is_changed`), what depends on them is judged then (`judge`).
     """
-    return parse_spec(read_text(path, "spec file"), path, is_changed)
+    return parse_spec(read_text(file_and_variant(path)[0], "spec file"), path, is_changed)
 
 
 def parse_spec(text: str, path: Path, is_changed: bool = False) -> Spec:
@@ -178,7 +146,8 @@ def judge(spec: Spec) -> Spec:
 
 def protocol_in(path: Path) -> str:
     """The protocol that a spec file names, of which nothing is loaded; empty if it names none."""
-    name = parse(read_text(path, "spec file"), path).get("protocol")
+    file, _ = file_and_variant(path)
+    name = parse(read_text(file, "spec file"), file).get("protocol")
     return name if isinstance(name, str) else ""
 
 
@@ -252,6 +221,9 @@ class _Expect(_Pins):
 class _SpecReader(Reader):
     """Reads one spec file."""
 
+    def __init__(self, text: str, path: Path) -> None:
+        super().__init__(text, path, (*(item.name for item in fields(_Top)), *_TABLES))
+
     def spec(self, is_changed: bool) -> Spec:
         """The spec; `ConfigurationError` for everything that is wrong in it, whatever other constants may be asked."""
         top = self.read("", _Top, _TABLES)
@@ -263,7 +235,7 @@ class _SpecReader(Reader):
         constants, warnings = self.constants(top, protocol)
         asked = self.asked(protocol, constants, check)
         spec = Spec(
-            name=self.path.stem,
+            name=name_of(self.path),
             path=self.path,
             title=top.title,
             protocol=protocol,
@@ -272,8 +244,8 @@ class _SpecReader(Reader):
             slow=top.slow,
             expect=self.expectation(asked, protocol) if "expect" in self.document else None,
             warnings=warnings,
-            claim=self.claim() if "claim" in self.document else None,
-            gallery=self.gallery() if "gallery" in self.document else None,
+            claim=claim_in(self) if "claim" in self.document else None,
+            gallery=gallery_entry_in(self) if "gallery" in self.document else None,
             version=top.version,
             control_plane=top.control_plane,
             given=dict(self.table("constants")),
@@ -418,28 +390,6 @@ class _SpecReader(Reader):
             self.refuse(key, f"{name!r} cannot be the name of something of your own; {hint}")
         if name in known:
             self.refuse(key, f"there is a property {name} already; choose another name")
-
-    def claim(self) -> Claim:
-        """What the spec says of its title."""
-        said = self.read("claim", Claim)
-        if said.true and said.corrected:
-            self.refuse("claim.corrected", "corrected is given but the sentence is true; remove the line")
-        if not said.true and not said.corrected:
-            self.refuse("claim", "claim.corrected is missing: say what would be true instead")
-        return said
-
-    def gallery(self) -> GalleryEntry:
-        """The spec's part in the gallery."""
-        said = self.read("gallery", GalleryEntry)
-        for key, text, roles in (
-            ("mechanism", said.mechanism, ("bug", "open", "attempt")), ("rule", said.rule, ("fix",))
-        ):  # fmt: skip
-            if bool(text) != (said.role in roles):
-                self.refuse(
-                    f"gallery.{key}" if text else "gallery",
-                    f"{key} belongs to a spec with role {' or '.join(roles)}, and every one of these has it",
-                )
-        return said
 
     def dropped(self, protocol: Protocol) -> tuple[tuple[str, str], ...]:
         """The guard clauses that the spec leaves out."""

@@ -11,6 +11,7 @@ from acked.checker.batch.outcome import FoundViolation, Outcome, Task
 from acked.checker.gate.gate import GateEntry
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import trace_document
+from acked.checker.spec.variants import file_and_variant
 from acked.invariants.property import Property
 from acked.model.language.protocol import Instance
 from acked.reports.console import harmless
@@ -114,7 +115,7 @@ def spec_place(entry: GateEntry, key: str) -> SourceLine:
     spec = entry.candidate.spec
     lines = spec.line_of if spec is not None else {}
     line = lines.get(key) or lines.get(key.partition(".")[0]) or entry.candidate.line or 1
-    return SourceLine(str(entry.candidate.path), line, key or "the spec")
+    return SourceLine(str(file_and_variant(entry.candidate.path)[0]), line, key or "the spec")
 
 
 def _places(instance: Instance, broken: FoundViolation) -> tuple[SourceLine, ...]:

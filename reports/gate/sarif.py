@@ -8,6 +8,7 @@ from pathlib import Path
 
 from acked.checker.gate.gate import GateReport
 from acked.checker.spec.expectation import Reason
+from acked.checker.spec.variants import file_and_variant
 from acked.reports.gate.failures import FailedProperty, Failure, SourceLine, spec_place
 from acked.reports.units import plural
 
@@ -40,7 +41,8 @@ def sarif_document(report: GateReport, failures: Sequence[Failure], version: str
             rule = f"gate/{departure.reason.value}"
             rules[rule] = {"id": rule, "shortDescription": {"text": _REASONS[departure.reason]}}
             place = spec_place(item.entry, departure.key)
-            results.append(_result(rule, f"{item.entry.candidate.path}: {departure.sentence}", [place], departure.key))
+            message = f"{item.entry.candidate.path}: {departure.sentence}"
+            results.append(_result(rule, message, [place], _own(item, departure.key)))
         for violation in item.violations:
             rule = f"promise/{violation.promise.name}"
             rules[rule] = {
@@ -49,7 +51,7 @@ def sarif_document(report: GateReport, failures: Sequence[Failure], version: str
                 "fullDescription": {"text": f"Source: {violation.promise.source}."},
             }
             places = [*violation.places, spec_place(item.entry, "check.invariants")]
-            results.append(_result(rule, _message(item, violation), places, violation.promise.name))
+            results.append(_result(rule, _message(item, violation), places, _own(item, violation.promise.name)))
     if report.refusal:
         rule = f"gate/{Reason.NO_SPEC.value}"
         rules[rule] = {"id": rule, "shortDescription": {"text": _REASONS[Reason.NO_SPEC]}}
@@ -64,6 +66,12 @@ def sarif_document(report: GateReport, failures: Sequence[Failure], version: str
         "results": results,
     }
     return {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+
+
+def _own(item: Failure, text: str) -> str:
+    """The text with the variant of the spec, which shares its file with others."""
+    _, variant = file_and_variant(item.entry.candidate.path)
+    return text if variant is None else f"{variant}.{text}"
 
 
 def _message(item: Failure, violation: FailedProperty) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from acked.checker.question.result import Verdict
-from acked.checker.spec.spec import Claim, GalleryEntry, Spec
+from acked.checker.spec.remarks import Claim, GalleryEntry
+from acked.checker.spec.spec import Spec
 from acked.reports.table import markdown_table
 from acked.reports.units import plural
 

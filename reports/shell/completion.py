@@ -21,14 +21,11 @@ def bundled_or_file(context: click.Context, parameter: click.Parameter, incomple
     """Bundled specs by name, with their folder once a folder is typed; and the shell's own files."""
     from click.shell_completion import CompletionItem
 
-    from acked.reports.shell.specs import all_bundled, bundled_specs
+    from acked.checker.spec.variants import name_of
+    from acked.reports.shell.specs import all_bundled, full_name
 
-    root = bundled_specs()
-    if "/" in incomplete:
-        names = [path.relative_to(root).with_suffix("").as_posix() for path in all_bundled()]
-    else:
-        names = [path.stem for path in all_bundled()]
-    return [*completed(names, incomplete), CompletionItem(incomplete, type="file")]
+    named = full_name if "/" in incomplete else name_of
+    return [*completed(map(named, all_bundled()), incomplete), CompletionItem(incomplete, type="file")]
 
 
 def shipped_protocols(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError, SpecUnreadable, SystemFailure
@@ -15,26 +15,25 @@ from acked.base.files import PACKAGE
 from acked.base.names import near
 from acked.checker.spec.spec import Spec, judge, load_spec, protocol_in
 from acked.checker.spec.user_protocol import is_reference
+from acked.checker.spec.variants import file_and_variant, name_of, specs_in, specs_under
 
 
 def bundled_specs() -> Path:
-    """The folder of the bundled specs; the name of a bundled spec is its file's name without `.toml`."""
+    """The folder of the bundled specs."""
     folder = PACKAGE / "specs"
     if folder.is_dir():
         return folder
     raise SystemFailure(f"the specs that come with acked are missing from {folder.parent}; reinstall acked")
 
 
-def all_bundled() -> Iterator[Path]:
-    """Every bundled spec file, in order of name, those at the top first."""
-    # Strings, because most commands need this and there are hundreds.
-    found = [
-        (folder.count(os.sep), name.removesuffix(".toml"), folder)
-        for folder, _, names in os.walk(bundled_specs())
-        for name in names
-        if name.endswith(".toml")
-    ]
-    return (Path(folder, f"{stem}.toml") for _, stem, folder in sorted(found))
+def all_bundled() -> list[Path]:
+    """Every bundled spec, a variant of a file as `kip966.toml#bug`, in order of name, those at the top first."""
+    return sorted(specs_under(bundled_specs()), key=lambda path: (len(path.parts), name_of(path)))
+
+
+def full_name(path: Path) -> str:
+    """The name of a bundled spec with its folder, e.g. `claims/acks-1-loses`."""
+    return (path.parent.relative_to(bundled_specs()) / name_of(path)).as_posix()
 
 
 def on_brokers() -> dict[str, str]:
@@ -51,15 +50,24 @@ def bundled_spec(name: str) -> Path | None:
     """
     if name.endswith(".toml"):
         return None
-    root = bundled_specs()
-    known = {path.relative_to(root).with_suffix("").as_posix() if "/" in name else path.stem: path for path in all_bundled()}
-    if name not in known or not os.path.isfile(name):
-        return known.get(name)
+    found = bundled_of(name)
+    if found is None or not os.path.isfile(name):
+        return found
     if is_reference(protocol := protocol_in(Path(name))):
         raise ConfigurationError(
             f"{name} is a bundled spec, and also a file here whose protocol is {protocol}; write ./{name} to run that"
         )
     return None
+
+
+def bundled_of(name: str) -> Path | None:
+    """The same, whatever is in the working directory. The name of a file with variants stands for the file."""
+    last = name.rpartition("/")[2]
+    meant = (f"{last}.toml", f"{last.rpartition('-')[0]}.toml")
+    # Names as strings, because most commands need this and there are hundreds; only files that may be meant are opened.
+    files = [Path(place, file) for place, _, names in os.walk(bundled_specs()) for file in names if file in meant]
+    places = (*(path for file in files for path in specs_in(file)), *files)
+    return next((path for path in places if name in (name_of(path), full_name(path))), None)
 
 
 def find_spec(name: str, is_changed: bool = False) -> Spec:
@@ -70,15 +78,17 @@ def find_spec(name: str, is_changed: bool = False) -> Spec:
     if (bundled := bundled_spec(name)) is not None:
         return load_spec(bundled, is_changed)
     path = Path(name)
+    file, _ = file_and_variant(path)
     # os.path.lexists, because Path's own raises for a name that is too long.
-    is_path = path.suffix == ".toml" or os.sep in name
-    if name and (os.path.lexists(path) or (is_path and not path.parent.is_dir())):
+    is_path = file.suffix == ".toml" or os.sep in name
+    if name and (os.path.lexists(file) or (is_path and not path.parent.is_dir())):
         return load_spec(path, is_changed)
-    known = [item.stem for item in all_bundled()]
+    known = [name_of(item) for item in all_bundled()]
     if is_path:
         beside = sorted(item.name for item in path.parent.glob("*.toml"))
-        hint = near(path.name, beside) or near(path.stem, known).replace("mean ", "mean the bundled spec ")
-        raise SpecUnreadable(f"there is no file {name}{hint}")
+        of_bundled = near(name_of(path), known).replace("mean ", "mean the bundled spec ")
+        hint = of_bundled if name_of(path) in known else near(file.name, beside) or of_bundled
+        raise SpecUnreadable(f"there is no file {file}{hint}")
     raise SpecUnreadable(
         f"there is no file {name or repr(name)} and no bundled spec of that name{near(name, known)}; see `acked list specs`"
     )

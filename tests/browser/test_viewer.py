@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.retrace import under
 from acked.checker.search.local import search
-from acked.checker.spec.spec import load_spec
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.pages.page import pair_data, render, trace_data
 from acked.reports.runs.blocked import blocked_in_words
@@ -131,7 +131,7 @@ def test_a_click_on_an_arrow_goes_to_the_step_in_which_it_arrives(watched: Any, 
 @pytest.fixture(scope="module")
 def late(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of KAFKA-18991: an answer departs in step 5 and arrives in step 14."""
-    spec = load_spec(SPECS / "gallery" / "kafka18991-bug.toml")
+    spec = load_spec("kafka18991-bug")
     result = search(spec.question(), Bounds(workers=1))
     found = result.violations[0]
     page = tmp_path_factory.mktemp("pages") / "late.html"

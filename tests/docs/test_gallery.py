@@ -19,6 +19,7 @@ import pytest
 from acked.base.release import LATEST
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec, load_spec
+from acked.checker.spec.variants import specs_under
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import CHANGES as PARTITION_CHANGES
 from acked.model.partition.rules.versions import planes_of
@@ -31,10 +32,10 @@ from tests.places import CHECKOUT
 from tools.real import OPEN as _OPEN
 from tools.real import on_brokers
 
-GALLERY = [load_spec(path) for path in sorted((CHECKOUT / "specs" / "gallery").glob("*.toml"))]
-CLAIMS = [load_spec(path) for path in sorted((CHECKOUT / "specs" / "claims").glob("*.toml"))]
+GALLERY = [load_spec(path) for path in specs_under(CHECKOUT / "specs" / "gallery")]
+CLAIMS = [load_spec(path) for path in specs_under(CHECKOUT / "specs" / "claims")]
 STANDSTILLS = [
-    spec for path in sorted((CHECKOUT / "specs" / "recoverable").glob("*.toml")) if (spec := load_spec(path)).gallery
+    spec for path in specs_under(CHECKOUT / "specs" / "recoverable") if (spec := load_spec(path)).gallery
 ]
 AVAILABILITY_ONLY = {13, 21, 27, 31}
 """Rows of the table of known bugs that break nothing but availability."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from acked.api import load_spec
 from acked.checker.batch.outcome import Task
 from acked.checker.question.coverage import clauses_of
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import Bounds, search
-from acked.checker.spec.spec import load_spec
 from tests.places import CHECKOUT
 
 PAGE = (CHECKOUT / "docs" / "guards.md").read_text("utf-8")
@@ -30,11 +29,6 @@ SAMPLE = [
 ]
 
 
-def spec_file(name: str) -> Path:
-    (found,) = (path for path in (CHECKOUT / "specs").rglob("*.toml") if path.stem == name)
-    return found
-
-
 def test_no_clause_is_told_twice_and_the_page_counts_them() -> None:
     told = [*NEEDED, *OTHERS]
     assert len(told) == len(set(told))
@@ -45,14 +39,14 @@ def test_no_clause_is_told_twice_and_the_page_counts_them() -> None:
 def test_every_clause_of_the_shipped_defaults_is_on_the_page() -> None:
     told = {*NEEDED, *OTHERS}
     for name in ("acks-all-min-2-clean", "kip966-fix", "idempotence-mends", "kip101-2-fix", "kip207-fix", "kafka18991-fix"):
-        assert set(clauses_of(load_spec(spec_file(name)).question().instance)) <= told, "run tools/guards.py"
+        assert set(clauses_of(load_spec(name).question().instance)) <= told, "run tools/guards.py"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("clause", SAMPLE, ids=[": ".join(clause) for clause in SAMPLE])
 def test_a_clause_that_is_needed_is_needed_by_what_the_page_says(clause: tuple[str, str]) -> None:
     broken, length, name = NEEDED[clause]
-    whole = Task.of(load_spec(spec_file(name)))
+    whole = Task.of(load_spec(name))
     assert search(whole.question(), Bounds(1)).verdict is Verdict.HOLDS
     without = Task(replace(whole.asked, drop=(clause,)))
     result = search(without.question(), Bounds(1))

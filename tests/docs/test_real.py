@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from acked.checker.spec.variants import name_of, specs_under
 from acked.cluster.reports.reproductions.release_table import Deed, read_release
 from acked.cluster.reports.reproductions.verdict import Verdict
 from tests.places import CHECKOUT
@@ -68,7 +69,7 @@ def test_lists_say_what_was_measured() -> None:
 def test_fifteen_rows_and_twenty_five_claims_have_a_control_that_keeps_the_promise() -> None:
     measured = [(case, MEASURED[key_of(case)]) for case in cases() if key_of(case) in MEASURED]
     controlled = [case for case, one in measured if one["kept"] == one["controls"] > 0]
-    folders = {path.stem: path.parent.name for path in (CHECKOUT / "specs").glob("*/*.toml")}
+    folders = {name_of(path): path.parent.name for path in specs_under(CHECKOUT / "specs")}
     assert len({case["row"] for case in controlled if "row" in case}) >= 15
     assert len({case["spec"] for case in controlled if folders[case["spec"]] == "claims"}) >= 25
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
+from acked.api import load_spec
 from acked.checker.question.result import Verdict
-from acked.checker.spec.spec import load_spec
 from acked.invariants.partition.lemmas import PARTITION_LEMMAS
-from tests.places import CHECKOUT, SPECS
+from tests.places import CHECKOUT
 
 TEXT = (CHECKOUT / "docs" / "why-replication-is-right.md").read_text("utf-8")
 PAGE = re.sub(r"(?<=[^\n])\n(?=[^\n])", " ", TEXT.replace("\n## ", "\n\n## ")).replace("\n\n\n", "\n\n")
@@ -33,8 +33,7 @@ def test_every_spec_is_violated_in_as_many_steps_as_the_page_says() -> None:
     assert set(told) == named
     assert "takes 8: `acked check kip101-1-bug`" in PAGE
     for name, steps in told.items():
-        [path] = SPECS.rglob(f"{name}.toml")
-        expect = load_spec(path).expect
+        expect = load_spec(name).expect
         assert expect is not None
         assert expect.verdict is Verdict.VIOLATED
         assert expect.trace_length == int(steps) + 1, name
@@ -44,7 +43,7 @@ def test_every_bug_but_the_last_has_a_fix_that_holds() -> None:
     bugs = [name for name, _ in CHECKED.findall(PAGE) if name.endswith("-bug")]
     assert len(bugs) == 11
     for name in bugs:
-        expect = load_spec(SPECS / "gallery" / f"{name.removesuffix('-bug')}-fix.toml").expect
+        expect = load_spec(f"{name.removesuffix('-bug')}-fix").expect
         assert expect is not None
         assert expect.verdict is Verdict.HOLDS
 

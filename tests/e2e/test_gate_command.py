@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,42 @@ def test_update_refuses_to_make_a_promise_that_held_a_violated_one(specs: Path) 
     assert done.returncode == 0, done.stdout + done.stderr
     assert 'verdict = "violated"\nviolates = "WeakIsr"\ntrace_length = 9' in path.read_text("utf-8")
     document("specs", code=0, cwd=specs.parent)
+
+
+VARIANTS = (
+    LOSES.partition("[expect]")[0].replace("[constants]", 'variants = ["one", "two", "three"]\n\n[constants]', 1)
+    + '# the first\n[one.expect]\nverdict = "violated"\nviolates = "WeakIsr"\ntrace_length = 8  # off\n\n'
+    + '[two]\ntitle = "two"\nexpect.verdict = "holds"  # wrong\n\n[three]\ntitle = "three"\n'
+)
+
+
+@pytest.mark.slow
+def test_update_writes_into_the_variant_that_was_measured(tmp_path: Path) -> None:
+    path = tmp_path / "row.toml"
+    path.write_text(VARIANTS, "utf-8")
+    done = acked("gate", "row.toml#one", "--update", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert path.read_text("utf-8") == VARIANTS.replace("= 8  # off", "= 9  # off")
+    done = acked("gate", "row.toml", "--update", "--accept-violations", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [entry["green"] for entry in document("row.toml", code=0, cwd=tmp_path)["specs"]] == [True] * 3
+    text = path.read_text("utf-8")
+    assert text.startswith(VARIANTS.replace("= 8  # off", "= 9  # off").partition("[two]")[0]), "nothing else has changed"
+    written = tomllib.loads(text)
+    assert written["two"] == {
+        "title": "two", "expect": {"verdict": "violated", "violates": "WeakIsr", "trace_length": 9},
+    }  # fmt: skip
+    assert written["three"] == {
+        "title": "three", "expect": written["two"]["expect"] | {"distinct_states": 565, "depth": 9},
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_artifacts_of_variants_are_apart(tmp_path: Path) -> None:
+    (tmp_path / "row.toml").write_text(VARIANTS, "utf-8")
+    acked("gate", "row.toml", "--artifacts", "runs", cwd=tmp_path)
+    runs = {path.name for path in (tmp_path / "runs").glob("*.json")}
+    assert runs == {"row-one-WeakIsr.json", "row-two-WeakIsr.json"}
 
 
 # -- ablate and coverage -----------------------------------------------------------------------------------------------

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from acked.api import load_spec
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.checker.allconstants.certificate import MANIFEST, Certificate, derivation_of
 from acked.checker.allconstants.proof import AllConstantsProof, covering_argument
 from acked.checker.question.result import Verdict
-from acked.checker.spec.spec import load_spec
 from acked.commands.proving.asked import refuse_unmade, refuse_unprovable
 from tests.e2e.driver import TINY, assert_one_sentence, call
 from tests.places import SPECS
@@ -23,7 +23,7 @@ FALSE = TINY.replace('invariants = ["WeakIsr"]', 'invariants = ["NothingWritten"
 )
 UNEXPECTED = TINY.replace('verdict = "holds"', 'verdict = "violated"\nviolates = "WeakIsr"')
 SEEKS = TINY.replace("[expect]", '[reach]\nWritten = "log[0].end == 1"\n[expect]')
-MACHINE = (SPECS / "gallery" / "kip966-latest.toml").read_text("utf-8")
+MACHINE = (SPECS / "claims" / "replication-instead-of-flush-4-1.toml").read_text("utf-8")
 
 
 def spec(folder: Path, text: str) -> Path:
@@ -115,7 +115,7 @@ def test_every_property_that_kip320_asks_is_proved_those_of_steps_too(capsys: py
 
 def test_a_spec_that_bounds_no_controller_epochs_is_among_those_that_are_proved() -> None:
     """0 is no bound of 0, but epochs by rank: any number of them."""
-    unbounded = load_spec(SPECS / "gallery" / "kip380-leader-fix.toml")
+    unbounded = load_spec("kip380-leader-fix")
     argument = covering_argument(unbounded.protocol, unbounded.switches)
     assert (unbounded.constants["max_controller_epoch"], argument.least) == (0, {"max_controller_epoch": 1})
     refuse_unprovable(unbounded, [item.name for item in argument.provable], argument.least)
@@ -145,7 +145,7 @@ def test_a_certificate_of_a_proof_with_several_controllers_can_be_checked(
 ) -> None:
     """It was refused as one of other switches: the number of controller epochs is open, and no size."""
     monkeypatch.setattr("acked.checker.allconstants.certificate.Derivation", lambda *told: told)
-    many = load_spec(SPECS / "gallery" / "kip380-leader-fix.toml")
+    many = load_spec("kip380-leader-fix")
     named = {name: value for name, value in many.switches.items() if name != "max_controller_epoch"}
     told = Certificate("0.1", "x", "partition", named, (), ("AckedRecordsSurvive",), "", "z3", ())
     assert derivation_of(told)[3] == named  # type: ignore[index]

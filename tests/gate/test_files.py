@@ -187,6 +187,51 @@ def test_a_spec_that_cannot_be_read_is_marked_at_the_line_of_which_the_sentence_
     assert f",line={line},title=acked gate%3A unreadable" in command
 
 
+VARIANTS = """\
+title = "a row"
+protocol = "kip320"
+variants = ["one", "two", "three"]
+[constants]
+replicas = 2
+log_size = 1
+max_records = 1
+max_leader_epoch = 1
+[check]
+invariants = ["WeakIsr"]
+[one.expect]
+verdict = "holds"
+distinct_states = 1
+[two]
+constants.log_size = 2
+[two.expect]
+verdict = "holds"
+distinct_states = 2
+[three]
+title = "nothing is expected"
+"""
+
+
+def test_variants_of_a_file_are_entries_of_their_own_at_its_lines(tmp_path: Path) -> None:
+    (tmp_path / "row.toml").write_text(VARIANTS)
+    for place in (tmp_path, tmp_path / "row.toml"):
+        found = run_gate(choose([str(place)], Selection()), BatchLimits(1, 200 << 20))
+        assert names(found) == {"row-one": ["count"], "row-three": ["no-expectation"], "row-two": ["count"]}
+    failures = [failure_of(entry) for entry in found.red]
+    results = sarif_document(found, failures, "1")["runs"][0]["results"]  # type: ignore[index]
+    assert [item["locations"][0]["physicalLocation"]["region"]["startLine"] for item in results] == [13, 19, 18]
+    assert {item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"][-9:] for item in results} == {"/row.toml"}
+    assert len({item["partialFingerprints"]["acked/v1"] for item in results}) == 3, "one does not stand for another"
+    assert [item["path"].rpartition("/")[2] for item in gate_document(found, failures)["specs"]] == [
+        "row.toml#one", "row.toml#three", "row.toml#two",
+    ]  # fmt: skip
+    chosen = choose([str(tmp_path / "row.toml#two"), str(tmp_path / "row.toml#four")], Selection())
+    assert [(item.name, item.error.partition(": ")[2]) for item in chosen.candidates] == [
+        ("row-four", "four: the file has no such variant; it has one, two, three"), ("row-two", ""),
+    ]  # fmt: skip
+    selected = choose([str(tmp_path)], Selection(patterns=("row-t*",)))
+    assert [item.name for item in selected.candidates] == ["row-three", "row-two"]
+
+
 def test_the_document_has_a_story_for_what_is_violated(report: GateReport, told: list[Failure]) -> None:
     document = gate_document(report, told)
     lost = next(item for item in document["specs"] if item["path"].endswith("lost.toml"))

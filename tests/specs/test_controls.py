@@ -14,6 +14,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import Bounds, search
 from acked.checker.spec.spec import Spec, load_spec
+from acked.checker.spec.variants import specs_under
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.catalogue import PROTOCOLS
@@ -25,7 +26,7 @@ from acked.model.replication.common import CONTROL_AND_WRITE, is_sent, take_up_r
 from acked.model.replication.state import CONSTANTS, Epoch, Replica, State, initial
 from tests.places import SPECS
 
-CONTROLS = sorted((SPECS / "controls").glob("*.toml"))
+CONTROLS = specs_under(SPECS / "controls")
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 MEMORY = 1 << 30
 Clause = tuple[str, str]
@@ -208,6 +209,6 @@ def test_a_quorum_whose_epoch_falls_breaks_that_epochs_only_grow() -> None:
 
 def test_every_promise_of_the_family_is_violated_somewhere() -> None:
     promises = set(properties_of(PROTOCOLS["kip320"]))
-    specs = [spec for spec in map(load_spec, SPECS.rglob("*.toml")) if set(properties_of(spec.protocol)) == promises]
+    specs = [spec for spec in map(load_spec, specs_under(SPECS)) if set(properties_of(spec.protocol)) == promises]
     broken = {name for spec in specs if spec.expect for name in spec.expect.violates if name in properties_of(spec.protocol)}
     assert broken | {"OneLeaderPerEpoch"} == promises

@@ -20,12 +20,13 @@ from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Result, StopReason, Verdict
 from acked.checker.search.local import Bounds, search
 from acked.checker.spec.spec import load_spec
+from acked.checker.spec.variants import as_own_file, file_and_variant, name_of, specs_under
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import FAMILY, PROTOCOLS
 from tests.places import CHECKOUT
 
 SPECS = CHECKOUT / "specs"
-PATHS = sorted(SPECS.rglob("*.toml"))
+PATHS = specs_under(SPECS)
 ROWS: list[dict[str, Any]] = json.loads((CHECKOUT / "tests" / "data" / "state_counts.json").read_text("utf-8"))
 CONSTANTS = ("replicas", "log_size", "max_records", "max_leader_epoch")
 SIZES = [(2, 1, 1, 1), (2, 2, 2, 1), (2, 2, 2, 2), (3, 1, 1, 1), (3, 2, 2, 1), (3, 2, 2, 2)]
@@ -188,15 +189,19 @@ def test_every_known_verdict_and_trace_length_is_met_on_one_and_on_two_workers(
 
 
 def raw(path: Path) -> dict[str, Any]:
-    """The file as TOML; a spec that acked refuses must fail its own test, not the collection of all."""
-    return tomllib.loads(path.read_text("utf-8"))
+    """The file of a spec as TOML; a spec that acked refuses must fail its own test, not the collection of all."""
+    return tomllib.loads(file_and_variant(path)[0].read_text("utf-8"))
+
+
+def id_of(path: Path) -> str:
+    return as_own_file(path).relative_to(SPECS).with_suffix("").as_posix()
 
 
 def spec_cases() -> list[Any]:
     """The family's specs; `make test` ends with `acked gate specs/`, which runs these again and those of partition."""
     marks = {True: (pytest.mark.slow,), False: ()}
     return [
-        pytest.param(path, marks=marks[raw(path).get("slow", False)], id=path.relative_to(SPECS).with_suffix("").as_posix())
+        pytest.param(path, marks=marks[raw(path).get("slow", False)], id=id_of(path))
         for path in PATHS
         if raw(path)["protocol"] in FAMILY
     ]
@@ -211,7 +216,7 @@ def test_every_spec_of_the_family_meets_its_expectation_on_two_workers(path: Pat
     assert spec.expect.differences(result) == []
 
 
-@pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", PATHS, ids=name_of)
 def test_every_bundled_spec_says_what_it_expects(path: Path) -> None:
     spec = load_spec(path)
     assert spec.expect is not None, "a spec without an expectation cannot fail"
@@ -222,7 +227,7 @@ def test_every_bundled_spec_says_what_it_expects(path: Path) -> None:
 
 
 def test_the_names_of_bundled_specs_are_unique() -> None:
-    assert [stem for stem, count in Counter(path.stem for path in PATHS).items() if count > 1] == []
+    assert [name for name, count in Counter(map(name_of, PATHS)).items() if count > 1] == []
 
 
 def test_the_titles_of_bundled_specs_are_unique() -> None:

@@ -9,6 +9,7 @@ from importlib import import_module
 import click
 import pytest
 
+from acked.checker.spec.variants import name_of
 from acked.cli import _TASKS, cli
 from acked.reports.shell.specs import all_bundled
 from tests.places import CHECKOUT
@@ -55,4 +56,4 @@ def test_the_command_line_imports_neither_other_commands_nor_what_they_need() ->
 def test_bundled_specs_come_from_the_top_down() -> None:
     depths = [len(path.parts) for path in all_bundled()]
     assert depths == sorted(depths)
-    assert len(depths) == len({path.stem for path in all_bundled()}) > 100
+    assert len(depths) == len({name_of(path) for path in all_bundled()}) > 100

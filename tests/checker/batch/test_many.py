@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from acked.api import load_spec
 from acked.audit.decision.durability import Axes, DurabilityTable, fill
 from acked.audit.decision.faults import CrashKind
 from acked.checker.batch.local import Answered, BatchLimits, Runner, answer_all
@@ -17,7 +18,6 @@ from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.batch.spark import SparkBatch
 from acked.checker.gate.gate import Selection, choose, run_gate
 from acked.checker.spark.session import SparkDriver, SparkSettings
-from acked.checker.spec.spec import load_spec
 from tests.checker.spark.spark_cluster import command_of, descendants, kill
 from tests.places import SPECS
 
@@ -46,7 +46,7 @@ def answers(tasks: list[Task], runner: Runner) -> list[Answered]:
 
 
 def task(name: str) -> Task:
-    return Task.of(load_spec(next(SPECS.rglob(f"{name}.toml"))), Probing.VACUITY)
+    return Task.of(load_spec(name), Probing.VACUITY)
 
 
 def test_every_task_has_the_answer_of_a_process_here(driver: SparkDriver) -> None:

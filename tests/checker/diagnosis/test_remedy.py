@@ -43,7 +43,7 @@ def remedy(result: Result, decides: bool = True) -> Remedy:
     ],
 )
 def test_the_rule_that_mends_a_known_bug_is_the_one_that_its_fix_has(bug: str, name: str, source: str) -> None:
-    spec, fix = load_spec(SPECS / f"gallery/{bug}.toml"), load_spec(SPECS / f"gallery/{bug.replace('bug', 'fix')}.toml")
+    spec, fix = load_spec(bug), load_spec(bug.replace("bug", "fix"))
     found = remedy(violated(spec.question()))
     assert (found.sort, found.name, found.verdict) == (RemedyKind.RULE, name, Verdict.HOLDS)
     assert source in found.source
@@ -72,11 +72,11 @@ def names_the_clause(found: Remedy) -> None:
 @pytest.mark.slow
 def test_the_remedy_has_the_epochs_of_the_story_and_counts_states_as_the_question_does() -> None:
     """By rank broker 0 would be in epoch 2; it was elected third, and its story says epoch 3."""
-    spec = load_spec(SPECS / "gallery/kip320-try-bug.toml")
+    spec = load_spec("kip320-try-bug")
     result = violated(spec.question())
     found = remedy(result)
-    text = (SPECS / "gallery/kip320-try-bug.toml").read_text("utf-8")
-    mended = parse_spec(text.replace("truncation_fencing = false", "truncation_fencing = true"), Path("mended.toml"))
+    text = (SPECS / "gallery/kip320-try.toml").read_text("utf-8")
+    mended = parse_spec(text.replace("truncation_fencing = false", "truncation_fencing = true"), Path("mended.toml#bug"))
     again = search(mended.question(), Bounds(workers=1))
     assert (found.name, found.verdict) == ("truncation_fencing=true", Verdict.HOLDS)
     assert (again.verdict, again.distinct_states) == (Verdict.HOLDS, found.states)

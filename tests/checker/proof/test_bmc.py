@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.base.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
@@ -20,7 +21,7 @@ from acked.checker.question.symmetry import named_initially
 from acked.checker.search.local import LocalSearch, search
 from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.problem import conditions, make_problem
-from acked.checker.spec.spec import load_spec
+from acked.checker.spec.variants import file_and_variant, specs_under
 from acked.invariants.property import Kind, Property
 from acked.invariants.replication.properties import PROPERTIES
 from acked.model.catalogue import FAMILY as PROTOCOLS
@@ -102,7 +103,7 @@ def test_of_equally_short_violations_the_one_that_is_asked_first_counts() -> Non
 )
 def test_runs_of_partition_may_begin_with_any_broker(name: str, length: int) -> None:
     """Its initial state names broker 0: a run that another broker begins is no renamed one of broker 0's."""
-    asked = load_spec(SPECS / f"{name}.toml").question()
+    asked = load_spec(name).question()
     result = check_bounded(asked, Bound(length), LIMITS)
     assert [item.trace_length for item in result.violations] == [length]
     assert named_initially(asked.instance) == 1
@@ -154,8 +155,9 @@ Asked = tuple[str, tuple[tuple[str, int], ...], tuple[tuple[str, str], ...]]
 def asked_of_the_family() -> dict[Asked, tuple[Property, ...]]:
     """What all bundled specs of the family ask, by protocol, constants and dropped clauses."""
     found: dict[Asked, dict[Property, None]] = {}
-    for path in sorted(SPECS.rglob("*.toml")):
-        if any(f'protocol = "{name}"' in " ".join(path.read_text("utf-8").split()) for name in PROTOCOLS):
+    for path in specs_under(SPECS):
+        text = file_and_variant(path)[0].read_text("utf-8")
+        if any(f'protocol = "{name}"' in " ".join(text.split()) for name in PROTOCOLS):
             spec = load_spec(path)
             key = (spec.protocol.name, tuple(spec.constants.items()), tuple(spec.drop))
             asked = [item for item in spec.properties if item.kind not in (Kind.RECOVERABLE, Kind.LIVENESS)]  # Of runs.

@@ -15,6 +15,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.search.local import LOCAL
 from acked.checker.spec.spec import load_spec
+from acked.checker.spec.variants import specs_under
 from acked.checker.store.run_directory import RunDirectory
 from acked.reports.shell.engines import AUTO, ENGINE_CHOICES, ENGINES, EngineOptions
 from tests.checker.toys import always, ask, counters
@@ -23,7 +24,7 @@ from tests.places import SPECS
 
 
 def recoverable() -> Question:
-    return load_spec(next(iter(sorted((SPECS / "recoverable").glob("*.toml"))))).question()
+    return load_spec(next(iter(specs_under(SPECS / "recoverable")))).question()
 
 
 def test_every_engine_goes_by_its_own_name() -> None:

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.observer import Observer, Progress
@@ -22,7 +23,7 @@ from acked.checker.question.vacuity import vacuity_probes
 from acked.checker.search.local import search
 from acked.checker.spark.driver import SparkBounds, SparkSearch, reason_of
 from acked.checker.spark.session import SparkDriver, SparkSettings
-from acked.checker.spec.spec import load_spec
+from acked.checker.spec.variants import specs_under
 from acked.checker.store.run_directory import RunDirectory
 from acked.model.language.quantify import implies
 from tests.checker.spark.spark_cluster import kill, python_daemons, python_workers
@@ -59,7 +60,7 @@ def over_spark(
 
 
 def spec(name: str, **constants: int) -> Question:
-    found = load_spec(next(SPECS.rglob(f"{name}.toml")))
+    found = load_spec(name)
     asked = replace(found.asked, constants=tuple({**found.constants, **constants}.items()))
     return replace(found, asked=asked).question()
 
@@ -113,16 +114,16 @@ def matrix() -> list[Any]:
     """Every spec of the family and every twelfth of the others', of which there are many, each with one choice in turn."""
     choices = itertools.cycle(itertools.product((1, 2, 7), (1, 2)))
     found = []
-    for number, path in enumerate(sorted(SPECS.rglob("*.toml"))):
+    for number, path in enumerate(specs_under(SPECS)):
         item = load_spec(path)
         if any(asked.kind in GRAPH_KINDS for asked in item.properties):
             continue  # Spark refuses them.
         is_left_out = item.protocol.name in ("partition", "transactions") and number % 12
-        if not is_left_out and not item.slow and path.stem not in ("kip320-large", "partition", "transactions"):
+        if not is_left_out and not item.slow and item.name not in ("kip320-large", "partition", "transactions"):
             # A control is another protocol only by one guard, an answer another question of one; most say no more of Spark.
             is_long = path.parent.name in ("controls", "answers", "promises", "counts") and number % 3
             marks = [pytest.mark.long] if is_long else []
-            found.append(pytest.param(path, [next(choices)], id=path.stem, marks=marks))
+            found.append(pytest.param(path, [next(choices)], id=item.name, marks=marks))
     return found
 
 

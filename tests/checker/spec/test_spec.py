@@ -13,7 +13,9 @@ from acked.base.names import near
 from acked.checker.question.question import DEADLOCK
 from acked.checker.question.result import ActionCount, Result, StopReason, Verdict
 from acked.checker.search.local import search
-from acked.checker.spec.spec import Claim, Expectation, GalleryEntry, Spec, parse_spec
+from acked.checker.spec.expectation import Expectation
+from acked.checker.spec.remarks import Claim, GalleryEntry
+from acked.checker.spec.spec import Spec, parse_spec
 from tests.checker.toys import always, ask, counters
 
 TEXT = """\

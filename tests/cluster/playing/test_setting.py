@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from acked.api import load_spec
 from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
-from acked.checker.spec.spec import load_spec
 from acked.cluster.playing.setting import mode_for, other_rules, setting_of
 from acked.cluster.releases.release import Mode, release
 from tests.cluster.playing.runs import question
-from tests.places import SPECS
 
 
 def test_constants_become_settings_of_the_topic_and_of_producers() -> None:
@@ -52,7 +51,7 @@ def test_a_control_with_a_value_that_topics_cannot_have_is_refused(setting: str)
         (question("4.1"), "3.4.1", Mode.KRAFT),
         (question("4.1"), "2.8.2", Mode.ZOOKEEPER),  # The only one that it has.
         (question("2.8"), "4.1.0", Mode.KRAFT),
-        (load_spec(SPECS / "gallery" / "kafka14402-bug.toml").question(), "3.5.1", Mode.ZOOKEEPER),  # Both alike.
+        (load_spec("kafka14402-bug").question(), "3.5.1", Mode.ZOOKEEPER),  # Both alike.
     ],
 )
 def test_the_control_plane_is_that_of_the_rules_where_the_release_has_it(rules: Question, kafka: str, mode: Mode) -> None:

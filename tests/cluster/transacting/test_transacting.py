@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
-from acked.checker.spec.spec import load_spec
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.transacted import (
     Transacted,
@@ -45,14 +45,13 @@ from acked.model.formulas.evaluate import Evaluator
 from acked.model.transactions import state as states
 from acked.model.transactions.protocol import transactions
 from tests.oracle import Space
-from tests.places import SPECS
 
 FATES = {states.COMMITTED: COMMITTED, states.COMMITTING: ASKED, states.ABORTED: ABORTED}
 
 
 @cache
 def question() -> Question:
-    return load_spec(SPECS / "gallery" / "kafka14402-bug.toml").question()
+    return load_spec("kafka14402-bug").question()
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import shape_of
@@ -15,7 +16,6 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason
 from acked.checker.search.local import search
-from acked.checker.spec.spec import load_spec
 from acked.checker.store.level_file import StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory
 from acked.invariants.property import Kind
@@ -91,7 +91,7 @@ ASKED = tuple(item for item in PROMISES.values() if item.kind in (Kind.STATE, Ki
 
 def broken(name: str, number: int) -> dict[str, int]:
     """The promises that a spec's setting breaks with so many requests on their way, each with its shortest trace."""
-    spec = load_spec(SPECS / f"{name}.toml")
+    spec = load_spec(name)
     constants = {**spec.constants, "requests_queued": number}
     made = partition.instantiate({item.name: item.show(constants[item.name]) for item in partition.constants})
     asked = tuple(item for item in ASKED if not item.lacks or not item.lacks(constants))

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.base.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
@@ -16,7 +17,8 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
-from acked.checker.spec.spec import load_spec
+from acked.checker.spec.spec import Spec, protocol_in
+from acked.checker.spec.variants import specs_under
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
@@ -163,13 +165,16 @@ def test_partitions_and_producers_are_interchangeable(constants: dict[str, Any])
 def violated() -> dict[str, set[str]]:
     """By promise the specs that expect it to be violated."""
     found: dict[str, set[str]] = {}
-    for path in (path for folder in ("gallery", "answers", "claims") for path in (SPECS / folder).glob("*.toml")):
-        if 'protocol = "transactions"' in path.read_text("utf-8"):
-            spec = load_spec(path)
-            assert spec.expect is not None
-            for name in spec.expect.violates:
-                found.setdefault(name, set()).add(path.stem)
+    for spec in of_transactions("gallery", "answers", "claims"):
+        assert spec.expect is not None
+        for name in spec.expect.violates:
+            found.setdefault(name, set()).add(spec.name)
     return found
+
+
+def of_transactions(*folders: str) -> list[Spec]:
+    paths = (path for folder in folders for path in specs_under(SPECS / folder))
+    return [load_spec(path) for path in paths if protocol_in(path) == "transactions"]
 
 
 def test_every_promise_is_violated_by_a_spec() -> None:
@@ -178,8 +183,8 @@ def test_every_promise_is_violated_by_a_spec() -> None:
 
 def test_every_rule_is_what_mends_a_bug_but_for_the_one_that_only_lets_producers_go_on() -> None:
     rows: dict[int, dict[str, Any]] = {}
-    for path in (path for folder in ("gallery", "recoverable") for path in (SPECS / folder).glob("*.toml")):
-        if 'protocol = "transactions"' in path.read_text("utf-8") and (spec := load_spec(path)).gallery:
+    for spec in of_transactions("gallery", "recoverable"):
+        if spec.gallery:
             rows.setdefault(spec.gallery.row, {})[spec.gallery.role] = spec.constants
     mended = {name for row in rows.values() for name in row["bug"] if row["bug"][name] != row["fix"][name]}
     assert len(rows) >= 10
@@ -195,7 +200,7 @@ PAIRS = {
 
 @pytest.mark.parametrize("rule", PAIRS)
 def test_a_rule_that_no_bug_of_the_gallery_shows_has_two_specs_that_do(rule: str) -> None:
-    without, within = (load_spec(SPECS / f"{name}.toml") for name in PAIRS[rule])
+    without, within = (load_spec(name) for name in PAIRS[rule])
     differing = {name for name in without.constants if without.constants[name] != within.constants[name]}
     assert differing == {rule}
     assert without.expect is not None
@@ -239,7 +244,7 @@ def gallery(names: tuple[str, ...], *marks: pytest.MarkDecorator) -> list[object
     ],
 )
 def test_z3_finds_a_bug_of_the_gallery_at_the_length_that_the_search_finds(name: str) -> None:
-    spec = load_spec(SPECS / "gallery" / f"{name}.toml")
+    spec = load_spec(name)
     assert spec.expect is not None
     length = spec.expect.trace_length
     assert length is not None

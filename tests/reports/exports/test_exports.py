@@ -13,20 +13,19 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.base.errors import SpecUnreadable
 from acked.checker.question.result import Counterexample, Result, Run
 from acked.checker.replay.foreign import read_foreign
 from acked.checker.replay.retrace import retrace
 from acked.checker.search.local import search
-from acked.checker.spec.spec import load_spec
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.exports.catalogue import FORMATS
 from acked.reports.exports.diagrams import SHIVIZ_PARSER
 from acked.reports.exports.exported import Exported
 from acked.reports.runs.blocked import blocked_in_words
 from acked.reports.runs.view import view_of
-from tests.places import SPECS
 
 HOSTILE = '</script><img src=x onerror=alert(1)> "q" \'a\' `b` | *c* [d](javascript:e) =1+1;--\u202eevil שלום\nend\x1b[2J'
 
@@ -188,7 +187,7 @@ def test_hostile_texts_stay_texts_in_every_format(hostile: Exported, form: str) 
 @pytest.fixture(scope="module")
 def late() -> Exported:
     """KAFKA-18991: the answer departs in step 5 and arrives in step 14; the still picture is of its arrival."""
-    spec = load_spec(SPECS / "gallery" / "kafka18991-bug.toml")
+    spec = load_spec("kafka18991-bug")
     result = search(spec.question(), Bounds(workers=1))
     found = result.violations[0]
     view = view_of(Counterexample.of(spec.title, result.question, found))

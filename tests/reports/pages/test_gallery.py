@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from acked.checker.spec.spec import load_spec
+from acked.api import load_spec
 from acked.reports.pages.gallery import Story, front_page
 from acked.reports.pages.gallery_stories import on_real_brokers, settings_of, subject_of
 from tests.places import SPECS
@@ -57,11 +57,11 @@ def test_a_story_stands_under_its_promise_its_version_and_each_of_itssettings_of
 
 
 def test_settings_are_a_few_always_and_the_others_where_they_are_not_at_their_defaults() -> None:
-    assert settings_of(load_spec(SPECS / "gallery" / "kip966-bug.toml")) == [
+    assert settings_of(load_spec("kip966-bug")) == [
         "acks=all", "min_insync_replicas=2", "unclean_election=false", "crashes=lossy",
         "lossy_crashes=1", "kills=false",
     ]  # fmt: skip
-    told = subject_of(load_spec(SPECS / "gallery" / "kip966-bug.toml"), "Kafka 4.0", "all of it")
+    told = subject_of(load_spec("kip966-bug"), "Kafka 4.0", "all of it")
     assert told.startswith("Kafka 4.0: replicas=3, log_size=1, ")
     (left_out,) = settings_of(load_spec(SPECS / "controls" / "expand-unfenced.toml"))
     assert left_out == "without FencedLeaderExpandIsr: follows in this epoch"

@@ -10,11 +10,11 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run
 from acked.checker.search.local import search
-from acked.checker.spec.spec import load_spec
 from acked.model.formulas.errors import ModelError
 from acked.model.language.action import require
 from acked.model.language.context import Constant
@@ -205,8 +205,8 @@ def test_what_is_not_a_provider_of_pictures_is_refused() -> None:
     ],
 )
 def test_a_torn_transaction_is_named_in_both_of_its_partitions(name: str, said: dict[str, set[str]]) -> None:
-    (found,) = search(load_spec(SPECS / f"{name}.toml").question(), Bounds(workers=1)).violations
-    instance = load_spec(SPECS / f"{name}.toml").question().instance
+    (found,) = search(load_spec(name).question(), Bounds(workers=1)).violations
+    instance = load_spec(name).question().instance
     state = instance.schema.decode(instance.schema.unpack(found.run.states[-1]))
     picture, _ = provider_of(instance).picture(instance, Moment(0, None, None, state, None))
     wrong = {row.name: {badge.text for badge in row.badges if badge.tone is Tone.WRONG} for row in picture.rows}

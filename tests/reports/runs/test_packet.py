@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 
+from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.checker.search.local import search
-from acked.checker.spec.spec import load_spec
 from acked.reports.runs.packet import Packer
-from tests.places import SPECS
 
 
 def test_reasons_have_the_leader_epochs_that_the_fields_show() -> None:
-    result = search(load_spec(SPECS / "gallery" / "kafka7415-bug.toml").question(), Bounds(workers=1))
+    result = search(load_spec("kafka7415-bug").question(), Bounds(workers=1))
     packer = Packer(result.question)
     packet, steps = packer.run(result.violations[0].run)
     names = packer.head()["fields"]

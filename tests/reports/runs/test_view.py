@@ -10,6 +10,7 @@ from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Counterexample, Result, Run
 from acked.checker.search.local import Bounds, search
 from acked.checker.spec.spec import load_spec
+from acked.checker.spec.variants import specs_under
 from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.action import require
@@ -232,7 +233,7 @@ def test_a_run_that_violates_nothing_has_steps_and_no_story(violated: Result) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("control", sorted((CHECKOUT / "specs" / "controls").glob("*.toml")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("control", specs_under(CHECKOUT / "specs" / "controls"), ids=lambda path: path.stem)
 def test_a_weakened_protocol_is_pictured_as_well(control: Path) -> None:
     """Its runs do what the whole rules never do, such as taking up a request that nobody sent."""
     question = load_spec(control).question()
