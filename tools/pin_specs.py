@@ -3,7 +3,7 @@
     python tools/pin_specs.py specs/claims specs/gallery
 
 Run it when a rule of a protocol has changed on purpose. What a spec says about the verdict and the violated property it never
-changes: where these are not met it says so, leaves the file as it is and exits with 1. An empty line ends an [expect].
+changes: where these are not met it says so, leaves the file as it is and exits with 1.
 """
 
 from __future__ import annotations
@@ -16,26 +16,15 @@ sys.path.insert(0, str(ROOT))
 
 from acked.base.bounds import Bounds, default_workers  # noqa: E402
 from acked.base.files import write_text  # noqa: E402
-from acked.checker.question.result import Result, Verdict  # noqa: E402
+from acked.checker.batch.outcome import Outcome  # noqa: E402
+from acked.checker.gate.update import updated_text  # noqa: E402
+from acked.checker.question.result import Result  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.spec.variants import file_and_variant, specs_in, specs_under  # noqa: E402
 
-
-def pins(result: Result) -> list[str]:
-    """The lines that follow verdict and violates."""
-    shortest = [min(item.trace_length for item in result.violations)] if result.violations else []
-    lines = [*(f"trace_length = {length}" for length in shortest), f"distinct_states = {result.distinct_states}"]
-    if result.verdict is Verdict.HOLDS and result.never_fired:
-        lines.append("never_fired = [" + ", ".join(f'"{name}"' for name in result.never_fired) + "]")
-    return lines
-
-
-def kept(expected: str, result: Result) -> list[str]:
-    """The lines of the table that `pins` does not write; a depth that the spec names is the one that was measured."""
-    measured = ("trace_length", "distinct_states", "never_fired")
-    lines = [line for line in expected.splitlines() if line and not line.startswith(measured)]
-    return [f"depth = {result.depth}" if line.startswith("depth =") else line for line in lines]
+PINS = ("trace_length", "distinct_states")
+"""What is written where it is missing."""
 
 
 def disagreement(spec: Spec, result: Result) -> str:
@@ -48,13 +37,6 @@ def disagreement(spec: Spec, result: Result) -> str:
     return f"{result.verdict.value} {' '.join(found)}, expected {spec.expect.verdict.value} {' '.join(spec.expect.violates)}"
 
 
-def with_pins(text: str, variant: str | None, result: Result) -> str:
-    """The text of a spec file with the numbers in the [expect] of the spec, or of that variant, up to the next table."""
-    head, table, rest = text.partition("[expect]\n" if variant is None else f"[{variant}.expect]\n")
-    expected, blank, others = rest.partition("\n\n[")
-    return head + table + "\n".join([*kept(expected, result), *pins(result)]) + (blank + others if others else "\n")
-
-
 def pin(path: Path) -> bool:
     """Whether the spec's verdict is met; its numbers are then as measured."""
     spec = load_spec(path)
@@ -63,9 +45,9 @@ def pin(path: Path) -> bool:
     if wrong := disagreement(spec, result):
         print(f"{path}: {wrong}", flush=True)
         return False
-    file, variant = file_and_variant(path)
+    file, _ = file_and_variant(path)
     before = file.read_text("utf-8")
-    after = with_pins(before, variant, result)
+    after = updated_text(before, spec, Outcome.of(result), accept_violations=False, adds=PINS)
     if after != before:
         write_text(file, after, "spec file")
     print(f"{path}: {result.verdict.value}, {result.distinct_states:,} states, {result.seconds:.2f} s", flush=True)

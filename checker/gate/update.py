@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import MutableMapping
+from collections.abc import Collection, MutableMapping
 from typing import Any
 
 import tomlkit
@@ -15,16 +15,19 @@ from acked.checker.spec.spec import Spec
 from acked.checker.spec.variants import file_and_variant
 
 
-def updated_text(text: str, spec: Spec, outcome: Outcome, accept_violations: bool) -> str:
+def updated_text(
+    text: str, spec: Spec, outcome: Outcome, accept_violations: bool, adds: Collection[str] = ("trace_length",)
+) -> str:
     """The spec with what was measured; `ConfigurationError` where that must not become an expectation.
 
-    Pins that the spec has are corrected, none is added to an expectation that has some; a floor is only lowered. A new
+    Pins that the spec has are corrected, and of the others only `adds` are written; a floor is only lowered. A new
     expectation pins verdict, violated properties, length of the trace, distinct states and depth.
     """
-    if outcome.verdict is Verdict.INCOMPLETE:
+    old = spec.expect
+    is_budget = old is not None and old.budget and outcome.stopped is StopReason.BUDGET
+    if outcome.verdict is Verdict.INCOMPLETE and not is_budget:
         where = spec.where("expect.verdict")
         raise ConfigurationError(f"{where}an incomplete search is nothing to expect; the spec stays as it is")
-    old = spec.expect
     if outcome.verdict is Verdict.VIOLATED and not accept_violations and (old is None or old.verdict is not Verdict.VIOLATED):
         broken = ", ".join(outcome.reported)
         was = "the spec expects holds" if old is not None else "the spec expects nothing yet"
@@ -39,11 +42,13 @@ def updated_text(text: str, spec: Spec, outcome: Outcome, accept_violations: boo
     _, variant = (None, None) if spec.path is None else file_and_variant(spec.path)
     question: MutableMapping[str, Any] = document if variant is None else document[variant]
     if "expect" not in question:
-        document.add(tomlkit.nl()) if variant is None else None
+        if variant is None:
+            document.add(tomlkit.nl())
         question["expect"] = tomlkit.table()
     table: MutableMapping[str, Any] = question["expect"]
-    _put_answer(table, outcome)
-    _put_pins(table, outcome, is_new=old is None)
+    if not is_budget:
+        _put_answer(table, outcome)
+    _put_pins(table, outcome, adds if old is not None else ("trace_length", "distinct_states", "depth"))
     _put_silent(table, outcome)
     return tomlkit.dumps(document)
 
@@ -61,7 +66,7 @@ def _put_answer(table: MutableMapping[str, Any], outcome: Outcome) -> None:
         _put(table, "violates", names[0] if len(names) == 1 else names)
 
 
-def _put_pins(table: MutableMapping[str, Any], outcome: Outcome, is_new: bool) -> None:
+def _put_pins(table: MutableMapping[str, Any], outcome: Outcome, adds: Collection[str]) -> None:
     measured: dict[str, int] = {
         "distinct_states": outcome.distinct_states,
         "generated_states": outcome.generated_states,
@@ -69,9 +74,8 @@ def _put_pins(table: MutableMapping[str, Any], outcome: Outcome, is_new: bool) -
     }
     if outcome.violations:
         measured = {"trace_length": min(outcome.violated.values()), **measured}
-    added = {"trace_length", "distinct_states", "depth"} if is_new else {"trace_length"}
     for key, value in measured.items():
-        if key in table or key in added:
+        if key in table or key in adds:
             _put(table, key, value)
     floor = table.get("at_least_distinct_states")
     if floor is not None and floor > outcome.distinct_states:

@@ -7,16 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.files import PACKAGE
 from acked.checker.question.result import Verdict
-from acked.checker.search.local import search
-from acked.checker.spec.expectation import Expectation
 from acked.checker.spec.spec import Spec, load_spec, parse_spec, protocol_in
 from acked.checker.spec.variants import file_and_variant, name_of, specs_in, specs_under
 from acked.reports.shell.specs import all_bundled, bundled_spec, find_spec, full_name
-from tools.pin_specs import with_pins
 
 ROW = """\
 title = "the bug"
@@ -223,17 +219,3 @@ def test_a_bundled_variant_is_found_by_its_name_whatever_else_is_called_like_its
 def test_the_name_of_a_row_alone_is_refused_with_its_variants() -> None:
     with pytest.raises(ConfigurationError, match=r"kip966\.toml:4: .* kip966\.toml#bug, kip966\.toml#fix, "):
         find_spec("kip966")
-
-
-# -- what is measured ----------------------------------------------------------------------------------------------------
-
-
-def test_pins_are_written_into_the_variant_that_was_measured() -> None:
-    result = search(variant("fix").question(), Bounds(1, 1 << 26))
-    text = with_pins(ROW, "fix", result)
-    pinned = Expectation(Verdict.HOLDS, distinct_states=result.distinct_states, never_fired=tuple(result.never_fired))
-    assert parse_spec(text, Path("row.toml#fix")).expect == pinned
-    assert parse_spec(text, Path("row.toml#bug")).expect == variant("bug").expect
-    before = with_pins(ROW, "bug", result)
-    assert before.endswith(ROW[ROW.index("\n\n[fix]") :])
-    assert f"distinct_states = {result.distinct_states}" in before
