@@ -7,13 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.checker.diagnosis.remedy import Remedy, RemedyKind, remedy_of
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason, Verdict
 from acked.checker.search.local import search
-from acked.checker.spec.spec import load_spec, parse_spec
+from acked.checker.spec.spec import parse_spec
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.runs.blocked import prevented_in_words
