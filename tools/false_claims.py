@@ -14,11 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
-import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,21 +25,19 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from acked.base.errors import ExitCode  # noqa: E402
 from acked.base.files import write_text  # noqa: E402
 from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.invariants.property import ONE_TRACE  # noqa: E402
+from tools.asking import REFUSED, TIME_OUT, ask, with_lines  # noqa: E402
 
 ANSWERS = ROOT / "docs" / "false_claims.json"
 PAGE = ROOT / "docs" / "proofs.md"
-BEGIN, END = "<!-- begin: tools/false_claims.py -->", "<!-- end: tools/false_claims.py -->"
 
 NUMBER = 20
 """How many of each folder are asked."""
 
 SECONDS = 300.0
-REFUSED, TIME_OUT = "refused", "time-out"
 
 WAYS: Mapping[str, str] = {
     "bmc": "bounded model checking",
@@ -68,7 +62,7 @@ class FalseClaim:
 
     def command(self, way: str) -> list[str]:
         """The command line that asks it."""
-        asked = ["prove", self.name, "--quiet", "--format", "json", "--jobs", "1", "--timeout", f"{SECONDS:g}"]
+        asked = ["prove", self.name, "--jobs", "1", "--timeout", f"{SECONDS:g}"]
         if way == "bmc":
             return [*asked, "--method", "bmc", "--depth", str(self.steps)]
         return [*asked, "--method", "induction"] if way == "induction" else [*asked, "--all-constants"]
@@ -93,26 +87,10 @@ def _shortest(folder: str) -> list[FalseClaim]:
     return sorted(found, key=lambda item: (item.steps, item.name))[:NUMBER]
 
 
-def ask(claim: FalseClaim, way: str, seconds: float = SECONDS) -> dict[str, Any]:
-    """What a process of its own answers: the verdict, or that it refused or was ended, and its seconds."""
-    command = [sys.executable, "-m", "acked", *claim.command(way)]
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
-    )
-    try:
-        out, err = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return {"verdict": TIME_OUT, "seconds": round(seconds, 1)}
-    took = round(time.perf_counter() - started, 1)
-    if process.returncode == ExitCode.CONFIGURATION:
-        return {"verdict": REFUSED, "seconds": took}
-    try:
-        return {"verdict": str(json.loads(out)["verdict"]), "seconds": took}
-    except ValueError:
-        raise SystemExit(f"{' '.join(command[2:])} ended with {process.returncode} and no answer: {err}") from None
+def answer(claim: FalseClaim, way: str, seconds: float = SECONDS) -> dict[str, Any]:
+    """The verdict, or that it was refused or its process ended, and the seconds that it took."""
+    told = ask(claim.command(way), seconds)
+    return {"verdict": str(told["verdict"]), "seconds": told["took"]}
 
 
 def keep(answers: Mapping[str, Any]) -> None:
@@ -159,13 +137,6 @@ def _cell(answer: Mapping[str, Any]) -> str:
     )
 
 
-def written(page: str, lines: Sequence[str]) -> str:
-    """The page with these lines between its markers."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return "\n".join([f"{before}{BEGIN}", *lines, f"{END}{after}"])
-
-
 def main() -> None:
     """Asks what is not known yet, and writes the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -179,12 +150,12 @@ def main() -> None:
     chosen = [item for item in asked if given.only is None or item.name in given.only]
     for claim in [] if given.page else chosen:
         if given.again or claim.name not in answers:
-            answers[claim.name] = {way: ask(claim, way, given.seconds) for way in WAYS}
+            answers[claim.name] = {way: answer(claim, way, given.seconds) for way in WAYS}
             print(f"{claim.name}: {answers[claim.name]}", file=sys.stderr, flush=True)
             keep(answers)
     keep(answers)
     answers = json.loads(ANSWERS.read_text("utf-8"))
-    write_text(PAGE, written(PAGE.read_text("utf-8"), [*table(asked, answers)]), "page")
+    write_text(PAGE, with_lines(PAGE, "tools/false_claims.py", [*table(asked, answers)]), "page")
     if found := wrong(answers):
         raise SystemExit(f"false, and said to hold: {', '.join(found)}; this is a defect of acked")
 

@@ -10,6 +10,7 @@ import pytest
 from acked.checker.question.result import Verdict
 from tests.places import CHECKOUT, SPECS
 from tools import false_claims as tool
+from tools.asking import with_lines
 
 ANSWERS: dict[str, dict[str, dict[str, Any]]] = json.loads((CHECKOUT / "docs" / "false_claims.json").read_text("utf-8"))
 
@@ -37,8 +38,8 @@ def test_none_of_them_holds_and_at_least_thirty_are_decided() -> None:
 
 def test_the_table_on_the_page_is_written_from_the_answers() -> None:
     page = tool.PAGE.read_text("utf-8")
-    assert tool.written(page, [*tool.table(tool.claims(), ANSWERS)]) == page
-    assert page.count(tool.BEGIN) == page.count(tool.END) == 1
+    assert with_lines(tool.PAGE, "tools/false_claims.py", [*tool.table(tool.claims(), ANSWERS)]) == page
+    assert page.count(": tools/false_claims.py -->") == 2
 
 
 def test_what_is_false_and_holds_is_told() -> None:
@@ -50,19 +51,19 @@ def test_what_is_false_and_holds_is_told() -> None:
 
 def test_a_process_that_takes_too_long_is_ended_and_is_a_time_out() -> None:
     claim = tool.claims()[0]
-    assert tool.ask(claim, "induction", 0.05) == {"verdict": tool.TIME_OUT, "seconds": 0.1}
+    assert tool.answer(claim, "induction", 0.05) == {"verdict": tool.TIME_OUT, "seconds": 0.1}
 
 
 @pytest.mark.slow
 def test_a_claim_that_the_argument_does_not_prove_is_refused_for_all_constants() -> None:
     claim = next(item for item in tool.claims() if item.name == "claims/refused-is-not-written")
-    assert tool.ask(claim, "all constants")["verdict"] == tool.REFUSED
+    assert tool.answer(claim, "all constants")["verdict"] == tool.REFUSED
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(0, 40, 5))
 def test_some_of_them_are_asked_again(number: int) -> None:
     claim = tool.claims()[number]
-    told = {way: tool.ask(claim, way) for way in tool.WAYS}
+    told = {way: tool.answer(claim, way) for way in tool.WAYS}
     assert "holds" not in {answer["verdict"] for answer in told.values()}
     assert tool.is_decided(told), told
