@@ -146,12 +146,13 @@ def unless_memory_ends_it(search_it: Callable[[], Result]) -> Result | None:
     try:
         return search_it()
     except SystemFailure as error:
-        assert "memory is full, and going on without states takes more than there is" in str(error)
+        if "memory is full, and going on without states takes more than there is" not in str(error):
+            raise
         return None
 
 
 def every_way(large: Large, driver: SparkDriver, folder: Path) -> dict[str, Result | None]:
-    """By the way's name, the answer of a search that took it; of those that memory may end, whichever answer it is, or none."""
+    """By the way's name, the answer of a search that took it; of those that memory may end, any answer or none."""
     chance = random.Random(large.seed)
     return {
         "one worker": search(large.question, Bounds(1, AMPLE), POLICY),
