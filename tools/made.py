@@ -1,0 +1,103 @@
+"""The parts of pages that are made from the project itself: the site has them whole, and git the short table of some.
+
+    python tools/made.py             writes the short tables, and what runs are told, anew
+
+In a page, `<!-- made: NAME -->` begins a part and `<!-- end -->` ends it. What git keeps in between is for readers without
+the site: nothing, or a short table. `make docs` puts the whole part there, from specs, docstrings and measurements.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from acked.base.files import write_text  # noqa: E402
+from acked.reports.table import markdown_table, numbers, table, table_markdown  # noqa: E402
+from tools import api, commands, false_claims, gallery, guards, proof_mutations, real  # noqa: E402
+
+GATE = ROOT / "docs" / "gate_mutations.json"
+"""Rows of the table that `tools/gate_mutations.py` measures."""
+
+COUNTS = ROOT / "docs" / "counts_that_changed.csv"
+
+PART = re.compile(r"(?P<begin><!-- made: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What makes a part whole, and what git keeps of it."""
+
+    whole: Callable[[], Iterable[str]]
+    kept: Callable[[], Iterable[str]] = tuple
+
+
+def gate_mutations() -> Iterator[str]:
+    """What the gate says of every fault."""
+    columns = (numbers(""), "fault", "in", "reason", "the gate's words")
+    yield from table_markdown(table(columns, json.loads(GATE.read_text("utf-8"))))
+
+
+def counts_that_changed() -> Iterator[str]:
+    """Counts of states before and after the model learned more."""
+    with COUNTS.open(encoding="utf-8", newline="") as file:
+        _, *rows = csv.reader(file)
+    counts = ((f"`{spec}`", f"{int(before):,}", f"{int(after):,}") for spec, before, after in rows)
+    yield from markdown_table(("spec", "states before", "after"), counts)
+
+
+PARTS = {
+    "api": Part(api.reference, api.names),
+    "claims": Part(gallery.part_of_claims, gallery.kept_of_claims),
+    "commands": Part(commands.reference, commands.names),
+    "counts-that-changed": Part(counts_that_changed),
+    "false-claims": Part(false_claims.part),
+    "gallery": Part(gallery.part_of_bugs, gallery.kept_of_bugs),
+    "gate-mutations": Part(gate_mutations),
+    "guards": Part(guards.part),
+    "kills": Part(real.lost_by_kills, real.lost_by_kills),
+    "proof-mutations": Part(proof_mutations.part),
+    "quorums": Part(gallery.part_of_quorums, gallery.part_of_quorums),
+    "real-again": Part(real.again),
+    "real-not-played": Part(real.left_out),
+    "real-played": Part(real.played),
+    "real-random": Part(real.random_traces),
+    "real-releases": Part(real.whole_releases),
+}
+"""By the name in the mark."""
+
+
+def pages() -> list[Path]:
+    """The pages that have such parts."""
+    return [page for page in sorted((ROOT / "docs").glob("*.md")) if PART.search(page.read_text("utf-8"))]
+
+
+def whole(text: str) -> str:
+    """A page as the site shows it."""
+    return _replaced(text, lambda part: part.whole())
+
+
+def kept(text: str) -> str:
+    """A page as git keeps it."""
+    return _replaced(text, lambda part: part.kept())
+
+
+def _replaced(text: str, lines: Callable[[Part], Iterable[str]]) -> str:
+    def part(found: re.Match[str]) -> str:
+        made = "".join(f"{line}\n" for line in lines(PARTS[found["name"]]))
+        return f"{found['begin']}\n{made}\n{found['end']}" if made else f"{found['begin']}{found['end']}"
+
+    return PART.sub(part, text)
+
+
+if __name__ == "__main__":
+    for place in pages():
+        write_text(place, kept(place.read_text("utf-8")), "page")
+    write_text(gallery.RUNS, json.dumps(gallery.runs(), indent=1) + "\n", "what runs are told")
