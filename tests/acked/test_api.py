@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 import acked
-from tests.places import CHECKOUT
 from tools.api import CONSTANTS, READ, members, reference
 
 SOURCE = Path(acked.__file__).read_text()
