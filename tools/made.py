@@ -14,14 +14,33 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.files import write_text  # noqa: E402
+from acked.invariants.partition.lemmas import (  # noqa: E402
+    MACHINE_LEMMAS,
+    MOVE_LEMMAS,
+    PARTITION_LEMMAS,
+    RETURN_LEMMAS,
+    RIVAL_LEMMAS,
+)
 from acked.reports.table import markdown_table, numbers, table, table_markdown  # noqa: E402
-from tools import api, commands, false_claims, gallery, guards, proof_mutations, real  # noqa: E402
+from tools import (  # noqa: E402
+    api,
+    commands,
+    false_claims,
+    gallery,
+    guards,
+    lemmas,
+    promises,
+    proof_mutations,
+    real,
+    releases,
+)
 
 GATE = ROOT / "docs" / "gate_mutations.json"
 """Rows of the table that `tools/gate_mutations.py` measures."""
@@ -62,6 +81,13 @@ PARTS = {
     "gallery": Part(gallery.part_of_bugs, gallery.kept_of_bugs),
     "gate-mutations": Part(gate_mutations),
     "guards": Part(guards.part),
+    "lemmas": Part(partial(lemmas.part, PARTITION_LEMMAS)),
+    "lemmas-machine": Part(partial(lemmas.part, MACHINE_LEMMAS)),
+    "lemmas-moves": Part(partial(lemmas.part, (*MOVE_LEMMAS, *RETURN_LEMMAS))),
+    "lemmas-rivals": Part(partial(lemmas.part, RIVAL_LEMMAS)),
+    "promises": Part(promises.verdicts),
+    "breaches": Part(promises.breaches),
+    "releases": Part(releases.part, releases.kept),
     "kills": Part(real.lost_by_kills, real.lost_by_kills),
     "proof-mutations": Part(proof_mutations.part),
     "quorums": Part(gallery.part_of_quorums, gallery.part_of_quorums),

@@ -20,7 +20,6 @@ from acked.model.partition.protocol import partition
 from tools import proof_mutations as tool
 
 
-
 @cache
 def sections() -> dict[str, dict[str, list[str]]]:
     """By heading, the clauses below it with the other columns of their rows."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,6 +29,7 @@ from acked.model.partition.common import counted_isr, in_one_epoch, presumes_lea
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import Offset, Replica, State
 from tests.places import CHECKOUT
+from tools.lemmas import NEED
 
 LIMITS = Limits(2, 300.0)
 PROMISES = tuple(properties_of(partition)[name] for name in ("AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr"))
@@ -96,7 +96,6 @@ def only(action: str, instance: Instance) -> Instance:
     return instance
 
 
-NEED = re.compile(r"Without it (\w+) breaks ([\w, ]+) \((\d), (\d), (\d)(?:, Kafka ([\d.]+)( with zombies)?)?\)")
 
 
 def need_of(lemma: Property) -> Need:
@@ -247,20 +246,3 @@ def test_not_only_electable_brokers_count(monkeypatch: pytest.MonkeyPatch) -> No
         monkeypatch.setattr(module, "is_heeded", is_electable)
     found = broken(prove(only("FetchDiverging", latest(SMALL, STALE)), PARTITION_LEMMAS))
     assert found["FetchDiverging"] == {"AckedRecordsInIsr", "AckedInPlace"}
-
-
-def test_the_page_says_of_each_lemma_what_its_text_says() -> None:
-    lines = PAGE.read_text("utf-8").splitlines()
-    begin = next(at for at, line in enumerate(lines) if line.startswith("| lemma | what it is for"))
-    rows: dict[str, list[str]] = {}
-    for line in lines[begin + 2 :]:
-        if not line.startswith("|"):
-            break
-        name, *cells = line.strip("| ").split(" | ")
-        rows[name] = cells[-2:]
-    assert list(rows) == [item.lemma for item in NEEDS]
-    for need in NEEDS:
-        breaks, at = rows[need.lemma]
-        assert breaks == f"{need.action}: {', '.join(sorted(need.claims))}"
-        release = "" if need.version == LATEST else f", Kafka {need.version}{' with zombies' if need.zombies else ''}"
-        assert at == ", ".join(map(str, need.size)) + release
