@@ -35,11 +35,10 @@ from tools import (  # noqa: E402
     false_claims,
     gallery,
     guards,
-    lemmas,
-    promises,
+    house,
     proof_mutations,
+    proofs,
     real,
-    releases,
 )
 
 GATE = ROOT / "docs" / "gate_mutations.json"
@@ -81,13 +80,14 @@ PARTS = {
     "gallery": Part(gallery.part_of_bugs, gallery.kept_of_bugs),
     "gate-mutations": Part(gate_mutations),
     "guards": Part(guards.part),
-    "lemmas": Part(partial(lemmas.part, PARTITION_LEMMAS)),
-    "lemmas-machine": Part(partial(lemmas.part, MACHINE_LEMMAS)),
-    "lemmas-moves": Part(partial(lemmas.part, (*MOVE_LEMMAS, *RETURN_LEMMAS))),
-    "lemmas-rivals": Part(partial(lemmas.part, RIVAL_LEMMAS)),
-    "promises": Part(promises.verdicts),
-    "breaches": Part(promises.breaches),
-    "releases": Part(releases.part, releases.kept),
+    "lemmas": Part(partial(proofs.lemmas, PARTITION_LEMMAS)),
+    "lemmas-machine": Part(partial(proofs.lemmas, MACHINE_LEMMAS)),
+    "lemmas-moves": Part(partial(proofs.lemmas, (*MOVE_LEMMAS, *RETURN_LEMMAS))),
+    "lemmas-rivals": Part(partial(proofs.lemmas, RIVAL_LEMMAS)),
+    "promises": Part(proofs.verdicts),
+    "breaches": Part(proofs.breaches),
+    "releases": Part(proofs.releases, proofs.kept_of_releases),
+    "house": Part(house.tables),
     "kills": Part(real.lost_by_kills, real.lost_by_kills),
     "proof-mutations": Part(proof_mutations.part),
     "quorums": Part(gallery.part_of_quorums, gallery.part_of_quorums),
@@ -102,7 +102,8 @@ PARTS = {
 
 def pages() -> list[Path]:
     """The pages that have such parts."""
-    return [page for page in sorted((ROOT / "docs").glob("*.md")) if PART.search(page.read_text("utf-8"))]
+    places = [ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [page for page in places if PART.search(page.read_text("utf-8"))]
 
 
 def whole(text: str) -> str:

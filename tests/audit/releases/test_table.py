@@ -37,8 +37,8 @@ from acked.model.partition.rules.versions import KRAFT, VERSIONS, ZOOKEEPER, pla
 from acked.reports.shell.options import AskedSpec
 from tests.oracle import Space
 from tests.places import CHECKOUT
-from tools.releases import ANSWERS
-from tools.releases import cells as kept_cells
+from tools.proofs import RELEASES as ANSWERS
+from tools.proofs import cells as kept_cells
 
 PAGE = CHECKOUT / "docs" / "releases.md"
 KEPT = {(cell.release, cell.faults, cell.promise): cell for cell in kept_cells()}

@@ -29,7 +29,7 @@ from acked.model.partition.common import counted_isr, in_one_epoch, presumes_lea
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import Offset, Replica, State
 from tests.places import CHECKOUT
-from tools.lemmas import NEED
+from tools.proofs import NEED
 
 LIMITS = Limits(2, 300.0)
 PROMISES = tuple(properties_of(partition)[name] for name in ("AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr"))

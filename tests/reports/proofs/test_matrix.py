@@ -10,7 +10,7 @@ from acked.checker.question.result import Verdict
 from acked.model.catalogue import FAMILY
 from acked.reports.proofs.variants import breaches_table, matrix_document, print_matrix, verdicts_table
 from acked.reports.table import table_markdown
-from tools.promises import matrix
+from tools.proofs import matrix
 
 MATRIX = Matrix(
     {"replicas": 3},
@@ -52,8 +52,8 @@ def test_the_answers_that_docs_keep_are_whole_and_decided() -> None:
     kept = matrix()
     assert kept.is_decided
     asked = [(item.protocol, item.property) for item in kept.entries]
-    assert asked == [(protocol.name, name) for protocol in FAMILY for _, names in PROMISES for name in names]
-    assert {item.protocol for item in kept.breaches} == {protocol.name for protocol in FAMILY} - {"kip320"}
+    assert asked == [(protocol, name) for protocol in FAMILY for _, names in PROMISES for name in names]
+    assert {item.protocol for item in kept.breaches} == {*FAMILY} - {"kip320"}
 
 
 def test_every_promise_is_stated_by_a_property() -> None:
