@@ -29,8 +29,8 @@ from acked.reports.pages.quorums import quorums_markdown  # noqa: E402
 from acked.reports.pages.spec_pages import (  # noqa: E402
     AnsweredSpec,
     NotReproduced,
+    claims_list,
     claims_markdown,
-    claims_table,
     gallery_markdown,
     gallery_table,
 )
@@ -116,7 +116,7 @@ def part_of_claims() -> list[str]:
 
 def kept_of_claims() -> list[str]:
     """Their table, as git keeps it."""
-    return claims_table(map(unsearched, specs("claims")))
+    return claims_list(map(unsearched, specs("claims")))
 
 
 def part_of_quorums() -> list[str]:

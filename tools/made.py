@@ -44,8 +44,6 @@ from tools import (  # noqa: E402
 GATE = ROOT / "docs" / "gate_mutations.json"
 """Rows of the table that `tools/gate_mutations.py` measures."""
 
-COUNTS = ROOT / "docs" / "counts_that_changed.csv"
-
 PART = re.compile(r"(?P<begin><!-- made: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
 
 
@@ -63,19 +61,29 @@ def gate_mutations() -> Iterator[str]:
     yield from table_markdown(table(columns, json.loads(GATE.read_text("utf-8"))))
 
 
-def counts_that_changed() -> Iterator[str]:
-    """Counts of states before and after the model learned more."""
-    with COUNTS.open(encoding="utf-8", newline="") as file:
-        _, *rows = csv.reader(file)
-    counts = ((f"`{spec}`", f"{int(before):,}", f"{int(after):,}") for spec, before, after in rows)
-    yield from markdown_table(("spec", "states before", "after"), counts)
+def rows_of(name: str, chosen: Callable[[list[str]], bool] = bool) -> Iterator[str]:
+    """The table of a file of docs/ with comma-separated values, or some rows of it."""
+    with (ROOT / "docs" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        heads, *rows = csv.reader(file)
+    yield from markdown_table(heads, (map(_shown, heads, row) for row in rows if chosen(row)))
+
+
+def _shown(head: str, text: str) -> str:
+    """Specs are code, and numbers have commas."""
+    return f"`{text}`" if head == "spec" else f"{int(text):,}" if text.isdigit() else text
+
+
+def is_overview(row: list[str]) -> bool:
+    """Whether git keeps a row of the durability table: acks=all, without unclean elections."""
+    return (row[1], row[3]) == ("all", "off")
 
 
 PARTS = {
     "api": Part(api.reference, api.names),
     "claims": Part(gallery.part_of_claims, gallery.kept_of_claims),
     "commands": Part(commands.reference, commands.names),
-    "counts-that-changed": Part(counts_that_changed),
+    "counts-that-changed": Part(partial(rows_of, "counts_that_changed")),
+    "exercised": Part(partial(rows_of, "exercised")),
     "false-claims": Part(false_claims.part),
     "gallery": Part(gallery.part_of_bugs, gallery.kept_of_bugs),
     "gate-mutations": Part(gate_mutations),
@@ -89,6 +97,7 @@ PARTS = {
     "releases": Part(proofs.releases, proofs.kept_of_releases),
     "house": Part(house.tables),
     "kills": Part(real.lost_by_kills, real.lost_by_kills),
+    "matrix": Part(partial(rows_of, "matrix"), partial(rows_of, "matrix", is_overview)),
     "proof-mutations": Part(proof_mutations.part),
     "quorums": Part(gallery.part_of_quorums, gallery.part_of_quorums),
     "real-again": Part(real.again),

@@ -295,11 +295,10 @@ def claims_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
     return lines[:-1]
 
 
-def claims_table(answers: Iterable[AnsweredSpec]) -> list[str]:
+def claims_list(answers: Iterable[AnsweredSpec]) -> list[str]:
     """Every claim in a line, for readers without their page."""
     rows = _claims(item for item in answers if item.spec.claim is not None)
-    cells = ((item.spec.title, "true" if claim.true else "**false**", f"`{item.spec.name}`") for item, claim in rows)
-    return markdown_table(("sentence", "true?", "spec"), cells)
+    return [f"- {'True' if claim.true else '**False**'}: {item.spec.title}. (`{item.spec.name}`)" for item, claim in rows]
 
 
 def _claims(told: Iterable[AnsweredSpec]) -> Iterator[tuple[AnsweredSpec, Claim]]:
