@@ -1,4 +1,4 @@
-"""What the tools share that ask acked many questions: a process for each, a file of answers, and a table on a page."""
+"""What the tools share that ask acked many questions: a process for each."""
 
 from __future__ import annotations
 
@@ -44,11 +44,3 @@ def ask(command: Sequence[str], seconds: float) -> dict[str, Any]:
         return {**json.loads(out), "took": took}
     except ValueError:
         raise SystemExit(f"{' '.join(line[2:])} ended with {process.returncode} and no answer: {err}") from None
-
-
-def with_lines(page: Path, tool: str, lines: Sequence[str]) -> str:
-    """The page's text with these lines between the marks of a tool."""
-    begin, end = f"<!-- begin: {tool} -->", f"<!-- end: {tool} -->"
-    before, _, rest = page.read_text("utf-8").partition(begin)
-    _, _, after = rest.partition(end)
-    return "\n".join([f"{before}{begin}", *lines, f"{end}{after}"])

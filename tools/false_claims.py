@@ -1,13 +1,13 @@
-"""Asks `acked prove` what is known to be false, in each of its ways; writes the table of docs/proofs.md.
+"""Asks `acked prove` what is known to be false, in each of its ways; `tools/made.py` has the table of docs/proofs.md from it.
 
-    python tools/false_claims.py [--only SPEC …] [--again | --page]
+    python tools/false_claims.py [--only SPEC …] [--again]
 
 The claims are specs of `specs/gallery` (a bug, or what is violated still) and of `specs/claims` that expect a violation of
 what one trace violates: of each folder the 20 with the shortest counterexamples. Each is asked by bounded model checking up
 to the length of that, by induction, and for all constants; a process that takes longer than `--seconds` is ended and counted
 as a time-out.
-docs/false_claims.json has the answers, with the seconds of one run; a run asks what is not answered there, `--again` all, and
-`--page` nothing. The script fails if anything false is said to hold.
+docs/false_claims.json has the answers, with the seconds of one run; a run asks what is not answered there, `--again` all. The
+script fails if anything false is said to hold.
 """
 
 from __future__ import annotations
@@ -29,10 +29,9 @@ from acked.base.files import write_text  # noqa: E402
 from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.invariants.property import ONE_TRACE  # noqa: E402
-from tools.asking import REFUSED, TIME_OUT, ask, with_lines  # noqa: E402
+from tools.asking import REFUSED, TIME_OUT, ask  # noqa: E402
 
 ANSWERS = ROOT / "docs" / "false_claims.json"
-PAGE = ROOT / "docs" / "proofs.md"
 
 NUMBER = 20
 """How many of each folder are asked."""
@@ -109,8 +108,13 @@ def wrong(answers: Mapping[str, Any]) -> list[str]:
     return [f"{name} ({way})" for name, told in answers.items() for way in told if told[way]["verdict"] == "holds"]
 
 
+def part() -> Iterator[str]:
+    """What the page has, line by line, from the file of answers."""
+    return table(claims(), json.loads(ANSWERS.read_text("utf-8")))
+
+
 def table(asked: Sequence[FalseClaim], answers: Mapping[str, Any]) -> Iterator[str]:
-    """What stands between the markers of the page, line by line."""
+    """The claims with the answers, and a line that counts them."""
     known = [item for item in asked if item.name in answers]
     decided = sum(is_decided(answers[item.name]) for item in known)
     holding = len(wrong(answers)) or "none"
@@ -138,24 +142,22 @@ def _cell(answer: Mapping[str, Any]) -> str:
 
 
 def main() -> None:
-    """Asks what is not known yet, and writes the table."""
+    """Asks what is not known yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", metavar="SPEC", help="ask this claim alone, e.g. claims/one-leader")
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"after which a process is ended ({SECONDS:g})")
     parser.add_argument("--again", action="store_true", help="ask again what was answered")
-    parser.add_argument("--page", action="store_true", help="write the table from the answers, and ask nothing")
     given = parser.parse_args()
     asked = claims()
     answers: dict[str, Any] = json.loads(ANSWERS.read_text("utf-8")) if ANSWERS.exists() else {}
     chosen = [item for item in asked if given.only is None or item.name in given.only]
-    for claim in [] if given.page else chosen:
+    for claim in chosen:
         if given.again or claim.name not in answers:
             answers[claim.name] = {way: answer(claim, way, given.seconds) for way in WAYS}
             print(f"{claim.name}: {answers[claim.name]}", file=sys.stderr, flush=True)
             keep(answers)
     keep(answers)
     answers = json.loads(ANSWERS.read_text("utf-8"))
-    write_text(PAGE, with_lines(PAGE, "tools/false_claims.py", [*table(asked, answers)]), "page")
     if found := wrong(answers):
         raise SystemExit(f"false, and said to hold: {', '.join(found)}; this is a defect of acked")
 
