@@ -14,9 +14,11 @@ from acked.base.errors import ConfigurationError
 from acked.base.release import release as number_of
 from acked.checker.question.question import Question
 from acked.cluster.commands.playable import On, playable_counterexample
-from acked.cluster.playing.reproduce import Brokers, Heed, Prepared, prepare, reproduce
-from acked.cluster.playing.setting import Setting
+from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.reproduce import Heed, reproduce
+from acked.cluster.playing.setting import Brokers, Setting
 from acked.cluster.releases.release import Mode, releases
+from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.words import Answer
 from acked.cluster.vocabulary import keys
 from acked.model.partition.rules.settings import idempotence, in_flight_refused
@@ -100,7 +102,7 @@ def _ready(
 def _prepared(answer: AuditAnswer, question: Question, brokers: Brokers, quiet: bool) -> Prepared:
     text, name = answer.question.text, answer.question.asked.value
     found, _ = playable_counterexample(question, text, name, On(brokers.version, brokers.mode), quiet)
-    return prepare(found.question, found.run, brokers)
+    return REPLICATION.prepare(found.question, found.run, brokers)
 
 
 def with_users(setting: Setting, configuration: Configuration) -> Setting:

@@ -30,8 +30,8 @@ class On:
 
     def mode_for(self, question: Question) -> Mode:
         """The mode in which they play this; `ConfigurationError` if another is asked for than its rules have."""
-        from acked.cluster.playing.setting import mode_for
         from acked.cluster.releases.release import release
+        from acked.cluster.replicating.setting import mode_for
 
         return mode_for(question, release(self.release), self.mode)
 
@@ -93,28 +93,22 @@ def playable_counterexample(
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a question, which messages call `name`."""
     from acked.checker.search.local import search
-    from acked.cluster.transacting.script import is_of_transactions
-
-    if is_of_transactions(question):
-        return _of_transactions(question, title, name, quiet)
-    from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable, ways_of
-    from acked.cluster.releases.release import release
+    from acked.cluster.playing.prepared import as_asked
+    from acked.cluster.playing.setting import Brokers
+    from acked.cluster.reports.reproductions.words import shown_by
     from acked.reports.progress import ProgressReporter
 
-    mode, timed = on.mode or on.mode_for(question), on.timed
-    without = left_out(question, timed)
-    ways = ways_of(release(on.release), mode)
+    played, brokers, timed = shown_by(question).played, Brokers(on.release, on.mode or on.mode_for(question)), on.timed
+    without = played.left_out(question, timed)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(playable(question, mode, timed, ways), observer=observer)
-        if not result.violations and any(name in TIMED for name in without):
-            without = left_out(question, is_timed=True)
-            result = search(playable(question, mode, is_timed=True, ways=ways), observer=observer)
+        result = search(played.playable(question, brokers, timed), observer=observer)
+        if not result.violations and any(name in played.timed for name in without):
+            without = played.left_out(question, is_timed=True)
+            result = search(played.playable(question, brokers, True), observer=observer)
         if not result.violations:
-            whole = search(question, observer=observer)
-    if result.violations:
-        violation = result.violations[0]
-        return Counterexample(title, question, as_asked(question, violation.run), violation.property), without
-    raise _refused(name, whole, without)
+            raise _refused(name, search(question, observer=observer), without)
+    violation = result.violations[0]
+    return Counterexample(title, question, as_asked(question, violation.run), violation.property), without
 
 
 def _refused(name: str, whole: Result, without: Mapping[str, str]) -> ConfigurationError:
@@ -127,17 +121,3 @@ def _refused(name: str, whole: Result, without: Mapping[str, str]) -> Configurat
     needed = [f"{action} ({reason})" for action, reason in without.items() if action in actions]
     why = f"its shortest needs {', '.join(needed)}" if needed else "they need what real brokers do in another order"
     return ConfigurationError(f"no counterexample of {name} can be played on real brokers: {why}")
-
-
-def _of_transactions(question: Question, title: str, name: str, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
-    from acked.checker.search.local import search
-    from acked.cluster.transacting.script import as_asked, left_out, playable
-    from acked.reports.progress import ProgressReporter
-
-    without = left_out(question)
-    with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(playable(question), observer=observer)
-        if not result.violations:
-            raise _refused(name, search(question, observer=observer), without)
-    violation = result.violations[0]
-    return Counterexample(title, question, as_asked(question, violation.run), violation.property), without

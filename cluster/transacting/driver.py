@@ -8,17 +8,22 @@ the partitions' leaders until a step lets them go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from acked.base.errors import SystemFailure
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.playing.driver import Driver, Parted
+from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.script import ScriptStep
 from acked.cluster.proxies.gate import Gate
-from acked.cluster.transacting.script import Script, ScriptStep
-from acked.cluster.transacting.seen import ABORTED, ASKED, COMMITTED, Seen, name_of, seen_of
-from acked.cluster.waiting import wait_for
+from acked.cluster.transacting.compare import TransactionView, name_of, view_of
+from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, broken
+from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import Client
 from acked.cluster.wire.transactional import (
@@ -34,6 +39,7 @@ from acked.cluster.wire.transactional import (
     offset_request,
     produce_request,
 )
+from acked.model.transactions.settings import TV2, offsets
 
 COORDINATOR, TRANSACTIONAL_ID, LOG = 0, "played", "__transaction_state"
 GROUP, INPUT, OFFSETS = "group", "input", "__consumer_offsets"
@@ -41,12 +47,11 @@ TIMEOUT_MS = 600_000
 """transaction.timeout.ms: so long that nothing ends by it; brokers allow up to 15 minutes."""
 _NOT_YET = frozenset({14, 15, 16})
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: a client asks again."""
+HANGS_FOR = 5.0
+"""After the last step markers are let go, and what is open after so many seconds, though nobody is to end it, hangs."""
+NOT_DONE = ("PrepareCommit", "PrepareAbort")
 _CONCURRENT = 51
 """CONCURRENT_TRANSACTIONS: the end of the one before is not complete; a client asks again."""
-
-
-class Parted(Exception):
-    """Brokers do something else than the model, and what."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +64,18 @@ class _Late:
     words: str
 
 
-class Driver:
-    """Takes the steps of a script. `seconds` is how long an effect may take."""
+class TransactionsDriver(Driver[TransactionView, Answers]):
+    """Leads a coordinator, leaders of partitions, and clients with one transactional id."""
 
-    def __init__(self, cluster: Cluster, script: Script, is_v2: bool, seconds: float) -> None:
-        self.cluster, self.script, self.is_v2, self.seconds = cluster, script, is_v2, seconds
-        results = range(script.partitions - script.has_offsets)
-        self.topics = (*(f"played-{p}" for p in results), *((OFFSETS,) if script.has_offsets else ()))
-        self.told: dict[int, str] = {}
-        """By transaction what its client has been told, or that it has asked for a COMMIT."""
-        self.inputs: dict[int, int] = {}
+    def __init__(self, prepared: Prepared, cluster: Cluster, topic: str, seconds: float) -> None:
+        self.cluster, self.seconds = cluster, seconds
+        constants = prepared.question.instance.constants
+        self.has_offsets = bool(constants[offsets.name])
+        self.is_v2 = prepared.setting.transaction_version == TV2
+        results = range(prepared.setting.replicas - self.has_offsets)
+        self.topics = (*(f"{topic}-{p}" for p in results), *((OFFSETS,) if self.has_offsets else ()))
+        self._fates: dict[int, str] = {}
+        self._inputs: dict[int, int] = {}
         """With offsets, by transaction the input that it has read: where its instance was told to go on."""
         self._positions: dict[int, int] = {}
         self._known: dict[int, Identity] = {}
@@ -80,7 +87,7 @@ class Driver:
     def begin(self) -> None:
         """Creates the coordinator's log and the partitions, and has markers wait from now on."""
         self._create(LOG, COORDINATOR, {"cleanup.policy": "compact"})
-        if self.script.has_offsets:
+        if self.has_offsets:
             self._create(INPUT, COORDINATOR, {})
         for p, topic in enumerate(self.topics):
             self._create(topic, p, {"cleanup.policy": "compact"} if topic == OFFSETS else {})
@@ -110,17 +117,7 @@ class Driver:
         for gate in self.cluster.network.gates:
             gate.lift()
 
-    def let_markers_go(self) -> None:
-        """From now on markers do not wait: what ends by itself ends."""
-        for gate in self._markers.values():
-            gate.lift()
-
-    def check(self) -> None:
-        """`Exited` if a broker has ended that nobody has ended."""
-        for broker in self.cluster.plan.brokers:
-            self.cluster.nodes[broker].check()
-
-    def seen(self) -> Seen:
+    def seen(self) -> TransactionView:
         """What coordinator and partitions say now; `SystemFailure` if one of them refuses to."""
         with self.cluster.client(COORDINATOR, self.seconds) as ask:
             error, coordinator = describe_id(ask, TRANSACTIONAL_ID)
@@ -133,7 +130,32 @@ class Driver:
             ledgers.append(ledger)
         if error:
             raise SystemFailure(f"transactions are not described: {error_name(error)}")
-        return seen_of(coordinator, tuple(ledgers), self.topics)
+        return view_of(coordinator, tuple(ledgers), self.topics)
+
+    def answers(self) -> Answers:
+        """What clients have been told, and what they have read."""
+        return Answers(dict(self._fates), dict(self._inputs) if self.has_offsets else None)
+
+    def broken(self, moments: Sequence[TransactionView]) -> Mapping[str, bool]:
+        """By promise whether it is broken in the end."""
+        return broken(moments[-1], self.answers())
+
+    def end(self) -> TransactionView:
+        """Lets markers go until no transaction is in its markers, then looks whether what is open stays so."""
+        for gate in self._markers.values():
+            gate.lift()
+
+        def done() -> TransactionView | None:
+            seen = self.seen()
+            return None if seen.state in NOT_DONE else seen
+
+        with suppress(NotSeen):
+            wait_for(done, "the end of the transaction", self.seconds, self.check)
+        last, begun = self.seen(), time.monotonic()
+        while self.broken([last])["NoHangingTransaction"] and time.monotonic() - begun < HANGS_FOR:
+            time.sleep(0.5)
+            last = self.seen()
+        return last
 
     # -- steps ------------------------------------------------------------------------------------------------------------
 
@@ -142,8 +164,8 @@ class Driver:
         STEPS[step.action](self, step)
 
     def _begin(self, step: ScriptStep) -> None:
-        if self.script.has_offsets:
-            self.inputs[step.arguments["txn"]] = self._positions.get(step.arguments["producer"], 0)
+        if self.has_offsets:
+            self._inputs[step.arguments["txn"]] = self._positions.get(step.arguments["producer"], 0)
 
     def _init(self, step: ScriptStep, named: bool = False) -> None:
         i = step.arguments["producer"]
@@ -193,19 +215,19 @@ class Driver:
         sequence = 0 if self.is_v2 or numbers is None else numbers[p]
         value = name_of(_txn(step))
         if self.topics[p] == OFFSETS:
-            offset = self.inputs[_txn(step)] + 1
+            offset = self._inputs[_txn(step)] + 1
             return offset_request(TRANSACTIONAL_ID, self._known[i], GROUP, INPUT, offset, value, self.is_v2)
         return produce_request(TRANSACTIONAL_ID, self._known[i], self.topics[p], value, sequence, self.is_v2)
 
     def _end(self, step: ScriptStep, commits: bool) -> None:
         i, txn = step.arguments["producer"], _txn(step)
         if commits:
-            self.told[txn] = ASKED
+            self._fates[txn] = ASKED
         request = end_request(TRANSACTIONAL_ID, self._known[i], commits, self.is_v2)
         given = self._taken(COORDINATOR, request, f"EndTxn of producer {i}")
-        self.told[txn] = COMMITTED if commits else ABORTED
-        if commits and self.script.has_offsets:
-            self._positions[i] = self.inputs[txn] + 1
+        self._fates[txn] = COMMITTED if commits else ABORTED
+        if commits and self.has_offsets:
+            self._positions[i] = self._inputs[txn] + 1
         if self.is_v2:
             self._known[i] = given
 
@@ -229,7 +251,7 @@ class Driver:
     def _delay_end(self, step: ScriptStep, commits: bool) -> None:
         i, txn = step.arguments["producer"], _txn(step)
         if commits:
-            self.told[txn] = ASKED
+            self._fates[txn] = ASKED
         request = end_request(TRANSACTIONAL_ID, self._known[i], commits, self.is_v2)
         self._delay("end", COORDINATOR, request, f"EndTxn ({'COMMIT' if commits else 'ABORT'})")
 
@@ -286,25 +308,26 @@ def _txn(step: ScriptStep) -> int:
     return txn
 
 
-STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
-    "InitProducerId": Driver._init,
-    "BumpEpoch": partial(Driver._init, named=True),
-    "AbortOpenTransaction": Driver._init_aborts,
-    "AbortBeforeBump": partial(Driver._init_aborts, named=True),
-    "FetchOffset": Driver._fetch_offset,
-    "Begin": Driver._begin,
-    "AddPartitionToTxn": Driver._add,
-    "Produce": Driver._produce,
-    "ProduceAgain": Driver._produce,
-    "Commit": partial(Driver._end, commits=True),
-    **dict.fromkeys(("Abort", "AbortBeforeFailure"), partial(Driver._end, commits=False)),
-    "WriteMarker": Driver._write_marker,
-    "DelayInit": Driver._delay_init,
-    "DelayAdd": Driver._delay_add,
-    "DelayProduce": Driver._delay_produce,
-    "DelayCommit": partial(Driver._delay_end, commits=True),
-    "DelayAbort": partial(Driver._delay_end, commits=False),
-    **{f"Late{name}Arrives": partial(Driver._arrives, kind=name.lower()) for name in ("Init", "Add", "Produce", "End")},
-    **{f"Late{name}IsLost": partial(Driver._is_lost, kind=name.lower()) for name in ("Init", "Add", "Produce", "End")},
+_LATE = ("Init", "Add", "Produce", "End")
+STEPS: Mapping[str, Callable[[TransactionsDriver, ScriptStep], None]] = {
+    "InitProducerId": TransactionsDriver._init,
+    "BumpEpoch": partial(TransactionsDriver._init, named=True),
+    "AbortOpenTransaction": TransactionsDriver._init_aborts,
+    "AbortBeforeBump": partial(TransactionsDriver._init_aborts, named=True),
+    "FetchOffset": TransactionsDriver._fetch_offset,
+    "Begin": TransactionsDriver._begin,
+    "AddPartitionToTxn": TransactionsDriver._add,
+    "Produce": TransactionsDriver._produce,
+    "ProduceAgain": TransactionsDriver._produce,
+    "Commit": partial(TransactionsDriver._end, commits=True),
+    **dict.fromkeys(("Abort", "AbortBeforeFailure"), partial(TransactionsDriver._end, commits=False)),
+    "WriteMarker": TransactionsDriver._write_marker,
+    "DelayInit": TransactionsDriver._delay_init,
+    "DelayAdd": TransactionsDriver._delay_add,
+    "DelayProduce": TransactionsDriver._delay_produce,
+    "DelayCommit": partial(TransactionsDriver._delay_end, commits=True),
+    "DelayAbort": partial(TransactionsDriver._delay_end, commits=False),
+    **{f"Late{name}Arrives": partial(TransactionsDriver._arrives, kind=name.lower()) for name in _LATE},
+    **{f"Late{name}IsLost": partial(TransactionsDriver._is_lost, kind=name.lower()) for name in _LATE},
 }
 """The actions of the model that have a step here."""

@@ -12,7 +12,8 @@ from acked.audit.decision.release import Deployment
 from acked.audit.decision.release import release as number_of
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.cli import main
-from acked.cluster.playing.reproduce import Brokers, Prepared
+from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
 from tests.cluster.reports.made import answer
 
@@ -65,7 +66,7 @@ def test_a_yes_is_proved_only_if_the_loss_was_seen(
     broken: dict[str, bool], code: int, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = answer()
-    end = replace(made.first.played, broken=broken, lost=())
+    end = replace(made.first.played, broken=broken)
     shown = replace(made, first=replace(made.first, played=end))
     monkeypatch.setattr("acked.audit.commands.prove_it.prove", lambda chosen, limit, heed: shown)
     assert main([*ASKED, *settings(acks="1"), "--kafka-version", "3.9", "--control-plane", "kraft"]) == code

@@ -17,7 +17,7 @@ from acked.checker.question.result import Counterexample
 from acked.cli import main
 from acked.cluster.commands.whole_release import Candidate, candidates
 from acked.cluster.playing.observed import Found
-from acked.cluster.playing.reproduce import Prepared, Reproduction
+from acked.cluster.playing.prepared import Prepared
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.release_table import (
     Deed,
@@ -29,6 +29,7 @@ from acked.cluster.reports.reproductions.release_table import (
     release_document,
     summary_of,
 )
+from acked.cluster.reports.reproductions.words import Played
 from acked.reports.shell.output import TraceFile
 from acked.reports.shell.specs import find_spec
 from tests.cluster.playing.runs import question, run
@@ -50,7 +51,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
         (["acks-1-loses", "--kafka", "4.1.0", "--control", "min.isr=2"], 151, "topics (did you mean min.insync.replicas?)"),
         (["truncate-to-hw", "--kafka", "4.1.0"], 151, "real brokers play traces of partition"),
         (["kafka14402-bug", "--kafka", "2.8.0"], 151, "does not describe its transactions"),
-        (["kafka14402-bug", "--kafka", "3.5.1", "--html", "x.html"], 151, "played without --html"),
+        (["kafka14402-bug", "--kafka", "3.5.1", "--expire"], 151, "played without --expire"),
         (["kafka14402-bug", "--kafka", "3.5.1", "--control", "acks=all"], 151, "again on another release"),
         pytest.param(
             ["acks-1-min-insync", "--kafka", "4.1.0", "-c", "acks=all"],
@@ -95,10 +96,10 @@ def test_the_exit_code_is_that_of_what_the_brokers_did(
 ) -> None:  # fmt: skip
     ends = iter([first] if control is None else [first, control])
 
-    def plays(made: Prepared, keep: bool, heed: object) -> Reproduction:
+    def plays(made: Prepared, keep: bool, heed: object) -> Played:
         taken = next(ends)
         found = played(made, 4 if taken is None else taken)
-        return found if taken is not None else replace(found, played=replace(found.played, broken={}, lost=()))
+        return found if taken is not None else replace(found, played=replace(found.played, broken={}))
 
     monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", plays)
     more = [] if control is None else ["--control", "acks=all"]
@@ -172,7 +173,7 @@ def test_brokers_keep_their_metadata_where_the_rules_of_the_trace_have_it(
 ) -> None:
     seen: list[Prepared] = []
 
-    def starts(made: Prepared, keep: bool, heed: object) -> Reproduction:
+    def starts(made: Prepared, keep: bool, heed: object) -> Played:
         seen.append(made)
         return played(made, 0)
 
@@ -260,7 +261,7 @@ def test_all_that_concerns_a_release_is_asked_played_and_kept_between_interrupti
     whole = "acked.cluster.commands.whole_release"
     monkeypatch.setattr(f"{whole}.candidates", lambda version, mode: [Candidate(spec, ()) for spec in few])
 
-    def interrupted(made: Prepared) -> Reproduction:
+    def interrupted(made: Prepared) -> Played:
         if len(made.script.steps) > 3:
             return as_played(made)
         raise KeyboardInterrupt
@@ -285,7 +286,7 @@ def test_all_that_concerns_a_release_is_asked_played_and_kept_between_interrupti
     assert "is about Kafka 4.1.0 with KRaft, not Kafka 4.2.0" in said(capsys)
 
 
-def as_played(made: Prepared, parts: bool = False) -> Reproduction:
+def as_played(made: Prepared, parts: bool = False) -> Played:
     """As the model says; or not so from the first step on."""
     told = played(prepared(), 0 if parts else 4)
     return replace(told, prepared=made)

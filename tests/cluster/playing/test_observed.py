@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from acked.cluster.playing.observed import Found, Observed, observed
-from acked.cluster.playing.reproduce import Brokers, can_be_validated
+from acked.cluster.playing.reproduce import can_be_validated
+from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.document import answer_document
 from acked.cluster.reports.reproductions.saved import read_answer

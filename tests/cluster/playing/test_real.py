@@ -10,9 +10,13 @@ import pytest
 
 from acked.cluster.commands.playable import On, playable_run
 from acked.cluster.playing.observed import Found
-from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce
+from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.reproduce import reproduce
+from acked.cluster.playing.setting import Brokers, Changed
 from acked.cluster.releases.release import Mode
+from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
+from acked.cluster.reports.reproductions.words import Played
 from tests.cluster.conftest import real_plan
 from tests.cluster.playing.runs import question, run
 from tests.places import CHECKOUT
@@ -44,7 +48,7 @@ class Case:
         brokers = Brokers(self.kafka, mode)
         on = On(brokers.version, brokers.mode, self.timed)
         found, _ = playable_run(self.spec, self.constants, on, True, self.rules)
-        return prepare(found.question, found.run, brokers)
+        return REPLICATION.prepare(found.question, found.run, brokers)
 
     def changed(self) -> Changed:
         key, is_setting, value = self.control.partition("=")
@@ -90,9 +94,9 @@ def test_a_consumer_reads_from_a_follower(users_cache: None) -> None:
     asked = question("3.9", "kraft", consumer="followers", acks="1", replicas=2)
     labels = ["Produce(leader=0, record=0, answered=True)", "FetchAtOnce(follower=1, leader=0, end=1)",
               "FetchNothingNew(follower=1, leader=0)", "Read(broker=1, offset=0)"]  # fmt: skip
-    found = reproduce(prepare(asked, run(asked, labels), Brokers("3.9.1", Mode.KRAFT)))
+    found = reproduce(REPLICATION.prepare(asked, run(asked, labels), Brokers("3.9.1", Mode.KRAFT)))
     assert (found.played.parted, found.played.is_broken("ReadsStay")) == (None, False), told(found)
 
 
-def told(found: Reproduction) -> str:
+def told(found: Played) -> str:
     return f"{found.played.reason}: {found.played.last}"

@@ -8,7 +8,8 @@ from typing import Any, Self
 import pytest
 
 from acked.cluster.nodes.jvm import Exited
-from acked.cluster.playing.reproduce import Changed, reproduce_each
+from acked.cluster.playing.reproduce import reproduce_each
+from acked.cluster.playing.setting import Changed
 from tests.cluster.reports.made import played, prepared
 
 
@@ -35,7 +36,7 @@ class Fakes:
 
         return Started()
 
-    def play(self, script: object, cluster: Any, topic: str, setting: object) -> Any:
+    def play(self, made: object, cluster: Any, topic: str) -> Any:
         if topic in self.ending and cluster.topics:
             raise Exited("broker 0 exited with code 1", is_of_machine=self.is_full)
         cluster.topics.append(topic)

@@ -16,6 +16,11 @@ def value_of(record: int) -> str:
     return f"r{record}"
 
 
+def replica_of(seen: Seen, broker: int) -> Replica:
+    """What a broker has on disk."""
+    return next(one for one in seen.replicas if one.broker == broker)
+
+
 def differences(state: State, seen: Seen, with_eligible: bool = True) -> tuple[Difference, ...]:
     """Everything in which a state of the model and what is seen differ; epochs only where the logs do not.
 
@@ -24,7 +29,7 @@ def differences(state: State, seen: Seen, with_eligible: bool = True) -> tuple[D
     replicas = range(len(state["log"]))
     pairs = _of_controller(state, seen, with_eligible)
     pairs += [pair for replica in replicas for pair in _of_replica(state, seen, replica)]
-    if all(_values(state, replica) == list(_replica(seen, replica).values) for replica in replicas):
+    if all(_values(state, replica) == list(replica_of(seen, replica).values) for replica in replicas):
         pairs += _of_epochs(state, seen)
     return differing(pairs)
 
@@ -48,7 +53,7 @@ def _of_controller(state: State, seen: Seen, with_eligible: bool) -> list[Pair]:
 
 
 def _of_replica(state: State, seen: Seen, replica: int) -> Iterable[Pair]:
-    real = _replica(seen, replica)
+    real = replica_of(seen, replica)
     yield f"broker {replica}'s log", _listed(_values(state, replica)), _listed(real.values)
     yield f"broker {replica}'s high watermark", state["broker"][replica]["hw"], real.high_watermark or 0
     is_down = bool(state["broker"][replica].get("down", False))
@@ -65,7 +70,7 @@ def _of_epochs(state: State, seen: Seen) -> Iterable[Pair]:
         yield (
             f"the order of the leader epochs in broker {replica}'s log",
             model,
-            [in_real.rank(record.epoch) for record in _replica(seen, replica).log],
+            [in_real.rank(record.epoch) for record in replica_of(seen, replica).log],
         )
     controller, found = state["controller"], seen.partition
     # A partition that loses its leader gets a new epoch with KRaft; the model gives the next leader one, which is later.
@@ -76,10 +81,6 @@ def _of_epochs(state: State, seen: Seen) -> Iterable[Pair]:
 def _values(state: State, replica: int) -> list[str]:
     log = state["log"][replica]
     return [value_of(record["id"]) for record in log["records"][: log["end"]]]
-
-
-def _replica(seen: Seen, broker: int) -> Replica:
-    return next(one for one in seen.replicas if one.broker == broker)
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,15 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.playing.play import Played, play
-from acked.cluster.playing.playable import ELECTIONS, as_asked, playable
-from acked.cluster.playing.reproduce import Brokers, Prepared, cleared, planned, prepare
+from acked.cluster.playing.prepared import Prepared, as_asked
+from acked.cluster.playing.reproduce import cleared, planned
 from acked.cluster.playing.script import NotPlayable
+from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
+from acked.cluster.replicating.playable import ELECTIONS, playable
+from acked.cluster.replicating.producers import Answers
+from acked.cluster.replicating.protocol import REPLICATION
+from acked.cluster.stories.seen import Seen
 from acked.model.language.protocol import ActionInstance
 
 STEPS, RESTARTS = 18, 2
@@ -28,7 +33,7 @@ class PlayedWalk:
 
     seed: int
     labels: tuple[str, ...]
-    played: Played | None
+    played: Played[Seen, Answers] | None
     reason: str = ""
 
 
@@ -73,7 +78,7 @@ def _prepared(asked: Question, brokers: Brokers, seed: int) -> Prepared | Played
     """A trace ready to be played, or why it cannot be."""
     run = walk(asked, brokers.chosen_mode, seed)
     try:
-        return prepare(asked, run, brokers)
+        return REPLICATION.prepare(asked, run, brokers)
     except NotPlayable as error:
         return PlayedWalk(seed, tuple(step.label for step in run.actions), None, str(error))
 
@@ -82,7 +87,7 @@ def _play(asked: Question, brokers: Brokers, cluster: Cluster, seed: int) -> Pla
     prepared = _prepared(asked, brokers, seed)
     if isinstance(prepared, PlayedWalk):
         return prepared
-    played = play(prepared.script, cluster, _topic(seed), prepared.setting)
+    played: Played[Seen, Answers] = play(prepared, cluster, _topic(seed))
     return PlayedWalk(seed, tuple(step.label for step in prepared.script.steps), played, played.reason)
 
 

@@ -22,10 +22,10 @@ from acked.cluster.observe.zookeeper import (
     state_node,
     zookeeper_state,
 )
-from acked.cluster.playing.gates import Gates, close
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.proxies.frame import Frame, Phase, notifies, writes
 from acked.cluster.proxies.gate import Gate
+from acked.cluster.replicating.gates import Gates, close
 from acked.cluster.stories.stage import Stage
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api

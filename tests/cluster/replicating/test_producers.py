@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from acked.cluster.playing.producers import Identity, NotAppended, Numbering, Producers
+from acked.cluster.replicating.producers import Identity, NotAppended, Numbering, Producers
 from acked.cluster.wire.client import Acknowledgement, BrokerGone
 from acked.model.partition.state import ACKED, FAILED, SENT, UNSENT
 

@@ -7,8 +7,8 @@ import pytest
 from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.spec.spec import load_spec
-from acked.cluster.playing.setting import mode_for, other_rules, setting_of
 from acked.cluster.releases.release import Mode, release
+from acked.cluster.replicating.setting import mode_for, rules_unlike, setting_of
 from tests.cluster.playing.runs import question
 from tests.places import SPECS
 
@@ -68,9 +68,9 @@ def test_another_control_plane_than_that_of_the_rules_is_refused(rules: str, oth
 
 def test_rules_that_a_release_does_not_have_are_named() -> None:
     asked = question("2.8", truncation="leader epoch")
-    [other] = other_rules(asked, release("2.8.0"), Mode.ZOOKEEPER)
-    assert (other.constant, other.spec, other.release) == ("truncation", "leader epoch", "diverging fetch")
-    assert other_rules(question("2.8"), release("2.8.0"), Mode.ZOOKEEPER) == ()
+    [other] = rules_unlike(asked.instance.constants, release("2.8.0"), Mode.ZOOKEEPER)
+    assert (other.constant, other.trace, other.release) == ("truncation", "leader epoch", "diverging fetch")
+    assert rules_unlike(question("2.8").instance.constants, release("2.8.0"), Mode.ZOOKEEPER) == ()
 
 
 def test_idempotence_is_the_traces_or_that_of_the_control() -> None:

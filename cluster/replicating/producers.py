@@ -6,10 +6,10 @@ behind one that was given up begins anew under the next epoch (KIP-360), or, to 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 
-from acked.cluster.playing.compare import value_of
+from acked.cluster.replicating.compare import value_of
 from acked.cluster.stories.stage import Stage
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import error_name
@@ -21,6 +21,14 @@ _BUMPS_EPOCHS = (2, 5)
 """Since then a producer goes on after a failure under the next epoch (KIP-360)."""
 NO_OFFSET = -1
 """The offset of a record that was only taken for written."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What producers have been answered: by record the offset at which it was acknowledged, and the error."""
+
+    acknowledged: Mapping[int, int] = field(default_factory=dict)
+    refused: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -76,6 +84,10 @@ class Producers:
         self.acknowledged: dict[int, Acknowledgement] = {}
         self.refused: dict[int, int] = {}
         """By record the error that its producer was answered."""
+
+    def answers(self) -> Answers:
+        """What has been heard so far."""
+        return Answers({record: answer.offset for record, answer in self.acknowledged.items()}, dict(self.refused))
 
     def _new_id(self) -> tuple[int, int]:
         def look() -> tuple[int, int] | None:

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from acked.cluster.observe.disk import Replica
-from acked.cluster.playing.compare import value_of
+from acked.cluster.playing.script import Script, ScriptStep
+from acked.cluster.replicating.compare import replica_of, value_of
+from acked.cluster.replicating.producers import Answers
 from acked.cluster.stories.seen import Seen
 from acked.cluster.wire.client import PartitionView
+from acked.model.partition.state import FAILED
+
+
+def leader_of(seen: Seen) -> int | None:
+    """The broker that leads, as the controller has it."""
+    return None if seen.partition is None or seen.partition.leader < 0 else seen.partition.leader
 
 
 def lost(acknowledged: Collection[int], seen: Seen, leader: int | None) -> tuple[int, ...]:
     """The acknowledged records that the leader's log lacks; none where nobody leads."""
     if leader is None:
         return ()
-    return tuple(sorted(record for record in acknowledged if value_of(record) not in _replica(seen, leader).values))
+    return tuple(sorted(record for record in acknowledged if value_of(record) not in replica_of(seen, leader).values))
 
 
 def forks(replicas: Collection[Replica]) -> tuple[int, ...]:
@@ -28,15 +37,15 @@ def forks(replicas: Collection[Replica]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def repeated(records: int, seen: Seen, leader: int | None) -> tuple[int, ...]:
-    """The records that the leader's log has more than once."""
-    log = () if leader is None else _replica(seen, leader).values
-    return tuple(record for record in range(records) if log.count(value_of(record)) > 1)
+def repeated(seen: Seen, leader: int | None) -> tuple[str, ...]:
+    """The records that the leader's log has more than once, as they are written."""
+    log = () if leader is None else replica_of(seen, leader).values
+    return tuple(sorted({value for value in log if log.count(value) > 1}, key=lambda value: (len(value), value)))
 
 
 def has_gone(reads: Collection[tuple[int, str]], seen: Seen, leader: int | None) -> bool:
     """Whether the leader's log does not have, at its offset, something that a consumer has read."""
-    log = () if leader is None else _replica(seen, leader).values
+    log = () if leader is None else replica_of(seen, leader).values
     return leader is not None and any(log[offset : offset + 1] != (value,) for offset, value in reads)
 
 
@@ -67,7 +76,7 @@ def has_gap(visible: Sequence[str]) -> bool:
 
 
 def broken(
-    acknowledged: Mapping[int, int], records: int, seen: Seen, leader: int | None, failed: Collection[int] = ()
+    acknowledged: Mapping[int, int], seen: Seen, leader: int | None, failed: Collection[int] = ()
 ) -> dict[str, bool]:
     """By name of a promise that is decided here, whether it is broken; `failed` are the records that were given up."""
     isr = () if seen.partition is None else seen.partition.isr
@@ -75,26 +84,68 @@ def broken(
     held = {value for one in seen.replicas for value in one.values}
     return {
         "AckedRecordsSurvive": bool(lost(acknowledged, seen, leader)),
-        "AckedRecordsInIsr": any(value not in _replica(seen, member).values for member in isr for value in values),
+        "AckedRecordsInIsr": any(value not in replica_of(seen, member).values for member in isr for value in values),
         "AckedRecordsExist": any(value not in held for value in values),
         "CommittedInIsr": leader is not None and any(not _has_committed(seen, leader, member) for member in isr),
         "LogsAgreeBelowHw": bool(forks(seen.replicas)),
-        "NoDuplicates": bool(repeated(records, seen, leader)),
+        "NoDuplicates": bool(repeated(seen, leader)),
         "RefusalsAreTrue": leader is not None and any(value_of(record) in _visible(seen, leader) for record in failed),
     }
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What promises are judged by: the script, what producers were answered, all that was seen, the last of it in the end,
+    the brokers that live and have a session, what consumers have read, and the latest offsets that clients were told.
+    """
+
+    script: Script
+    answers: Answers
+    moments: Sequence[Seen]
+    alive: Collection[int]
+    reads: Collection[tuple[int, str]]
+    latest: Sequence[int]
+
+    def broken(self) -> dict[str, bool]:
+        """By name of a promise that is decided by this, whether it is broken in the end."""
+        last, acknowledged, steps = self.moments[-1], self.answers.acknowledged, self.script.steps
+        leader = leader_of(last)
+        given = steps[-1].after["producer"]["status"] if steps else ()
+        failed = [record for record, status in enumerate(given) if status == FAILED and record not in acknowledged]
+        isr = () if last.partition is None else last.partition.isr
+        return {
+            **broken(acknowledged, last, leader, failed),
+            "ReadsStay": has_gone(self.reads, last, leader),
+            "LatestOffsetStays": list(self.latest) != sorted(self.latest),
+            "IsrIsAlive": leader is not None and not set(isr) <= set(self.alive),
+            **self._of_moves(),
+        }
+
+    def _of_moves(self) -> dict[str, bool]:
+        """Decided of reassignments that leave out a replica: of one that only adds some nobody sees when it has ended."""
+        steps = [step for step in self.script.steps if step.action == "Reassign"]
+        targets = {frozenset(step.arguments["target"]) for step in steps if not _only_adds(step)}
+        if not targets or len(targets) < len(steps):
+            return {}
+        views = [one.partition for one in self.moments if one.partition is not None]
+        return {"MovesEndInSync": ends_out_of_sync(views, targets)}
+
+
+def _only_adds(step: ScriptStep) -> bool:
+    return set(step.before["controller"]["replicas"]) <= set(step.arguments["target"])
 
 
 def sayings(seen: Seen, leader: int | None) -> dict[str, bool]:
     """By name of what is said of Kafka, or of the order of records, whether what is seen contradicts it."""
     if leader is None or seen.partition is None:
         return {}
-    mine, isr = _replica(seen, leader), seen.partition.isr
+    mine, isr = replica_of(seen, leader), seen.partition.isr
     mark, visible = mine.high_watermark or 0, _visible(seen, leader)
     return {
         "HwBelowLogEnd": 0 < len(mine.log) <= mark,
         "EveryoneHoldsWhatIsVisible": any(one.log[:mark] != mine.log[:mark] for one in seen.replicas),
-        "FollowersKnowHw": any((_replica(seen, member).high_watermark or 0) != mark for member in isr),
-        "InSyncIsCaughtUp": any(len(_replica(seen, member).log) < len(mine.log) for member in isr),
+        "FollowersKnowHw": any((replica_of(seen, member).high_watermark or 0) != mark for member in isr),
+        "InSyncIsCaughtUp": any(len(replica_of(seen, member).log) < len(mine.log) for member in isr),
         "NoReordering": is_reordered(visible),
         "NoGaps": has_gap(visible),
     }
@@ -102,14 +153,11 @@ def sayings(seen: Seen, leader: int | None) -> dict[str, bool]:
 
 def _visible(seen: Seen, leader: int) -> tuple[str, ...]:
     """What consumers of the leader can read."""
-    mine = _replica(seen, leader)
+    mine = replica_of(seen, leader)
     return mine.values[: mine.high_watermark or 0]
 
 
 def _has_committed(seen: Seen, leader: int, member: int) -> bool:
-    end = _replica(seen, leader).high_watermark or 0
-    return _replica(seen, member).log[:end] == _replica(seen, leader).log[:end]
+    end = replica_of(seen, leader).high_watermark or 0
+    return replica_of(seen, member).log[:end] == replica_of(seen, leader).log[:end]
 
-
-def _replica(seen: Seen, broker: int) -> Replica:
-    return next(one for one in seen.replicas if one.broker == broker)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import pytest
 
 from acked.base.errors import ConfigurationError
-from acked.cluster.playing.reproduce import Brokers, prepare
-from acked.cluster.playing.script import NotPlayable, Script, script_of
+from acked.cluster.playing.script import NotPlayable, Script
+from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
+from acked.cluster.replicating.protocol import REPLICATION
+from acked.cluster.replicating.script import script_of
 from tests.cluster.playing.runs import question, run
 
 SENT = "Produce(leader=0, record=0, answered=True)"
@@ -76,11 +78,11 @@ def test_leadership_moves_without_all_replicas_in_sync_only_since_2_4() -> None:
     asked = question("2.1", leadership_moves=True)
     found = run(asked, [CRASH.format(2), "BecomeLeader(leader=0)", "MoveLeadership(broker=1)"])
     with pytest.raises(NotPlayable, match=r"step 3 of 3, MoveLeadership\(broker=1\): to 2\.3 leadership is moved"):
-        prepare(asked, found, Brokers("2.1.1"))
-    assert prepare(asked, found, Brokers("2.4.1")).script.steps[2].order == (1, 0, 2)
+        REPLICATION.prepare(asked, found, Brokers("2.1.1"))
+    assert REPLICATION.prepare(asked, found, Brokers("2.4.1")).script.steps[2].order == (1, 0, 2)
 
 
 def test_sessions_expire_with_kraft_alone() -> None:
     asked = question("2.1")
     with pytest.raises(ConfigurationError, match="outlast every run"):
-        prepare(asked, run(asked, [CRASH.format(2)]), Brokers("2.1.1", sessions_expire=True))
+        REPLICATION.prepare(asked, run(asked, [CRASH.format(2)]), Brokers("2.1.1", sessions_expire=True))

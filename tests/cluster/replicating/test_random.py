@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from acked.checker.question.question import Question
-from acked.cluster.playing.playable import refusal
-from acked.cluster.playing.reproduce import Brokers
-from acked.cluster.playing.walks import play_walks, walk
+from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
+from acked.cluster.replicating.playable import refusal
+from acked.cluster.replicating.walks import play_walks, walk
 from tests.cluster.conftest import real_plan
 from tests.cluster.playing.runs import question
 from tools.real_random import question as default_question

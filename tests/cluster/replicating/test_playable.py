@@ -7,10 +7,13 @@ import pytest
 from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
-from acked.cluster.playing.driver import ACTIONS
-from acked.cluster.playing.playable import NOT_PLAYED, as_asked, left_out, playable, refusal, ways_of
-from acked.cluster.playing.script import NotPlayable, script_of
+from acked.cluster.playing.prepared import as_asked
+from acked.cluster.playing.script import NotPlayable
 from acked.cluster.releases.release import Mode, release
+from acked.cluster.replicating.driver import ACTIONS
+from acked.cluster.replicating.playable import NOT_PLAYED, playable, refusal, ways_of
+from acked.cluster.replicating.protocol import REPLICATION
+from acked.cluster.replicating.script import is_timed, script_of
 from acked.model.partition.protocol import partition
 from acked.reports.shell.specs import find_spec
 from tests.cluster.playing.runs import question, run
@@ -34,8 +37,8 @@ def test_the_shortest_playable_run_is_a_run_of_the_question_itself() -> None:
 
 
 def test_what_is_left_out_of_the_search_is_named_with_its_reason() -> None:
-    assert "replica.lag.time.max.ms" in left_out(question("3.9", "kraft"))["AskToShrink"]
-    assert "AskToShrink" not in left_out(question("2.1"))
+    assert "replica.lag.time.max.ms" in REPLICATION.left_out(question("3.9", "kraft"))["AskToShrink"]
+    assert "AskToShrink" not in REPLICATION.left_out(question("2.1"))
 
 
 @pytest.mark.parametrize(
@@ -68,8 +71,8 @@ def test_who_lags_is_removed_by_the_clock_and_only_if_nothing_else_breaks_the_pr
     labels = [SENT, "FetchAtOnce(follower=1, leader=0, end=1)", "FetchNothingNew(follower=1, leader=0)",
               "AskToShrink(leader=0, followers=[2])"]  # fmt: skip
     assert refusal(asked, run(asked, labels), Mode.KRAFT) is None
-    assert script_of(asked, run(asked, labels), Mode.KRAFT).is_timed
-    assert not script_of(asked, run(asked, labels[:3]), Mode.KRAFT).is_timed
+    assert is_timed(script_of(asked, run(asked, labels), Mode.KRAFT))
+    assert not is_timed(script_of(asked, run(asked, labels[:3]), Mode.KRAFT))
     names = {step.action.name for step in playable(asked, Mode.KRAFT).instance.actions}
     timed = {step.action.name for step in playable(asked, Mode.KRAFT, is_timed=True).instance.actions}
     assert timed - names == {"AskToShrink"}

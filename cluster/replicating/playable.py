@@ -16,6 +16,7 @@ from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.leadership import moves_only_in_sync
+from acked.cluster.playing.script import Refusal, first_refusal
 from acked.cluster.releases.release import Mode, Release
 from acked.cluster.wire.client import FOLLOWERS_SERVE
 from acked.model.formulas.evaluate import Evaluator
@@ -120,15 +121,6 @@ def ways_of(chosen: Release, mode: Mode) -> Ways:
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """Why a run cannot be played: its step, counted from 1, the action, and the reason."""
-
-    index: int
-    label: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class _Clause:
     """What must hold for a step to be played, beside its own guard, and what to say if it does not."""
 
@@ -150,37 +142,25 @@ def playable(question: Question, mode: Mode, is_timed: bool = False, ways: Ways 
     return Question(made, question.properties)
 
 
-def as_asked(question: Question, found: Run) -> Run:
-    """A run of `playable`, with the actions of the question itself."""
-    steps = {step.label: step for step in question.instance.actions}
-    return Run(found.states, tuple(steps[step.label] for step in found.actions))
-
-
-def left_out(question: Question, is_timed: bool = False) -> dict[str, str]:
-    """The actions of a question that no run of `playable` has, each with the reason."""
-    names = dict.fromkeys(step.action.name for step in question.instance.actions)
-    reasons = dict(NOT_PLAYED) if is_timed else {**NOT_PLAYED, **TIMED}
-    return {name: reasons[name] for name in names if name in reasons}
-
-
 def refusal(question: Question, run: Run, mode: Mode, ways: Ways = LATEST_WAYS) -> Refusal | None:
     """The first step of a run that cannot be played; None if all can."""
     _check_protocol(question, mode)
     clauses = _Clauses(question.instance, mode, ways)
-    if run.loop is not None:
-        return Refusal(len(run.actions), run.actions[-1].label, "the trace goes on for ever")
-    for index, (step, words) in enumerate(zip(run.actions, run.states, strict=False), start=1):
+
+    def reason(at: int) -> str | None:
+        step = run.actions[at]
         name = step.action.name
         if name in NOT_PLAYED:
-            return Refusal(index, step.label, NOT_PLAYED[name])
-        codes = question.instance.schema.unpack(words)
+            return NOT_PLAYED[name]
+        codes = question.instance.schema.unpack(run.states[at])
         for clause in clauses.of(step):
             if not Evaluator([clause.condition])(codes)[0]:
-                return Refusal(index, step.label, clause.reason)
-        before = run.actions[index - 2] if index > 1 else None
-        if name == "AskToExpand" and not _is_asked_by(step, before) and _knows_less(question.instance, codes, step):
-            return Refusal(index, step.label, _ASKS_WHEN_FETCHED)
-    return None
+                return clause.reason
+        before = run.actions[at - 1] if at else None
+        is_late = name == "AskToExpand" and not _is_asked_by(step, before) and _knows_less(question.instance, codes, step)
+        return _ASKS_WHEN_FETCHED if is_late else None
+
+    return first_refusal(run, reason)
 
 
 def _is_asked_by(step: ActionInstance, before: ActionInstance | None) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from acked.cluster.observe.disk import Replica
-from acked.cluster.playing.compare import differences
 from acked.cluster.playing.script import State
+from acked.cluster.replicating.compare import differences
 from acked.cluster.stories.seen import Seen
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
