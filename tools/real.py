@@ -28,8 +28,9 @@ from acked.base.files import write_text  # noqa: E402
 from acked.base.release import LATEST  # noqa: E402
 from acked.base.release import release as number_of  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
-from acked.cluster.commands.playable import On, playable_of, playable_run  # noqa: E402
-from acked.cluster.playing.reproduce import Prepared, reproduce_each  # noqa: E402
+from acked.cluster.commands.playable import playable_of, playable_run  # noqa: E402
+from acked.cluster.playing.prepared import Prepared  # noqa: E402
+from acked.cluster.playing.reproduce import reproduce_each  # noqa: E402
 from acked.cluster.playing.setting import Brokers, Changed  # noqa: E402
 from acked.cluster.releases.release import Mode, release, releases  # noqa: E402
 from acked.cluster.replicating.protocol import REPLICATION  # noqa: E402
@@ -91,7 +92,7 @@ def prepared(case: Case) -> tuple[Prepared, Prepared | None]:
     """The run of a case, and its control."""
     brokers = Brokers(case["kafka"], Mode(case["control_plane"]) if "control_plane" in case else None)
     changed, timed = case.get("constants", {}), case.get("timed", False)
-    found, _ = playable_run(case["spec"], changed, On(brokers.version, brokers.mode, timed), True, case.get("rules"))
+    found, _ = playable_run(case["spec"], changed, brokers, True, case.get("rules"), timed)
     first = shown_by(found.question).played.prepare(found.question, found.run, brokers)
     if "control" not in case:
         return first, None
@@ -318,7 +319,7 @@ def refusals() -> dict[str, str]:
             continue
         brokers = brokers_of(spec)
         try:
-            run, _ = playable_of(spec, On(releases()[-1].version, brokers.chosen_mode), quiet=True)
+            run, _ = playable_of(spec, Brokers(releases()[-1].version, brokers.chosen_mode), quiet=True)
             REPLICATION.prepare(run.question, run.run, brokers)
             found[spec.name] = ""
         except ConfigurationError as error:
@@ -331,7 +332,7 @@ def refusal_of_transactions(spec: Spec) -> str:
     if spec.version is not None and not number_of(spec.version).since("3.0"):
         return "releases before 3.0 do not describe their transactions (KIP-664)"
     try:
-        playable_of(spec, On(releases()[-1].version), quiet=True)
+        playable_of(spec, Brokers(releases()[-1].version), quiet=True)
     except ConfigurationError as error:
         return str(error).partition(": ")[2] or str(error)
     return ""

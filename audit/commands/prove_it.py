@@ -13,7 +13,7 @@ from acked.audit.decision.settings import Configuration
 from acked.base.errors import ConfigurationError
 from acked.base.release import release as number_of
 from acked.checker.question.question import Question
-from acked.cluster.commands.playable import On, playable_counterexample
+from acked.cluster.commands.playable import playable_counterexample
 from acked.cluster.playing.prepared import Prepared
 from acked.cluster.playing.reproduce import Heed, reproduce
 from acked.cluster.playing.setting import Brokers, Setting
@@ -101,7 +101,7 @@ def _ready(
 
 def _prepared(answer: AuditAnswer, question: Question, brokers: Brokers, quiet: bool) -> Prepared:
     text, name = answer.question.text, answer.question.asked.value
-    found, _ = playable_counterexample(question, text, name, On(brokers.version, brokers.mode), quiet)
+    found, _ = playable_counterexample(question, text, name, brokers, quiet)
     return REPLICATION.prepare(found.question, found.run, brokers)
 
 

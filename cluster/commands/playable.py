@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,34 +13,8 @@ from acked.checker.question.result import Counterexample, Result
 if TYPE_CHECKING:
     from acked.checker.question.question import Question
     from acked.checker.spec.spec import Spec
+    from acked.cluster.playing.setting import Brokers
     from acked.cluster.releases.release import Mode
-
-
-@dataclass(frozen=True)
-class On:
-    """The brokers that a run is for: their release, and their mode (None: that of the rules).
-
-    Steps that end by time are left out if there is a counterexample without them, unless it is to be `timed`.
-    """
-
-    release: str
-    mode: Mode | None = None
-    timed: bool = False
-
-    def mode_for(self, question: Question) -> Mode:
-        """The mode in which they play this; `ConfigurationError` if another is asked for than its rules have."""
-        from acked.cluster.releases.release import release
-        from acked.cluster.replicating.setting import mode_for
-
-        return mode_for(question, release(self.release), self.mode)
-
-    @property
-    def only_mode(self) -> Mode | None:
-        """The mode that is asked for, or the only one that the release has."""
-        from acked.cluster.releases.release import release
-
-        modes = release(self.release).modes
-        return self.mode or (modes[0] if len(modes) == 1 else None)
 
 
 def is_trace(target: str) -> bool:
@@ -51,21 +24,26 @@ def is_trace(target: str) -> bool:
 
 
 def playable_run(
-    name: str, constants: Mapping[str, int | str], on: On, quiet: bool, version: str | None = None
+    name: str, constants: Mapping[str, int | str], brokers: Brokers, quiet: bool, version: str | None = None,
+    timed: bool = False,
 ) -> tuple[Counterexample, dict[str, str]]:
     """The counterexample, and the actions that the search left out with the reasons.
 
-    `version` is the release whose rules the spec has, if not those of its file. `ConfigurationError` for a spec without a
-    counterexample, and for one of which none can be played.
+    `version` is the release whose rules the spec has, if not those of its file. Steps that end by time are left out if there
+    is a counterexample without them, unless it is to be `timed`. `ConfigurationError` for a spec without a counterexample, and
+    for one of which none can be played.
     """
+    from acked.cluster.reports.reproductions.words import shown_by
     from acked.reports.shell.specs import changed, find_spec
 
     spec = find_spec(name, version is not None or bool(constants))
     if version is not None:
-        spec = with_rules_of(spec, version, on.only_mode, constants)
+        spec = with_rules_of(spec, version, brokers.only_mode, constants)
     elif constants:
         spec = changed(spec, constants, False)
-    return playable_of(spec, replace(on, mode=on.mode_for(spec.question())), quiet)
+    question = spec.question()
+    brokers = shown_by(question).played.fit(brokers, question)
+    return playable_counterexample(question, spec.title, spec.name, brokers, quiet, timed)
 
 
 def with_rules_of(
@@ -83,22 +61,22 @@ def with_rules_of(
     return under_release(spec, version, plane, constants)
 
 
-def playable_of(spec: Spec, on: On, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
+def playable_of(spec: Spec, brokers: Brokers, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
     """The same of a spec as it is."""
-    return playable_counterexample(spec.question(), spec.title, spec.name, on, quiet)
+    return playable_counterexample(spec.question(), spec.title, spec.name, brokers, quiet)
 
 
 def playable_counterexample(
-    question: Question, title: str, name: str, on: On, quiet: bool
+    question: Question, title: str, name: str, brokers: Brokers, quiet: bool, timed: bool = False
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a question, which messages call `name`."""
     from acked.checker.search.local import search
     from acked.cluster.playing.prepared import as_asked
-    from acked.cluster.playing.setting import Brokers
     from acked.cluster.reports.reproductions.words import shown_by
     from acked.reports.progress import ProgressReporter
 
-    played, brokers, timed = shown_by(question).played, Brokers(on.release, on.mode or on.mode_for(question)), on.timed
+    played = shown_by(question).played
+    brokers = brokers if brokers.mode else played.fit(brokers, question)
     without = played.left_out(question, timed)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         result = search(played.playable(question, brokers, timed), observer=observer)

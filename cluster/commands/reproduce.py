@@ -30,8 +30,6 @@ from acked.reports.shell.options import (
 from acked.reports.shell.output import Output, say
 
 if TYPE_CHECKING:
-    from acked.checker.question.question import Question
-    from acked.cluster.commands.playable import On
     from acked.cluster.playing.prepared import Prepared
     from acked.cluster.playing.reproduce import Heed
     from acked.cluster.playing.setting import Brokers, Changed
@@ -52,21 +50,15 @@ class Machine:
     time_limit: int
 
     @property
-    def on(self) -> On:
-        """What a run has to be fit for; `ConfigurationError` for a release or a mode that there is not."""
-        from acked.cluster.commands.playable import On
-        from acked.cluster.releases.release import Mode, mode_of, release
+    def brokers(self) -> Brokers:
+        """The brokers that play; `ConfigurationError` for a release or a mode that there is not."""
+        from acked.cluster.playing.setting import Brokers
+        from acked.cluster.releases.release import Mode, mode_of
 
         mode = None if self.control_plane is None else Mode(self.control_plane)
-        mode_of(release(self.kafka), mode)
-        return On(self.kafka, mode, self.timed)
-
-    def brokers(self, question: Question | None = None) -> Brokers:
-        """The brokers that play, of a question in the mode of its rules."""
-        from acked.cluster.playing.setting import Brokers
-
-        mode = self.on.mode if question is None else self.on.mode_for(question)
-        return Brokers(self.kafka, mode, self.home, self.expire)
+        brokers = Brokers(self.kafka, mode, self.home, self.expire)
+        mode_of(brokers.release, mode)
+        return brokers
 
     def changed(self) -> Changed | None:
         """What is another in the control."""
@@ -201,7 +193,7 @@ def reproduce(
     played = shown_by(found.question).played
     if not played.timed and (machine.expire or machine.timed):
         raise ConfigurationError(f"a trace of {played.model.name} is played without --expire and --timed")
-    prepared = played.prepare(found.question, found.run, machine.brokers(found.question))
+    prepared = played.prepare(found.question, found.run, played.fit(machine.brokers, found.question))
     control = None if changed is None else prepared.control(changed)
     for one in (prepared, control):
         if one is not None and not output.quiet and (rules := rules_in_words(one)):
@@ -236,7 +228,7 @@ def _whole_release(
             "--all plays what the model predicts of --kafka as it is; leave out the spec, -c, --kafka-version, --control, "
             "--keep, --html and --spec"
         )
-    return play_all(machine.brokers(), written.out, machine.time_limit, asked.slow, output)
+    return play_all(machine.brokers, written.out, machine.time_limit, asked.slow, output)
 
 
 def _run(
@@ -254,7 +246,7 @@ def _run(
         from acked.reports.shell.runs import run_of
 
         return run_of(target, changes, source.spec, output.quiet, source.trusts), {}
-    return playable_run(target, bound(asked.constants), machine.on, output.quiet, asked.version)
+    return playable_run(target, bound(asked.constants), machine.brokers, output.quiet, asked.version, machine.timed)
 
 
 def _play(prepared: Prepared, keep: bool, output: Output) -> Played:

@@ -14,7 +14,7 @@ from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text, write_text
 from acked.checker.question.result import Verdict as Answer
 from acked.checker.spec.spec import Spec, load_spec
-from acked.cluster.commands.playable import On, playable_of, with_rules_of
+from acked.cluster.commands.playable import playable_of, with_rules_of
 from acked.cluster.playing.play import Played
 from acked.cluster.playing.reproduce import reproduce as play
 from acked.cluster.playing.setting import Brokers
@@ -147,7 +147,7 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
         return row if result.verdict is Answer.HOLDS else undecided
     row = replace(row, predicted=Predicted.VIOLATED, promise=result.violations[0].property.name)
     try:
-        found, _ = playable_of(spec, On(brokers.version, mode), quiet=True)
+        found, _ = playable_of(spec, brokers, quiet=True)
         prepared = REPLICATION.prepare(found.question, found.run, brokers)
     except ConfigurationError as error:
         return replace(row, deed=Deed.NOT_PLAYED, reason=str(error).partition(": ")[2] or str(error))

@@ -51,11 +51,14 @@ class PlayedProtocol(Generic[S, A]):
         reasons = dict(self.not_played) if is_timed else {**self.not_played, **self.timed}
         return {name: reasons[name] for name in names if name in reasons}
 
+    def fit(self, brokers: Brokers, question: Question) -> Brokers:
+        """Brokers in the mode of a question's rules; `ConfigurationError` if they are to run in another one."""
+        return replace(brokers, mode=self.mode_for(question, brokers.release, brokers.mode))
+
     def prepare(self, question: Question, run: Run, brokers: Brokers) -> Prepared:
         """Checks that a run can be played; `ConfigurationError` with the step and the reason if it cannot."""
-        mode = brokers.chosen_mode if brokers.mode else self.mode_for(question, brokers.release, None)
-        brokers = replace(brokers, mode=mode)
-        if brokers.sessions_expire and mode is not Mode.KRAFT:
+        brokers = brokers if brokers.mode else self.fit(brokers, question)
+        if brokers.sessions_expire and brokers.chosen_mode is not Mode.KRAFT:
             raise ConfigurationError("sessions in ZooKeeper outlast every run here; leave --expire out, or use KRaft")
         script = self.script_of(question, run, brokers)
         setting = self.setting_of(question, script)

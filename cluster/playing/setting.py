@@ -55,6 +55,12 @@ class Brokers:
         """The mode in which they run, the release's own if none is said; `ConfigurationError` for what there is not."""
         return mode_of(self.release, self.mode)
 
+    @property
+    def only_mode(self) -> Mode | None:
+        """The mode that is said, or the only one that the release has."""
+        modes = self.release.modes
+        return self.mode or (modes[0] if len(modes) == 1 else None)
+
 
 @dataclass(frozen=True)
 class Changed:

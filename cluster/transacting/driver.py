@@ -21,6 +21,7 @@ from acked.cluster.playing.driver import Driver, Parted
 from acked.cluster.playing.prepared import Prepared
 from acked.cluster.playing.script import ScriptStep
 from acked.cluster.proxies.gate import Gate
+from acked.cluster.stories.stage import Stage
 from acked.cluster.transacting.compare import TransactionView, name_of, view_of
 from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, broken
 from acked.cluster.waiting import NotSeen, wait_for
@@ -74,6 +75,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         self.is_v2 = prepared.setting.transaction_version == TV2
         results = range(prepared.setting.replicas - self.has_offsets)
         self.topics = (*(f"{topic}-{p}" for p in results), *((OFFSETS,) if self.has_offsets else ()))
+        self._stages = [Stage(cluster, name) for name in (LOG, *self.topics)]
         self._fates: dict[int, str] = {}
         self._inputs: dict[int, int] = {}
         """With offsets, by transaction the input that it has read: where its instance was told to go on."""
@@ -92,6 +94,8 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         for p, topic in enumerate(self.topics):
             self._create(topic, p, {"cleanup.policy": "compact"} if topic == OFFSETS else {})
             self._markers[p] = self.cluster.network.hold(COORDINATOR, p, Api.WRITE_TXN_MARKERS)
+        for stage in self._stages:
+            stage.begin_words()
         wait_for(self._is_coordinator, "the transaction coordinator", self.seconds, self.check)
 
     def _create(self, topic: str, broker: int, settings: Mapping[str, str]) -> None:
@@ -131,6 +135,14 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         if error:
             raise SystemFailure(f"transactions are not described: {error_name(error)}")
         return view_of(coordinator, tuple(ledgers), self.topics)
+
+    def lines(self) -> tuple[str, ...]:
+        """What brokers have said of the coordinator's log and of the partitions since this was asked last."""
+        return tuple(line for stage in self._stages for line in stage.new_lines())
+
+    def losses(self) -> tuple[str, ...]:
+        """What brokers have said of losing something of them."""
+        return tuple(line for stage in self._stages for line in stage.words())
 
     def answers(self) -> Answers:
         """What clients have been told, and what they have read."""

@@ -100,7 +100,7 @@ def end_in_words(played: Played[Seen, Answers], promise: str) -> str:
     if forked:
         return f"replicas have different records below their high watermarks, at offset {forked[0]}"
     if twice:
-        return f"{says_list(twice)} is in the log of broker {leader}, the leader, more than once"
+        return f"{says_list(list(twice))} is in the log of broker {leader}, the leader, more than once"
     if promise and played.is_broken(promise):
         return f"{promise} does not hold of them"
     if not acknowledged:

@@ -172,8 +172,9 @@ def _read_ledger(document: Mapping[str, Any]) -> LedgerView:
         for entry in few(document, "log", "records")
     )
     readable = tuple(LogEntry(-1, -1, str(text), False) for text in few(document, "read_committed"))
-    numbers = (integer(document, key) for key in ("last_stable_offset", "high_watermark", "producer_epoch", "last_sequence"))
-    return LedgerView(log, *numbers, -1, readable)
+    keys = ("last_stable_offset", "high_watermark", "producer_epoch", "last_sequence")
+    stable, mark, epoch, sequence = (integer(document, key) for key in keys)
+    return LedgerView(log, stable, mark, epoch, sequence, -1, readable)
 
 
 TRANSACTED = ShownProtocol(

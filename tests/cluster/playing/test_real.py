@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from acked.cluster.commands.playable import On, playable_run
+from acked.cluster.commands.playable import playable_run
 from acked.cluster.playing.observed import Found
 from acked.cluster.playing.prepared import Prepared
 from acked.cluster.playing.reproduce import reproduce
@@ -46,8 +46,7 @@ class Case:
     def prepared(self) -> Prepared:
         mode = None if self.control_plane is None else Mode(self.control_plane)
         brokers = Brokers(self.kafka, mode)
-        on = On(brokers.version, brokers.mode, self.timed)
-        found, _ = playable_run(self.spec, self.constants, on, True, self.rules)
+        found, _ = playable_run(self.spec, self.constants, brokers, True, self.rules, self.timed)
         return REPLICATION.prepare(found.question, found.run, brokers)
 
     def changed(self) -> Changed:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from acked.cluster.commands.playable import On, playable_run
+from acked.cluster.commands.playable import playable_run
 from acked.cluster.playing.reproduce import reproduce
 from acked.cluster.playing.setting import Brokers, Changed
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
@@ -22,7 +22,7 @@ CASES = tomllib.loads((CHECKOUT / "docs/real_brokers.toml").read_text("utf-8"))[
 @pytest.mark.parametrize("case", CASES, ids=lambda one: f"{one['spec']}-{one['kafka']}")
 def test_a_trace_of_transactions_is_played_on_real_brokers(case: dict[str, Any], users_cache: None) -> None:
     real_plan(case["kafka"], {})  # Skips where there are none, and fetches the jars.
-    found, _ = playable_run(case["spec"], {}, On(case["kafka"]), True)
+    found, _ = playable_run(case["spec"], {}, Brokers(case["kafka"]), True)
     prepared = TRANSACTIONS.prepare(found.question, found.run, Brokers(case["kafka"]))
     promise = found.question.properties[0].name
     first = reproduce(prepared).played

@@ -25,6 +25,8 @@ from acked.cluster.playing.reproduce import Reproduction
 from acked.cluster.playing.setting import Brokers, Changed
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.document import answer_document
+from acked.cluster.reports.reproductions.page import page_data
+from acked.cluster.reports.reproductions.saved import read_answer
 from acked.cluster.reports.reproductions.terminal import print_answer
 from acked.cluster.reports.reproductions.verdict import Control
 from acked.cluster.reports.reproductions.words import Answer, verdicts_in_words
