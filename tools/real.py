@@ -241,9 +241,9 @@ def again() -> list[str]:
 
 
 AGAIN = """\
-The stories of `cluster/stories`, played on one cluster each, again and again, on two cores that did nothing else (a load
-below 5) or much other work (“load” is the machine's, “burners” are processes that were started beside them and only use a
-processor; “processor” is what a broker had used of one when the cluster was up, with its class archive). Made by
+The stories of `tests/cluster/stories`, played on one cluster each, again and again, on two cores that did nothing else
+(a load below 5) or much other work (“load” is the machine's, “burners” are processes that were started beside them and only
+use a processor; “processor” is what a broker had used of one when the cluster was up, with its class archive). Made by
 `python tools/real_stories.py --runs 10`, and with `--burners 2`; those that are not of the prototype by `--others`. In the
 `library` stories the producer is librdkafka: it sends again and has several requests in flight by itself, with idempotence
 and without."""

@@ -25,8 +25,8 @@ from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.spec.spec import parse_spec  # noqa: E402
 from acked.cluster.playing.setting import Brokers  # noqa: E402
 from acked.cluster.releases.release import Mode, newest  # noqa: E402
-from acked.cluster.replicating.walks import PlayedWalk, play_walks  # noqa: E402
 from acked.model.partition.rules.versions import rules_of  # noqa: E402
+from tests.cluster.replicating.walks import PlayedWalk, play_walks  # noqa: E402
 
 OUTCOMES = ROOT / "docs" / "real_random.json"
 RELEASES = ("3.9.1", "4.1.0", "4.3.1", newest().version)

@@ -30,8 +30,8 @@ def playable_run(
     """The counterexample, and the actions that the search left out with the reasons.
 
     `version` is the release whose rules the spec has, if not those of its file. Steps that end by time are left out if there
-    is a counterexample without them, unless it is to be `timed`. `ConfigurationError` for a spec without a counterexample, and
-    for one of which none can be played.
+    is a counterexample without them, unless it is to be `timed`. `ConfigurationError` for a spec without a counterexample,
+    and for one of which none can be played.
     """
     from acked.cluster.reports.reproductions.words import shown_by
     from acked.reports.shell.specs import changed, find_spec

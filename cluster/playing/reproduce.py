@@ -19,7 +19,7 @@ from acked.cluster.playing.observed import Observed, observed
 from acked.cluster.playing.play import Played, SeenStep, play
 from acked.cluster.playing.prepared import TOPIC, Prepared
 from acked.cluster.releases.release import Mode
-from acked.cluster.stories.stage import Stage
+from acked.cluster.topics.topic import Topic
 from acked.model.partition.protocol import partition
 
 
@@ -98,7 +98,7 @@ def cleared(cluster: Cluster, topic: str) -> bool:
             if not cluster.nodes[broker].is_running:
                 cluster.restart(broker)
         cluster.await_known()
-        Stage(cluster, topic).delete()
+        Topic(cluster, topic).delete()
     except SystemFailure:
         return False
     return True

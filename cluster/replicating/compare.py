@@ -8,7 +8,7 @@ from typing import Any
 
 from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.script import State
-from acked.cluster.stories.seen import Difference, Seen, differing
+from acked.cluster.topics.views import Difference, TopicView, differing
 
 
 def value_of(record: int) -> str:
@@ -16,12 +16,12 @@ def value_of(record: int) -> str:
     return f"r{record}"
 
 
-def replica_of(seen: Seen, broker: int) -> Replica:
+def replica_of(seen: TopicView, broker: int) -> Replica:
     """What a broker has on disk."""
     return next(one for one in seen.replicas if one.broker == broker)
 
 
-def differences(state: State, seen: Seen, with_eligible: bool = True) -> tuple[Difference, ...]:
+def differences(state: State, seen: TopicView, with_eligible: bool = True) -> tuple[Difference, ...]:
     """Everything in which a state of the model and what is seen differ; epochs only where the logs do not.
 
     `with_eligible`: the set of eligible leaders too.
@@ -37,7 +37,7 @@ def differences(state: State, seen: Seen, with_eligible: bool = True) -> tuple[D
 Pair = tuple[str, object, object]
 
 
-def _of_controller(state: State, seen: Seen, with_eligible: bool) -> list[Pair]:
+def _of_controller(state: State, seen: TopicView, with_eligible: bool) -> list[Pair]:
     controller, found = state["controller"], seen.partition
     if found is None:
         return [("the partition", "there", "not there")]
@@ -52,7 +52,7 @@ def _of_controller(state: State, seen: Seen, with_eligible: bool) -> list[Pair]:
     return pairs
 
 
-def _of_replica(state: State, seen: Seen, replica: int) -> Iterable[Pair]:
+def _of_replica(state: State, seen: TopicView, replica: int) -> Iterable[Pair]:
     real = replica_of(seen, replica)
     yield f"broker {replica}'s log", _listed(_values(state, replica)), _listed(real.values)
     yield f"broker {replica}'s high watermark", state["broker"][replica]["hw"], real.high_watermark or 0
@@ -60,7 +60,7 @@ def _of_replica(state: State, seen: Seen, replica: int) -> Iterable[Pair]:
     yield f"broker {replica}", "down" if is_down else "up", "up" if replica in seen.running else "down"
 
 
-def _of_epochs(state: State, seen: Seen) -> Iterable[Pair]:
+def _of_epochs(state: State, seen: TopicView) -> Iterable[Pair]:
     """Of logs with the same records; records have no epochs before 0.11."""
     if any(record.epoch is None for replica in seen.replicas for record in replica.log):
         return
@@ -95,7 +95,7 @@ class _Ranks:
         return cls._ranked(used | {state["controller"]["leader_epoch"]})
 
     @classmethod
-    def of_brokers(cls, seen: Seen) -> _Ranks:
+    def of_brokers(cls, seen: TopicView) -> _Ranks:
         used = {record.epoch for replica in seen.replicas for record in replica.log if record.epoch is not None}
         if seen.partition is not None and seen.partition.epoch is not None:
             used.add(seen.partition.epoch)

@@ -26,8 +26,8 @@ from acked.cluster.replicating.producers import Answers, NotAppended, Producers
 from acked.cluster.replicating.promises import Judge, leader_of, sayings
 from acked.cluster.replicating.rivals import OF_RIVALS, Rivals
 from acked.cluster.replicating.sessions import Sessions
-from acked.cluster.stories.seen import Seen
-from acked.cluster.stories.stage import Stage
+from acked.cluster.topics.topic import Topic
+from acked.cluster.topics.views import TopicView
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import PartitionView
@@ -39,21 +39,21 @@ _UNFENCING = 8.0
 """Seconds that a fenced broker has to be unfenced, for which it needs a heartbeat or two."""
 
 
-class ReplicationDriver(Driver[Seen, Answers]):
+class ReplicationDriver(Driver[TopicView, Answers]):
     """Leads the brokers of a cluster that have a topic of one partition."""
 
     def __init__(self, prepared: Prepared, cluster: Cluster, topic: str, seconds: float) -> None:
         self.cluster, self.script, self.seconds = cluster, prepared.script, seconds
         self._setting = setting = prepared.setting
         self._mode = cluster.plan.mode
-        self.stage = Stage(cluster, topic)
+        self.topic = Topic(cluster, topic)
         self.replicas = tuple(range(setting.replicas))
         self.gates = Gates(cluster.network, self._mode, self.replicas)
         self.fetches = Fetches(self.gates, seconds)
-        self.producers = Producers(self.stage, setting.acks, seconds, setting.is_idempotent)
-        self.sessions = Sessions(cluster, self.stage, prepared.brokers.sessions_expire, seconds)
+        self.producers = Producers(self.topic, setting.acks, seconds, setting.is_idempotent)
+        self.sessions = Sessions(cluster, self.topic, prepared.brokers.sessions_expire, seconds)
         self.rivals = (
-            Rivals(cluster, self.stage, self.script, self.gates, self.fetches.ask_epochs, seconds) if cluster.plan.rivals
+            Rivals(cluster, self.topic, self.script, self.gates, self.fetches.ask_epochs, seconds) if cluster.plan.rivals
             else None
         )  # fmt: skip
         self._emptied: set[int] = set()
@@ -66,7 +66,7 @@ class ReplicationDriver(Driver[Seen, Answers]):
 
     def begin(self) -> None:
         """Creates the topic in the order that leads to the script's elections; nobody hears of anything from then on."""
-        self.stage.create(self.script.order, self._setting.topic)
+        self.topic.create(self.script.order, self._setting.topic)
         self.gates.hold_orders(self.replicas)
         if self.rivals is not None:
             self.rivals.hold_orders()
@@ -77,7 +77,7 @@ class ReplicationDriver(Driver[Seen, Answers]):
         if self._mode is Mode.KRAFT:
             for broker in self.replicas:
                 self.gates.orders[broker].wait(self.seconds)
-        self.stage.begin_words()
+        self.topic.begin_lines()
 
     def perform(self, step: ScriptStep) -> None:
         """Takes a step; `Parted` if the brokers do something else."""
@@ -101,11 +101,11 @@ class ReplicationDriver(Driver[Seen, Answers]):
 
     # -- what is seen -----------------------------------------------------------------------------------------------------
 
-    def seen(self) -> Seen:
+    def seen(self) -> TopicView:
         """All that is seen of the topic now, as the controller has it and as it lies on disk."""
-        return self.stage.seen()
+        return self.topic.seen()
 
-    def end(self) -> Seen:
+    def end(self) -> TopicView:
         """What is seen when producers have heard what they were answered."""
         self.producers.hear()
         return self.seen()
@@ -124,11 +124,11 @@ class ReplicationDriver(Driver[Seen, Answers]):
 
     def lines(self) -> tuple[str, ...]:
         """What brokers and the controller have said of the topic since this was asked last."""
-        return self.stage.new_lines()
+        return self.topic.new_lines()
 
     def losses(self) -> tuple[str, ...]:
         """What brokers and the controller have said of losing something of the topic."""
-        return self.stage.words()
+        return self.topic.losses()
 
     def answers(self) -> Answers:
         """What producers have heard."""
@@ -145,13 +145,13 @@ class ReplicationDriver(Driver[Seen, Answers]):
             if status != ACKED and record in producers.acknowledged and step.is_settled:
                 raise Parted(f"the producer of {value_of(record)} is acknowledged, and in the model it is not")
 
-    def broken(self, moments: Sequence[Seen]) -> Mapping[str, bool]:
+    def broken(self, moments: Sequence[TopicView]) -> Mapping[str, bool]:
         """By promise whether it is broken in the end."""
         alive = set(moments[-1].running) - self.sessions.lost
         judge = Judge(self.script, self.answers(), moments, alive, self.reads, self.latest)
         return {**judge.broken(), **({} if self.rivals is None else self.rivals.broken())}
 
-    def sayings(self, last: Seen) -> Mapping[str, bool]:
+    def sayings(self, last: TopicView) -> Mapping[str, bool]:
         """Of what is only said of Kafka, whether it is contradicted in the end."""
         return sayings(last, leader_of(last))
 
@@ -208,7 +208,7 @@ class ReplicationDriver(Driver[Seen, Answers]):
         wanted = value_of(step.after["consumer"]["record"])
         follows = step.before["broker"][broker]["leader"] != broker
         with self.cluster.client(broker) as ask:
-            found = ask.fetch(self.stage.topic, offset, from_any=follows)
+            found = ask.fetch(self.topic.name, offset, from_any=follows)
         if found.error or not found.records or found.records[0].text != wanted:
             got = error_name(found.error) if found.error else [record.text for record in found.records]
             raise Parted(f"a consumer that reads at offset {offset} from broker {broker} gets {got}, in the model {wanted}")
@@ -217,7 +217,7 @@ class ReplicationDriver(Driver[Seen, Answers]):
     def _query_latest_offset(self, step: ScriptStep) -> None:
         broker, wanted = step.arguments["leader"], step.after["consumer"]["latest"]
         with self.cluster.client(broker) as ask:
-            error, offset = ask.latest_offset(self.stage.topic)
+            error, offset = ask.latest_offset(self.topic.name)
         if error or offset != wanted:
             got = error_name(error) if error else str(offset)
             raise Parted(f"a client that asks broker {broker} for the latest offset gets {got}, in the model {wanted}")
@@ -233,24 +233,24 @@ class ReplicationDriver(Driver[Seen, Answers]):
             self._follow_metadata(broker, lambda view: agrees(view, truth))
             self._await_all_known(broker, step.after)
             if truth.leader == broker:
-                wait_for(lambda: self.stage.leads(broker), f"that broker {broker} leads", self.seconds)
+                wait_for(lambda: self.topic.leads(broker), f"that broker {broker} leads", self.seconds)
         else:
             order = self.gates.orders[broker]
-            self.gates.take_order(order, broker, self.stage.topic, truth.epoch, self.seconds, self.stage.check)
+            self.gates.take_order(order, broker, self.topic.name, truth.epoch, self.seconds, self.check)
         self.gates.close_fetches(broker)
 
     def _follow_metadata(self, broker: int, look: Callable[[PartitionView], bool]) -> None:
         gate = self.gates.orders[broker]
 
         def seen() -> bool:
-            view = self.stage.view(broker)
+            view = self.topic.view(broker)
             if view is not None and look(view):
                 return True
             self._let_all(gate)
             self.gates.close_fetches(broker)
             return False
 
-        wait_for(seen, f"that broker {broker} has heard from the controller", self.seconds, self.stage.check)
+        wait_for(seen, f"that broker {broker} has heard from the controller", self.seconds, self.check)
 
     def _let_all(self, gate: Gate) -> None:
         for frame in gate.held:
@@ -281,7 +281,7 @@ class ReplicationDriver(Driver[Seen, Answers]):
         """The leader finds followers too slow, by its clock, and writes it down."""
         wanted, leader = set(step.after["controller"]["isr"]), step.arguments["leader"]
         try:
-            wait_for(lambda: set(self._truth().isr) == wanted, f"ISR {sorted(wanted)}", self._lag_seconds(), self.stage.check)
+            wait_for(lambda: set(self._truth().isr) == wanted, f"ISR {sorted(wanted)}", self._lag_seconds(), self.check)
         except NotSeen:
             slow, isr = says_brokers(step.arguments["followers"]), sorted(self._truth().isr)
             raise Parted(
@@ -333,8 +333,8 @@ class ReplicationDriver(Driver[Seen, Answers]):
         end, mark = step.arguments["log_end"], step.arguments["checkpoint"]
         self.cluster.kill(broker)
         if end < step.before["log"][broker]["end"]:
-            self.cluster.lose_page_cache(broker, self.stage.topic, end)
-        self.cluster.set_checkpoint(broker, self.stage.topic, mark)
+            self.cluster.lose_page_cache(broker, self.topic.name, end)
+        self.cluster.set_checkpoint(broker, self.topic.name, mark)
         self.sessions.end(broker)
         self._uncommitted.pop(broker, None)
 
@@ -349,7 +349,7 @@ class ReplicationDriver(Driver[Seen, Answers]):
     def _report_directory(self, step: ScriptStep) -> None:
         """A broker does so by itself; to 4.2 the controller has forgotten the eligible leaders then."""
         what = f"that the controller has heard of broker {step.arguments['broker']}'s directory"
-        wait_for(lambda: not self._truth().eligible, what, self.seconds, self.stage.check)
+        wait_for(lambda: not self._truth().eligible, what, self.seconds, self.check)
 
     def _elect(self, step: ScriptStep) -> None:
         """A controller elects by itself, but for one case.
@@ -372,7 +372,7 @@ class ReplicationDriver(Driver[Seen, Answers]):
                 self.cluster.notice(broker)
             return False
 
-        wait_for(elected, f"that broker {broker} is elected", 2 * _UNFENCING + self.seconds, self.stage.check)
+        wait_for(elected, f"that broker {broker} is elected", 2 * _UNFENCING + self.seconds, self.check)
 
     def _lose_session(self, step: ScriptStep) -> None:
         self.sessions.lose(step.arguments["broker"])
@@ -407,17 +407,17 @@ class ReplicationDriver(Driver[Seen, Answers]):
             self._let_all(self.gates.orders[broker])
             return False
 
-        wait_for(seen, f"that broker {broker} knows that broker {back} is back", self.seconds, self.stage.check)
+        wait_for(seen, f"that broker {broker} knows that broker {back} is back", self.seconds, self.check)
 
     def _move_leadership(self, step: ScriptStep) -> None:
-        move_leadership(self.cluster, self.stage.topic, step.order, self.seconds)
+        move_leadership(self.cluster, self.topic.name, step.order, self.seconds)
 
     def _reassign(self, step: ScriptStep) -> None:
         target = set(step.arguments["target"])
-        reassign(self.cluster, self.stage.topic, [broker for broker in self.script.order if broker in target])
+        reassign(self.cluster, self.topic.name, [broker for broker in self.script.order if broker in target])
 
     def _truth(self) -> PartitionView:
-        found = self.stage.seen().partition
+        found = self.topic.seen().partition
         assert found is not None
         return found
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from acked.cluster.replicating.compare import value_of
-from acked.cluster.stories.stage import Stage
+from acked.cluster.topics.topic import Topic
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import Acknowledgement, BrokerGone, Client, NoProducerId
@@ -76,9 +76,9 @@ class NotAppended(Exception):
 class Producers:
     """What was sent and what was answered. `acks` as Kafka counts it: 0, 1, or -1 for all."""
 
-    def __init__(self, stage: Stage, acks: int, seconds: float, is_idempotent: bool = False) -> None:
-        self._stage, self._acks, self.seconds = stage, acks, seconds
-        bumps = stage.cluster.plan.release.number >= _BUMPS_EPOCHS
+    def __init__(self, topic: Topic, acks: int, seconds: float, is_idempotent: bool = False) -> None:
+        self._topic, self._acks, self.seconds = topic, acks, seconds
+        bumps = topic.cluster.plan.release.number >= _BUMPS_EPOCHS
         self._numbering = Numbering(self._new_id, bumps) if is_idempotent else None
         self._waiting: dict[int, Client] = {}
         self.acknowledged: dict[int, Acknowledgement] = {}
@@ -92,12 +92,12 @@ class Producers:
     def _new_id(self) -> tuple[int, int]:
         def look() -> tuple[int, int] | None:
             try:
-                with self._stage.cluster.client(self._stage.running[0], self.seconds) as ask:
+                with self._topic.cluster.client(self._topic.running[0], self.seconds) as ask:
                     return ask.new_producer()
             except NoProducerId:
                 return None
 
-        return wait_for(look, "a producer id", self.seconds, self._stage.check)
+        return wait_for(look, "a producer id", self.seconds, self._topic.check)
 
     def restart(self, statuses: Sequence[int]) -> None:
         """The producer restarts; nobody waits for the answers to its former self."""
@@ -116,9 +116,9 @@ class Producers:
         if self._numbering is not None:
             given = self._numbering.of(record, statuses)
             batch = write_records([value_of(record).encode()], True, given.producer, given.epoch, given.sequence)
-        client = self._stage.cluster.client(broker, self.seconds, gated=True)
+        client = self._topic.cluster.client(broker, self.seconds, gated=True)
         self._waiting[record] = client
-        client.send_record(self._stage.topic, value_of(record).encode(), self._acks, batch=batch)
+        client.send_record(self._topic.name, value_of(record).encode(), self._acks, batch=batch)
         return client
 
     def send(
@@ -129,13 +129,13 @@ class Producers:
         `NotAppended` where the broker answers without having appended it; `is_held` says whether a gate holds its answer.
         """
         value = value_of(record)
-        before = self._stage.replica(broker).values.count(value)
+        before = self._topic.replica(broker).values.count(value)
         client = self._send(record, broker, statuses)
 
         def look() -> bool:
             # A broker answers after it has written.
             was_held, is_answered = is_held(), self._acks != 0 and client.is_answered()
-            if self._stage.replica(broker).values.count(value) > before:
+            if self._topic.replica(broker).values.count(value) > before:
                 return True
             if was_held:
                 raise NotAppended(f"broker {broker} answers {value} without appending it, and in the model it appends it")
@@ -143,7 +143,7 @@ class Producers:
                 raise NotAppended(self._why_not(record, broker))
             return False
 
-        wait_for(look, f"{value} in broker {broker}'s log", self.seconds, self._stage.check)
+        wait_for(look, f"{value} in broker {broker}'s log", self.seconds, self._topic.check)
         if self._acks == 0:
             self.take_for_sent(record)
 
@@ -184,7 +184,7 @@ class Producers:
             return record in self.acknowledged or record not in self._waiting
 
         try:
-            wait_for(look, "an answer", seconds, self._stage.check)
+            wait_for(look, "an answer", seconds, self._topic.check)
         except NotSeen:
             return False
         return record in self.acknowledged

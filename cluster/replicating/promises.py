@@ -10,17 +10,17 @@ from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.replicating.compare import replica_of, value_of
 from acked.cluster.replicating.producers import Answers
-from acked.cluster.stories.seen import Seen
+from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.client import PartitionView
 from acked.model.partition.state import FAILED
 
 
-def leader_of(seen: Seen) -> int | None:
+def leader_of(seen: TopicView) -> int | None:
     """The broker that leads, as the controller has it."""
     return None if seen.partition is None or seen.partition.leader < 0 else seen.partition.leader
 
 
-def lost(acknowledged: Collection[int], seen: Seen, leader: int | None) -> tuple[int, ...]:
+def lost(acknowledged: Collection[int], seen: TopicView, leader: int | None) -> tuple[int, ...]:
     """The acknowledged records that the leader's log lacks; none where nobody leads."""
     if leader is None:
         return ()
@@ -37,13 +37,13 @@ def forks(replicas: Collection[Replica]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def repeated(seen: Seen, leader: int | None) -> tuple[str, ...]:
+def repeated(seen: TopicView, leader: int | None) -> tuple[str, ...]:
     """The records that the leader's log has more than once, as they are written."""
     log = () if leader is None else replica_of(seen, leader).values
     return tuple(sorted({value for value in log if log.count(value) > 1}, key=lambda value: (len(value), value)))
 
 
-def has_gone(reads: Collection[tuple[int, str]], seen: Seen, leader: int | None) -> bool:
+def has_gone(reads: Collection[tuple[int, str]], seen: TopicView, leader: int | None) -> bool:
     """Whether the leader's log does not have, at its offset, something that a consumer has read."""
     log = () if leader is None else replica_of(seen, leader).values
     return leader is not None and any(log[offset : offset + 1] != (value,) for offset, value in reads)
@@ -76,7 +76,7 @@ def has_gap(visible: Sequence[str]) -> bool:
 
 
 def broken(
-    acknowledged: Mapping[int, int], seen: Seen, leader: int | None, failed: Collection[int] = ()
+    acknowledged: Mapping[int, int], seen: TopicView, leader: int | None, failed: Collection[int] = ()
 ) -> dict[str, bool]:
     """By name of a promise that is decided here, whether it is broken; `failed` are the records that were given up."""
     isr = () if seen.partition is None else seen.partition.isr
@@ -101,7 +101,7 @@ class Judge:
 
     script: Script
     answers: Answers
-    moments: Sequence[Seen]
+    moments: Sequence[TopicView]
     alive: Collection[int]
     reads: Collection[tuple[int, str]]
     latest: Sequence[int]
@@ -135,7 +135,7 @@ def _only_adds(step: ScriptStep) -> bool:
     return set(step.before["controller"]["replicas"]) <= set(step.arguments["target"])
 
 
-def sayings(seen: Seen, leader: int | None) -> dict[str, bool]:
+def sayings(seen: TopicView, leader: int | None) -> dict[str, bool]:
     """By name of what is said of Kafka, or of the order of records, whether what is seen contradicts it."""
     if leader is None or seen.partition is None:
         return {}
@@ -151,13 +151,13 @@ def sayings(seen: Seen, leader: int | None) -> dict[str, bool]:
     }
 
 
-def _visible(seen: Seen, leader: int) -> tuple[str, ...]:
+def _visible(seen: TopicView, leader: int) -> tuple[str, ...]:
     """What consumers of the leader can read."""
     mine = replica_of(seen, leader)
     return mine.values[: mine.high_watermark or 0]
 
 
-def _has_committed(seen: Seen, leader: int, member: int) -> bool:
+def _has_committed(seen: TopicView, leader: int, member: int) -> bool:
     end = replica_of(seen, leader).high_watermark or 0
     return replica_of(seen, member).log[:end] == replica_of(seen, leader).log[:end]
 

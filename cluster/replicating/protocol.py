@@ -18,7 +18,7 @@ from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.rivals import of_controller
 from acked.cluster.replicating.script import is_timed, script_of
 from acked.cluster.replicating.setting import mode_for, rules_unlike, setting_of
-from acked.cluster.stories.seen import Seen
+from acked.cluster.topics.views import TopicView
 from acked.model.partition.protocol import partition
 
 
@@ -48,7 +48,7 @@ def _plan(prepared: Prepared) -> Mapping[str, Any]:
     }  # fmt: skip
 
 
-REPLICATION: PlayedProtocol[Seen, Answers] = PlayedProtocol(
+REPLICATION: PlayedProtocol[TopicView, Answers] = PlayedProtocol(
     partition, NOT_PLAYED, _playable, _script, _setting, _control,
     lambda constants, brokers, setting: rules_unlike(constants, brokers.release, brokers.chosen_mode),
     lambda state, seen, setting: differences(state, seen, setting.compares_eligible), _plan, ReplicationDriver,

@@ -26,7 +26,7 @@ from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.proxies.frame import Frame, Phase, notifies, writes
 from acked.cluster.proxies.gate import Gate
 from acked.cluster.replicating.gates import Gates, close
-from acked.cluster.stories.stage import Stage
+from acked.cluster.topics.topic import Topic
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.facts import PartitionState
@@ -55,9 +55,9 @@ class Rivals:
     `ask_epochs` lets a follower ask a leader where epochs end, until it fetches.
     """
 
-    def __init__(self, cluster: Cluster, stage: Stage, script: Script, gates: Gates,
+    def __init__(self, cluster: Cluster, topic: Topic, script: Script, gates: Gates,
                  ask_epochs: Callable[[int, int], None], seconds: float) -> None:  # fmt: skip
-        self._cluster, self._stage, self._script, self._gates = cluster, stage, script, gates
+        self._cluster, self._topic, self._script, self._gates = cluster, topic, script, gates
         self._ask_epochs, self.seconds = ask_epochs, seconds
         self._nodes = (CONTROLLER, *cluster.plan.rivals)
         self._replicas = tuple(range(len(script.initial["log"])))
@@ -114,7 +114,7 @@ class Rivals:
 
     def _begin_move(self, candidate: int, target: int, state: ZooKeeperState) -> None:
         """The controller finds that the first replica does not lead, and is about to write that it does: that is held."""
-        topic, leads = self._stage.topic, f'"leader":{target},'.encode()
+        topic, leads = self._topic.name, f'"leader":{target},'.encode()
         self._begun[candidate] = self._hold_zookeeper(
             self._nodes[candidate], lambda frame: writes(frame, state_node(topic)) and leads in frame.payload
         )
@@ -139,7 +139,7 @@ class Rivals:
             self._increments[candidate] = write, state.controller_epoch()
             self._races[node].let(seconds=self.seconds)
             what = f"that node {node} is the controller"
-            wait_for(lambda: state.controller() == node, what, self.seconds, self._stage.check)
+            wait_for(lambda: state.controller() == node, what, self.seconds, self._topic.check)
         for gate in self._races.values():
             gate.lift()
         self._races = {}
@@ -153,7 +153,7 @@ class Rivals:
             def taken() -> bool:
                 return bool(gate.held) or state.controller_epoch() > before
 
-            wait_for(taken, f"candidate {candidate}'s controller epoch", self.seconds, self._stage.check)
+            wait_for(taken, f"candidate {candidate}'s controller epoch", self.seconds, self._topic.check)
         gate.lift()
         for broker in self._replicas:
             order = self._orders[candidate, broker].wait(self.seconds)
@@ -183,7 +183,7 @@ class Rivals:
                     close(gate, frame)  # It waits for answers before it ends its connections.
             return bool(log_lines(log, "[Rr]esigned", self._log_sizes[candidate]))
 
-        wait_for(resigned, f"that candidate {candidate} has resigned", self.seconds, self._stage.check)
+        wait_for(resigned, f"that candidate {candidate} has resigned", self.seconds, self._topic.check)
 
     # -- what brokers hear ------------------------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ class Rivals:
 
     def _take(self, candidate: int, broker: int, epoch: int) -> None:
         gate = self._orders[candidate, broker]
-        self._gates.take_order(gate, broker, self._stage.topic, epoch, self.seconds, self._stage.check)
+        self._gates.take_order(gate, broker, self._topic.name, epoch, self.seconds, self._topic.check)
 
     def broken(self) -> dict[str, bool]:
         """Which promises about controllers are broken now."""
@@ -214,14 +214,14 @@ class Rivals:
         """Whether every replica takes itself for the leader if ZooKeeper says so, and else not; but for those that are
         down, and those to which something is still on its way.
         """
-        found = self._stage.seen()
+        found = self._topic.seen()
         leader = None if found.partition is None else found.partition.leader
         settled = [
             broker
             for broker in self._replicas
             if broker in found.running and not any(self._orders[candidate, broker].held for candidate in self._told)
         ]
-        return all(self._stage.answers_as_leader(broker) == (broker == leader) for broker in settled)
+        return all(self._topic.answers_as_leader(broker) == (broker == leader) for broker in settled)
 
     # -- inside -----------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.settings import SESSION_MS
 from acked.cluster.proxies.gate import Gate
 from acked.cluster.releases.release import Mode
-from acked.cluster.stories.stage import Stage
+from acked.cluster.topics.topic import Topic
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import PartitionView
@@ -21,8 +21,8 @@ class Sessions:
     `expire`: nobody tells the controller, which finds out by itself (KRaft).
     """
 
-    def __init__(self, cluster: Cluster, stage: Stage, expire: bool, seconds: float) -> None:
-        self._cluster, self._stage, self._expire, self._seconds = cluster, stage, expire, seconds
+    def __init__(self, cluster: Cluster, topic: Topic, expire: bool, seconds: float) -> None:
+        self._cluster, self._topic, self._expire, self._seconds = cluster, topic, expire, seconds
         self._held: dict[int, Gate] = {}
 
     @property
@@ -34,7 +34,7 @@ class Sessions:
         """The controller finds that a broker has gone."""
         if self._expire:
             what = f"the end of broker {broker}'s session"
-            wait_for(lambda: self._is_out(broker), what, _EXPIRY + self._seconds, self._stage.check)
+            wait_for(lambda: self._is_out(broker), what, _EXPIRY + self._seconds, self._topic.check)
         else:
             self._cluster.notice(broker)
 
@@ -61,6 +61,6 @@ class Sessions:
 
     def _is_out(self, broker: int) -> bool:
         """Whether the controller counts on a broker no more; the last member of an ISR may stay in it."""
-        view: PartitionView | None = self._stage.seen().partition
+        view: PartitionView | None = self._topic.seen().partition
         assert view is not None
         return view.leader != broker and (broker not in view.isr or view.isr == (broker,))

@@ -21,7 +21,7 @@ from acked.cluster.playing.driver import Driver, Parted
 from acked.cluster.playing.prepared import Prepared
 from acked.cluster.playing.script import ScriptStep
 from acked.cluster.proxies.gate import Gate
-from acked.cluster.stories.stage import Stage
+from acked.cluster.topics.topic import Topic
 from acked.cluster.transacting.compare import TransactionView, name_of, view_of
 from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, broken
 from acked.cluster.waiting import NotSeen, wait_for
@@ -75,7 +75,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         self.is_v2 = prepared.setting.transaction_version == TV2
         results = range(prepared.setting.replicas - self.has_offsets)
         self.topics = (*(f"{topic}-{p}" for p in results), *((OFFSETS,) if self.has_offsets else ()))
-        self._stages = [Stage(cluster, name) for name in (LOG, *self.topics)]
+        self._log, self._ledgers = Topic(cluster, LOG), [Topic(cluster, name) for name in self.topics]
         self._fates: dict[int, str] = {}
         self._inputs: dict[int, int] = {}
         """With offsets, by transaction the input that it has read: where its instance was told to go on."""
@@ -88,27 +88,16 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
 
     def begin(self) -> None:
         """Creates the coordinator's log and the partitions, and has markers wait from now on."""
-        self._create(LOG, COORDINATOR, {"cleanup.policy": "compact"})
+        compacted = {"cleanup.policy": "compact"}
+        self._log.create([COORDINATOR], compacted)
         if self.has_offsets:
-            self._create(INPUT, COORDINATOR, {})
-        for p, topic in enumerate(self.topics):
-            self._create(topic, p, {"cleanup.policy": "compact"} if topic == OFFSETS else {})
+            Topic(self.cluster, INPUT).create([COORDINATOR])
+        for p, topic in enumerate(self._ledgers):
+            topic.create([p], compacted if topic.name == OFFSETS else {})
             self._markers[p] = self.cluster.network.hold(COORDINATOR, p, Api.WRITE_TXN_MARKERS)
-        for stage in self._stages:
-            stage.begin_words()
+        for topic in (self._log, *self._ledgers):
+            topic.begin_lines()
         wait_for(self._is_coordinator, "the transaction coordinator", self.seconds, self.check)
-
-    def _create(self, topic: str, broker: int, settings: Mapping[str, str]) -> None:
-        with self.cluster.admin() as ask:
-            error = ask.create_topic(topic, [broker], settings)
-        if error:
-            raise SystemFailure(f"the topic {topic} was not created: {error_name(error)}")
-
-        def leads() -> bool:
-            with self.cluster.client(broker, timeout=5.0) as ask:
-                return ask.fetch(topic).error == 0
-
-        wait_for(leads, f"broker {broker} as leader of {topic}", self.seconds, self.check)
 
     def _is_coordinator(self) -> bool:
         with self.cluster.client(COORDINATOR, self.seconds) as ask:
@@ -138,11 +127,11 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
 
     def lines(self) -> tuple[str, ...]:
         """What brokers have said of the coordinator's log and of the partitions since this was asked last."""
-        return tuple(line for stage in self._stages for line in stage.new_lines())
+        return tuple(line for topic in (self._log, *self._ledgers) for line in topic.new_lines())
 
     def losses(self) -> tuple[str, ...]:
         """What brokers have said of losing something of them."""
-        return tuple(line for stage in self._stages for line in stage.words())
+        return tuple(line for topic in (self._log, *self._ledgers) for line in topic.losses())
 
     def answers(self) -> Answers:
         """What clients have been told, and what they have read."""
@@ -181,20 +170,21 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
 
     def _init(self, step: ScriptStep, named: bool = False) -> None:
         i = step.arguments["producer"]
-        request = init_request(TRANSACTIONAL_ID, TIMEOUT_MS, self._known[i] if named else None)
-        self._known[i] = self._taken(COORDINATOR, request, f"InitProducerId of producer {i}")
+        self._known[i] = self._result(COORDINATOR, self._initializing(i, named), f"InitProducerId of producer {i}")
+
+    def _initializing(self, i: int, named: bool = True) -> Asked:
+        return init_request(TRANSACTIONAL_ID, TIMEOUT_MS, self._known.get(i) if named else None)
 
     def _init_aborts(self, step: ScriptStep, named: bool = False) -> None:
         i = step.arguments["producer"]
-        request = init_request(TRANSACTIONAL_ID, TIMEOUT_MS, self._known[i] if named else None)
-        error, _ = self._answer(COORDINATOR, request, _NOT_YET)
+        error, _ = self._answer(COORDINATOR, self._initializing(i, named), _NOT_YET)
         if error != _CONCURRENT:
             raise Parted(f"InitProducerId of producer {i} is answered with {error_name(error)}, not CONCURRENT_TRANSACTIONS")
 
     def _add(self, step: ScriptStep) -> None:
         i, p = step.arguments["producer"], step.arguments["partition"]
         if not self.is_v2:  # Else the partition's leader adds it.
-            self._taken(COORDINATOR, self._adding(i, p), f"adding partition {p}")
+            self._result(COORDINATOR, self._adding(i, p), f"adding partition {p}")
 
     def _adding(self, i: int, p: int) -> Asked:
         if self.topics[p] == OFFSETS:
@@ -219,7 +209,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
 
     def _produce(self, step: ScriptStep) -> None:
         i, p = step.arguments["producer"], step.arguments["partition"]
-        self._taken(p, self._record(step), f"{name_of(_txn(step))} of producer {i} to partition {p}")
+        self._result(p, self._record(step), f"{name_of(_txn(step))} of producer {i} to partition {p}")
 
     def _record(self, step: ScriptStep) -> Asked:
         i, p = step.arguments["producer"], step.arguments["partition"]
@@ -233,15 +223,17 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
 
     def _end(self, step: ScriptStep, commits: bool) -> None:
         i, txn = step.arguments["producer"], _txn(step)
-        if commits:
-            self._fates[txn] = ASKED
-        request = end_request(TRANSACTIONAL_ID, self._known[i], commits, self.is_v2)
-        given = self._taken(COORDINATOR, request, f"EndTxn of producer {i}")
+        given = self._result(COORDINATOR, self._ending(step, commits), f"EndTxn of producer {i}")
         self._fates[txn] = COMMITTED if commits else ABORTED
         if commits and self.has_offsets:
             self._positions[i] = self._inputs[txn] + 1
         if self.is_v2:
             self._known[i] = given
+
+    def _ending(self, step: ScriptStep, commits: bool) -> Asked:
+        if commits:
+            self._fates[_txn(step)] = ASKED
+        return end_request(TRANSACTIONAL_ID, self._known[step.arguments["producer"]], commits, self.is_v2)
 
     def _write_marker(self, step: ScriptStep) -> None:
         self._markers[step.arguments["partition"]].let(seconds=self.seconds)
@@ -249,8 +241,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
     # -- what is late -----------------------------------------------------------------------------------------------------
 
     def _delay_init(self, step: ScriptStep) -> None:
-        named = self._known.get(step.arguments["producer"])
-        self._delay("init", COORDINATOR, init_request(TRANSACTIONAL_ID, TIMEOUT_MS, named), "InitProducerId")
+        self._delay("init", COORDINATOR, self._initializing(step.arguments["producer"]), "InitProducerId")
 
     def _delay_add(self, step: ScriptStep) -> None:
         i, p = step.arguments["producer"], step.arguments["partition"]
@@ -261,11 +252,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         self._delay("produce", step.arguments["partition"], self._record(step), name_of(_txn(step)))
 
     def _delay_end(self, step: ScriptStep, commits: bool) -> None:
-        i, txn = step.arguments["producer"], _txn(step)
-        if commits:
-            self._fates[txn] = ASKED
-        request = end_request(TRANSACTIONAL_ID, self._known[i], commits, self.is_v2)
-        self._delay("end", COORDINATOR, request, f"EndTxn ({'COMMIT' if commits else 'ABORT'})")
+        self._delay("end", COORDINATOR, self._ending(step, commits), f"EndTxn ({'COMMIT' if commits else 'ABORT'})")
 
     def _delay(self, kind: str, broker: int, asked: Asked, words: str) -> None:
         gate = self.cluster.network.hold(CLIENT, broker, asked.api)
@@ -307,7 +294,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         wait_for(look, "an answer that is not “ask again”", self.seconds, self.check)
         return last[0]
 
-    def _taken(self, broker: int, asked: Asked, words: str) -> Identity:
+    def _result(self, broker: int, asked: Asked, words: str) -> Identity:
         error, given = self._answer(broker, asked, _NOT_YET | {_CONCURRENT})
         if error:
             raise Parted(f"{words} is refused with {error_name(error)}")

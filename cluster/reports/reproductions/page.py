@@ -18,7 +18,7 @@ from acked.cluster.reports.reproductions.words import (
     shown_by,
     verdicts_in_words,
 )
-from acked.cluster.stories.stage import tells_of_loss
+from acked.cluster.topics.topic import tells_of_loss
 from acked.reports.console import harmless
 from acked.reports.pages.page import render, trace_data
 from acked.reports.runs.packet import SeenView, seen_head, seen_packet

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from acked.cluster.playing.prepared import Prepared
 from acked.cluster.replicating.compare import value_of
 from acked.cluster.replicating.producers import NO_OFFSET, Answers
-from acked.cluster.stories.seen import Seen
+from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.apis import error_name
 from acked.model.language.telling import CONTROLLER, PRODUCER
 from acked.model.language.words import says_set
@@ -15,7 +15,7 @@ from acked.reports.pictures.kafka import IN_ISR, KAFKA, LEADER, OUT_OF_ISR
 from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Marker, MarkerKind, Picture, Row, Tone
 
 
-def painter(prepared: Prepared) -> Callable[[Seen, Answers], Picture]:
+def painter(prepared: Prepared) -> Callable[[TopicView, Answers], Picture]:
     """What draws what is seen, and what producers were answered by then, one moment after the other.
 
     A log has as many places as in the model, and the first free one stands for what its replica had before and lost.
@@ -24,7 +24,7 @@ def painter(prepared: Prepared) -> Callable[[Seen, Answers], Picture]:
     records = len(prepared.script.initial["producer"]["status"])
     before = [set[str]() for _ in range(prepared.setting.replicas)]
 
-    def picture(seen: Seen, answers: Answers) -> Picture:
+    def picture(seen: TopicView, answers: Answers) -> Picture:
         kept, rows = {value_of(record) for record in answers.acknowledged}, []
         for one, had in zip(seen.replicas, before, strict=False):  # There may be brokers without replicas.
             had |= set(one.values)
@@ -43,7 +43,7 @@ def painter(prepared: Prepared) -> Callable[[Seen, Answers], Picture]:
     return picture
 
 
-def _badges(seen: Seen, broker: int) -> Iterator[Badge]:
+def _badges(seen: TopicView, broker: int) -> Iterator[Badge]:
     partition = seen.partition
     if partition is not None and broker in partition.isr:
         yield IN_ISR
@@ -57,7 +57,7 @@ def _badges(seen: Seen, broker: int) -> Iterator[Badge]:
         yield LEADER
 
 
-def _controller(seen: Seen) -> Box:
+def _controller(seen: TopicView) -> Box:
     partition = seen.partition
     if partition is None:
         return Box(CONTROLLER.name, CONTROLLER.name, None, (Fact("leader", "the partition is not there"),))

@@ -16,7 +16,7 @@ from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.parts import few, integer_or_none, integers, numbered, part
 from acked.cluster.reports.reproductions.pictures import painter
 from acked.cluster.reports.reproductions.shown import ShownProtocol
-from acked.cluster.stories.seen import Seen
+from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
@@ -56,7 +56,7 @@ def modelled(state: State) -> list[str]:
     return [*found, _controller(controller["leader"], controller["isr"])]
 
 
-def real(seen: Seen, replicas: int) -> list[str]:
+def real(seen: TopicView, replicas: int) -> list[str]:
     """What every real broker has, and the controller."""
     found = []
     for broker in range(replicas):
@@ -72,7 +72,7 @@ def _controller(leader: int | None, isr: Sequence[int]) -> str:
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def acknowledged_in_words(played: Played[Seen, Answers]) -> str:
+def acknowledged_in_words(played: Played[TopicView, Answers]) -> str:
     """What the producer was answered: `r0 was acknowledged at offset 0`."""
     kept, refused = sorted(played.answers.acknowledged.items()), sorted(played.answers.refused.items())
     said = [
@@ -85,7 +85,7 @@ def acknowledged_in_words(played: Played[Seen, Answers]) -> str:
     return says_list(said) if said else "the producer was answered nothing"
 
 
-def end_in_words(played: Played[Seen, Answers], promise: str) -> str:
+def end_in_words(played: Played[TopicView, Answers], promise: str) -> str:
     """What has become of what was acknowledged, or of the promise that the trace is about."""
     if promise in _OF_CONTROLLERS and promise in played.broken:
         is_broken, is_kept = _OF_CONTROLLERS[promise]
@@ -121,7 +121,7 @@ def _answers_document(answers: Answers) -> dict[str, Any]:
     return {"acknowledged": _by_value(answers.acknowledged), "refused": _by_value(answers.refused)}
 
 
-def _end_document(played: Played[Seen, Answers], judged: dict[str, Any]) -> dict[str, Any]:
+def _end_document(played: Played[TopicView, Answers], judged: dict[str, Any]) -> dict[str, Any]:
     leader = leader_of(played.last)
     return {
         "leader": leader,
@@ -136,7 +136,7 @@ def _by_value(records: Mapping[int, int]) -> dict[str, int]:
     return {value_of(record): number for record, number in sorted(records.items())}
 
 
-def _seen_document(seen: Seen, replicas: int) -> dict[str, Any]:
+def _seen_document(seen: TopicView, replicas: int) -> dict[str, Any]:
     partition = seen.partition
     return {
         "is_there": partition is not None,
@@ -161,7 +161,7 @@ def _read_answers(document: Mapping[str, Any]) -> Answers:
     return Answers(*({record: one for record, one in each.items() if type(one) is int} for each in found))
 
 
-def _read_seen(document: Mapping[str, Any], replicas: int) -> Seen:
+def _read_seen(document: Mapping[str, Any], replicas: int) -> TopicView:
     brokers = part(document, "brokers", list)
     if len(brokers) != replicas:
         raise SpecUnreadable(f"not a reproduction: it tells of {len(brokers)} brokers, and its trace has {replicas}")
@@ -172,7 +172,7 @@ def _read_seen(document: Mapping[str, Any], replicas: int) -> Seen:
         everyone, isr = tuple(range(replicas)), tuple(integers(document, "isr"))
         partition = PartitionView(0, -1 if leader is None else leader, everyone, isr, epoch, eligible)
     seen = tuple(_read_replica(number, one) for number, one in enumerate(brokers))
-    return Seen(partition, seen, tuple(number for number, one in enumerate(brokers) if one.get("running") is True))
+    return TopicView(partition, seen, tuple(number for number, one in enumerate(brokers) if one.get("running") is True))
 
 
 def _read_replica(number: int, document: Any) -> Replica:

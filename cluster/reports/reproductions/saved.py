@@ -36,7 +36,7 @@ from acked.cluster.reports.reproductions.parts import (
 )
 from acked.cluster.reports.reproductions.shown import ShownProtocol
 from acked.cluster.reports.reproductions.words import Answer, shown_by
-from acked.cluster.stories.seen import Difference
+from acked.cluster.topics.views import Difference
 
 
 def read_answer(path: Path) -> tuple[Answer, dict[str, str]]:

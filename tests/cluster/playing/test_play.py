@@ -16,23 +16,23 @@ from acked.cluster.playing.play import Played, play
 from acked.cluster.playing.script import ScriptStep
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.promises import Judge
-from acked.cluster.stories.seen import Seen
+from acked.cluster.topics.views import TopicView
 from tests.cluster.reports.made import prepared, seen
 
 
 @dataclass
 class Fakes:
-    """A driver and a stage in the place of brokers: the first step fails so."""
+    """A driver in the place of brokers: the first step fails so."""
 
     error: Exception
     ended: Exited | None = None
     closed: list[str] = field(default_factory=list)
 
-    def driver(self, *_: object) -> Driver[Seen, Answers]:
+    def driver(self, *_: object) -> Driver[TopicView, Answers]:
         return FakeDriver(self)
 
 
-class FakeDriver(Driver[Seen, Answers]):
+class FakeDriver(Driver[TopicView, Answers]):
     """The driver of these."""
 
     def __init__(self, fakes: Fakes) -> None:
@@ -44,13 +44,13 @@ class FakeDriver(Driver[Seen, Answers]):
     def perform(self, step: ScriptStep) -> None:
         raise self.fakes.error
 
-    def seen(self) -> Seen:
+    def seen(self) -> TopicView:
         return seen(0, False)
 
     def answers(self) -> Answers:
         return Answers()
 
-    def broken(self, moments: Sequence[Seen]) -> Mapping[str, bool]:
+    def broken(self, moments: Sequence[TopicView]) -> Mapping[str, bool]:
         return Judge(prepared().script, self.answers(), moments, {0, 1}, [], []).broken()
 
     def check(self) -> None:
@@ -61,7 +61,7 @@ class FakeDriver(Driver[Seen, Answers]):
         self.fakes.closed.append("everything")
 
 
-def played(fakes: Fakes) -> Played[Seen, Answers]:
+def played(fakes: Fakes) -> Played[TopicView, Answers]:
     made = prepared()
     cluster: Any = SimpleNamespace(seconds=1.0)
     return play(replace(made, protocol=replace(made.protocol, driver=fakes.driver)), cluster, "t")

@@ -42,14 +42,14 @@ def test_a_restarted_producer_begins_with_what_was_not_acknowledged_under_anothe
     assert numbering.of(1, [ACKED, SENT]) == Identity(8, 0, 0)
 
 
-def stage_of(log: tuple[str, ...], answers: Callable[[], Acknowledgement]) -> Any:
-    """A stage on which a broker answers at once, and its log is this."""
+def topic_of(log: tuple[str, ...], answers: Callable[[], Acknowledgement]) -> Any:
+    """A topic on which a broker answers at once, and its log is this."""
     client = SimpleNamespace(
         send_record=lambda *_, **__: None, is_answered=lambda: True, acknowledgement=answers, close=lambda: None
     )
     plan = SimpleNamespace(release=SimpleNamespace(number=(4, 1, 0)))
     cluster = SimpleNamespace(plan=plan, client=lambda *_, **__: client)
-    return SimpleNamespace(cluster=cluster, topic="t", check=None, replica=lambda broker: SimpleNamespace(values=log))
+    return SimpleNamespace(cluster=cluster, name="t", check=None, replica=lambda broker: SimpleNamespace(values=log))
 
 
 def gone() -> Acknowledgement:
@@ -68,10 +68,10 @@ def test_a_record_that_is_answered_and_not_appended_is_told_at_once(
     answers: Callable[[], Acknowledgement], sentence: str
 ) -> None:
     with pytest.raises(NotAppended, match=sentence):
-        Producers(stage_of(("r1",), answers), -1, 5.0).send(1, 2)
+        Producers(topic_of(("r1",), answers), -1, 5.0).send(1, 2)
 
 
 def test_an_answer_that_a_gate_holds_is_an_answer() -> None:
-    stage = stage_of(("r1",), lambda: Acknowledgement(0, 0))
+    topic = topic_of(("r1",), lambda: Acknowledgement(0, 0))
     with pytest.raises(NotAppended, match="broker 2 answers r1 without appending it, and in the model it appends it"):
-        Producers(stage, -1, 5.0).send(1, 2, is_held=lambda: True)
+        Producers(topic, -1, 5.0).send(1, 2, is_held=lambda: True)

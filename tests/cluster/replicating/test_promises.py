@@ -14,7 +14,7 @@ from acked.cluster.replicating.promises import (
     repeated,
     sayings,
 )
-from acked.cluster.stories.seen import Seen
+from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
 
@@ -23,8 +23,8 @@ def replica(broker: int, mark: int, *values: str) -> Replica:
     return Replica(broker, tuple(Record(at, 0, value.encode()) for at, value in enumerate(values)), None, mark)
 
 
-def seen(leader: int, isr: tuple[int, ...], *replicas: Replica) -> Seen:
-    return Seen(PartitionView(0, leader, (0, 1), isr, 0), replicas, (0, 1))
+def seen(leader: int, isr: tuple[int, ...], *replicas: Replica) -> TopicView:
+    return TopicView(PartitionView(0, leader, (0, 1), isr, 0), replicas, (0, 1))
 
 
 LOST = seen(1, (0, 1), replica(0, 1, "r0"), replica(1, 0))

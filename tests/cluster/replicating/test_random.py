@@ -8,9 +8,9 @@ from acked.checker.question.question import Question
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.playable import refusal
-from acked.cluster.replicating.walks import play_walks, walk
 from tests.cluster.conftest import real_plan
 from tests.cluster.playing.runs import question
+from tests.cluster.replicating.walks import play_walks, walk
 from tools.real_random import question as default_question
 
 

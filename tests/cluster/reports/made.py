@@ -13,7 +13,7 @@ from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.words import Answer
-from acked.cluster.stories.seen import Seen
+from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
 from tests.cluster.playing.runs import question, run
@@ -34,13 +34,13 @@ def prepared() -> Prepared:
     return REPLICATION.prepare(asked, run(asked, STEPS), Brokers("3.9.1", Mode.KRAFT))
 
 
-def seen(leader: int, is_written: bool = True, running: tuple[int, ...] = (0, 1)) -> Seen:
+def seen(leader: int, is_written: bool = True, running: tuple[int, ...] = (0, 1)) -> TopicView:
     log = (Record(0, 0, b"r0"),) if is_written else ()
     replicas = (Replica(0, log, None, 0), Replica(1, (), None, 0))
-    return Seen(PartitionView(0, leader, (0, 1), running, 0), replicas, running)
+    return TopicView(PartitionView(0, leader, (0, 1), running, 0), replicas, running)
 
 
-def played(made: Prepared, taken: int = 4) -> Reproduction[Seen, Answers]:
+def played(made: Prepared, taken: int = 4) -> Reproduction[TopicView, Answers]:
     """All steps, or the first ones, after which the brokers went another way and the producer had no answer."""
     shown = [seen(0), None, seen(1, running=(1,)), seen(1, running=(1,))]
     answers = Answers({0: 0} if taken else {})

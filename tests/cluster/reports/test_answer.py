@@ -23,7 +23,7 @@ from acked.cluster.reports.reproductions.saved import read_answer
 from acked.cluster.reports.reproductions.terminal import print_answer
 from acked.cluster.reports.reproductions.verdict import Judgement, Verdict
 from acked.cluster.reports.reproductions.words import Answer
-from acked.cluster.stories.seen import Seen
+from acked.cluster.topics.views import TopicView
 from acked.reports.console import open_console
 from tests.cluster.reports.made import answer, played, prepared, seen
 
@@ -186,7 +186,7 @@ def test_the_document_has_all_of_it() -> None:
 def test_a_line_of_the_model_and_one_of_brokers_are_written_alike() -> None:
     script = prepared().script
     assert modelled(script.steps[0].after) == real(seen(0), 2) == ["r0 | hw 0", "- | hw 0", "0, ISR {0, 1}"]
-    assert real(Seen(None, seen(0).replicas, ()), 2) == ["r0 | hw 0, down", "- | hw 0, down", "nobody, ISR {}"]
+    assert real(TopicView(None, seen(0).replicas, ()), 2) == ["r0 | hw 0, down", "- | hw 0, down", "nobody, ISR {}"]
 
 
 @pytest.mark.parametrize(

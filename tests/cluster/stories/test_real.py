@@ -13,12 +13,13 @@ import pytest
 from acked.cluster.nodes.addresses import CONTROLLER
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.release import Mode
-from acked.cluster.stories.stage import SECONDS, Stage
-from acked.cluster.stories.told import STORIES, reset
+from acked.cluster.topics.topic import SECONDS
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.facts import PartitionState
 from tests.cluster.conftest import real_plan
+from tests.cluster.stories.scripted import STORIES, reset
+from tests.cluster.stories.stage import Stage
 from tests.places import CHECKOUT
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]

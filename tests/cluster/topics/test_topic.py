@@ -1,4 +1,4 @@
-"""The topic of a story, without brokers."""
+"""A topic on a cluster, without brokers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from acked.base.errors import ConfigurationError, SystemFailure
-from acked.cluster.stories.stage import Stage
+from acked.cluster.topics.topic import Topic
 
 
 @dataclass
@@ -31,8 +31,8 @@ class Refusing:
 
 
 def test_settings_that_a_release_does_not_have_are_the_users_and_not_a_failure() -> None:
-    stage = Stage(cast(Any, Refusing(40)), "t")
+    topic = Topic(cast(Any, Refusing(40)), "t")
     with pytest.raises(ConfigurationError, match=r"Kafka 3\.9\.1 does not have all .*: remote\.copy\.lag\.ms=1"):
-        stage.create([0], {"remote.copy.lag.ms": "1"})
+        topic.create([0], {"remote.copy.lag.ms": "1"})
     with pytest.raises(SystemFailure, match="the topic t was not created: NOT_CONTROLLER"):
-        Stage(cast(Any, Refusing(41)), "t").create([0])
+        Topic(cast(Any, Refusing(41)), "t").create([0])

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from acked.base.optional import optional_packages
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.proxies.frame import Phase
-from acked.cluster.stories.stage import SECONDS, Stage, StoryOutcome
+from acked.cluster.topics.topic import SECONDS
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
+from tests.cluster.stories.stage import Stage, StoryOutcome
 
 if TYPE_CHECKING:
     from confluent_kafka import KafkaError, Message
@@ -46,7 +47,7 @@ class LibraryProducer:
 
     def send(self, value: str) -> None:
         """Gives a record to the library, which sends it when it has found the leader."""
-        self._producer.produce(self._stage.topic, value.encode(), partition=0, on_delivery=self._hear)
+        self._producer.produce(self._stage.name, value.encode(), partition=0, on_delivery=self._hear)
         self._producer.poll(0)
         self._stage.tell(f"librdkafka is given {value}")
 

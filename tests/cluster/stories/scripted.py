@@ -9,12 +9,13 @@ from functools import partial
 from acked.cluster.nodes.addresses import CLIENT, CONTROLLER
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.proxies.frame import Phase
-from acked.cluster.stories.library import library_overtakes, library_retries
-from acked.cluster.stories.stage import SECONDS, Stage, StoryOutcome
+from acked.cluster.topics.topic import SECONDS
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import Client, NoProducerId
 from acked.cluster.wire.records import write_records
+from tests.cluster.stories.library import library_overtakes, library_retries
+from tests.cluster.stories.stage import Stage, StoryOutcome
 
 
 @dataclass(frozen=True)
@@ -260,7 +261,7 @@ def reset(stage: Stage, cluster: Cluster) -> None:
     """Makes the cluster ready for another story: dead brokers back without the topic, the topic deleted, gates lifted."""
     for broker in cluster.plan.brokers:
         if not cluster.nodes[broker].is_running:
-            cluster.forget_topic(broker, stage.topic)
+            cluster.forget_topic(broker, stage.name)
             cluster.restart(broker)
     cluster.await_known()
     stage.delete()

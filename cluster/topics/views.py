@@ -31,27 +31,19 @@ def differing(pairs: Iterable[tuple[str, object, object]]) -> tuple[Difference, 
 
 
 @dataclass(frozen=True)
-class Seen:
+class TopicView:
     """The controller's truth of a partition, every replica on disk, and which brokers run. `partition` None: not created."""
 
     partition: PartitionView | None
     replicas: tuple[Replica, ...]
     running: tuple[int, ...]
 
-    def ranks(self) -> dict[int, int]:
-        """Every leader epoch that is seen, by its rank: a reassignment raises epochs, the model counts elections only."""
-        epochs = {record.epoch for replica in self.replicas for record in replica.log if record.epoch is not None}
-        epochs |= {start.epoch for replica in self.replicas for start in replica.epochs or ()}
-        if self.partition is not None and self.partition.epoch is not None:
-            epochs.add(self.partition.epoch)
-        return {epoch: rank for rank, epoch in enumerate(sorted(epochs))}
 
-
-def look(cluster: Cluster, topic: str) -> Seen:
+def look_at(cluster: Cluster, topic: str) -> TopicView:
     """What is seen now. Replicas that still change, because a link lets something through, are seen as they are."""
     brokers = cluster.plan.brokers
     running = tuple(broker for broker in brokers if cluster.nodes[broker].is_running)
-    return Seen(truth(cluster, topic), tuple(cluster.replica(broker, topic) for broker in brokers), running)
+    return TopicView(truth(cluster, topic), tuple(cluster.replica(broker, topic) for broker in brokers), running)
 
 
 def truth(cluster: Cluster, topic: str) -> PartitionView | None:

@@ -1,4 +1,4 @@
-"""Random traces that can be played, and many of them on one cluster."""
+"""Random traces that can be played, and many of them on one cluster; what `tools/real_random.py` and tests play."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.playable import ELECTIONS, playable
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.protocol import REPLICATION
-from acked.cluster.stories.seen import Seen
+from acked.cluster.topics.views import TopicView
 from acked.model.language.protocol import ActionInstance
 
 STEPS, RESTARTS = 18, 2
@@ -33,7 +33,7 @@ class PlayedWalk:
 
     seed: int
     labels: tuple[str, ...]
-    played: Played[Seen, Answers] | None
+    played: Played[TopicView, Answers] | None
     reason: str = ""
 
 
@@ -87,7 +87,7 @@ def _play(asked: Question, brokers: Brokers, cluster: Cluster, seed: int) -> Pla
     prepared = _prepared(asked, brokers, seed)
     if isinstance(prepared, PlayedWalk):
         return prepared
-    played: Played[Seen, Answers] = play(prepared, cluster, _topic(seed))
+    played: Played[TopicView, Answers] = play(prepared, cluster, _topic(seed))
     return PlayedWalk(seed, tuple(step.label for step in prepared.script.steps), played, played.reason)
 
 
