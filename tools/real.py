@@ -29,14 +29,14 @@ from acked.base.release import LATEST  # noqa: E402
 from acked.base.release import release as number_of  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.cluster.commands.playable import playable_of, playable_run  # noqa: E402
-from acked.cluster.playing.prepared import Prepared  # noqa: E402
+from acked.cluster.playing.protocol import PreparedRun  # noqa: E402
 from acked.cluster.playing.reproduce import reproduce_each  # noqa: E402
 from acked.cluster.playing.setting import Brokers, Changed  # noqa: E402
 from acked.cluster.releases.release import Mode, release, releases  # noqa: E402
 from acked.cluster.replicating.protocol import REPLICATION  # noqa: E402
 from acked.cluster.reports.reproductions.release_table import Deed, read_release, release_table, summary_of  # noqa: E402
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of  # noqa: E402
-from acked.cluster.reports.reproductions.words import MODES, Played, shown_by  # noqa: E402
+from acked.cluster.reports.reproductions.words import MODES, AnyReproduction, presentation_of  # noqa: E402
 from acked.cluster.transacting.protocol import TRANSACTIONS  # noqa: E402
 from acked.model.language.words import says_list  # noqa: E402
 from acked.model.partition.rules.settings import RULES  # noqa: E402
@@ -88,16 +88,13 @@ def is_measured(case: Case, found: dict[str, Any] | None, runs: int) -> bool:
     return found is not None and found["runs"] >= runs and ("control" not in case or found["controls"] > 0)
 
 
-def prepared(case: Case) -> tuple[Prepared, Prepared | None]:
+def prepared(case: Case) -> tuple[PreparedRun, PreparedRun | None]:
     """The run of a case, and its control."""
     brokers = Brokers(case["kafka"], Mode(case["control_plane"]) if "control_plane" in case else None)
     changed, timed = case.get("constants", {}), case.get("timed", False)
     found, _ = playable_run(case["spec"], changed, brokers, True, case.get("rules"), timed)
-    first = shown_by(found.question).played.prepare(found.question, found.run, brokers)
-    if "control" not in case:
-        return first, None
-    name, is_setting, value = case["control"].partition("=")
-    return first, first.control(Changed(setting=(name, value)) if is_setting else Changed(version=case["control"]))
+    first = presentation_of(found.question).played.prepare(found.question, found.run, brokers)
+    return first, first.control(Changed.of(case["control"])) if "control" in case else None
 
 
 @dataclass
@@ -105,14 +102,14 @@ class Measured:
     """A case, how often it and its control are to be played, and how they were."""
 
     case: Case
-    first: Prepared
-    control: Prepared | None
+    first: PreparedRun
+    control: PreparedRun | None
     runs: int
     controls: int
-    firsts: list[Played] = field(default_factory=list)
-    others: list[Played] = field(default_factory=list)
+    firsts: list[AnyReproduction] = field(default_factory=list)
+    others: list[AnyReproduction] = field(default_factory=list)
 
-    def plays(self) -> list[tuple[Prepared, list[Played]]]:
+    def plays(self) -> list[tuple[PreparedRun, list[AnyReproduction]]]:
         """What is played, each with where it is kept."""
         again = [] if self.control is None else [(self.control, self.others)] * self.controls
         return [(self.first, self.firsts)] * self.runs + again
@@ -163,7 +160,7 @@ def measure(wanted: list[Case], runs: int, controls: int) -> Iterator[Measured]:
             yield one
 
 
-def _brokers_of(play: Prepared) -> tuple[Any, ...]:
+def _brokers_of(play: PreparedRun) -> tuple[Any, ...]:
     """What brings runs on the same brokers together."""
     chosen, setting = release(play.brokers.version), play.setting
     features, brokers = sorted(setting.features(chosen).items()), sorted(setting.brokers.items())

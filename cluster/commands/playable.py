@@ -33,7 +33,7 @@ def playable_run(
     is a counterexample without them, unless it is to be `timed`. `ConfigurationError` for a spec without a counterexample,
     and for one of which none can be played.
     """
-    from acked.cluster.reports.reproductions.words import shown_by
+    from acked.cluster.reports.reproductions.words import presentation_of
     from acked.reports.shell.specs import changed, find_spec
 
     spec = find_spec(name, version is not None or bool(constants))
@@ -42,7 +42,7 @@ def playable_run(
     elif constants:
         spec = changed(spec, constants, False)
     question = spec.question()
-    brokers = shown_by(question).played.fit(brokers, question)
+    brokers = presentation_of(question).played.fit(brokers, question)
     return playable_counterexample(question, spec.title, spec.name, brokers, quiet, timed)
 
 
@@ -71,11 +71,11 @@ def playable_counterexample(
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a question, which messages call `name`."""
     from acked.checker.search.local import search
-    from acked.cluster.playing.prepared import as_asked
-    from acked.cluster.reports.reproductions.words import shown_by
+    from acked.cluster.playing.protocol import as_asked
+    from acked.cluster.reports.reproductions.words import presentation_of
     from acked.reports.progress import ProgressReporter
 
-    played = shown_by(question).played
+    played = presentation_of(question).played
     brokers = brokers if brokers.mode else played.fit(brokers, question)
     without = played.left_out(question, timed)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:

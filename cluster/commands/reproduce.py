@@ -12,7 +12,7 @@ from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable, write_text
 from acked.base.optional import optional_packages
 from acked.checker.question.result import Counterexample
-from acked.cluster.commands.reproductions import is_reproduction, saved
+from acked.cluster.commands.reproductions import is_reproduction, read_saved
 from acked.reports.shell.deadline import limited
 from acked.reports.shell.options import (
     CONSTANT,
@@ -30,10 +30,10 @@ from acked.reports.shell.options import (
 from acked.reports.shell.output import Output, say
 
 if TYPE_CHECKING:
-    from acked.cluster.playing.prepared import Prepared
-    from acked.cluster.playing.reproduce import Heed
+    from acked.cluster.playing.protocol import PreparedRun
+    from acked.cluster.playing.reproduce import Listener
     from acked.cluster.playing.setting import Brokers, Changed
-    from acked.cluster.reports.reproductions.words import Answer, Played
+    from acked.cluster.reports.reproductions.words import Answer, AnyReproduction
 
 
 @dataclass(frozen=True)
@@ -63,17 +63,8 @@ class Machine:
     def changed(self) -> Changed | None:
         """What is another in the control."""
         from acked.cluster.playing.setting import Changed
-        from acked.cluster.releases.release import release
 
-        if self.control is None:
-            return None
-        key, separator, value = self.control.partition("=")
-        if not separator:
-            release(self.control)
-            return Changed(version=self.control)
-        if not key.strip() or not value.strip():
-            raise ConfigurationError(f"--control {self.control} is neither a release nor KEY=VALUE, such as acks=all")
-        return Changed(setting=(key.strip(), value.strip()))
+        return None if self.control is None else Changed.of(self.control)
 
 
 _machine = collects(
@@ -179,7 +170,7 @@ def reproduce(
     with optional_packages():
         from acked.cluster.reports.reproductions.document import answer_document
         from acked.cluster.reports.reproductions.terminal import print_answer
-        from acked.cluster.reports.reproductions.words import Answer, rules_in_words, shown_by
+        from acked.cluster.reports.reproductions.words import Answer, presentation_of, rules_in_words
 
     written.check()
     changed = machine.changed()
@@ -190,7 +181,7 @@ def reproduce(
     if asked.slow or written.out is not None:
         raise ConfigurationError("--slow and --out go with --all; --format json has the answer of one run")
     found, left_out = _run(target, asked, source, machine, output)
-    played = shown_by(found.question).played
+    played = presentation_of(found.question).played
     if not played.timed and (machine.expire or machine.timed):
         raise ConfigurationError(f"a trace of {played.model.name} is played without --expire and --timed")
     prepared = played.prepare(found.question, found.run, played.fit(machine.brokers, found.question))
@@ -239,7 +230,7 @@ def _run(
 
     changes = SpecChanges(asked.constants, asked.version)
     if is_reproduction(target) and changes.are_none and source.spec is None:
-        answer, left_out = saved(target)
+        answer, left_out = read_saved(target)
         before = answer.first.prepared
         return Counterexample(answer.title, before.question, before.run, answer.promise), left_out
     if is_trace(target) or source.spec is not None:
@@ -249,19 +240,19 @@ def _run(
     return playable_run(target, bound(asked.constants), machine.brokers, output.quiet, asked.version, machine.timed)
 
 
-def _play(prepared: Prepared, keep: bool, output: Output) -> Played:
+def _play(prepared: PreparedRun, keep: bool, output: Output) -> AnyReproduction:
     from acked.cluster.playing.reproduce import reproduce as play
 
-    return play(prepared, keep, _heed(prepared, output))
+    return play(prepared, keep, _listener(prepared, output))
 
 
-def _heed(prepared: Prepared, output: Output) -> Heed:
+def _listener(prepared: PreparedRun, output: Output) -> Listener:
     """Lines on stderr: what starts, and every step as soon as it has been seen."""
-    from acked.cluster.playing.reproduce import Heed
+    from acked.cluster.playing.reproduce import Listener
     from acked.reports.runs.view import steps_of
 
     if output.quiet:
-        return Heed()
+        return Listener()
     views = steps_of(prepared.question, prepared.run)
     steps = {view.index: f"  {view.index}/{len(views) - 1} {view.sentence}" for view in views}
-    return Heed(lambda line: say(f"  {line}"), lambda done: say(f"{steps[done.step.index]} ({done.seconds:.1f} s)"))
+    return Listener(lambda line: say(f"  {line}"), lambda done: say(f"{steps[done.step.index]} ({done.seconds:.1f} s)"))

@@ -15,7 +15,7 @@ from acked.base.files import read_text, write_text
 from acked.checker.question.result import Verdict as Answer
 from acked.checker.spec.spec import Spec, load_spec
 from acked.cluster.commands.playable import playable_of, with_rules_of
-from acked.cluster.playing.play import Played
+from acked.cluster.playing.play import PlayedRun
 from acked.cluster.playing.reproduce import reproduce as play
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode, release
@@ -165,7 +165,7 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
     return _judged(row, done.played, promise)
 
 
-def _judged(row: ReleaseRow, played: Played[Any, Any], promise: str) -> ReleaseRow:
+def _judged(row: ReleaseRow, played: PlayedRun[Any, Any], promise: str) -> ReleaseRow:
     found = verdict_of(promise, played)
     if found is Verdict.PARTED and played.parted is not None:
         return replace(row, deed=Deed.PARTED, parted=played.parted.index, reason=played.reason)

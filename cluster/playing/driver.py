@@ -42,7 +42,7 @@ class Driver(ABC, Generic[S, A]):
         """What clients have been answered by now."""
 
     @abstractmethod
-    def broken(self, moments: Sequence[S]) -> Mapping[str, bool]:
+    def broken_promises(self, moments: Sequence[S]) -> Mapping[str, bool]:
         """By promise whether it is broken; `moments` are all that was seen, the last one in the end."""
 
     @abstractmethod

@@ -11,7 +11,7 @@ from acked.base.errors import SystemFailure
 from acked.cluster.nodes.cluster import Cluster, patience_after
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.playing.driver import A, Driver, Parted, S
-from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import ScriptStep
 from acked.cluster.topics.views import Difference
 from acked.cluster.waiting import NotSeen, wait_for
@@ -39,7 +39,7 @@ class SeenStep(Generic[S, A]):
 
 
 @dataclass(frozen=True)
-class Played(Generic[S, A]):
+class PlayedRun(Generic[S, A]):
     """How a run ended on real brokers.
 
     `parted` is the step at which they went another way, with the reason and the differences. `answers` is what clients have
@@ -73,17 +73,17 @@ class Played(Generic[S, A]):
 
 
 def play(
-    prepared: Prepared, cluster: Cluster, topic: str, heed: Callable[[SeenStep[S, A]], None] = lambda step: None
-) -> Played[S, A]:
-    """Plays a script. `heed` is told every step when it has been taken and seen, also those that are not compared."""
-    return _Play(prepared, cluster, topic, heed).run()
+    prepared: PreparedRun, cluster: Cluster, topic: str, listener: Callable[[SeenStep[S, A]], None] = lambda step: None
+) -> PlayedRun[S, A]:
+    """Plays a script. `listener` is told every step when it has been taken and seen, also those that are not compared."""
+    return _Play(prepared, cluster, topic, listener).run()
 
 
 class _Play(Generic[S, A]):
     def __init__(
-        self, prepared: Prepared, cluster: Cluster, topic: str, heed: Callable[[SeenStep[S, A]], None]
+        self, prepared: PreparedRun, cluster: Cluster, topic: str, listener: Callable[[SeenStep[S, A]], None]
     ) -> None:
-        self._script, self._setting, self._heed = prepared.script, prepared.setting, heed
+        self._script, self._setting, self._listener = prepared.script, prepared.setting, listener
         self._differences = prepared.protocol.differences
         self._patience = patience_after(cluster.seconds)
         self._driver: Driver[S, A] = prepared.protocol.driver(prepared, cluster, topic, self._patience)
@@ -92,7 +92,7 @@ class _Play(Generic[S, A]):
         self._found: tuple[Difference, ...] = ()
         """The differences of the last look after the step that is taken."""
 
-    def run(self) -> Played[S, A]:
+    def run(self) -> PlayedRun[S, A]:
         begun = time.monotonic()
         parted, reason = None, ""
         try:
@@ -133,7 +133,7 @@ class _Play(Generic[S, A]):
     ) -> None:
         answers, lines = self._driver.answers(), self._driver.lines()
         to.append(SeenStep(step, seen, answers, time.monotonic() - begun, lines, reason))
-        self._heed(to[-1])
+        self._listener(to[-1])
 
     def _compare(self, step: ScriptStep, taken: int) -> S:
         """What is seen as soon as it is what the model says; `Parted` with the differences if it is not in time."""
@@ -173,12 +173,13 @@ class _Play(Generic[S, A]):
                 reason = str(error)
             self._note(self._beyond, step, self._seen_if_any(), begun, reason)
 
-    def _judge(self, initial: S, parted: ScriptStep | None, reason: str, begun: float) -> Played[S, A]:
+    def _judge(self, initial: S, parted: ScriptStep | None, reason: str, begun: float) -> PlayedRun[S, A]:
         driver = self._driver
         driver.hurry(self._patience)
         last = driver.end()
         seen = [initial, *(one.seen for one in (*self._steps, *self._beyond) if one.seen is not None), last]
-        return Played(
-            initial, tuple(self._steps), parted, reason, driver.answers(), last, driver.broken(seen), driver.losses(),
+        broken = driver.broken_promises(seen)
+        return PlayedRun(
+            initial, tuple(self._steps), parted, reason, driver.answers(), last, broken, driver.losses(),
             time.monotonic() - begun, self._found if parted is not None else (), tuple(self._beyond), driver.sayings(last),
         )  # fmt: skip

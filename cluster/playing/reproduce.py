@@ -15,9 +15,9 @@ from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.nodes.plan import ClusterPlan, make_plan
 from acked.cluster.playing.driver import A, S
-from acked.cluster.playing.observed import Observed, observed
-from acked.cluster.playing.play import Played, SeenStep, play
-from acked.cluster.playing.prepared import TOPIC, Prepared
+from acked.cluster.playing.play import PlayedRun, SeenStep, play
+from acked.cluster.playing.protocol import TOPIC, PreparedRun
+from acked.cluster.playing.validation import LogValidation, validate_logs
 from acked.cluster.releases.release import Mode
 from acked.cluster.topics.topic import Topic
 from acked.model.partition.protocol import partition
@@ -29,11 +29,11 @@ class Reproduction(Generic[S, A]):
     what the brokers' own logs say, None where the release's lines are not read.
     """
 
-    prepared: Prepared
-    played: Played[S, A]
+    prepared: PreparedRun
+    played: PlayedRun[S, A]
     start_seconds: float
     folder: Path | None
-    observed: Observed | None = None
+    observed: LogValidation | None = None
 
     @property
     def mode(self) -> Mode:
@@ -42,26 +42,26 @@ class Reproduction(Generic[S, A]):
 
 
 @dataclass(frozen=True)
-class Heed:
+class Listener:
     """Who is told how it goes: lines while brokers start, and every step that was taken."""
 
-    said: Callable[[str], None] = lambda line: None
-    took: Callable[[SeenStep[Any, Any]], None] = lambda step: None
+    line: Callable[[str], None] = lambda line: None
+    step: Callable[[SeenStep[Any, Any]], None] = lambda step: None
 
 
-def reproduce(prepared: Prepared, keep: bool = False, heed: Heed | None = None) -> Reproduction[Any, Any]:
+def reproduce(prepared: PreparedRun, keep: bool = False, listener: Listener | None = None) -> Reproduction[Any, Any]:
     """Starts brokers, plays the run, ends them, and validates what they logged; `SystemFailure` if they do not start."""
-    heed = heed or Heed()
+    listener = listener or Listener()
     is_observed = can_be_validated(prepared)
-    plan = planned(prepared, keep, heed, is_observed)
-    with Cluster(plan, heed.said) as cluster:
-        played: Played[Any, Any] = play(prepared, cluster, TOPIC, heed.took)
+    plan = cluster_plan(prepared, keep, listener, is_observed)
+    with Cluster(plan, listener.line) as cluster:
+        played: PlayedRun[Any, Any] = play(prepared, cluster, TOPIC, listener.step)
         cluster.end_nodes()
-        found = observed(cluster.folder, TOPIC, prepared.brokers.version) if is_observed else None
+        found = validate_logs(cluster.folder, TOPIC, prepared.brokers.version) if is_observed else None
         return Reproduction(prepared, played, cluster.seconds, cluster.folder if keep else None, found)
 
 
-def reproduce_each(wanted: Iterable[Prepared]) -> Iterator[Reproduction[Any, Any]]:
+def reproduce_each(wanted: Iterable[PreparedRun]) -> Iterator[Reproduction[Any, Any]]:
     """Plays runs one after the other, each on a topic of its own; the cluster is the same as long as it does for the next.
 
     What brokers log is not validated then: a topic's begin and end are within that of others.
@@ -72,13 +72,13 @@ def reproduce_each(wanted: Iterable[Prepared]) -> Iterator[Reproduction[Any, Any
     left = deque(wanted)
     number = 0
     while left:
-        plan = planned(left[0])
+        plan = cluster_plan(left[0])
         with Cluster(plan) as cluster:
             is_new = True
-            while left and planned(left[0]) == plan:
+            while left and cluster_plan(left[0]) == plan:
                 prepared, number = left[0], number + 1
                 try:
-                    played: Played[Any, Any] = play(prepared, cluster, f"{TOPIC}{number}")
+                    played: PlayedRun[Any, Any] = play(prepared, cluster, f"{TOPIC}{number}")
                 except Exited as error:
                     if is_new or error.is_of_machine:
                         raise
@@ -87,11 +87,11 @@ def reproduce_each(wanted: Iterable[Prepared]) -> Iterator[Reproduction[Any, Any
                 yield Reproduction(prepared, played, cluster.seconds, None)
                 is_new = False
                 stays = prepared.setting.rivals or prepared.setting.transaction_version  # Neither can be cleared away.
-                if not left or stays or not cleared(cluster, f"{TOPIC}{number}"):
+                if not left or stays or not clear_away(cluster, f"{TOPIC}{number}"):
                     break
 
 
-def cleared(cluster: Cluster, topic: str) -> bool:
+def clear_away(cluster: Cluster, topic: str) -> bool:
     """Whether all brokers are back and the topic is gone."""
     try:
         for broker in cluster.plan.brokers:
@@ -104,22 +104,22 @@ def cleared(cluster: Cluster, topic: str) -> bool:
     return True
 
 
-def can_be_validated(prepared: Prepared) -> bool:
+def can_be_validated(prepared: PreparedRun) -> bool:
     """Whether `acked validate` reads what these brokers log."""
     brokers = prepared.brokers
     is_one = prepared.protocol.model is partition
     return is_one and is_read(brokers.release.number, brokers.chosen_mode is Mode.KRAFT)
 
 
-def planned(
-    prepared: Prepared, keep: bool = False, heed: Heed | None = None, is_observed: bool = False
+def cluster_plan(
+    prepared: PreparedRun, keep: bool = False, listener: Listener | None = None, is_observed: bool = False
 ) -> ClusterPlan:
     """The cluster that a run is played on; `is_observed`: it logs what a validation needs."""
-    heed = heed or Heed()
+    listener = listener or Listener()
     brokers, setting = prepared.brokers, prepared.setting
     plan = make_plan(
         brokers.version, brokers.chosen_mode, brokers.home, range(setting.replicas), setting.brokers,
-        setting.features(brokers.release), keep, heed.said, **prepared.protocol.plan_of(prepared),
+        setting.features(brokers.release), keep, listener.line, **prepared.protocol.plan_of(prepared),
         logging=configuration(brokers.release.number, None, TOPIC) if is_observed else None,
     )  # fmt: skip
-    return with_archive(plan, heed.said)
+    return with_archive(plan, listener.line)

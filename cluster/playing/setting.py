@@ -69,6 +69,16 @@ class Changed:
     version: str | None = None
     setting: tuple[str, str] | None = None
 
+    @classmethod
+    def of(cls, text: str) -> Changed:
+        """What a text names, as `str` writes it or a release alone; `ConfigurationError` for what is neither."""
+        key, separator, value = (part.strip() for part in text.partition("="))
+        if not separator:
+            return cls(version=release(text.removeprefix("Kafka ")).version)
+        if not key or not value:
+            raise ConfigurationError(f"the control {text} is neither a release nor KEY=VALUE, such as acks=all")
+        return cls(setting=(key, value))
+
     def __str__(self) -> str:
         return f"Kafka {self.version}" if self.version is not None else "=".join(self.setting or ())
 
@@ -145,7 +155,7 @@ class OtherRule:
     release: str
 
 
-def unlike(rules: Iterable[Constant], constants: Mapping[str, int], has: Mapping[str, int]) -> tuple[OtherRule, ...]:
+def differing_rules(rules: Iterable[Constant], constants: Mapping[str, int], has: Mapping[str, int]) -> tuple[OtherRule, ...]:
     """The rules in which constants are not what a release has; of a rule that `has` lacks nothing is said."""
     return tuple(
         OtherRule(rule.name, str(rule.show(constants[rule.name])), str(rule.show(has[rule.name])))

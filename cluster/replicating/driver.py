@@ -10,7 +10,7 @@ from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership, reassign
 from acked.cluster.observe.disk import HIGH_WATERMARKS
 from acked.cluster.playing.driver import Driver, Parted
-from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import ScriptStep, State
 from acked.cluster.playing.setting import LAG_SECONDS
 from acked.cluster.proxies.frame import Frame, Phase
@@ -42,7 +42,7 @@ _UNFENCING = 8.0
 class ReplicationDriver(Driver[TopicView, Answers]):
     """Leads the brokers of a cluster that have a topic of one partition."""
 
-    def __init__(self, prepared: Prepared, cluster: Cluster, topic: str, seconds: float) -> None:
+    def __init__(self, prepared: PreparedRun, cluster: Cluster, topic: str, seconds: float) -> None:
         self.cluster, self.script, self.seconds = cluster, prepared.script, seconds
         self._setting = setting = prepared.setting
         self._mode = cluster.plan.mode
@@ -52,10 +52,8 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         self.fetches = Fetches(self.gates, seconds)
         self.producers = Producers(self.topic, setting.acks, seconds, setting.is_idempotent)
         self.sessions = Sessions(cluster, self.topic, prepared.brokers.sessions_expire, seconds)
-        self.rivals = (
-            Rivals(cluster, self.topic, self.script, self.gates, self.fetches.ask_epochs, seconds) if cluster.plan.rivals
-            else None
-        )  # fmt: skip
+        rivals = Rivals(cluster, self.topic, self.script, self.gates, self.fetches.ask_epochs, seconds)
+        self.rivals = rivals if cluster.plan.rivals else None
         self._emptied: set[int] = set()
         self._uncommitted: dict[int, Frame] = {}
         """By leader: the controller's answer to its request for another ISR, which is held."""
@@ -80,7 +78,6 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         self.topic.begin_lines()
 
     def perform(self, step: ScriptStep) -> None:
-        """Takes a step; `Parted` if the brokers do something else."""
         if self.rivals is not None and step.action in OF_RIVALS:
             OF_RIVALS[step.action](self.rivals, step)
         else:
@@ -89,12 +86,10 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         self.producers.hear()
 
     def close(self) -> None:
-        """Closes connections, and lets everything go."""
         self.producers.close()
-        self.gates.lift()
+        self.cluster.network.lift()
 
     def hurry(self, seconds: float) -> None:
-        """From now on an effect may take only so long."""
         self.seconds = self.fetches.seconds = self.producers.seconds = seconds
         if self.rivals is not None:
             self.rivals.seconds = seconds
@@ -102,7 +97,6 @@ class ReplicationDriver(Driver[TopicView, Answers]):
     # -- what is seen -----------------------------------------------------------------------------------------------------
 
     def seen(self) -> TopicView:
-        """All that is seen of the topic now, as the controller has it and as it lies on disk."""
         return self.topic.seen()
 
     def end(self) -> TopicView:
@@ -123,15 +117,12 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         return True
 
     def lines(self) -> tuple[str, ...]:
-        """What brokers and the controller have said of the topic since this was asked last."""
         return self.topic.new_lines()
 
     def losses(self) -> tuple[str, ...]:
-        """What brokers and the controller have said of losing something of the topic."""
         return self.topic.losses()
 
     def answers(self) -> Answers:
-        """What producers have heard."""
         return self.producers.answers()
 
     def check_answers(self, step: ScriptStep) -> None:
@@ -145,14 +136,12 @@ class ReplicationDriver(Driver[TopicView, Answers]):
             if status != ACKED and record in producers.acknowledged and step.is_settled:
                 raise Parted(f"the producer of {value_of(record)} is acknowledged, and in the model it is not")
 
-    def broken(self, moments: Sequence[TopicView]) -> Mapping[str, bool]:
-        """By promise whether it is broken in the end."""
+    def broken_promises(self, moments: Sequence[TopicView]) -> Mapping[str, bool]:
         alive = set(moments[-1].running) - self.sessions.lost
         judge = Judge(self.script, self.answers(), moments, alive, self.reads, self.latest)
-        return {**judge.broken(), **({} if self.rivals is None else self.rivals.broken())}
+        return {**judge.broken_promises(), **({} if self.rivals is None else self.rivals.broken_promises())}
 
     def sayings(self, last: TopicView) -> Mapping[str, bool]:
-        """Of what is only said of Kafka, whether it is contradicted in the end."""
         return sayings(last, leader_of(last))
 
     # -- producing --------------------------------------------------------------------------------------------------------

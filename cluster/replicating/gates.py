@@ -92,11 +92,6 @@ class Gates:
                 if frame not in but:
                     close(gate, frame)
 
-    def lift(self) -> None:
-        """Everything goes on."""
-        for gate in self._network.gates:
-            gate.lift()
-
 
 def close(gate: Gate, frame: Frame) -> None:
     """Breaks the connection of a held frame, if it is still there."""

@@ -20,7 +20,7 @@ def leader_of(seen: TopicView) -> int | None:
     return None if seen.partition is None or seen.partition.leader < 0 else seen.partition.leader
 
 
-def lost(acknowledged: Collection[int], seen: TopicView, leader: int | None) -> tuple[int, ...]:
+def lost_records(acknowledged: Collection[int], seen: TopicView, leader: int | None) -> tuple[int, ...]:
     """The acknowledged records that the leader's log lacks; none where nobody leads."""
     if leader is None:
         return ()
@@ -37,7 +37,7 @@ def forks(replicas: Collection[Replica]) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def repeated(seen: TopicView, leader: int | None) -> tuple[str, ...]:
+def repeated_records(seen: TopicView, leader: int | None) -> tuple[str, ...]:
     """The records that the leader's log has more than once, as they are written."""
     log = () if leader is None else replica_of(seen, leader).values
     return tuple(sorted({value for value in log if log.count(value) > 1}, key=lambda value: (len(value), value)))
@@ -75,7 +75,7 @@ def has_gap(visible: Sequence[str]) -> bool:
     return False
 
 
-def broken(
+def broken_promises(
     acknowledged: Mapping[int, int], seen: TopicView, leader: int | None, failed: Collection[int] = ()
 ) -> dict[str, bool]:
     """By name of a promise that is decided here, whether it is broken; `failed` are the records that were given up."""
@@ -83,12 +83,12 @@ def broken(
     values = [value_of(record) for record in acknowledged]
     held = {value for one in seen.replicas for value in one.values}
     return {
-        "AckedRecordsSurvive": bool(lost(acknowledged, seen, leader)),
+        "AckedRecordsSurvive": bool(lost_records(acknowledged, seen, leader)),
         "AckedRecordsInIsr": any(value not in replica_of(seen, member).values for member in isr for value in values),
         "AckedRecordsExist": any(value not in held for value in values),
         "CommittedInIsr": leader is not None and any(not _has_committed(seen, leader, member) for member in isr),
         "LogsAgreeBelowHw": bool(forks(seen.replicas)),
-        "NoDuplicates": bool(repeated(seen, leader)),
+        "NoDuplicates": bool(repeated_records(seen, leader)),
         "RefusalsAreTrue": leader is not None and any(value_of(record) in _visible(seen, leader) for record in failed),
     }
 
@@ -106,7 +106,7 @@ class Judge:
     reads: Collection[tuple[int, str]]
     latest: Sequence[int]
 
-    def broken(self) -> dict[str, bool]:
+    def broken_promises(self) -> dict[str, bool]:
         """By name of a promise that is decided by this, whether it is broken in the end."""
         last, acknowledged, steps = self.moments[-1], self.answers.acknowledged, self.script.steps
         leader = leader_of(last)
@@ -114,7 +114,7 @@ class Judge:
         failed = [record for record, status in enumerate(given) if status == FAILED and record not in acknowledged]
         isr = () if last.partition is None else last.partition.isr
         return {
-            **broken(acknowledged, last, leader, failed),
+            **broken_promises(acknowledged, last, leader, failed),
             "ReadsStay": has_gone(self.reads, last, leader),
             "LatestOffsetStays": list(self.latest) != sorted(self.latest),
             "IsrIsAlive": leader is not None and not set(isr) <= set(self.alive),

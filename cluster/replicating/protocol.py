@@ -8,7 +8,7 @@ from typing import Any
 
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
-from acked.cluster.playing.prepared import PlayedProtocol, Prepared
+from acked.cluster.playing.protocol import PlayedProtocol, PreparedRun
 from acked.cluster.playing.script import Script
 from acked.cluster.playing.setting import Brokers, Changed, Setting
 from acked.cluster.replicating.compare import differences
@@ -42,7 +42,7 @@ def _control(setting: Setting, changed: Changed) -> Setting:
     return setting if changed.setting is None else setting.changed(*changed.setting)
 
 
-def _plan(prepared: Prepared) -> Mapping[str, Any]:
+def _plan(prepared: PreparedRun) -> Mapping[str, Any]:
     return {
         "has_witness": True, "rivals": prepared.setting.rivals, "of_controller": of_controller(prepared.script),
     }  # fmt: skip

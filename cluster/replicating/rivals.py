@@ -197,7 +197,7 @@ class Rivals:
         gate = self._orders[candidate, broker]
         self._gates.take_order(gate, broker, self._topic.name, epoch, self.seconds, self._topic.check)
 
-    def broken(self) -> dict[str, bool]:
+    def broken_promises(self) -> dict[str, bool]:
         """Which promises about controllers are broken now."""
         return {"BrokersFollowZookeeper": not self._are_followed(), "OneController": len(self._acting()) > 1}
 

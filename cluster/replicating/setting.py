@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from acked.base.errors import ConfigurationError
 from acked.base.release import release
 from acked.checker.question.question import Question
-from acked.cluster.playing.setting import FIRST_WITH_ELIGIBLE_LEADERS, OtherRule, Setting, unlike
+from acked.cluster.playing.setting import FIRST_WITH_ELIGIBLE_LEADERS, OtherRule, Setting, differing_rules
 from acked.cluster.releases.release import Mode, Release, mode_of
 from acked.cluster.wire.client import ALL_REPLICAS
 from acked.model.partition.protocol import partition
@@ -69,4 +69,4 @@ def rules_unlike(constants: Mapping[str, int], chosen: Release, mode: Mode) -> t
     has = {name: rule.value for name, rule in profile(rules_of(release(chosen.version)), mode.value).items()}
     if chosen.number >= FIRST_WITH_ELIGIBLE_LEADERS:
         has.pop(eligible_leader_replicas.name, None)  # A feature, which is switched as the trace has it.
-    return unlike(RULES, constants, has)
+    return differing_rules(RULES, constants, has)

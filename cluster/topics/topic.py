@@ -68,8 +68,7 @@ class Topic:
         try:
             wait_for(lambda: not any(folder.is_dir() for folder in folders), f"the end of {self.name}", 20.0)
         finally:
-            for gate in self.cluster.network.gates:
-                gate.lift()
+            self.cluster.network.lift()
 
     # -- what is seen -----------------------------------------------------------------------------------------------------
 

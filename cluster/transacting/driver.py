@@ -18,12 +18,12 @@ from acked.base.errors import SystemFailure
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.playing.driver import Driver, Parted
-from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import ScriptStep
 from acked.cluster.proxies.gate import Gate
 from acked.cluster.topics.topic import Topic
 from acked.cluster.transacting.compare import TransactionView, name_of, view_of
-from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, broken
+from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, broken_promises
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import Client
@@ -68,7 +68,7 @@ class _Late:
 class TransactionsDriver(Driver[TransactionView, Answers]):
     """Leads a coordinator, leaders of partitions, and clients with one transactional id."""
 
-    def __init__(self, prepared: Prepared, cluster: Cluster, topic: str, seconds: float) -> None:
+    def __init__(self, prepared: PreparedRun, cluster: Cluster, topic: str, seconds: float) -> None:
         self.cluster, self.seconds = cluster, seconds
         constants = prepared.question.instance.constants
         self.has_offsets = bool(constants[offsets.name])
@@ -104,14 +104,11 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
             return describe_id(ask, TRANSACTIONAL_ID)[0] == 0
 
     def close(self) -> None:
-        """Closes connections, and lets everything go."""
         for late in self._late.values():
             late.client.close()
-        for gate in self.cluster.network.gates:
-            gate.lift()
+        self.cluster.network.lift()
 
     def seen(self) -> TransactionView:
-        """What coordinator and partitions say now; `SystemFailure` if one of them refuses to."""
         with self.cluster.client(COORDINATOR, self.seconds) as ask:
             error, coordinator = describe_id(ask, TRANSACTIONAL_ID)
         producer = next((one.producer for one in self._known.values()), -1)
@@ -126,20 +123,16 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         return view_of(coordinator, tuple(ledgers), self.topics)
 
     def lines(self) -> tuple[str, ...]:
-        """What brokers have said of the coordinator's log and of the partitions since this was asked last."""
         return tuple(line for topic in (self._log, *self._ledgers) for line in topic.new_lines())
 
     def losses(self) -> tuple[str, ...]:
-        """What brokers have said of losing something of them."""
         return tuple(line for topic in (self._log, *self._ledgers) for line in topic.losses())
 
     def answers(self) -> Answers:
-        """What clients have been told, and what they have read."""
         return Answers(dict(self._fates), dict(self._inputs) if self.has_offsets else None)
 
-    def broken(self, moments: Sequence[TransactionView]) -> Mapping[str, bool]:
-        """By promise whether it is broken in the end."""
-        return broken(moments[-1], self.answers())
+    def broken_promises(self, moments: Sequence[TransactionView]) -> Mapping[str, bool]:
+        return broken_promises(moments[-1], self.answers())
 
     def end(self) -> TransactionView:
         """Lets markers go until no transaction is in its markers, then looks whether what is open stays so."""
@@ -153,7 +146,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         with suppress(NotSeen):
             wait_for(done, "the end of the transaction", self.seconds, self.check)
         last, begun = self.seen(), time.monotonic()
-        while self.broken([last])["NoHangingTransaction"] and time.monotonic() - begun < HANGS_FOR:
+        while self.broken_promises([last])["NoHangingTransaction"] and time.monotonic() - begun < HANGS_FOR:
             time.sleep(0.5)
             last = self.seen()
         return last
@@ -161,7 +154,6 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
     # -- steps ------------------------------------------------------------------------------------------------------------
 
     def perform(self, step: ScriptStep) -> None:
-        """Takes a step; `Parted` if brokers answer otherwise than the model, `NotSeen` if nothing comes in time."""
         STEPS[step.action](self, step)
 
     def _begin(self, step: ScriptStep) -> None:

@@ -21,7 +21,7 @@ class Answers:
     inputs: Mapping[int, int] | None = None
 
 
-def ended(log: tuple[str, ...], result: str) -> list[str]:
+def records_under(log: tuple[str, ...], result: str) -> list[str]:
     """The records that such a marker ends, in order."""
     found: list[str] = []
     run: list[str] = []
@@ -34,15 +34,15 @@ def ended(log: tuple[str, ...], result: str) -> list[str]:
     return found
 
 
-def broken(seen: TransactionView, answers: Answers) -> dict[str, bool]:
+def broken_promises(seen: TransactionView, answers: Answers) -> dict[str, bool]:
     """By promise whether it is broken, of ZombieFenced nothing.
 
     With inputs the last partition has a group's offsets: a copy of one may be readable beside one that is aborted, or twice.
     """
     fates, inputs = answers.fates, answers.inputs
     has_offsets = inputs is not None
-    readable = [ended(one.log, "COMMIT") for one in seen.ledgers]
-    hidden = [ended(one.log, "ABORT") for one in seen.ledgers]
+    readable = [records_under(one.log, "COMMIT") for one in seen.ledgers]
+    hidden = [records_under(one.log, "ABORT") for one in seen.ledgers]
     if has_offsets:
         hidden[-1] = [name for name in hidden[-1] if name not in readable[-1]]
     shown = {name for names in readable for name in names}

@@ -9,10 +9,10 @@ from acked.base.errors import ConfigurationError
 from acked.base.release import release as number_of
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
-from acked.cluster.playing.prepared import PlayedProtocol
+from acked.cluster.playing.protocol import PlayedProtocol
 from acked.cluster.playing.script import Script, first_refusal
 from acked.cluster.playing.script import script_of as bare_script
-from acked.cluster.playing.setting import Brokers, Changed, OtherRule, Setting, unlike
+from acked.cluster.playing.setting import Brokers, Changed, OtherRule, Setting, differing_rules
 from acked.cluster.releases.release import Release, release
 from acked.cluster.transacting.compare import TransactionView, differences
 from acked.cluster.transacting.driver import TransactionsDriver
@@ -86,7 +86,7 @@ def rules_unlike(constants: Mapping[str, int], brokers: Brokers, setting: Settin
     """The rules in which constants are not like the release with such clients."""
     newest = number_of(brokers.version).newest_of(VERSIONS)
     has = {name: rule.value for name, rule in profile(newest, None).items()}
-    return unlike(RULES, constants, {**has, transaction_version.name: setting.transaction_version or TV1})
+    return differing_rules(RULES, constants, {**has, transaction_version.name: setting.transaction_version or TV1})
 
 
 TRANSACTIONS: PlayedProtocol[TransactionView, Answers] = PlayedProtocol(

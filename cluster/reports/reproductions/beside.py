@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from acked.cluster.reports.reproductions.words import Answer, Played, brokers_in_words, shown_by
+from acked.cluster.reports.reproductions.words import Answer, AnyReproduction, brokers_in_words, presentation_of
 
 MARGIN = 5
 EDGE = "│ "
@@ -51,9 +51,9 @@ def blocks_of(answer: Answer) -> list[Block]:
     return blocks
 
 
-def cells_of(one: Played, seen: Any) -> list[str]:
+def cells_of(one: AnyReproduction, seen: Any) -> list[str]:
     """The cells of what is seen."""
-    return shown_by(one.prepared.question).real(seen, one.prepared.setting.replicas)
+    return presentation_of(one.prepared.question).real(seen, one.prepared.setting.replicas)
 
 
 def width_of(blocks: Sequence[Block]) -> int:
@@ -61,7 +61,7 @@ def width_of(blocks: Sequence[Block]) -> int:
     return MARGIN + sum(block.width for block in blocks) + len(EDGE) * (len(blocks) - 1)
 
 
-def _rows(one: Played, heads: list[str], model: dict[int, list[str]]) -> dict[int, Cells]:
+def _rows(one: AnyReproduction, heads: list[str], model: dict[int, list[str]]) -> dict[int, Cells]:
     played = one.played
     rows: dict[int, Cells] = {0: (cells_of(one, played.initial), "")}
     for done in played.steps:

@@ -8,9 +8,9 @@ from typing import Any
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import trace_document
 from acked.cluster.playing.play import SeenStep
-from acked.cluster.reports.reproductions.shown import ShownProtocol
+from acked.cluster.reports.reproductions.presentation import Presentation
 from acked.cluster.reports.reproductions.verdict import Control
-from acked.cluster.reports.reproductions.words import Answer, Played, shown_by
+from acked.cluster.reports.reproductions.words import Answer, AnyReproduction, presentation_of
 from acked.reports.runs.view import steps_of
 
 FORMAT = "acked-reproduction/1"
@@ -39,8 +39,8 @@ def answer_document(answer: Answer, left_out: dict[str, str]) -> dict[str, Any]:
     return document
 
 
-def _reproduction(one: Played) -> dict[str, Any]:
-    played, prepared, shown = one.played, one.prepared, shown_by(one.prepared.question)
+def _reproduction(one: AnyReproduction) -> dict[str, Any]:
+    played, prepared, shown = one.played, one.prepared, presentation_of(one.prepared.question)
     rows, setting = prepared.setting.replicas, prepared.setting
     clients = {} if setting.transaction_version is None else {"transaction_version": setting.transaction_version}
     taken = {step.step.index: step for step in played.steps}
@@ -90,7 +90,7 @@ def _reproduction(one: Played) -> dict[str, Any]:
     }
 
 
-def _step(shown: ShownProtocol[Any, Any], done: SeenStep[Any, Any] | None, rows: int) -> dict[str, Any]:
+def _step(shown: Presentation[Any, Any], done: SeenStep[Any, Any] | None, rows: int) -> dict[str, Any]:
     """What a step of brokers has left; nothing of one that they did not come to."""
     if done is None:
         return {"seen": None, "seconds": None, **shown.answers_document(shown.no_answers), "lines": []}

@@ -11,11 +11,11 @@ from acked.checker.question.result import Counterexample
 from acked.cluster.playing.play import SeenStep
 from acked.cluster.reports.reproductions.words import (
     Answer,
-    Played,
+    AnyReproduction,
     brokers_in_words,
+    presentation_of,
     rules_in_words,
     setting_in_words,
-    shown_by,
     verdicts_in_words,
 )
 from acked.cluster.topics.topic import tells_of_loss
@@ -81,8 +81,8 @@ def _control_in_words(answer: Answer) -> str:
     return f"control: {where}" + (f", {answer.changed}" if answer.changed and answer.changed.setting else "")
 
 
-def _seen_trace(one: Played, name: str, views: tuple[StepView, ...]) -> dict[str, Any]:
-    shown = shown_by(one.prepared.question)
+def _seen_trace(one: AnyReproduction, name: str, views: tuple[StepView, ...]) -> dict[str, Any]:
+    shown = presentation_of(one.prepared.question)
     times = f"brokers up in {one.start_seconds:.1f} s, played in {one.played.seconds:.1f} s"
     return {
         "name": harmless(name),
@@ -94,8 +94,8 @@ def _seen_trace(one: Played, name: str, views: tuple[StepView, ...]) -> dict[str
     }
 
 
-def _views(one: Played, views: tuple[StepView, ...]) -> Iterator[SeenView]:
-    played, script, shown = one.played, one.prepared.script, shown_by(one.prepared.question)
+def _views(one: AnyReproduction, views: tuple[StepView, ...]) -> Iterator[SeenView]:
+    played, script, shown = one.played, one.prepared.script, presentation_of(one.prepared.question)
     taken = {done.step.index: done for done in played.steps}
     beyond = {done.step.index: done for done in played.beyond}
     paint = shown.painter(one.prepared)
@@ -111,7 +111,7 @@ def _views(one: Played, views: tuple[StepView, ...]) -> Iterator[SeenView]:
         yield SeenView(view.sentence, picture, _facts(one, agreement, seen, models[view.index], done))
 
 
-def _agreement(one: Played, index: int, done: SeenStep[Any, Any] | None) -> Agreement:
+def _agreement(one: AnyReproduction, index: int, done: SeenStep[Any, Any] | None) -> Agreement:
     parted = one.played.parted
     if parted is not None and index == parted.index:
         return Agreement.PARTED
@@ -123,7 +123,7 @@ def _agreement(one: Played, index: int, done: SeenStep[Any, Any] | None) -> Agre
 
 
 def _facts(
-    one: Played, agreement: Agreement, seen: Any, model: Mapping[str, Any], done: SeenStep[Any, Any] | None
+    one: AnyReproduction, agreement: Agreement, seen: Any, model: Mapping[str, Any], done: SeenStep[Any, Any] | None
 ) -> dict[str, Any]:
     others = agreement in (Agreement.PARTED, Agreement.BEYOND) and seen is not None
     prepared = one.prepared
@@ -137,7 +137,7 @@ def _facts(
     lines = () if done is None else done.lines
     more = len(lines) - MOST_LINES
     shown = [[harmless(_cut(line)), tells_of_loss(line)] for line in lines[:MOST_LINES]]
-    names = [f"{shown_by(prepared.question).look.row} {number}" for number in range(len(model["log"]))]
+    names = [f"{presentation_of(prepared.question).look.row} {number}" for number in range(len(model["log"]))]
     return {
         "agreement": agreement.value,
         "says": _SAYS.get(agreement, "goes another way"),

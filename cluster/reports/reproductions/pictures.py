@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.replicating.compare import value_of
 from acked.cluster.replicating.producers import NO_OFFSET, Answers
 from acked.cluster.topics.views import TopicView
@@ -15,7 +15,7 @@ from acked.reports.pictures.kafka import IN_ISR, KAFKA, LEADER, OUT_OF_ISR
 from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Marker, MarkerKind, Picture, Row, Tone
 
 
-def painter(prepared: Prepared) -> Callable[[TopicView, Answers], Picture]:
+def painter(prepared: PreparedRun) -> Callable[[TopicView, Answers], Picture]:
     """What draws what is seen, and what producers were answered by then, one moment after the other.
 
     A log has as many places as in the model, and the first free one stands for what its replica had before and lost.

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acked.cluster.playing.play import SeenStep
-from acked.cluster.playing.prepared import TOPIC
+from acked.cluster.playing.protocol import TOPIC
 from acked.cluster.playing.reproduce import can_be_validated
 from acked.cluster.reports.reproductions.beside import EDGE, MARGIN, OTHER, Block, blocks_of, cells_of, width_of
 from acked.cluster.reports.reproductions.verdict import Ending
 from acked.cluster.reports.reproductions.words import (
     Answer,
-    Played,
+    AnyReproduction,
     brokers_in_words,
     parting_in_words,
+    presentation_of,
     rules_in_words,
-    shown_by,
     verdicts_in_words,
 )
 from acked.reports.console import Span, clean, glyphs_of, put, put_paragraph
@@ -65,7 +65,7 @@ def _print_run(console: Console, answer: Answer) -> None:
     _print_end(console, reproduction)
 
 
-def _print_beside(console: Console, reproduction: Played, blocks: list[Block]) -> None:
+def _print_beside(console: Console, reproduction: AnyReproduction, blocks: list[Block]) -> None:
     """The model, the brokers and those of the control beside each other, a line for each step."""
     done = {one.step.index: one for one in reproduction.played.steps}
     gap = (EDGE.replace("│", glyphs_of(console).edge), "dim")
@@ -94,7 +94,7 @@ def _cells(console: Console, cells: list[str], widths: list[int], style: str) ->
     return [(f"{cell:<{width}}  ", style) for cell, width in zip(shown, widths, strict=True)]
 
 
-def _print_below(console: Console, reproduction: Played) -> None:
+def _print_below(console: Console, reproduction: AnyReproduction) -> None:
     """Where the terminal is narrow: one line for what is the same, two where they part."""
     steps = steps_of(reproduction.prepared.question, reproduction.prepared.run)
     [model, brokers] = blocks_of(Answer("", None, reproduction))
@@ -133,8 +133,8 @@ def _put_row(console: Console, name: str, cells: list[str], widths: list[int], s
     put(console, spans)
 
 
-def _print_end(console: Console, reproduction: Played) -> None:
-    played, shown = reproduction.played, shown_by(reproduction.prepared.question)
+def _print_end(console: Console, reproduction: AnyReproduction) -> None:
+    played, shown = reproduction.played, presentation_of(reproduction.prepared.question)
     console.print()
     put_paragraph(console, f"{shown.clients}: {shown.clients_in_words(played)}.")
     for line in shown.details(played.last):

@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from acked.checker.question.question import Question
-from acked.cluster.playing.observed import Found
-from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.reproduce import Reproduction
 from acked.cluster.playing.setting import Changed, Setting
+from acked.cluster.playing.validation import Found
 from acked.cluster.releases.release import Mode
-from acked.cluster.reports.reproductions.replicated import REPLICATED
-from acked.cluster.reports.reproductions.shown import ShownProtocol
-from acked.cluster.reports.reproductions.transacted import TRANSACTED
+from acked.cluster.reports.reproductions.presentation import Presentation
+from acked.cluster.reports.reproductions.replication import REPLICATION_SHOWN
+from acked.cluster.reports.reproductions.transactions import TRANSACTIONS_SHOWN
 from acked.cluster.reports.reproductions.verdict import (
     Control,
     Ending,
@@ -27,13 +27,13 @@ from acked.invariants.property import Property
 from acked.reports.units import plural
 
 MODES = {Mode.ZOOKEEPER: "ZooKeeper", Mode.KRAFT: "KRaft"}
-Played = Reproduction[Any, Any]
+AnyReproduction = Reproduction[Any, Any]
 """A run of any protocol that was played."""
 
 
-def shown_by(question: Question) -> ShownProtocol[Any, Any]:
+def presentation_of(question: Question) -> Presentation[Any, Any]:
     """How the protocol of a question is played and shown; that of replication says of others that they are not."""
-    return TRANSACTED if question.instance.protocol is TRANSACTED.played.model else REPLICATED
+    return TRANSACTIONS_SHOWN if question.instance.protocol is TRANSACTIONS_SHOWN.played.model else REPLICATION_SHOWN
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,9 @@ class Answer:
 
     title: str
     promise: Property | None
-    first: Played
+    first: AnyReproduction
     changed: Changed | None = None
-    control: Played | None = None
+    control: AnyReproduction | None = None
 
     @property
     def name(self) -> str:
@@ -57,11 +57,11 @@ class Answer:
         return judge(self.name, self.first.played, None if self.control is None else self.control.played)
 
     @property
-    def shown(self) -> ShownProtocol[Any, Any]:
+    def shown(self) -> Presentation[Any, Any]:
         """How the protocol is shown."""
-        return shown_by(self.first.prepared.question)
+        return presentation_of(self.first.prepared.question)
 
-    def end_in_words(self, one: Played) -> str:
+    def end_in_words(self, one: AnyReproduction) -> str:
         """What has become of the promise in one of them."""
         return self.shown.end_in_words(one.played, self.name)
 
@@ -89,7 +89,7 @@ def verdicts_in_words(answer: Answer) -> list[tuple[Ending, str]]:
     return said + _observed_in_words(answer.control, "the control's brokers")
 
 
-def _observed_in_words(reproduction: Played, whose: str) -> list[tuple[Ending, str]]:
+def _observed_in_words(reproduction: AnyReproduction, whose: str) -> list[tuple[Ending, str]]:
     """What a validation of the brokers' own logs says, which they make where their release's lines are read."""
     one = reproduction.observed
     if one is None:
@@ -104,7 +104,7 @@ def _observed_in_words(reproduction: Played, whose: str) -> list[tuple[Ending, s
     return [(Ending.GOOD, f"what {whose} logged meanwhile, {events}, is a behaviour of the model{broken}")]
 
 
-def brokers_in_words(reproduction: Played) -> str:
+def brokers_in_words(reproduction: AnyReproduction) -> str:
     """`Kafka 4.1.0 with KRaft`."""
     return f"Kafka {reproduction.prepared.brokers.version} with {MODES[reproduction.mode]}"
 
@@ -116,7 +116,7 @@ def setting_in_words(setting: Setting) -> str:
     return ", ".join([f"acks={acks}", *(f"{key}={value}" for key, value in setting.topic.items()), *clients])
 
 
-def parting_in_words(reproduction: Played) -> str:
+def parting_in_words(reproduction: AnyReproduction) -> str:
     """`the model and Kafka 3.9.1 with KRaft part at step 7 of 11: …`."""
     played = reproduction.played
     assert played.parted is not None
@@ -124,7 +124,7 @@ def parting_in_words(reproduction: Played) -> str:
     return f"the model and {brokers_in_words(reproduction)} part at step {played.parted.index} of {steps}: {played.refusals}"
 
 
-def rules_in_words(prepared: Prepared) -> str:
+def rules_in_words(prepared: PreparedRun) -> str:
     """In which rules the spec is not like the release; empty if in none."""
     others = prepared.others
     if not others:

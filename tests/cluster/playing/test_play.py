@@ -12,7 +12,7 @@ import pytest
 from acked.base.errors import SystemFailure
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.playing.driver import Driver
-from acked.cluster.playing.play import Played, play
+from acked.cluster.playing.play import PlayedRun, play
 from acked.cluster.playing.script import ScriptStep
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.promises import Judge
@@ -50,8 +50,8 @@ class FakeDriver(Driver[TopicView, Answers]):
     def answers(self) -> Answers:
         return Answers()
 
-    def broken(self, moments: Sequence[TopicView]) -> Mapping[str, bool]:
-        return Judge(prepared().script, self.answers(), moments, {0, 1}, [], []).broken()
+    def broken_promises(self, moments: Sequence[TopicView]) -> Mapping[str, bool]:
+        return Judge(prepared().script, self.answers(), moments, {0, 1}, [], []).broken_promises()
 
     def check(self) -> None:
         if self.fakes.ended is not None:
@@ -61,7 +61,7 @@ class FakeDriver(Driver[TopicView, Answers]):
         self.fakes.closed.append("everything")
 
 
-def played(fakes: Fakes) -> Played[TopicView, Answers]:
+def played(fakes: Fakes) -> PlayedRun[TopicView, Answers]:
     made = prepared()
     cluster: Any = SimpleNamespace(seconds=1.0)
     return play(replace(made, protocol=replace(made.protocol, driver=fakes.driver)), cluster, "t")

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from acked.cluster.commands.playable import playable_run
-from acked.cluster.playing.observed import Found
-from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.reproduce import reproduce
 from acked.cluster.playing.setting import Brokers, Changed
+from acked.cluster.playing.validation import Found
 from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
-from acked.cluster.reports.reproductions.words import Played
+from acked.cluster.reports.reproductions.words import AnyReproduction
 from tests.cluster.conftest import real_plan
 from tests.cluster.playing.runs import question, run
 from tests.places import CHECKOUT
@@ -43,15 +43,11 @@ class Case:
     def __str__(self) -> str:
         return f"{self.spec}-{self.kafka}"
 
-    def prepared(self) -> Prepared:
+    def prepared(self) -> PreparedRun:
         mode = None if self.control_plane is None else Mode(self.control_plane)
         brokers = Brokers(self.kafka, mode)
         found, _ = playable_run(self.spec, self.constants, brokers, True, self.rules, self.timed)
         return REPLICATION.prepare(found.question, found.run, brokers)
-
-    def changed(self) -> Changed:
-        key, is_setting, value = self.control.partition("=")
-        return Changed(setting=(key, value)) if is_setting else Changed(version=self.control)
 
 
 CASES = [Case(**one) for one in tomllib.loads((CHECKOUT / "docs/real_brokers.toml").read_text("utf-8"))["case"]]
@@ -67,7 +63,7 @@ def test_a_counterexample_is_played_on_real_brokers(case: Case, users_cache: Non
     assert [step.step.index for step in found.played.steps] == list(range(1, len(prepared.script.steps) + 1))
     assert found.observed is None or found.observed.found is not Found.NOT_EXPLAINED, found.observed
     if case.control:
-        control = reproduce(prepared.control(case.changed()))
+        control = reproduce(prepared.control(Changed.of(case.control)))
         assert control.played.parted is not None, told(control)
         assert control.played.parted.index == case.parts, told(control)
         kept = Control.KEEPS if case.outcome == Verdict.REPRODUCED else Control.NOT_SHOWN
@@ -97,5 +93,5 @@ def test_a_consumer_reads_from_a_follower(users_cache: None) -> None:
     assert (found.played.parted, found.played.is_broken("ReadsStay")) == (None, False), told(found)
 
 
-def told(found: Played) -> str:
+def told(found: AnyReproduction) -> str:
     return f"{found.played.reason}: {found.played.last}"

@@ -50,8 +50,8 @@ def used(monkeypatch: pytest.MonkeyPatch, fakes: Fakes) -> Fakes:
     module = "acked.cluster.playing.reproduce"
     monkeypatch.setattr(f"{module}.Cluster", fakes.cluster)
     monkeypatch.setattr(f"{module}.play", fakes.play)
-    monkeypatch.setattr(f"{module}.cleared", fakes.cleared)
-    monkeypatch.setattr(f"{module}.planned", lambda made: SimpleNamespace(name=made.brokers.version, mode=None))
+    monkeypatch.setattr(f"{module}.clear_away", fakes.cleared)
+    monkeypatch.setattr(f"{module}.cluster_plan", lambda made: SimpleNamespace(name=made.brokers.version, mode=None))
     return fakes
 
 

@@ -7,7 +7,7 @@ import pytest
 from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
-from acked.cluster.playing.prepared import as_asked
+from acked.cluster.playing.protocol import as_asked
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.releases.release import Mode, release
 from acked.cluster.replicating.driver import ACTIONS

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from acked.cluster.observe.disk import Replica
 from acked.cluster.replicating.promises import (
-    broken,
+    broken_promises,
     ends_out_of_sync,
     forks,
     has_gap,
     has_gone,
     is_reordered,
-    lost,
-    repeated,
+    lost_records,
+    repeated_records,
     sayings,
 )
 from acked.cluster.topics.views import TopicView
@@ -32,26 +32,26 @@ DIFFER = seen(0, (0,), replica(0, 1, "r1"), replica(1, 1, "r0"))
 
 
 def test_what_the_leader_lacks_is_lost_and_what_a_member_of_the_isr_lacks_may_be() -> None:
-    assert lost([0], LOST, 1) == (0,)
-    assert lost([0], LOST, None) == ()
-    found = broken({0: 0}, LOST, 1)
+    assert lost_records([0], LOST, 1) == (0,)
+    assert lost_records([0], LOST, None) == ()
+    found = broken_promises({0: 0}, LOST, 1)
     promised = ("AckedRecordsSurvive", "AckedRecordsInIsr", "AckedRecordsExist", "CommittedInIsr")
     assert [found[name] for name in promised] == [True, True, False, False]
-    kept = broken({0: 0}, seen(0, (0,), replica(0, 1, "r0"), replica(1, 0)), 0)
+    kept = broken_promises({0: 0}, seen(0, (0,), replica(0, 1, "r0"), replica(1, 0)), 0)
     assert not any(kept[name] for name in promised)
-    assert broken({1: 0}, LOST, 1)["AckedRecordsExist"]
+    assert broken_promises({1: 0}, LOST, 1)["AckedRecordsExist"]
 
 
 def test_different_records_below_both_high_watermarks_are_a_fork() -> None:
     assert forks(DIFFER.replicas) == (0,)
     assert forks((replica(0, 1, "r1"), replica(1, 0, "r0"))) == ()
-    assert broken({}, DIFFER, 0)["LogsAgreeBelowHw"]
-    assert not broken({}, DIFFER, 0)["CommittedInIsr"], "who differs is not in the ISR"
-    assert broken({}, seen(0, (0, 1), *DIFFER.replicas), 0)["CommittedInIsr"]
+    assert broken_promises({}, DIFFER, 0)["LogsAgreeBelowHw"]
+    assert not broken_promises({}, DIFFER, 0)["CommittedInIsr"], "who differs is not in the ISR"
+    assert broken_promises({}, seen(0, (0, 1), *DIFFER.replicas), 0)["CommittedInIsr"]
 
 
 def test_a_record_that_is_there_twice_is_repeated() -> None:
-    assert repeated(seen(0, (0,), replica(0, 3, "r0", "r1", "r0"), replica(1, 0)), 0) == ("r0",)
+    assert repeated_records(seen(0, (0,), replica(0, 3, "r0", "r1", "r0"), replica(1, 0)), 0) == ("r0",)
 
 
 def test_what_was_read_is_gone_if_it_is_not_where_it_was_read() -> None:
@@ -96,9 +96,9 @@ def test_what_is_read_may_be_out_of_order_or_lack_what_was_sent_before() -> None
 
 def test_what_is_often_said_of_followers_and_high_watermarks_is_judged_by_what_is_seen() -> None:
     last = seen(0, (0, 1), replica(0, 1, "r0"), replica(1, 0))
-    behind = {**broken({}, last, 0, failed=[0]), **sayings(last, 0)}
+    behind = {**broken_promises({}, last, 0, failed=[0]), **sayings(last, 0)}
     names = ("RefusalsAreTrue", "HwBelowLogEnd", "FollowersKnowHw", "InSyncIsCaughtUp", "EveryoneHoldsWhatIsVisible")
     assert [behind[name] for name in names] == [True] * 5
     last = seen(0, (0, 1), replica(0, 1, "r0", "r1"), replica(1, 1, "r0", "r1"))
-    same = {**broken({}, last, 0, failed=[1]), **sayings(last, 0)}
+    same = {**broken_promises({}, last, 0, failed=[1]), **sayings(last, 0)}
     assert [same[name] for name in names] == [False] * 5

@@ -63,4 +63,4 @@ def test_brokers_follow_zookeeper_if_its_leader_leads_and_nobody_else(
     made._told = {1: 0}
     made._orders = {(1, broker): SimpleNamespace(held=(broker in held) * ("frame",)) for broker in (0, 1)}  # type: ignore[misc]
     made._acting = lambda: [9]  # type: ignore[method-assign]
-    assert made.broken() == {"BrokersFollowZookeeper": broken, "OneController": False}
+    assert made.broken_promises() == {"BrokersFollowZookeeper": broken, "OneController": False}

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.cluster import Cluster
-from acked.cluster.playing.play import Played, play
-from acked.cluster.playing.prepared import Prepared, as_asked
-from acked.cluster.playing.reproduce import cleared, planned
+from acked.cluster.playing.play import PlayedRun, play
+from acked.cluster.playing.protocol import PreparedRun, as_asked
+from acked.cluster.playing.reproduce import clear_away, cluster_plan
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
@@ -33,7 +33,7 @@ class PlayedWalk:
 
     seed: int
     labels: tuple[str, ...]
-    played: Played[TopicView, Answers] | None
+    played: PlayedRun[TopicView, Answers] | None
     reason: str = ""
 
 
@@ -66,15 +66,16 @@ def play_walks(asked: Question, brokers: Brokers, seeds: Sequence[int]) -> Itera
             left.pop(0)
             yield first
             continue
-        with Cluster(planned(first)) as cluster:
+        with Cluster(cluster_plan(first)) as cluster:
             while left:
                 found = _play(asked, brokers, cluster, left.pop(0))
                 yield found
-                if found.played is not None and (found.played.parted is not None or not cleared(cluster, _topic(found.seed))):
+                played = found.played
+                if played is not None and (played.parted is not None or not clear_away(cluster, _topic(found.seed))):
                     break
 
 
-def _prepared(asked: Question, brokers: Brokers, seed: int) -> Prepared | PlayedWalk:
+def _prepared(asked: Question, brokers: Brokers, seed: int) -> PreparedRun | PlayedWalk:
     """A trace ready to be played, or why it cannot be."""
     run = walk(asked, brokers.chosen_mode, seed)
     try:
@@ -87,7 +88,7 @@ def _play(asked: Question, brokers: Brokers, cluster: Cluster, seed: int) -> Pla
     prepared = _prepared(asked, brokers, seed)
     if isinstance(prepared, PlayedWalk):
         return prepared
-    played: Played[TopicView, Answers] = play(prepared, cluster, _topic(seed))
+    played: PlayedRun[TopicView, Answers] = play(prepared, cluster, _topic(seed))
     return PlayedWalk(seed, tuple(step.label for step in prepared.script.steps), played, played.reason)
 
 

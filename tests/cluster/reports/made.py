@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from acked.cluster.observe.disk import Replica
-from acked.cluster.playing.play import Played, SeenStep
-from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.play import PlayedRun, SeenStep
+from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.reproduce import Reproduction
 from acked.cluster.playing.setting import Brokers, Changed
 from acked.cluster.releases.release import Mode
@@ -29,7 +29,7 @@ STEPS = [
 
 
 @cache
-def prepared() -> Prepared:
+def prepared() -> PreparedRun:
     asked = question("3.9", "kraft", replicas=2, acks="1", log_size=1)
     return REPLICATION.prepare(asked, run(asked, STEPS), Brokers("3.9.1", Mode.KRAFT))
 
@@ -40,7 +40,7 @@ def seen(leader: int, is_written: bool = True, running: tuple[int, ...] = (0, 1)
     return TopicView(PartitionView(0, leader, (0, 1), running, 0), replicas, running)
 
 
-def played(made: Prepared, taken: int = 4) -> Reproduction[TopicView, Answers]:
+def played(made: PreparedRun, taken: int = 4) -> Reproduction[TopicView, Answers]:
     """All steps, or the first ones, after which the brokers went another way and the producer had no answer."""
     shown = [seen(0), None, seen(1, running=(1,)), seen(1, running=(1,))]
     answers = Answers({0: 0} if taken else {})
@@ -49,7 +49,7 @@ def played(made: Prepared, taken: int = 4) -> Reproduction[TopicView, Answers]:
         for step, what in zip(made.script.steps[:taken], shown[:taken], strict=True)
     ]
     parted = None if taken == 4 else made.script.steps[taken]
-    end = Played(
+    end = PlayedRun(
         seen(0, False), tuple(steps), parted, "" if parted is None else "the producer of r0 has no answer",
         answers, seen(1, running=(1,)),
         {"AckedRecordsSurvive": parted is None}, ("broker 1: Truncating to offset 0",), 1.5,

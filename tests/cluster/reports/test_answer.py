@@ -18,8 +18,8 @@ from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import replay
 from acked.cluster.reports.reproductions.document import answer_document
 from acked.cluster.reports.reproductions.page import page_data, reproduction_page
-from acked.cluster.reports.reproductions.replicated import end_in_words, modelled, real
-from acked.cluster.reports.reproductions.saved import read_answer
+from acked.cluster.reports.reproductions.reading import read_answer
+from acked.cluster.reports.reproductions.replication import end_in_words, modelled, real
 from acked.cluster.reports.reproductions.terminal import print_answer
 from acked.cluster.reports.reproductions.verdict import Judgement, Verdict
 from acked.cluster.reports.reproductions.words import Answer
@@ -82,7 +82,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
         prepared = made.first.prepared
         return Counterexample(made.title, prepared.question, prepared.run, made.promise) if is_known else replay(document)
 
-    monkeypatch.setattr("acked.cluster.reports.reproductions.saved.replay", replayed)
+    monkeypatch.setattr("acked.cluster.reports.reproductions.reading.replay", replayed)
 
 
 def test_a_saved_reproduction_is_the_same_when_it_is_read_again(tmp_path: Path) -> None:

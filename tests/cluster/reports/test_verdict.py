@@ -13,8 +13,8 @@ from acked.base.errors import ExitCode
 from acked.cluster.commands.whole_release import _judged
 from acked.cluster.reports.reproductions.document import answer_document
 from acked.cluster.reports.reproductions.page import page_data
+from acked.cluster.reports.reproductions.reading import read_answer
 from acked.cluster.reports.reproductions.release_table import Deed, Predicted, ReleaseRow
-from acked.cluster.reports.reproductions.saved import read_answer
 from acked.cluster.reports.reproductions.verdict import Control, Judgement, Verdict, control_of, judge
 from acked.cluster.reports.reproductions.words import Answer, verdicts_in_words
 from tests.cluster.reports.made import answer, played, prepared

@@ -91,8 +91,7 @@ def library_producer(stage: Stage, is_idempotent: bool) -> Iterator[LibraryProdu
     try:
         yield producer
     finally:
-        for gate in stage.cluster.network.gates:
-            gate.lift()
+        stage.cluster.network.lift()
         producer.close()
 
 

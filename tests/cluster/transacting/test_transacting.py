@@ -19,20 +19,20 @@ from acked.base.errors import ConfigurationError, ExitCode, SpecUnreadable
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.checker.spec.spec import load_spec
-from acked.cluster.playing.play import Played, SeenStep
-from acked.cluster.playing.prepared import Prepared, as_asked
+from acked.cluster.playing.play import PlayedRun, SeenStep
+from acked.cluster.playing.protocol import PreparedRun, as_asked
 from acked.cluster.playing.reproduce import Reproduction
 from acked.cluster.playing.setting import Brokers, Changed
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.document import answer_document
 from acked.cluster.reports.reproductions.page import page_data
-from acked.cluster.reports.reproductions.saved import read_answer
+from acked.cluster.reports.reproductions.reading import read_answer
 from acked.cluster.reports.reproductions.terminal import print_answer
 from acked.cluster.reports.reproductions.verdict import Control
 from acked.cluster.reports.reproductions.words import Answer, verdicts_in_words
 from acked.cluster.transacting.compare import LedgerState, TransactionView, differences, modelled, view_of
 from acked.cluster.transacting.driver import STEPS
-from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, broken
+from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, broken_promises
 from acked.cluster.transacting.protocol import NOT_PLAYED, TRANSACTIONS
 from acked.cluster.wire.records import LogEntry
 from acked.cluster.wire.transactional import CoordinatorView, LedgerView
@@ -53,7 +53,7 @@ def question() -> Question:
 
 
 @cache
-def bug() -> Prepared:
+def bug() -> PreparedRun:
     asked = question()
     brokers = Brokers("3.5.1", Mode.KRAFT)
     (found,) = search(TRANSACTIONS.playable(asked, brokers, False), Bounds(workers=1)).violations
@@ -87,7 +87,7 @@ def test_promises_are_judged_of_what_is_seen_as_the_model_judges_them(changed: d
     made = transactions.instantiate(constants)
     has_offsets = bool(changed.get("offsets"))
     nothing = TransactionView("", 0, frozenset(), (LedgerState((), 0, -1, -1),))
-    decided = broken(nothing, Answers({}, {} if has_offsets else None))
+    decided = broken_promises(nothing, Answers({}, {} if has_offsets else None))
     promises = [item for item in properties_of(transactions).values() if item.name in decided]
     judge = Evaluator([made.state_predicate(item.name, item.predicate) for item in promises])
     found = set()
@@ -95,7 +95,7 @@ def test_promises_are_judged_of_what_is_seen_as_the_model_judges_them(changed: d
         codes = made.schema.unpack(words)
         state = made.schema.decode(codes)
         inputs = {n: txn["input"] for n, txn in enumerate(state["txn"])} if has_offsets else None
-        said = broken(modelled(state), Answers(told(state), inputs))
+        said = broken_promises(modelled(state), Answers(told(state), inputs))
         assert said == {item.name: not holds for item, holds in zip(promises, judge(codes), strict=True)}
         found |= {name for name, is_broken in said.items() if is_broken}
     expected = {"late_produce": {"NoAbortedRead", "NoRecordOfAnother", "NoHangingTransaction"}, "offsets": {"NoInputTwice"}}
@@ -111,7 +111,7 @@ def test_what_brokers_say_is_compared_in_the_models_terms() -> None:
     last = bug().script.steps[-1].after
     both = replace(seen, ledgers=(*seen.ledgers, LedgerState((), 0, -1, -1)))
     assert differences(last, both) == ()
-    assert broken(both, Answers(told(last)))["NoHangingTransaction"]
+    assert broken_promises(both, Answers(told(last)))["NoHangingTransaction"]
     other = replace(both, state="Ongoing", ledgers=(LedgerState(("r0", "COMMIT"), 2, 0, 0), both.ledgers[1]))
     assert [str(one) for one in differences(last, other)] == [
         "the coordinator's state is Ongoing, and in the model CompleteAbort",
@@ -136,7 +136,7 @@ def test_what_cannot_be_played_is_refused_in_a_sentence() -> None:
         TRANSACTIONS.prepare(first.question, run, Brokers("3.5.1"))
 
 
-def played(prepared: Prepared, hangs: bool, parts: bool) -> Reproduction[TransactionView, Answers]:
+def played(prepared: PreparedRun, hangs: bool, parts: bool) -> Reproduction[TransactionView, Answers]:
     late = [LogEntry(1, 7, "r0", False)] if hangs else []
     ledger = LedgerView((LogEntry(0, 7, "ABORT", True), *late), 1, 1 + hangs, 0, 0, 1, ())
     other = LedgerView((), 0, 0, -1, -1, -1, ())
@@ -146,8 +146,8 @@ def played(prepared: Prepared, hangs: bool, parts: bool) -> Reproduction[Transac
     answers = Answers({0: ABORTED})
     taken = [SeenStep(step, end, answers, 0.1) for step in (most if parts else prepared.script.steps)]
     beyond = (SeenStep(last, end, answers, 0.1),) if parts else ()
-    found = Played(end, tuple(taken), last if parts else None, reason, answers, end, broken(end, answers), (), 9.0,
-                   beyond=beyond)  # fmt: skip
+    judged = broken_promises(end, answers)
+    found = PlayedRun(end, tuple(taken), last if parts else None, reason, answers, end, judged, (), 9.0, beyond=beyond)
     return Reproduction(prepared, found, 3.0, None)
 
 

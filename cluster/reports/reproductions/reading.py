@@ -17,12 +17,12 @@ from acked.base.files import read_text
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import replay
 from acked.cluster.observation.promises import PROMISES
-from acked.cluster.playing.observed import Found, Observed
-from acked.cluster.playing.play import Played, SeenStep
-from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.play import PlayedRun, SeenStep
+from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.reproduce import Reproduction
 from acked.cluster.playing.script import Script, ScriptStep, script_of
 from acked.cluster.playing.setting import Brokers, Changed, OtherRule, Setting
+from acked.cluster.playing.validation import Found, LogValidation
 from acked.cluster.releases.release import Mode, release
 from acked.cluster.reports.reproductions.document import FORMAT
 from acked.cluster.reports.reproductions.parts import (
@@ -34,8 +34,8 @@ from acked.cluster.reports.reproductions.parts import (
     number,
     part,
 )
-from acked.cluster.reports.reproductions.shown import ShownProtocol
-from acked.cluster.reports.reproductions.words import Answer, shown_by
+from acked.cluster.reports.reproductions.presentation import Presentation
+from acked.cluster.reports.reproductions.words import Answer, presentation_of
 from acked.cluster.topics.views import Difference
 
 
@@ -60,13 +60,8 @@ def _answer(document: object) -> tuple[Answer, dict[str, str]]:
     changed = second = None
     if "control" in document:
         control = part(document, "control", dict)
-        changed, second = _changed(part(control, "changed", str)), _reproduction(control, found, "the control")
+        changed, second = Changed.of(part(control, "changed", str)), _reproduction(control, found, "the control")
     return Answer(found.title, found.property, first, changed, second), left_out
-
-
-def _changed(text: str) -> Changed:
-    key, is_setting, value = text.partition("=")
-    return Changed(setting=(key, value)) if is_setting else Changed(version=text.removeprefix("Kafka "))
 
 
 def _reproduction(document: Mapping[str, Any], found: Counterexample, what: str) -> Reproduction[Any, Any]:
@@ -78,18 +73,18 @@ def _reproduction(document: Mapping[str, Any], found: Counterexample, what: str)
     settings = dict(part(document, "settings", dict))
     acks, clients = integer(settings, "acks"), integer_or_none(settings, "transaction_version")
     topic = {str(key): str(value) for key, value in settings.items() if key not in ("acks", "transaction_version")}
-    shown, script = shown_by(found.question), _script(document, found)
+    shown, script = presentation_of(found.question), _script(document, found)
     rows = len(script.initial["log"])
     brokers = Brokers(release(part(document, "kafka", str)).version, mode)
     setting = Setting(rows, acks, topic, transaction_version=clients)
-    prepared = Prepared(shown.played, found.question, found.run, script, setting, brokers, others)
+    prepared = PreparedRun(shown.played, found.question, found.run, script, setting, brokers, others)
     played = _played(document, script, shown)
     if played.parted is None and len(played.steps) != len(script.steps):
         raise SpecUnreadable(f"not a reproduction: {what} neither takes all steps nor parts at one")
     return Reproduction(prepared, played, number(document, "start_seconds"), None, _observed(document))
 
 
-def _observed(document: Mapping[str, Any]) -> Observed | None:
+def _observed(document: Mapping[str, Any]) -> LogValidation | None:
     """What a validation of the brokers' logs found, where one was made."""
     if "observed" not in document:
         return None
@@ -97,7 +92,7 @@ def _observed(document: Mapping[str, Any]) -> Observed | None:
     found, events = Found(choice(noted, "found", [one.value for one in Found])), int(number(noted, "events"))
     if noted.get("broken") is not None:
         broken = choice(noted, "broken", list(PROMISES))
-    return Observed(found, events, broken, part(noted, "said", str))
+    return LogValidation(found, events, broken, part(noted, "said", str))
 
 
 def _script(document: Mapping[str, Any], found: Counterexample) -> Script:
@@ -114,7 +109,7 @@ def _script(document: Mapping[str, Any], found: Counterexample) -> Script:
     return replace(script, steps=tuple(compared), order=tuple(integers(document, "assignment")))
 
 
-def _played(document: Mapping[str, Any], script: Script, shown: ShownProtocol[Any, Any]) -> Played[Any, Any]:
+def _played(document: Mapping[str, Any], script: Script, shown: Presentation[Any, Any]) -> PlayedRun[Any, Any]:
     rows = len(script.initial["log"])
     pairs = list(zip(document["steps"], script.steps, strict=True))
     taken = tuple(_step(one, step, shown, rows) for one, step in pairs if one.get("taken") is True)
@@ -129,7 +124,7 @@ def _played(document: Mapping[str, Any], script: Script, shown: ShownProtocol[An
             differences.append(Difference(*(part(one, key, str) for key in ("what", "model", "real"))))
     others = (_step(one, step, shown, rows) for one, step in pairs if parted is not None and one.get("taken") is not True)
     decided, broken = (set(map(str, part(document, key, list))) for key in ("decided", "broken"))
-    return Played(
+    return PlayedRun(
         shown.read_seen(part(document, "before", dict), rows), taken, parted, reason, shown.read_answers(document),
         shown.read_seen(part(document, "after", dict), rows), {name: name in broken for name in sorted(decided)},
         lines(document), number(document, "seconds"), tuple(differences),
@@ -138,7 +133,7 @@ def _played(document: Mapping[str, Any], script: Script, shown: ShownProtocol[An
     )  # fmt: skip
 
 
-def _step(document: Any, step: ScriptStep, shown: ShownProtocol[Any, Any], rows: int) -> SeenStep[Any, Any]:
+def _step(document: Any, step: ScriptStep, shown: Presentation[Any, Any], rows: int) -> SeenStep[Any, Any]:
     """What was seen after a step."""
     seconds = 0.0 if document.get("seconds") is None else number(document, "seconds")
     seen = None if document["seen"] is None else shown.read_seen(part(document, "seen", dict), rows)

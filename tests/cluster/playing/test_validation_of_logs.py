@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from acked.cluster.playing.observed import Found, Observed, observed
 from acked.cluster.playing.reproduce import can_be_validated
 from acked.cluster.playing.setting import Brokers
+from acked.cluster.playing.validation import Found, LogValidation, validate_logs
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.document import answer_document
-from acked.cluster.reports.reproductions.saved import read_answer
+from acked.cluster.reports.reproductions.reading import read_answer
 from acked.cluster.reports.reproductions.verdict import Ending
 from acked.cluster.reports.reproductions.words import verdicts_in_words
 from tests.cluster.reports.made import answer, prepared
@@ -30,16 +30,16 @@ def written(folder: Path, old: str = "", new: str = "") -> Path:
 
 
 def test_logs_that_are_a_behaviour_are_explained_and_others_are_named_with_the_reason(tmp_path: Path) -> None:
-    assert observed(written(tmp_path), "t", "4.4.0") == Observed(Found.EXPLAINED, 31)
+    assert validate_logs(written(tmp_path), "t", "4.4.0") == LogValidation(Found.EXPLAINED, 31)
     changed = written(tmp_path, "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
-    found = observed(changed, "t", "4.4.0")
+    found = validate_logs(changed, "t", "4.4.0")
     assert (found.found, found.said.partition(":")[0]) == (Found.NOT_EXPLAINED, "0.log")
     assert "the line says first offset 2, and by the rules it is 1" in found.said
 
 
 def test_logs_that_are_not_understood_are_not_judged(tmp_path: Path) -> None:
     changed = written(tmp_path, "Recorded replica 1", "Noted replica 1")
-    found = observed(changed, "t", "4.4.0")
+    found = validate_logs(changed, "t", "4.4.0")
     assert found.found is Found.NOT_READ
     assert found.said.startswith("0.log:")
     assert "worded in a way that acked does not know" in found.said
@@ -48,14 +48,14 @@ def test_logs_that_are_not_understood_are_not_judged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("found", "ending", "says"),
     [
-        (Observed(Found.EXPLAINED, 12), Ending.GOOD, "logged meanwhile, 12 events, is a behaviour of the model"),
-        (Observed(Found.EXPLAINED, 1, "LeaderHwStays"), Ending.GOOD, "of the model; in it LeaderHwStays does not hold"),
-        (Observed(Found.NOT_EXPLAINED, 3, None, "0.log:7"), Ending.BAD, "not a behaviour of the model: 3 events are one"),
-        (Observed(Found.NOT_READ, said="a reason"), Ending.OPEN, "could not be validated: a reason"),
+        (LogValidation(Found.EXPLAINED, 12), Ending.GOOD, "logged meanwhile, 12 events, is a behaviour of the model"),
+        (LogValidation(Found.EXPLAINED, 1, "LeaderHwStays"), Ending.GOOD, "of the model; in it LeaderHwStays does not hold"),
+        (LogValidation(Found.NOT_EXPLAINED, 3, None, "0.log:7"), Ending.BAD, "is not a behaviour of the model: 3 events"),
+        (LogValidation(Found.NOT_READ, said="a reason"), Ending.OPEN, "could not be validated: a reason"),
     ],
 )
 def test_it_is_said_after_the_verdict_and_kept_in_the_document(
-    tmp_path: Path, found: Observed, ending: Ending, says: str
+    tmp_path: Path, found: LogValidation, ending: Ending, says: str
 ) -> None:
     plain = answer(control=0)
     assert plain.control is not None

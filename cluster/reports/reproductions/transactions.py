@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from acked.base.errors import SpecUnreadable
-from acked.cluster.playing.play import Played
-from acked.cluster.playing.prepared import Prepared
+from acked.cluster.playing.play import PlayedRun
+from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import State
 from acked.cluster.reports.reproductions.parts import few, integer, integers, numbered, part
-from acked.cluster.reports.reproductions.shown import ShownProtocol
+from acked.cluster.reports.reproductions.presentation import Presentation
 from acked.cluster.transacting.compare import TransactionView, modelled, name_of, text_of, view_of
 from acked.cluster.transacting.driver import HANGS_FOR
-from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, ended
+from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, records_under
 from acked.cluster.transacting.protocol import TRANSACTIONS
 from acked.cluster.wire.records import LogEntry
 from acked.cluster.wire.transactional import CoordinatorView, LedgerView
@@ -52,7 +52,7 @@ def seen_in_words(seen: TransactionView) -> list[str]:
     return lines
 
 
-def end_in_words(played: Played[TransactionView, Answers], promise: str) -> str:
+def end_in_words(played: PlayedRun[TransactionView, Answers], promise: str) -> str:
     """What has become of a promise, and of the transactions."""
     if not promise:
         return clients_in_words(played)
@@ -62,7 +62,7 @@ def end_in_words(played: Played[TransactionView, Answers], promise: str) -> str:
     return f"{promise} {word}: {clients_in_words(played)}"
 
 
-def clients_in_words(played: Played[TransactionView, Answers]) -> str:
+def clients_in_words(played: PlayedRun[TransactionView, Answers]) -> str:
     """`transaction 1 was said to be committed, and its record is readable in partition 0 and aborted in partition 1`."""
     found, answers = [], played.answers
     for txn, what in sorted(answers.fates.items()):
@@ -70,7 +70,7 @@ def clients_in_words(played: Played[TransactionView, Answers]) -> str:
         said = f"of transaction {txn}{read} the client {'has' if what == ASKED else 'was told that it is'} {what}"
         where = []
         for result, word in (("COMMIT", "readable"), ("ABORT", "aborted")):
-            there = [p for p, one in enumerate(played.last.ledgers) if name_of(txn) in ended(one.log, result)]
+            there = [p for p, one in enumerate(played.last.ledgers) if name_of(txn) in records_under(one.log, result)]
             where += [f"{word} in {_partitions(there)}"] if there else []
         found.append(f"{said}, and its record is {says_list(where)}" if where else f"{said}, and its record is in no log")
     return "; ".join(found) or "nobody was told anything"
@@ -96,7 +96,7 @@ def _hangs_in_words(last: TransactionView) -> str:
 # -- pictures ----------------------------------------------------------------------------------------------------------
 
 
-def _painter(prepared: Prepared) -> Callable[[TransactionView, Answers], Picture]:
+def _painter(prepared: PreparedRun) -> Callable[[TransactionView, Answers], Picture]:
     offsets = resolve(log_size, prepared.question.instance.constants)
 
     def picture(seen: TransactionView, answers: Answers) -> Picture:
@@ -112,7 +112,7 @@ def _painter(prepared: Prepared) -> Callable[[TransactionView, Answers], Picture
 
 def _row(seen: TransactionView, p: int, offsets: int) -> Row:
     one = seen.ledgers[p]
-    readable = ended(one.log, "COMMIT")
+    readable = records_under(one.log, "COMMIT")
     cells = [Cell(at, text, None, at < one.stable, text in readable) for at, text in enumerate(one.log)]
     cells += [Cell(at, None, None) for at in range(len(one.log), offsets)]
     marks = (Marker(MarkerKind.OTHER, "LSO", one.stable), Marker(MarkerKind.LOG_END, "log end", len(one.log)))
@@ -177,7 +177,7 @@ def _read_ledger(document: Mapping[str, Any]) -> LedgerView:
     return LedgerView(log, stable, mark, epoch, sequence, -1, readable)
 
 
-TRANSACTED = ShownProtocol(
+TRANSACTIONS_SHOWN = Presentation(
     TRANSACTIONS, DRAWN.look, "Clients", Answers(), _heads, lambda state: _cells(modelled(state)),
     lambda seen, partitions: _cells(seen), clients_in_words, end_in_words, _painter, _answers_document, _seen_document,
     lambda played, judged: judged, _read_answers, _read_seen, seen_in_words,

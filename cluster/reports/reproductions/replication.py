@@ -7,15 +7,15 @@ from typing import Any
 
 from acked.base.errors import SpecUnreadable
 from acked.cluster.observe.disk import Replica
-from acked.cluster.playing.play import Played
+from acked.cluster.playing.play import PlayedRun
 from acked.cluster.playing.script import State
 from acked.cluster.replicating.compare import replica_of, value_of
 from acked.cluster.replicating.producers import NO_OFFSET, Answers
-from acked.cluster.replicating.promises import forks, leader_of, lost, repeated
+from acked.cluster.replicating.promises import forks, leader_of, lost_records, repeated_records
 from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.parts import few, integer_or_none, integers, numbered, part
 from acked.cluster.reports.reproductions.pictures import painter
-from acked.cluster.reports.reproductions.shown import ShownProtocol
+from acked.cluster.reports.reproductions.presentation import Presentation
 from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import PartitionView
@@ -72,7 +72,7 @@ def _controller(leader: int | None, isr: Sequence[int]) -> str:
 # -- words -------------------------------------------------------------------------------------------------------------
 
 
-def acknowledged_in_words(played: Played[TopicView, Answers]) -> str:
+def acknowledged_in_words(played: PlayedRun[TopicView, Answers]) -> str:
     """What the producer was answered: `r0 was acknowledged at offset 0`."""
     kept, refused = sorted(played.answers.acknowledged.items()), sorted(played.answers.refused.items())
     said = [
@@ -85,7 +85,7 @@ def acknowledged_in_words(played: Played[TopicView, Answers]) -> str:
     return says_list(said) if said else "the producer was answered nothing"
 
 
-def end_in_words(played: Played[TopicView, Answers], promise: str) -> str:
+def end_in_words(played: PlayedRun[TopicView, Answers], promise: str) -> str:
     """What has become of what was acknowledged, or of the promise that the trace is about."""
     if promise in _OF_CONTROLLERS and promise in played.broken:
         is_broken, is_kept = _OF_CONTROLLERS[promise]
@@ -93,7 +93,8 @@ def end_in_words(played: Played[TopicView, Answers], promise: str) -> str:
     if promise and not played.broken.get(promise, True) and any(played.broken.values()):
         return f"{promise} holds"
     acknowledged, leader = played.answers.acknowledged, leader_of(played.last)
-    gone, forked, twice = lost(acknowledged, played.last, leader), forks(played.last.replicas), repeated(played.last, leader)
+    gone, forked = lost_records(acknowledged, played.last, leader), forks(played.last.replicas)
+    twice = repeated_records(played.last, leader)
     if gone and (not promise or played.is_broken(promise) is None or promise.startswith("Acked")):
         verb = "is" if len(gone) == 1 else "are"
         return f"{says_list(_values(gone))}, acknowledged, {verb} not in the log of broker {leader}, the leader"
@@ -121,14 +122,14 @@ def _answers_document(answers: Answers) -> dict[str, Any]:
     return {"acknowledged": _by_value(answers.acknowledged), "refused": _by_value(answers.refused)}
 
 
-def _end_document(played: Played[TopicView, Answers], judged: dict[str, Any]) -> dict[str, Any]:
+def _end_document(played: PlayedRun[TopicView, Answers], judged: dict[str, Any]) -> dict[str, Any]:
     leader = leader_of(played.last)
     return {
         "leader": leader,
-        "lost": _values(lost(played.answers.acknowledged, played.last, leader)),
+        "lost": _values(lost_records(played.answers.acknowledged, played.last, leader)),
         "forks": list(forks(played.last.replicas)),
         **judged,
-        "repeated": list(repeated(played.last, leader)),
+        "repeated": list(repeated_records(played.last, leader)),
     }
 
 
@@ -183,7 +184,7 @@ def _read_replica(number: int, document: Any) -> Replica:
     return Replica(number, tuple(log), None, integer_or_none(document, "high_watermark"))
 
 
-REPLICATED = ShownProtocol(
+REPLICATION_SHOWN = Presentation(
     REPLICATION, KAFKA, "Producer", Answers(), _heads, modelled, real, acknowledged_in_words, end_in_words, painter,
     _answers_document, _seen_document, _end_document, _read_answers, _read_seen,
 )

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Generic
 
 from acked.cluster.playing.driver import A, S
-from acked.cluster.playing.play import Played
-from acked.cluster.playing.prepared import PlayedProtocol, Prepared
+from acked.cluster.playing.play import PlayedRun
+from acked.cluster.playing.protocol import PlayedProtocol, PreparedRun
 from acked.cluster.playing.script import State
 from acked.reports.pictures.picture import Look, Picture
 
 
 @dataclass(frozen=True)
-class ShownProtocol(Generic[S, A]):
+class Presentation(Generic[S, A]):
     """How a protocol is shown: in cells of a table, in words, in pictures and in documents.
 
     `modelled` and `real` are the cells of a state and of what is seen, under `heads`; `real` is told how many rows of the
@@ -31,12 +31,12 @@ class ShownProtocol(Generic[S, A]):
     heads: Callable[[State], list[str]]
     modelled: Callable[[State], list[str]]
     real: Callable[[S, int], list[str]]
-    clients_in_words: Callable[[Played[S, A]], str]
-    end_in_words: Callable[[Played[S, A], str], str]
-    painter: Callable[[Prepared], Callable[[S, A], Picture]]
+    clients_in_words: Callable[[PlayedRun[S, A]], str]
+    end_in_words: Callable[[PlayedRun[S, A], str], str]
+    painter: Callable[[PreparedRun], Callable[[S, A], Picture]]
     answers_document: Callable[[A], dict[str, Any]]
     seen_document: Callable[[S, int], dict[str, Any]]
-    end_document: Callable[[Played[S, A], dict[str, Any]], dict[str, Any]]
+    end_document: Callable[[PlayedRun[S, A], dict[str, Any]], dict[str, Any]]
     read_answers: Callable[[Mapping[str, Any]], A]
     read_seen: Callable[[Mapping[str, Any], int], S]
     details: Callable[[S], list[str]] = lambda seen: []

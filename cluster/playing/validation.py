@@ -20,7 +20,7 @@ class Found(StrEnum):
 
 
 @dataclass(frozen=True)
-class Observed:
+class LogValidation:
     """What was found. `events` were explained, `broken` is the first promise that is broken on the way, if one is; `said`
     names the line that is not explained and why, or why the logs were not read, and is empty else.
     """
@@ -31,16 +31,16 @@ class Observed:
     said: str = ""
 
 
-def observed(folder: Path, topic: str, version: str) -> Observed:
+def validate_logs(folder: Path, topic: str, version: str) -> LogValidation:
     """Validates what the nodes of a cluster that has ended logged of a topic's only partition."""
     try:
         verdict = judge(Asked((str(folder),), topic, version=version)).verdict
     except AckedError as error:
-        return Observed(Found.NOT_READ, said=str(error).replace(f"{folder}/", ""))
+        return LogValidation(Found.NOT_READ, said=str(error).replace(f"{folder}/", ""))
     broken = None if verdict.broken is None else verdict.broken.promise
     if verdict.stuck is None:
-        return Observed(Found.EXPLAINED, verdict.explained, broken)
+        return LogValidation(Found.EXPLAINED, verdict.explained, broken)
     event, reasons = verdict.stuck.open[0]
     why = reasons[0] if reasons else "it could come next, and leads nowhere"
     where = f"{Path(event.file).relative_to(folder) if event.file else 'a record of the metadata log'}:{event.line}"
-    return Observed(Found.NOT_EXPLAINED, verdict.explained, broken, f"{where}, {event}: {why}")
+    return LogValidation(Found.NOT_EXPLAINED, verdict.explained, broken, f"{where}, {event}: {why}")

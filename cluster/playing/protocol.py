@@ -40,8 +40,8 @@ class PlayedProtocol(Generic[S, A]):
     control_of: Callable[[Setting, Changed], Setting]
     rules_unlike: Callable[[Mapping[str, int], Brokers, Setting], tuple[OtherRule, ...]]
     differences: Callable[[State, S, Setting], tuple[Difference, ...]]
-    plan_of: Callable[[Prepared], Mapping[str, Any]]
-    driver: Callable[[Prepared, Cluster, str, float], Driver[S, A]]
+    plan_of: Callable[[PreparedRun], Mapping[str, Any]]
+    driver: Callable[[PreparedRun, Cluster, str, float], Driver[S, A]]
     timed: Mapping[str, str] = field(default_factory=dict)
     mode_for: Callable[[Question, Release, Mode | None], Mode] = lambda question, chosen, asked: mode_of(chosen, asked)
 
@@ -55,7 +55,7 @@ class PlayedProtocol(Generic[S, A]):
         """Brokers in the mode of a question's rules; `ConfigurationError` if they are to run in another one."""
         return replace(brokers, mode=self.mode_for(question, brokers.release, brokers.mode))
 
-    def prepare(self, question: Question, run: Run, brokers: Brokers) -> Prepared:
+    def prepare(self, question: Question, run: Run, brokers: Brokers) -> PreparedRun:
         """Checks that a run can be played; `ConfigurationError` with the step and the reason if it cannot."""
         brokers = brokers if brokers.mode else self.fit(brokers, question)
         if brokers.sessions_expire and brokers.chosen_mode is not Mode.KRAFT:
@@ -63,7 +63,7 @@ class PlayedProtocol(Generic[S, A]):
         script = self.script_of(question, run, brokers)
         setting = self.setting_of(question, script)
         others = self.rules_unlike(question.instance.constants, brokers, setting)
-        return Prepared(self, question, run, script, setting, brokers, others)
+        return PreparedRun(self, question, run, script, setting, brokers, others)
 
 
 def as_asked(question: Question, found: Run) -> Run:
@@ -73,7 +73,7 @@ def as_asked(question: Question, found: Run) -> Run:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedRun:
     """A run ready to be played: everything that can be refused has been."""
 
     protocol: PlayedProtocol[Any, Any]
@@ -84,7 +84,7 @@ class Prepared:
     brokers: Brokers
     others: tuple[OtherRule, ...]
 
-    def control(self, changed: Changed) -> Prepared:
+    def control(self, changed: Changed) -> PreparedRun:
         """The same steps on another release or with another setting."""
         brokers, setting = self.brokers, self.protocol.control_of(self.setting, changed)
         if changed.version is not None:
