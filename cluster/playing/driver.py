@@ -34,7 +34,7 @@ class Driver(ABC, Generic[S, A]):
         """Takes a step; `Parted` if brokers do otherwise than the model, `NotSeen` if an effect does not come in time."""
 
     @abstractmethod
-    def seen(self) -> S:
+    def observe(self) -> S:
         """All that is seen now; `SystemFailure` if nobody is there to be asked."""
 
     @abstractmethod
@@ -67,7 +67,7 @@ class Driver(ABC, Generic[S, A]):
 
     def end(self) -> S:
         """What is seen when all steps have been taken."""
-        return self.seen()
+        return self.observe()
 
     def sayings(self, last: S) -> Mapping[str, bool]:
         """Of what is only said of Kafka, whether it is contradicted in the end."""

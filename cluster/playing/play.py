@@ -97,7 +97,7 @@ class _Play(Generic[S, A]):
         parted, reason = None, ""
         try:
             self._driver.begin()
-            initial = self._driver.seen()
+            initial = self._driver.observe()
             for step in self._script.steps:
                 started, self._found = time.monotonic(), ()
                 try:
@@ -140,7 +140,7 @@ class _Play(Generic[S, A]):
         last: list[S] = []
 
         def look() -> list[S]:
-            last[:] = [self._driver.seen()]
+            last[:] = [self._driver.observe()]
             self._found = self._differences(step.after, last[0], self._setting)
             is_late = time.time_ns() - taken > _FRESH * 1e9
             return [] if self._found or not (is_late or self._driver.is_fresh(step, taken)) else last
@@ -154,16 +154,16 @@ class _Play(Generic[S, A]):
                 raise
             return last[0]  # Checkpoints are as the model says, and were not written again.
 
-    def _seen_if_any(self) -> S | None:
+    def _observe_if_possible(self) -> S | None:
         """What is seen now; None where nobody is left to be asked."""
         try:
-            return self._driver.seen()
+            return self._driver.observe()
         except (SystemFailure, OSError):
             return None
 
     def _go_on(self, parted: ScriptStep, begun: float) -> None:
         """Takes what follows as far as the brokers let themselves be led, without comparing."""
-        self._note(self._beyond, parted, self._seen_if_any(), begun)
+        self._note(self._beyond, parted, self._observe_if_possible(), begun)
         self._driver.hurry(AFTER_PARTING)
         for step in self._script.steps[parted.index :]:
             begun, reason = time.monotonic(), ""
@@ -171,7 +171,7 @@ class _Play(Generic[S, A]):
                 self._driver.perform(step)
             except (Parted, SystemFailure) as error:
                 reason = str(error)
-            self._note(self._beyond, step, self._seen_if_any(), begun, reason)
+            self._note(self._beyond, step, self._observe_if_possible(), begun, reason)
 
     def _judge(self, initial: S, parted: ScriptStep | None, reason: str, begun: float) -> PlayedRun[S, A]:
         driver = self._driver

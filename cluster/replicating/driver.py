@@ -96,13 +96,13 @@ class ReplicationDriver(Driver[TopicView, Answers]):
 
     # -- what is seen -----------------------------------------------------------------------------------------------------
 
-    def seen(self) -> TopicView:
-        return self.topic.seen()
+    def observe(self) -> TopicView:
+        return self.topic.observe()
 
     def end(self) -> TopicView:
         """What is seen when producers have heard what they were answered."""
         self.producers.hear()
-        return self.seen()
+        return self.observe()
 
     def is_fresh(self, step: ScriptStep, since: int) -> bool:
         """Whether every replica that has heard of a leader has written its high watermarks since."""
@@ -406,7 +406,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         reassign(self.cluster, self.topic.name, [broker for broker in self.script.order if broker in target])
 
     def _truth(self) -> PartitionView:
-        found = self.topic.seen().partition
+        found = self.topic.observe().partition
         assert found is not None
         return found
 

@@ -92,7 +92,7 @@ _MAY_WAIT: Mapping[str, tuple[str, ...]] = {
 REPORTS = "ReportDirectory"
 ELECTIONS = ("ElectLeader", "ElectUncleanly")
 _RACES = ("CreateControllerNode", "TakeControllerEpoch", "BecomeController")
-_TOLD = ("HearOfController", "BecomeLeaderAsTold", "BecomeFollowerAsTold")
+_HEARS_OF_CONTROLLER = ("HearOfController", "BecomeLeaderAsTold", "BecomeFollowerAsTold")
 _BROKERS_LIVE = ("Crash", "ShutDown", "Restart", "LoseSession", "RegainSession", "ReplaceDisk", "ReturnWithEmptyDisk")
 HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
 """The actions by which a broker hears who leads, with the parameter that is this broker."""
@@ -343,7 +343,7 @@ class _OfRivals:
             reason = "of moves of leadership the driver has what the first controller had begun while it was in office"
             is_old = _Clause(reason, self._instance.pool.not_(self._of_state(is_in_charge, candidate)))
             clauses.append(is_old if candidate == 0 else self._never(reason))
-        if name in _TOLD:
+        if name in _HEARS_OF_CONTROLLER:
             reason = "what an old controller has sent comes to nothing, as its connections end when it resigns"
             clauses.append(_Clause(reason, self._of_state(is_in_charge, candidate)))
         return clauses

@@ -71,7 +71,7 @@ class Rivals:
         """By candidate: the write that it has begun while it was the controller."""
         self._increments: dict[int, tuple[Gate, int]] = {}
         """By candidate: its write of the next controller epoch, and the epoch before."""
-        self._told: dict[int, int] = {}
+        self._epochs: dict[int, int] = {}
         """By candidate: the leader epoch that it tells brokers."""
         self._log_sizes: dict[int, int] = {}
 
@@ -158,7 +158,7 @@ class Rivals:
         for broker in self._replicas:
             order = self._orders[candidate, broker].wait(self.seconds)
             states = order.facts if isinstance(order.facts, tuple) else ()
-            self._told[candidate] = next((one.epoch for one in states if isinstance(one, PartitionState)), -1)
+            self._epochs[candidate] = next((one.epoch for one in states if isinstance(one, PartitionState)), -1)
 
     def _become(self, step: ScriptStep) -> None:
         self._create(step)
@@ -190,7 +190,7 @@ class Rivals:
     def _hear(self, step: ScriptStep) -> None:
         candidate = step.arguments["controller"]
         broker = next(step.arguments[key] for key in ("broker", "follower", "leader") if key in step.arguments)
-        self._take(candidate, broker, self._told[candidate])
+        self._take(candidate, broker, self._epochs[candidate])
         self._gates.close_fetches(broker)
 
     def _take(self, candidate: int, broker: int, epoch: int) -> None:
@@ -214,12 +214,12 @@ class Rivals:
         """Whether every replica takes itself for the leader if ZooKeeper says so, and else not; but for those that are
         down, and those to which something is still on its way.
         """
-        found = self._topic.seen()
+        found = self._topic.observe()
         leader = None if found.partition is None else found.partition.leader
         settled = [
             broker
             for broker in self._replicas
-            if broker in found.running and not any(self._orders[candidate, broker].held for candidate in self._told)
+            if broker in found.running and not any(self._orders[candidate, broker].held for candidate in self._epochs)
         ]
         return all(self._topic.answers_as_leader(broker) == (broker == leader) for broker in settled)
 

@@ -61,6 +61,6 @@ class Sessions:
 
     def _is_out(self, broker: int) -> bool:
         """Whether the controller counts on a broker no more; the last member of an ISR may stay in it."""
-        view: PartitionView | None = self._topic.seen().partition
+        view: PartitionView | None = self._topic.observe().partition
         assert view is not None
         return view.leader != broker and (broker not in view.isr or view.isr == (broker,))

@@ -77,7 +77,7 @@ class Topic:
         with self.cluster.client(broker, timeout=5.0) as ask:
             return ask.metadata([self.name]).topics.get(self.name, {}).get(0)
 
-    def seen(self) -> TopicView:
+    def observe(self) -> TopicView:
         """All that is seen of the topic now, as the controller has it and as it lies on disk."""
         return look_at(self.cluster, self.name)
 
@@ -141,10 +141,10 @@ class Topic:
         """
         found = []
         for node in self.cluster.nodes.values():
-            told = log_lines(node.log, re.escape(f"{self.name}-0"), self._log_sizes.get(node.number, 0))
+            lines = log_lines(node.log, re.escape(f"{self.name}-0"), self._log_sizes.get(node.number, 0))
             known = self._known_lines.get(node.number, 0)
-            self._known_lines[node.number] = len(told)
-            found += [f"{node.name}: {line}" for line in told[known:] if not re.search(_NOT_SHOWN, line)]
+            self._known_lines[node.number] = len(lines)
+            found += [f"{node.name}: {line}" for line in lines[known:] if not re.search(_NOT_SHOWN, line)]
         return tuple(found)
 
     def check(self) -> None:

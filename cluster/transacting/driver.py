@@ -108,7 +108,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
             late.client.close()
         self.cluster.network.lift()
 
-    def seen(self) -> TransactionView:
+    def observe(self) -> TransactionView:
         with self.cluster.client(COORDINATOR, self.seconds) as ask:
             error, coordinator = describe_id(ask, TRANSACTIONAL_ID)
         producer = next((one.producer for one in self._known.values()), -1)
@@ -140,15 +140,15 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
             gate.lift()
 
         def done() -> TransactionView | None:
-            seen = self.seen()
+            seen = self.observe()
             return None if seen.state in NOT_DONE else seen
 
         with suppress(NotSeen):
             wait_for(done, "the end of the transaction", self.seconds, self.check)
-        last, begun = self.seen(), time.monotonic()
+        last, begun = self.observe(), time.monotonic()
         while self.broken_promises([last])["NoHangingTransaction"] and time.monotonic() - begun < HANGS_FOR:
             time.sleep(0.5)
-            last = self.seen()
+            last = self.observe()
         return last
 
     # -- steps ------------------------------------------------------------------------------------------------------------

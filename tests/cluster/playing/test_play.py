@@ -24,7 +24,7 @@ from tests.cluster.reports.made import prepared, seen
 class Fakes:
     """A driver in the place of brokers: the first step fails so."""
 
-    error: Exception
+    error: Exception | None
     ended: Exited | None = None
     closed: list[str] = field(default_factory=list)
 
@@ -42,9 +42,10 @@ class FakeDriver(Driver[TopicView, Answers]):
         pass
 
     def perform(self, step: ScriptStep) -> None:
-        raise self.fakes.error
+        if self.fakes.error is not None:
+            raise self.fakes.error
 
-    def seen(self) -> TopicView:
+    def observe(self) -> TopicView:
         return seen(0, False)
 
     def answers(self) -> Answers:
@@ -88,3 +89,10 @@ def test_a_broker_that_ends_by_itself_goes_another_way_than_the_model() -> None:
         "ReadsStay": False, "LatestOffsetStays": False, "LeaderWithOneDown": None, "MovesEndInSync": None,
     }, "what nobody has read is not gone, and what brokers do not show is not decided"  # fmt: skip
     assert fakes.closed == ["everything"]
+
+
+def test_a_broker_that_ends_while_it_is_compared_is_named_at_once_and_so_is_what_differed() -> None:
+    fakes = Fakes(None, Exited("broker 0 exited with code 1: “Exiting because log truncation is not allowed”"))
+    found = played(fakes)
+    assert (found.parted and found.parted.index, found.reason) == (1, str(fakes.ended))
+    assert [str(one) for one in found.differences] == ["broker 0's log is [], and in the model [r0]"]

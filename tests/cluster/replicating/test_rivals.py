@@ -56,7 +56,7 @@ def test_brokers_follow_zookeeper_if_its_leader_leads_and_nobody_else(
     answers: dict[int, bool], held: tuple[int, ...], broken: bool
 ) -> None:
     seen = SimpleNamespace(partition=SimpleNamespace(leader=1), running=(0, 1, 2))
-    topic: Any = SimpleNamespace(seen=lambda: seen, answers_as_leader=answers.__getitem__, name="t")
+    topic: Any = SimpleNamespace(observe=lambda: seen, answers_as_leader=answers.__getitem__, name="t")
     cluster: Any = SimpleNamespace(plan=SimpleNamespace(rivals=(2,)))
     script: Any = SimpleNamespace(initial={"log": [0, 1]}, steps=())
     made = Rivals(cluster, topic, script, SimpleNamespace(), lambda *_: None, 1.0)  # type: ignore[arg-type]

@@ -103,7 +103,7 @@ def test_a_leaders_request_for_another_isr_waits_at_a_gate(version: str, mode: M
         [asked] = facts
         assert isinstance(asked, PartitionState)
         assert set(asked.isr) == {0, 1}
-        seen = stage.seen()
+        seen = stage.observe()
         assert seen.partition is not None
         assert (seen.partition.leader, seen.partition.isr, asked.epoch) == (0, (0,), seen.partition.epoch)
         gate.lift()
