@@ -60,7 +60,7 @@ def test_brokers_follow_zookeeper_if_its_leader_leads_and_nobody_else(
     cluster: Any = SimpleNamespace(plan=SimpleNamespace(rivals=(2,)))
     script: Any = SimpleNamespace(initial={"log": [0, 1]}, steps=())
     made = Rivals(cluster, topic, script, SimpleNamespace(), lambda *_: None, 1.0)  # type: ignore[arg-type]
-    made._told = {1: 0}
+    made._epochs = {1: 0}
     made._orders = {(1, broker): SimpleNamespace(held=(broker in held) * ("frame",)) for broker in (0, 1)}  # type: ignore[misc]
     made._acting = lambda: [9]  # type: ignore[method-assign]
     assert made.broken_promises() == {"BrokersFollowZookeeper": broken, "OneController": False}
