@@ -16,7 +16,6 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -28,16 +27,16 @@ from acked.base.files import write_text  # noqa: E402
 from acked.base.release import LATEST  # noqa: E402
 from acked.base.release import release as number_of  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
-from acked.cluster.commands.playable import On, playable_of, playable_run  # noqa: E402
-from acked.cluster.playing.playable import NOT_PLAYED, TIMED  # noqa: E402
-from acked.cluster.playing.reproduce import Brokers, Changed, prepare, reproduce_each  # noqa: E402
+from acked.cluster.commands.playable import playable_of, playable_run  # noqa: E402
+from acked.cluster.playing.protocol import PreparedRun  # noqa: E402
+from acked.cluster.playing.reproduce import reproduce_each  # noqa: E402
+from acked.cluster.playing.setting import Brokers, Changed  # noqa: E402
 from acked.cluster.releases.release import Mode, release, releases  # noqa: E402
+from acked.cluster.replicating.protocol import REPLICATION  # noqa: E402
 from acked.cluster.reports.reproductions.release_table import Deed, read_release, release_table, summary_of  # noqa: E402
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of  # noqa: E402
-from acked.cluster.reports.reproductions.words import MODES  # noqa: E402
-from acked.cluster.transacting import play  # noqa: E402
-from acked.cluster.transacting.script import NOT_PLAYED as NOT_TRANSACTED  # noqa: E402
-from acked.cluster.transacting.script import is_of_transactions  # noqa: E402
+from acked.cluster.reports.reproductions.words import MODES, AnyReproduction, presentation_of  # noqa: E402
+from acked.cluster.transacting.protocol import TRANSACTIONS  # noqa: E402
 from acked.model.language.words import says_list  # noqa: E402
 from acked.model.partition.rules.settings import RULES  # noqa: E402
 from acked.model.partition.rules.versions import VERSIONS, planes_of, profile  # noqa: E402
@@ -88,19 +87,13 @@ def is_measured(case: Case, found: dict[str, Any] | None, runs: int) -> bool:
     return found is not None and found["runs"] >= runs and ("control" not in case or found["controls"] > 0)
 
 
-def prepared(case: Case) -> tuple[Any, Any]:
-    """The run of a case, and its control: of replication or of transactions, which are played by drivers of their own."""
+def prepared(case: Case) -> tuple[PreparedRun, PreparedRun | None]:
+    """The run of a case, and its control."""
     brokers = Brokers(case["kafka"], Mode(case["control_plane"]) if "control_plane" in case else None)
     changed, timed = case.get("constants", {}), case.get("timed", False)
-    found, _ = playable_run(case["spec"], changed, On(brokers.version, brokers.mode, timed), True, case.get("rules"))
-    if is_of_transactions(found.question):
-        transacted = play.prepare(found.question, found.run, brokers.version, brokers.chosen_mode)
-        return transacted, transacted.control(case["control"]) if "control" in case else None
-    first = prepare(found.question, found.run, brokers)
-    if "control" not in case:
-        return first, None
-    name, is_setting, value = case["control"].partition("=")
-    return first, first.control(Changed(setting=(name, value)) if is_setting else Changed(version=case["control"]))
+    found, _ = playable_run(case["spec"], changed, brokers, True, case.get("rules"), timed)
+    first = presentation_of(found.question).played.prepare(found.question, found.run, brokers)
+    return first, first.control(Changed.of(case["control"])) if "control" in case else None
 
 
 @dataclass
@@ -108,14 +101,14 @@ class Measured:
     """A case, how often it and its control are to be played, and how they were."""
 
     case: Case
-    first: Any
-    control: Any
+    first: PreparedRun
+    control: PreparedRun | None
     runs: int
     controls: int
-    firsts: list[Any] = field(default_factory=list)
-    others: list[Any] = field(default_factory=list)
+    firsts: list[AnyReproduction] = field(default_factory=list)
+    others: list[AnyReproduction] = field(default_factory=list)
 
-    def plays(self) -> list[tuple[Any, list[Any]]]:
+    def plays(self) -> list[tuple[PreparedRun, list[AnyReproduction]]]:
         """What is played, each with where it is kept."""
         again = [] if self.control is None else [(self.control, self.others)] * self.controls
         return [(self.first, self.firsts)] * self.runs + again
@@ -139,7 +132,7 @@ class Measured:
             "controls": len(self.others),
             "kept": [control_of(promise, one.played) for one in self.others].count(Control.KEEPS),
             "parts": sorted({one.played.parted.index for one in self.others if one.played.parted is not None}),
-            "reason": next((reason_of(one) for one in self.others), ""),
+            "reason": next((one.played.refusals for one in self.others), ""),
             "up": round(statistics.median(one.start_seconds for one in self.firsts), 1),
             "seconds": round(statistics.median(one.played.seconds for one in self.firsts), 1),
             "rules": [rule.constant for rule in self.first.others],
@@ -154,11 +147,8 @@ def measure(wanted: list[Case], runs: int, controls: int) -> Iterator[Measured]:
         print(f"{key_of(case)}: {len(first.script.steps)} steps", flush=True)
         all_of_them.append(Measured(case, first, control, runs, controls))
     plays = [(one, *each) for one in all_of_them for each in one.plays()]
-    transacted = [each for each in plays if isinstance(each[1], play.Prepared)]
-    replicated = [each for each in plays if not isinstance(each[1], play.Prepared)]
-    replicated.sort(key=lambda each: _brokers_of(each[1]), reverse=True)
-    seen = chain(reproduce_each(each[1] for each in replicated), (play.reproduce(each[1]) for each in transacted))
-    for (one, _, kept), found in zip((*replicated, *transacted), seen, strict=True):
+    plays.sort(key=lambda each: _brokers_of(each[1]), reverse=True)
+    for (one, _, kept), found in zip(plays, reproduce_each(each[1] for each in plays), strict=True):
         kept.append(found)
         said = verdict_of(one.first.question.properties[0].name, found.played).value
         which = f"control, {said}" if kept is one.others else said
@@ -169,17 +159,11 @@ def measure(wanted: list[Case], runs: int, controls: int) -> Iterator[Measured]:
             yield one
 
 
-def _brokers_of(play: Any) -> tuple[Any, ...]:
+def _brokers_of(play: PreparedRun) -> tuple[Any, ...]:
     """What brings runs on the same brokers together."""
     chosen, setting = release(play.brokers.version), play.setting
     features, brokers = sorted(setting.features(chosen).items()), sorted(setting.brokers.items())
     return chosen.number, play.brokers.chosen_mode.value, setting.replicas, features, brokers
-
-
-def reason_of(control: Any) -> str:
-    """Why a control went another way, and of transactions also what was refused later."""
-    reason: str = getattr(control.played, "refusals", control.played.reason)
-    return reason
 
 
 def verdict_in_words(found: dict[str, Any]) -> str:
@@ -294,8 +278,8 @@ def refusals() -> dict[str, str]:
             continue
         brokers = brokers_of(spec)
         try:
-            run, _ = playable_of(spec, On(releases()[-1].version, brokers.chosen_mode), quiet=True)
-            prepare(run.question, run.run, brokers)
+            run, _ = playable_of(spec, Brokers(releases()[-1].version, brokers.chosen_mode), quiet=True)
+            REPLICATION.prepare(run.question, run.run, brokers)
             found[spec.name] = ""
         except ConfigurationError as error:
             found[spec.name] = str(error).partition(": ")[2] or str(error)
@@ -307,7 +291,7 @@ def refusal_of_transactions(spec: Spec) -> str:
     if spec.version is not None and not number_of(spec.version).since("3.0"):
         return "releases before 3.0 do not describe their transactions (KIP-664)"
     try:
-        playable_of(spec, On(releases()[-1].version), quiet=True)
+        playable_of(spec, Brokers(releases()[-1].version), quiet=True)
     except ConfigurationError as error:
         return str(error).partition(": ")[2] or str(error)
     return ""
@@ -405,7 +389,7 @@ def left_out() -> Iterator[str]:
     """Rows of the gallery and actions that are not played, with the reasons."""
     yield from (f"- Row {row}, {name}: {reason}." for row, name, _, reason in not_played(measured_so_far()))
     reasons: dict[str, list[str]] = {}
-    for action, reason in {**NOT_PLAYED, **TIMED, **NOT_TRANSACTED}.items():
+    for action, reason in {**REPLICATION.not_played, **REPLICATION.timed, **TRANSACTIONS.not_played}.items():
         reasons.setdefault(reason, []).append(f"`{action}`")
     yield from ("", "## Actions that are not played, or only where nothing else breaks the promise", "")
     yield from (f"- {', '.join(actions)}: {reason}" for reason, actions in reasons.items())
