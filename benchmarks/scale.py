@@ -1,4 +1,4 @@
-"""What a search of 10^9, 10^10 and 10^12 states would need: the simulation behind the table of docs/scale.md.
+"""What a search of 10^9, 10^10 and 10^12 states would need: the simulation behind the table of docs/measurements.md.
 
 A model of one run, level by level, from measured rates and sizes and from assumptions about machines, and the table. Change a
 number and run it again:
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from acked.checker.spark.grid import Place, columns_for
 
-# Measured, with the commands that docs/scale.md names; two cores, local disk, kip320 at (3, 2, 2, 3).
+# Measured, with the commands that docs/measurements.md names; two cores, local disk, kip320 at (3, 2, 2, 3).
 RATE = 3.5e6
 """Distinct states a second of one task, its exchange included."""
 GENERATED = 2.67

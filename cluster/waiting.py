@@ -1,4 +1,4 @@
-"""Waiting for something to be seen: every step of a story ends by an observation, never by a time."""
+"""Waiting for something to be seen: every step of a run ends by an observation, never by a time."""
 
 from __future__ import annotations
 

@@ -38,6 +38,13 @@ LONGEST = 15.0
 """Seconds of processor time that no test without such a mark may take; it aims at one, but machines differ, and are busy."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes minutes by itself may take half an hour where the machine is busy; anything else hangs before that."""
+    for item in items:
+        if any(item.get_closest_marker(mark) for mark in ("long", "real")) and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(1800))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
     """A test that takes longer than it says fails, so that those of an edit-and-run cycle stay quick."""

@@ -13,7 +13,7 @@ import pytest
 
 from acked.base.files import ROOMS
 from tests.places import CHECKOUT
-from tools.house import part_of, upward, with_tables
+from tools.house import HOUSE, PICTURE, part_of, picture, tables, upward
 
 FOLDERS = (*ROOMS, "acked")
 """The folders of what is imported as `acked`."""
@@ -100,11 +100,15 @@ def test_every_package_says_on_which_floor_of_its_room_it_stands() -> None:
     assert [room for room in ROOMS if part_of(f"acked.{room}").floor != ROOMS.index(room) + 1] == []
 
 
-def test_the_tables_of_architecture_are_what_the_packages_say() -> None:
-    text = MANIFEST.read_text("utf-8")
-    assert with_tables(text) == text, "python tools/house.py"
-    named = re.findall(r"^\| \w+ \| `([\w/]+)/` \|", text, re.MULTILINE)
+def test_the_tables_and_the_picture_of_architecture_are_what_the_packages_say() -> None:
+    named = re.findall(r"^\| \w+ \| `([\w/]+)/` \|", "\n".join(tables()), re.MULTILINE)
     assert {f"acked.{name.replace('/', '.')}".replace("acked.acked.", "acked.") for name in named} == set(packages())
+    assert {*HOUSE} == {*ROOMS, "acked"}
+    assert PICTURE.read_text("utf-8") == picture(), "python tools/house.py"
+
+
+def test_how_acked_is_built_is_read_in_ten_minutes() -> None:
+    assert len(MANIFEST.read_text("utf-8").split()) <= 1500
 
 
 def graph_of(*imports: tuple[str, str]) -> grimp.ImportGraph:

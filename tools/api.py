@@ -1,7 +1,4 @@
-"""Writes docs/api.md from the docstrings of the public API.
-
-    python tools/api.py
-"""
+"""What docs/api.md is made of: the docstrings of the public API; `tools/made.py` puts it there."""
 
 from __future__ import annotations
 
@@ -18,7 +15,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / ".import"))
 
 import acked  # noqa: E402
-from acked.base.files import write_text  # noqa: E402
 
 CONSTANTS = ("CLIENT", "CONSUMER", "CONTROLLER", "PRODUCER")
 """Public names that are neither classes nor functions."""
@@ -45,17 +41,29 @@ READ = (*CHAPTERS["Answers"], "Bounds", "Observer")
 """Classes whose parts the page lists."""
 
 
-def api_page() -> str:
-    """The page; every public name stands in one chapter."""
-    named = sorted([*CONSTANTS, *(name for names in CHAPTERS.values() for name in names)])
-    if named != sorted(acked.__all__):
-        raise SystemExit(f"put into a chapter, or out of it: {', '.join(sorted(set(named) ^ set(acked.__all__)))}")
-    parts = ["# The Python API", _markdown(inspect.getdoc(acked) or "")]
+def reference() -> list[str]:
+    """Every public name in its chapter, as the site has it."""
+    _every_name_has_a_chapter()
+    parts = [_markdown(inspect.getdoc(acked) or "")]
     for chapter, names in CHAPTERS.items():
         parts += [f"## {chapter}", *(_entry(name) for name in names)]
         if "Role" in names:
             parts.append(f"The roles that are there already: {', '.join(f'`{name}`' for name in CONSTANTS)}.")
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(parts).split("\n")
+
+
+def names() -> Iterator[str]:
+    """The names alone, as git keeps them."""
+    _every_name_has_a_chapter()
+    for chapter, named in CHAPTERS.items():
+        yield f"- {chapter}: {', '.join(f'`{name}`' for name in named)}"
+    yield f"- Roles: {', '.join(f'`{name}`' for name in CONSTANTS)}"
+
+
+def _every_name_has_a_chapter() -> None:
+    named = sorted([*CONSTANTS, *(name for names in CHAPTERS.values() for name in names)])
+    if named != sorted(acked.__all__):
+        raise SystemExit(f"put into a chapter, or out of it: {', '.join(sorted(set(named) ^ set(acked.__all__)))}")
 
 
 def _entry(name: str) -> str:
@@ -143,6 +151,3 @@ def _markdown(doc: str) -> str:
         lines.append(line.removeprefix("    ") if inside and line.startswith("    ") else line)
     return "\n".join([*lines, "```"] if inside else lines)
 
-
-if __name__ == "__main__":
-    write_text(ROOT / "docs" / "api.md", api_page(), "page")

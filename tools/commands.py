@@ -1,7 +1,4 @@
-"""Writes docs/commands.md, the reference of all commands and options, from the commands themselves.
-
-    python tools/commands.py
-"""
+"""What docs/commands.md is made of: all commands and options, from the commands themselves; `tools/made.py` puts it there."""
 
 from __future__ import annotations
 
@@ -15,39 +12,11 @@ import click
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-PAGE = ROOT / "docs" / "commands.md"
-
-HEAD = """\
-# Commands
-
-Every command with all its options, for everyone who uses the command line. `acked COMMAND --help` prints the same;
-this page is made from it by `python tools/commands.py`.
-
-| exit code | meaning |
-|---|---|
-| 0 | the properties hold; or what was asked for was found or written |
-| 1 | everything holds, but not as the spec expects; two specs differ; a state is unreachable; the gate is red |
-| 10 | an action leaves the domain of a field: the protocol is wrong |
-| 11 | deadlock |
-| 12 | an invariant is violated; the answer of an audit is yes |
-| 13 | a step property, liveness or recoverability is violated |
-| 14 | real brokers did as the model says, and the promise was not seen broken |
-| 130 | interrupted |
-| 150 | a file cannot be read as what it should be |
-| 151 | a mistake in options, names, constants or settings |
-| 152 | incomplete: a bound ended the search before it could decide |
-| 153 | the system refuses something: a path, a disk, memory, a missing package |
-| 255 | a defect of acked |
-
-The Tab key completes commands and options after `eval "$(_ACKED_COMPLETE=bash_source acked)"` (in zsh `zsh_source`); in fish
-after `_ACKED_COMPLETE=fish_source acked | source`.
-"""
+from acked.cli import cli  # noqa: E402
 
 
 def commands() -> Iterator[tuple[str, click.Command, click.Context]]:
     """Every command with its full name, those of groups after their group."""
-    from acked.cli import cli
-
     context = click.Context(cli, info_name="acked", max_content_width=100)
     yield from _below(cli, context)
 
@@ -62,10 +31,17 @@ def _below(group: click.Group, context: click.Context) -> Iterator[tuple[str, cl
             yield from _below(command, inner)
 
 
-def page() -> str:
-    """The page."""
+def names() -> Iterator[str]:
+    """Every command with what it does, as git keeps it."""
+    yield from ("| command | what it does |", "|---|---|")
+    for path, item, _ in commands():
+        yield f"| `{path}` | {_cell(item.get_short_help_str(300))} |"
+
+
+def reference() -> Iterator[str]:
+    """Every command with all its options, as the site has it."""
     listed = list(commands())
-    parts = [HEAD, "| command | what it does |", "|---|---|"]
+    parts = ["| command | what it does |", "|---|---|"]
     for path, item, _ in listed:
         parts.append(f"| [`{path}`](#{path.replace(' ', '-')}) | {_cell(item.get_short_help_str(300))} |")
     for path, command, context in listed:
@@ -77,7 +53,7 @@ def page() -> str:
             parts += [f"| `{_cell(names, in_code=True)}` | {_cell(text)} |" for names, text in rows]
         if command.epilog and not isinstance(command, click.Group):
             parts += ["", *_text(command.epilog)]
-    return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)) + "\n"
+    yield from re.sub(r"\n{3,}", "\n\n", "\n".join(parts)).split("\n")
 
 
 def _cell(text: str, in_code: bool = False) -> str:
@@ -104,7 +80,3 @@ def _escaped(text: str) -> str:
         parts[at] = re.sub(r"(?<![\w-])(--?[a-z][\w-]*)", r"`\1`", parts[at])
     return "`".join(parts)
 
-
-if __name__ == "__main__":
-    PAGE.write_text(page(), "utf-8")
-    print(f"{PAGE.relative_to(ROOT)}: {sum(1 for _ in commands())} commands")

@@ -1,24 +1,20 @@
-"""Asks `acked prove` what is known to be false, in each of its ways; writes the table of docs/proofs.md.
+"""Asks `acked prove` what is known to be false, in each of its ways; `tools/made.py` has the table of docs/proofs.md from it.
 
-    python tools/false_claims.py [--only SPEC …] [--again | --page]
+    python tools/false_claims.py [--only SPEC …] [--again]
 
 The claims are specs of `specs/gallery` (a bug, or what is violated still) and of `specs/claims` that expect a violation of
 what one trace violates: of each folder the 20 with the shortest counterexamples. Each is asked by bounded model checking up
 to the length of that, by induction, and for all constants; a process that takes longer than `--seconds` is ended and counted
 as a time-out.
-docs/false_claims.json has the answers, with the seconds of one run; a run asks what is not answered there, `--again` all, and
-`--page` nothing. The script fails if anything false is said to hold.
+docs/false_claims.json has the answers, with the seconds of one run; a run asks what is not answered there, `--again` all. The
+script fails if anything false is said to hold.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import signal
-import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,22 +25,19 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from acked.base.errors import ExitCode  # noqa: E402
 from acked.base.files import write_text  # noqa: E402
 from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.spec.variants import specs_under  # noqa: E402
 from acked.invariants.property import ONE_TRACE  # noqa: E402
+from tools.asking import REFUSED, TIME_OUT, ask  # noqa: E402
 
 ANSWERS = ROOT / "docs" / "false_claims.json"
-PAGE = ROOT / "docs" / "proofs.md"
-BEGIN, END = "<!-- begin: tools/false_claims.py -->", "<!-- end: tools/false_claims.py -->"
 
 NUMBER = 20
 """How many of each folder are asked."""
 
 SECONDS = 300.0
-REFUSED, TIME_OUT = "refused", "time-out"
 
 WAYS: Mapping[str, str] = {
     "bmc": "bounded model checking",
@@ -69,7 +62,7 @@ class FalseClaim:
 
     def command(self, way: str) -> list[str]:
         """The command line that asks it."""
-        asked = ["prove", self.name, "--quiet", "--format", "json", "--jobs", "1", "--timeout", f"{SECONDS:g}"]
+        asked = ["prove", self.name, "--jobs", "1", "--timeout", f"{SECONDS:g}"]
         if way == "bmc":
             return [*asked, "--method", "bmc", "--depth", str(self.steps)]
         return [*asked, "--method", "induction"] if way == "induction" else [*asked, "--all-constants"]
@@ -93,26 +86,10 @@ def _shortest(folder: str) -> list[FalseClaim]:
     return sorted(found, key=lambda item: (item.steps, item.name))[:NUMBER]
 
 
-def ask(claim: FalseClaim, way: str, seconds: float = SECONDS) -> dict[str, Any]:
-    """What a process of its own answers: the verdict, or that it refused or was ended, and its seconds."""
-    command = [sys.executable, "-m", "acked", *claim.command(way)]
-    started = time.perf_counter()
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT, start_new_session=True
-    )
-    try:
-        out, err = process.communicate(timeout=seconds)
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-        return {"verdict": TIME_OUT, "seconds": round(seconds, 1)}
-    took = round(time.perf_counter() - started, 1)
-    if process.returncode == ExitCode.CONFIGURATION:
-        return {"verdict": REFUSED, "seconds": took}
-    try:
-        return {"verdict": str(json.loads(out)["verdict"]), "seconds": took}
-    except ValueError:
-        raise SystemExit(f"{' '.join(command[2:])} ended with {process.returncode} and no answer: {err}") from None
+def answer(claim: FalseClaim, way: str, seconds: float = SECONDS) -> dict[str, Any]:
+    """The verdict, or that it was refused or its process ended, and the seconds that it took."""
+    told = ask(claim.command(way), seconds)
+    return {"verdict": str(told["verdict"]), "seconds": told["took"]}
 
 
 def keep(answers: Mapping[str, Any]) -> None:
@@ -131,8 +108,13 @@ def wrong(answers: Mapping[str, Any]) -> list[str]:
     return [f"{name} ({way})" for name, told in answers.items() for way in told if told[way]["verdict"] == "holds"]
 
 
+def part() -> Iterator[str]:
+    """What the page has, line by line, from the file of answers."""
+    return table(claims(), json.loads(ANSWERS.read_text("utf-8")))
+
+
 def table(asked: Sequence[FalseClaim], answers: Mapping[str, Any]) -> Iterator[str]:
-    """What stands between the markers of the page, line by line."""
+    """The claims with the answers, and a line that counts them."""
     known = [item for item in asked if item.name in answers]
     decided = sum(is_decided(answers[item.name]) for item in known)
     holding = len(wrong(answers)) or "none"
@@ -159,32 +141,23 @@ def _cell(answer: Mapping[str, Any]) -> str:
     )
 
 
-def written(page: str, lines: Sequence[str]) -> str:
-    """The page with these lines between its markers."""
-    before, _, rest = page.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return "\n".join([f"{before}{BEGIN}", *lines, f"{END}{after}"])
-
-
 def main() -> None:
-    """Asks what is not known yet, and writes the table."""
+    """Asks what is not known yet."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", action="append", metavar="SPEC", help="ask this claim alone, e.g. claims/one-leader")
     parser.add_argument("--seconds", type=float, default=SECONDS, help=f"after which a process is ended ({SECONDS:g})")
     parser.add_argument("--again", action="store_true", help="ask again what was answered")
-    parser.add_argument("--page", action="store_true", help="write the table from the answers, and ask nothing")
     given = parser.parse_args()
     asked = claims()
     answers: dict[str, Any] = json.loads(ANSWERS.read_text("utf-8")) if ANSWERS.exists() else {}
     chosen = [item for item in asked if given.only is None or item.name in given.only]
-    for claim in [] if given.page else chosen:
+    for claim in chosen:
         if given.again or claim.name not in answers:
-            answers[claim.name] = {way: ask(claim, way, given.seconds) for way in WAYS}
+            answers[claim.name] = {way: answer(claim, way, given.seconds) for way in WAYS}
             print(f"{claim.name}: {answers[claim.name]}", file=sys.stderr, flush=True)
             keep(answers)
     keep(answers)
     answers = json.loads(ANSWERS.read_text("utf-8"))
-    write_text(PAGE, written(PAGE.read_text("utf-8"), [*table(asked, answers)]), "page")
     if found := wrong(answers):
         raise SystemExit(f"false, and said to hold: {', '.join(found)}; this is a defect of acked")
 

@@ -1,7 +1,8 @@
-"""Writes docs/gate_mutations.md: what the gate says of every fault in tests/gate/mutations.py. Takes some minutes."""
+"""Writes docs/gate_mutations.json: what the gate says of every fault in tests/gate/mutations.py. Takes some minutes."""
 
 from __future__ import annotations
 
+import json
 import sys
 import tempfile
 from pathlib import Path
@@ -10,17 +11,6 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from tests.gate.mutations import MUTATIONS, attempt, copy_of_the_checkout, run_gate  # noqa: E402
-
-HEAD = """\
-# What the gate finds
-
-Would the gate notice if the model, the search or a spec were broken? For those who rely on a green gate. Each row is a
-fault that was put into a copy of the checkout or of a spec, the reason for which `acked gate` then was red, and its message.
-`tools/gate_mutations.py` writes this table, and `tests/gate/test_mutations.py` checks it.
-
-| | fault | in | reason | the gate's words |
-|--:|---|---|---|---|
-"""
 
 
 def main() -> None:
@@ -33,7 +23,8 @@ def main() -> None:
         for number, mutation in enumerate(MUTATIONS, 1):
             rows.append(attempt(mutation, folder / str(number), cache).row(number, mutation))
             print(rows[-1], flush=True)
-    (ROOT / "docs" / "gate_mutations.md").write_text(HEAD + "\n".join(rows) + "\n", "utf-8")
+    lines = ",\n".join(f" {json.dumps(row, ensure_ascii=False)}" for row in rows)
+    (ROOT / "docs" / "gate_mutations.json").write_text(f"[\n{lines}\n]\n", "utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,8 @@
-"""Writes docs/guards.md: what every guard clause of `partition` is there for, by leaving each out of specs that hold.
+"""Writes docs/guards.json: what every guard clause of `partition` is there for, by leaving each out of specs that hold.
 
     python tools/guards.py
+
+docs/guards.md is made from it by `tools/made.py`.
 
 The specs are those of specs/gallery and specs/claims that hold. A clause is left out only where it alone forbade its action
 in some reachable state: elsewhere nothing changes without it. Small specs are asked first, and none once a promise broke.
@@ -9,11 +11,13 @@ Takes a while: run it when a rule of the protocol has changed on purpose.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
@@ -25,6 +29,8 @@ from acked.checker.question.coverage import clause_coverage, clauses_of  # noqa:
 from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.spec.variants import specs_under  # noqa: E402
+
+ANSWERS = ROOT / "docs" / "guards.json"
 
 MOST_STATES = 300_000
 """Distinct states of the largest spec that is asked."""
@@ -124,31 +130,32 @@ def ablated(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]]) -> dic
     return {clause: results.get(clause) or last_resort.get(clause) or Found() for clause in where}
 
 
-def page(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]], results: Mapping[Clause, Found]) -> Iterator[str]:
-    """The page, line by line."""
-    kinds: dict[str, list[Clause]] = defaultdict(list)
-    for clause, numbers in where.items():
-        kinds[kind_of(results[clause], bool(numbers))].append(clause)
-    yield "# What the guards of `partition` are for"
-    yield ""
-    yield "Which rule of Kafka prevents which failure? For those who change Kafka's replication, or review a change of it."
-    yield ""
-    yield "Each labelled clause of every action's guard was dropped in turn from the specs of `specs/gallery` and"
-    yield f"`specs/claims` that hold (the {len(specs)} of up to {MOST_STATES:,} states), small specs first, until a property"
-    yield "was violated. `acked ablate SPEC` does the same for one spec and shows the traces. This page is made by"
-    yield "`python tools/guards.py`."
-    yield ""
-    yield f"{len(where)} clauses: {', '.join(f'{len(kinds[kind])} {kind}' for kind in KINDS)}."
+def document(specs: Sequence[Spec], where: Mapping[Clause, Sequence[int]], results: Mapping[Clause, Found]) -> dict[str, Any]:
+    """How many specs were asked, and every clause with what became of it; what does not apply is left out."""
+    clauses: list[dict[str, Any]] = []
+    for (action, label), found in results.items():
+        told: dict[str, Any] = {"clause": f"{action}: {label}", "kind": kind_of(found, bool(where[action, label]))}
+        told |= {"violated": found.broken, "steps": found.length, "spec": found.spec}
+        clauses.append({name: value for name, value in told.items() if value})
+    clauses.sort(key=lambda told: ([*KINDS].index(told["kind"]), told["clause"].split(": ")))
+    return {"specs": len(specs), "clauses": clauses}
+
+
+def part() -> Iterator[str]:
+    """What the page has, line by line, from the file of answers."""
+    told = json.loads(ANSWERS.read_text("utf-8"))
+    clauses = {kind: [item for item in told["clauses"] if item["kind"] == kind] for kind in KINDS}
+    yield f"{len(told['clauses'])} clauses: {', '.join(f'{len(found)} {kind}' for kind, found in clauses.items())};"
+    yield f"asked of {told['specs']} specs of up to {MOST_STATES:,} states."
     for kind, text in KINDS.items():
         yield from ("", f"## {kind.capitalize()}", "", text, "")
         if kind == "needed":
             yield from ("| without the clause | violated | in steps | asked of |", "|---|---|---|---|")
-        for action, label in sorted(kinds[kind]):
-            found = results[action, label]
+        for item in clauses[kind]:
             if kind == "needed":
-                yield f"| `{action}: {label}` | {found.broken} | {found.length} | `{found.spec}` |"
+                yield f"| `{item['clause']}` | {item['violated']} | {item['steps']} | `{item['spec']}` |"
             else:
-                yield f"- `{action}: {label}`" + (f" (`{found.spec}`)" if found.spec else "")
+                yield f"- `{item['clause']}`" + (f" (`{item['spec']}`)" if "spec" in item else "")
 
 
 KINDS = {
@@ -190,4 +197,6 @@ if __name__ == "__main__":
     places = decisive(asked)
     missing = {clause for spec in asked for clause in clauses_of(spec.question().instance)} - set(places)
     assert not missing, missing
-    write_text(ROOT / "docs" / "guards.md", "\n".join(page(asked, places, ablated(asked, places))) + "\n", "page")
+    found = document(asked, places, ablated(asked, places))
+    lines = ",\n".join(f"  {json.dumps(item)}" for item in found["clauses"])
+    write_text(ANSWERS, f'{{\n "specs": {found["specs"]},\n "clauses": [\n{lines}\n ]\n}}\n', "answers")

@@ -1,6 +1,6 @@
-"""The floors of the house, as each package says itself: the contract that imports go down, and the tables of ARCHITECTURE.md.
+"""The floors of the house, as each package says itself: the contract that imports go down, its tables and its picture.
 
-    python tools/house.py            writes the tables of ARCHITECTURE.md anew
+    python tools/house.py            draws docs/house.svg anew; `tools/made.py` has the tables of ARCHITECTURE.md
 
 The docstring of a package (or of a module that stands beside packages) ends with `Floor 3.`: it may import what says a lower
 number in the same room, and nothing that says the same or a higher one. A module that says none is ground, below every floor
@@ -23,7 +23,10 @@ from importlinter.domain.contract import Contract, ContractCheck
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 _FLOOR = re.compile(r"\n*^Floor (\d+)\.$\n*", re.MULTILINE)
-_ROOM = re.compile(r"(<!-- floors of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+HOUSE = ("acked", "audit", "cluster", "reports", "checker", "invariants", "model", "base")
+"""The rooms, the uppermost first."""
+
+PICTURE = CHECKOUT / "docs" / "house.svg"
 
 
 @dataclass(frozen=True)
@@ -78,25 +81,64 @@ def upward(graph: grimp.ImportGraph, room: str) -> Iterator[str]:
                 yield f"{module} (floor {importer.floor} of {room}) imports {other} (floor {imported.floor})"
 
 
-def table(room: str) -> str:
-    """A room's packages as rows of Markdown, upper floors first."""
-    folder = CHECKOUT / room
-    names = [path.parent.name for path in folder.glob("*/__init__.py") if not path.parent.is_symlink()]
+def parts_of(room: str) -> list[Part]:
+    """The packages of a room, upper floors first."""
+    names = [path.parent.name for path in (CHECKOUT / room).glob("*/__init__.py") if not path.parent.is_symlink()]
     dotted = "acked" if room == "acked" else f"acked.{room}"
-    parts = sorted((part_of(f"{dotted}.{name}") for name in names), key=lambda part: (-part.floor, part.name))
-    rows = [f"| {part.floor or 'ground'} | `{room}/{part.name.rpartition('.')[2]}/` | {part.purpose} |" for part in parts]
-    return "\n".join(["| floor | package | what it is for |", "|---|---|---|", *rows, ""])
+    return sorted((part_of(f"{dotted}.{name}") for name in names), key=lambda part: (-part.floor, part.name))
 
 
-def with_tables(text: str) -> str:
-    """A page with the table of each room that it has a mark for made anew."""
-    return _ROOM.sub(lambda found: f"{found[1]}{table(found[2])}{found[3]}", text)
+def _short(part: Part) -> str:
+    return part.name.rpartition(".")[2]
+
+
+def tables() -> Iterator[str]:
+    """Every room's packages with what they are for, as the site has them."""
+    for room in HOUSE:
+        if parts := parts_of(room):
+            yield from (f"### `{room}/`", "", "| floor | package | what it is for |", "|---|---|---|")
+            yield from (f"| {part.floor or 'ground'} | `{room}/{_short(part)}/` | {part.purpose} |" for part in parts)
+            yield ""
+
+
+WIDTH, LEFT, LINE, GAP = 960, 150, 26, 8
+"""Of the picture, in pixels: how wide it is, where packages begin, how high a box is, and what is between two."""
+
+
+def picture() -> str:
+    """The house as SVG: a band for each room, the lowest at the bottom, with its packages, lower floors first."""
+    bands, top = [], GAP
+    for number, room in enumerate(HOUSE):
+        boxes, x, y = [], LEFT, GAP
+        for part in reversed(parts_of(room)):
+            wide = 7 * len(_short(part)) + 30
+            if x + wide > WIDTH - 2 * GAP:
+                x, y = LEFT, y + LINE + GAP
+            boxes.append(_box(x, top + y, wide, part))
+            x += wide + GAP
+        high = y + LINE + GAP
+        shade = "#eaf1f7" if number % 2 else "#f6f9fb"
+        wide = WIDTH - 2 * GAP
+        bands.append(f'<rect x="{GAP}" y="{top}" width="{wide}" height="{high}" rx="6" fill="{shade}" stroke="#1d3b53"/>')
+        bands.append(f'<text x="22" y="{top + high // 2 + 5}" font-weight="bold">{room}/</text>')
+        bands += boxes
+        top += high + GAP
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {top}" width="{WIDTH}" height="{top}"'
+    style = 'font-family="ui-monospace, Menlo, Consolas, monospace" font-size="12" fill="#122838" role="img"'
+    title = "<title>The rooms of acked, each above those that it imports, with their packages and floors</title>"
+    back = f'<rect width="{WIDTH}" height="{top}" fill="#ffffff"/>'
+    return "\n".join([f"{head} {style}>", title, back, *bands, "</svg>", ""])
+
+
+def _box(x: int, y: int, wide: int, part: Part) -> str:
+    box = f'<rect x="{x}" y="{y}" width="{wide}" height="{LINE}" rx="4" fill="#ffffff" stroke="#6d8aa3"/>'
+    floor = f'<tspan fill="#a3480f">{part.floor}</tspan>'
+    return f'{box}<text x="{x + 7}" y="{y + 17}">{floor} {_short(part)}</text>'
 
 
 def main() -> int:
-    """Writes ARCHITECTURE.md."""
-    page = CHECKOUT / "ARCHITECTURE.md"
-    page.write_text(with_tables(page.read_text("utf-8")), "utf-8")
+    """Draws the picture."""
+    PICTURE.write_text(picture(), "utf-8")
     return 0
 
 

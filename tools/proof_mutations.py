@@ -1,10 +1,10 @@
-"""Writes docs/proof_mutations.md: every guard clause of the newest rules left out, and what proof and search say then.
+"""Writes docs/proof_mutations.json: every guard clause of the newest rules left out, and what proof and search say then.
 
-    python tools/proof_mutations.py [--jobs N] [--again | --page]
+    python tools/proof_mutations.py [--jobs N] [--again]
 
-docs/proof_mutations.json has the answers. A run asks what is not answered there, so an interrupted one loses nothing;
-`--again` also asks what was answered under other rules or lemmas, and `--page` asks nothing. The script fails if the proof
-for all constants holds without a clause without which a search violates a promise.
+docs/proof_mutations.md is made from it by `tools/made.py`. A run asks what is not answered there, so an interrupted one loses
+nothing; `--again` also asks what was answered under other rules or lemmas. The script fails if the proof for all constants
+holds without a clause without which a search violates a promise.
 """
 
 from __future__ import annotations
@@ -51,7 +51,6 @@ MOST_STATES = 300_000
 """Distinct states at which a search is given up."""
 
 ANSWERS = ROOT / "docs" / "proof_mutations.json"
-PAGE = ROOT / "docs" / "proof_mutations.md"
 
 Clause = tuple[str, str]
 
@@ -160,23 +159,20 @@ def ask(answers: Answers, left: Sequence[Clause], jobs: int) -> None:
 
 
 def main() -> None:
-    """Asks what is not known yet, and writes the page."""
+    """Asks what is not known yet."""
     parser = argparse.ArgumentParser(description="every guard clause left out: what the proof and a search say then")
     parser.add_argument("--jobs", type=int, default=default_workers(), help="processes at a time; default: one per core")
     parser.add_argument("--again", action="store_true", help="ask again what was answered under other rules or lemmas")
-    parser.add_argument("--page", action="store_true", help="write the page from the answers, and ask nothing")
     given = parser.parse_args()
     every = clauses()
-    answers = Answers(ANSWERS, "" if given.page else fingerprint())
+    answers = Answers(ANSWERS, fingerprint())
     try:
-        if not given.page:
-            ask(answers, [item for item in every if ": ".join(item) not in answers.known], given.jobs)
-            if given.again:
-                ask(answers, [item for item in every if not answers.is_current(item)], given.jobs)
+        ask(answers, [item for item in every if ": ".join(item) not in answers.known], given.jobs)
+        if given.again:
+            ask(answers, [item for item in every if not answers.is_current(item)], given.jobs)
     except KeyboardInterrupt:
         print("interrupted; run it again to go on", file=sys.stderr)
     answers.save()
-    write_text(PAGE, "\n".join(page(every, answers)) + "\n", "page")
     if wrong := [name for name, answer in answers.known.items() if _is_wrong(answer)]:
         raise SystemExit(f"the proof holds where a search refutes: {wrong}; this is a defect of acked")
 
@@ -189,28 +185,19 @@ def _is_wrong(answer: Mapping[str, Any]) -> bool:
     return bool(answer["search"]["violates"]) and not answer["proof"]["broken"]
 
 
-def page(every: Sequence[Clause], answers: Answers) -> Iterator[str]:
-    """The page, line by line."""
+def part() -> Iterator[str]:
+    """What the page has, line by line, from the file of answers."""
+    every, answers = clauses(), Answers(ANSWERS)
     named, known = [": ".join(item) for item in every], answers.known
     rows = [(name, known[name]) for name in named if name in known]
     missing = [name for name in named if name not in known]
     lost = [row for row in rows if row[1]["search"]["violates"]]
     refused = [row for row in rows if row[1]["proof"]["broken"] and not row[1]["search"]["violates"]]
     idle = [row for row in rows if not row[1]["proof"]["broken"] and not row[1]["search"]["violates"]]
-    yield "# Does the proof notice a missing guard?"
-    yield ""
-    yield "A proof that also went through for a broken protocol would be worth nothing. For those who rely on"
-    yield "[the proof for all constants](partition_proof.md#for-all-constants): each of the"
-    yield f"{len(every)} labelled guard clauses of `latest` left out in turn, and what a search and the proof say then."
-    yield "Everything goes wrong at once for which the lemmas are meant (lost sessions, moves of leadership, crashes that"
-    yield "lose the log outside the ISR), and the producer retries, is idempotent and gives up. The promises are"
-    yield "AckedRecordsSurvive, AckedRecordsInIsr, CommittedInIsr, HwWithinIsr, NoDuplicates and NoReordering. Written by"
-    yield "`python tools/proof_mutations.py`, which fails if the proof holds where a search refutes."
-    yield ""
     sizes = "; ".join(_sizes(number) for number in range(len(SIZES)))
     yield f"Searched were the instances (brokers, offsets, records; min.insync.replicas) {sizes}, up to {MOST_STATES:,}"
     yield "states each. [What the guards are for](guards.md) asks larger ones, and other releases and properties."
-    yield f"{len(lost)} clauses are needed by a promise, {len(refused)} by the proof, {len(idle)} by neither."
+    yield f"Of {len(every)} clauses {len(lost)} are needed by a promise, {len(refused)} by the proof, {len(idle)} by neither."
     if earlier := sum(told.get("rules") != answers.rules for _, told in rows):
         yield f"{earlier} of the answers were found before the text of rules or lemmas last changed."
     yield ""
@@ -246,7 +233,7 @@ def page(every: Sequence[Clause], answers: Answers) -> Iterator[str]:
     for name, _ in idle:
         yield f"- `{name}`"
     if missing:
-        yield from ("", "## Not asked yet", "", "The run that wrote this page was ended before these.", "")
+        yield from ("", "## Not asked yet", "", "The run that asked was ended before these.", "")
         yield from (f"- `{name}`" for name in missing)
 
 

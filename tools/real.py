@@ -1,10 +1,9 @@
-"""Plays counterexamples on real brokers and writes docs/real.md: what they did, with dates, releases, runs and seconds.
+"""Plays counterexamples on real brokers, and writes down what they did, with dates, releases, runs and seconds.
 
     python tools/real.py [--runs 3] [--controls 1] [--only SPEC ...] [--kafka RELEASE] [--missing]
-    python tools/real.py --page
 
-What is played stands in docs/real_brokers.toml, what was measured in docs/real_measured.json; `--page` writes the page alone.
-Needs Java, and Maven until the releases are in the cache.
+What is played stands in docs/real_brokers.toml, what was measured in docs/real_measured.json, from which `tools/made.py` has
+the tables of docs/real.md. Needs Java, and Maven until the releases are in the cache.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +29,16 @@ from acked.base.release import release as number_of  # noqa: E402
 from acked.checker.spec.remarks import GalleryEntry  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.spec.variants import specs_under  # noqa: E402
-from acked.cluster.commands.playable import On, playable_of, playable_run  # noqa: E402
-from acked.cluster.playing.playable import NOT_PLAYED, TIMED  # noqa: E402
-from acked.cluster.playing.reproduce import Brokers, Changed, prepare, reproduce_each  # noqa: E402
+from acked.cluster.commands.playable import playable_of, playable_run  # noqa: E402
+from acked.cluster.playing.protocol import PreparedRun  # noqa: E402
+from acked.cluster.playing.reproduce import reproduce_each  # noqa: E402
+from acked.cluster.playing.setting import Brokers, Changed  # noqa: E402
 from acked.cluster.releases.release import Mode, release, releases  # noqa: E402
+from acked.cluster.replicating.protocol import REPLICATION  # noqa: E402
 from acked.cluster.reports.reproductions.release_table import Deed, read_release, release_table, summary_of  # noqa: E402
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of  # noqa: E402
-from acked.cluster.reports.reproductions.words import MODES  # noqa: E402
-from acked.cluster.transacting import play  # noqa: E402
-from acked.cluster.transacting.script import NOT_PLAYED as NOT_TRANSACTED  # noqa: E402
-from acked.cluster.transacting.script import is_of_transactions  # noqa: E402
+from acked.cluster.reports.reproductions.words import MODES, AnyReproduction, presentation_of  # noqa: E402
+from acked.cluster.transacting.protocol import TRANSACTIONS  # noqa: E402
 from acked.model.language.words import says_list  # noqa: E402
 from acked.model.partition.rules.settings import RULES  # noqa: E402
 from acked.model.partition.rules.versions import VERSIONS, planes_of, profile  # noqa: E402
@@ -52,7 +50,7 @@ from tools.real_stories import NINE, OTHERS  # noqa: E402
 
 RELEASES, STORIES = ROOT / "docs" / "real_releases", ROOT / "docs" / "real_stories.json"
 ON_BROKERS = ROOT / "specs" / "on_brokers.json"
-CASES, MEASURED, PAGE = (ROOT / "docs" / name for name in ("real_brokers.toml", "real_measured.json", "real.md"))
+CASES, MEASURED = (ROOT / "docs" / name for name in ("real_brokers.toml", "real_measured.json"))
 WALKS = ROOT / "docs" / "real_random.json"
 OPEN = "it can be played, and was not yet"
 _STANDSTILL = "that nothing leads back is a promise about all that may follow, and brokers show one run"
@@ -91,19 +89,13 @@ def is_measured(case: Case, found: dict[str, Any] | None, runs: int) -> bool:
     return found is not None and found["runs"] >= runs and ("control" not in case or found["controls"] > 0)
 
 
-def prepared(case: Case) -> tuple[Any, Any]:
-    """The run of a case, and its control: of replication or of transactions, which are played by drivers of their own."""
+def prepared(case: Case) -> tuple[PreparedRun, PreparedRun | None]:
+    """The run of a case, and its control."""
     brokers = Brokers(case["kafka"], Mode(case["control_plane"]) if "control_plane" in case else None)
     changed, timed = case.get("constants", {}), case.get("timed", False)
-    found, _ = playable_run(case["spec"], changed, On(brokers.version, brokers.mode, timed), True, case.get("rules"))
-    if is_of_transactions(found.question):
-        transacted = play.prepare(found.question, found.run, brokers.version, brokers.chosen_mode)
-        return transacted, transacted.control(case["control"]) if "control" in case else None
-    first = prepare(found.question, found.run, brokers)
-    if "control" not in case:
-        return first, None
-    name, is_setting, value = case["control"].partition("=")
-    return first, first.control(Changed(setting=(name, value)) if is_setting else Changed(version=case["control"]))
+    found, _ = playable_run(case["spec"], changed, brokers, True, case.get("rules"), timed)
+    first = presentation_of(found.question).played.prepare(found.question, found.run, brokers)
+    return first, first.control(Changed.of(case["control"])) if "control" in case else None
 
 
 @dataclass
@@ -111,14 +103,14 @@ class Measured:
     """A case, how often it and its control are to be played, and how they were."""
 
     case: Case
-    first: Any
-    control: Any
+    first: PreparedRun
+    control: PreparedRun | None
     runs: int
     controls: int
-    firsts: list[Any] = field(default_factory=list)
-    others: list[Any] = field(default_factory=list)
+    firsts: list[AnyReproduction] = field(default_factory=list)
+    others: list[AnyReproduction] = field(default_factory=list)
 
-    def plays(self) -> list[tuple[Any, list[Any]]]:
+    def plays(self) -> list[tuple[PreparedRun, list[AnyReproduction]]]:
         """What is played, each with where it is kept."""
         again = [] if self.control is None else [(self.control, self.others)] * self.controls
         return [(self.first, self.firsts)] * self.runs + again
@@ -142,7 +134,7 @@ class Measured:
             "controls": len(self.others),
             "kept": [control_of(promise, one.played) for one in self.others].count(Control.KEEPS),
             "parts": sorted({one.played.parted.index for one in self.others if one.played.parted is not None}),
-            "reason": next((reason_of(one) for one in self.others), ""),
+            "reason": next((one.played.refusals for one in self.others), ""),
             "up": round(statistics.median(one.start_seconds for one in self.firsts), 1),
             "seconds": round(statistics.median(one.played.seconds for one in self.firsts), 1),
             "rules": [rule.constant for rule in self.first.others],
@@ -157,11 +149,8 @@ def measure(wanted: list[Case], runs: int, controls: int) -> Iterator[Measured]:
         print(f"{key_of(case)}: {len(first.script.steps)} steps", flush=True)
         all_of_them.append(Measured(case, first, control, runs, controls))
     plays = [(one, *each) for one in all_of_them for each in one.plays()]
-    transacted = [each for each in plays if isinstance(each[1], play.Prepared)]
-    replicated = [each for each in plays if not isinstance(each[1], play.Prepared)]
-    replicated.sort(key=lambda each: _brokers_of(each[1]), reverse=True)
-    seen = chain(reproduce_each(each[1] for each in replicated), (play.reproduce(each[1]) for each in transacted))
-    for (one, _, kept), found in zip((*replicated, *transacted), seen, strict=True):
+    plays.sort(key=lambda each: _brokers_of(each[1]), reverse=True)
+    for (one, _, kept), found in zip(plays, reproduce_each(each[1] for each in plays), strict=True):
         kept.append(found)
         said = verdict_of(one.first.question.properties[0].name, found.played).value
         which = f"control, {said}" if kept is one.others else said
@@ -172,17 +161,11 @@ def measure(wanted: list[Case], runs: int, controls: int) -> Iterator[Measured]:
             yield one
 
 
-def _brokers_of(play: Any) -> tuple[Any, ...]:
+def _brokers_of(play: PreparedRun) -> tuple[Any, ...]:
     """What brings runs on the same brokers together."""
     chosen, setting = release(play.brokers.version), play.setting
     features, brokers = sorted(setting.features(chosen).items()), sorted(setting.brokers.items())
     return chosen.number, play.brokers.chosen_mode.value, setting.replicas, features, brokers
-
-
-def reason_of(control: Any) -> str:
-    """Why a control went another way, and of transactions also what was refused later."""
-    reason: str = getattr(control.played, "refusals", control.played.reason)
-    return reason
 
 
 def verdict_in_words(found: dict[str, Any]) -> str:
@@ -198,13 +181,17 @@ def outcome_of(found: dict[str, Any]) -> tuple[Verdict, int]:
     return Verdict.REPRODUCED, found["reproduced"]
 
 
-def page(measured: dict[str, Any]) -> str:
-    """docs/real.md."""
-    lines = [INTRODUCTION]
-    lines += [
-        "| spec | row | steps | brokers | what they did | control | kept | it goes another way at | up | played | date |",
-        "|---|---|--:|---|---|---|---|---|--:|--:|---|",
-    ]
+def measured_so_far() -> dict[str, Any]:
+    """By `key_of` what was measured, and why the rest is not played."""
+    found: dict[str, Any] = json.loads(MEASURED.read_text("utf-8")) if MEASURED.is_file() else {}
+    return found
+
+
+def played() -> Iterator[str]:
+    """The table of what was played, case by case."""
+    measured = measured_so_far()
+    yield "| spec | row | steps | brokers | what they did | control | kept | it goes another way at | up | played | date |"
+    yield "|---|---|--:|---|---|---|---|---|--:|--:|---|"
     for case in cases():
         found = measured.get(key_of(case))
         if found is None:
@@ -212,20 +199,31 @@ def page(measured: dict[str, Any]) -> str:
         kept = f"{found['kept']} of {found['controls']}" if "control" in case and found["reproduced"] else ""
         where = f"step {', '.join(map(str, found['parts']))}: {found['reason']}" if found["parts"] else ""
         brokers = f"{case['kafka']}, {MODES[Mode(found['mode'])]}"
-        lines.append(
+        yield (
             f"| `{case['spec']}{changes_of(case)}`{rules_of(case)} | {case.get('row', '')} | {found['steps']} | {brokers} | "
             f"{verdict_in_words(found)} | {case.get('control', '')} | {kept} | "
             f"{where} | {found['up']} s | {found['seconds']} s | {found['date']} |"
         )
-    lines += ["", *whole_releases(), *again(), _written()["findings"], RANDOM, *_random(), "", NOT_THERE]
-    lines += [*_refused(measured), "", *_never()]
-    return "\n".join(lines) + "\n"
+
+
+def lost_by_kills() -> list[str]:
+    """The table of docs/kills.md: how often kills with a lost page cache, or with a replaced disk, lost the record."""
+    shown = {"replication-instead-of-flush-and-kills-4-1": "a lost page cache", "empty-disk-and-kills-4-4": "a replaced disk"}
+    measured = measured_so_far()
+    rows = [
+        (
+            case["kafka"], shown[case["spec"]], f"{one['reproduced']} of {one['runs']}", case["control"],
+            f"{one['kept']} of {one['controls']}", one["date"],
+        )
+        for case in cases() if case["spec"] in shown and (one := measured.get(key_of(case)))
+    ]  # fmt: skip
+    return table_markdown(table(("release", "kills and", "lost", "control", "kept", "date"), rows))
 
 
 def whole_releases() -> list[str]:
     """What `acked reproduce --all` found, release by release."""
     found = [read_release(json.loads(path.read_text("utf-8"))) for path in sorted(RELEASES.glob("*.json"))]
-    lines = ["## Whole releases", "", *WHOLE.splitlines(), ""]
+    lines: list[str] = []
     for whole in sorted(found, key=lambda one: release(one.version).number):
         dates = sorted({row.date for row in whole.rows})
         lines += [f"### {whole}", "", f"{summary_of(whole)} ({' to '.join(dict.fromkeys((dates[0], dates[-1])))})", ""]
@@ -239,8 +237,6 @@ def whole_releases() -> list[str]:
 def again() -> list[str]:
     """How often the stories ended as they are told."""
     counted = json.loads(STORIES.read_text("utf-8")) if STORIES.is_file() else {}
-    if not counted:
-        return []
     told = {(one.story, one.kafka): one.in_words() for one in (*NINE, *OTHERS)}
     rows = [
         (
@@ -252,67 +248,17 @@ def again() -> list[str]:
     ]  # fmt: skip
     columns = (Column("story", ColumnKind.CODE), "release", "how it ends", "as told", numbers("burners"), "load",
                numbers("up"), numbers("processor"), numbers("played"), "date")  # fmt: skip
-    return ["## Again and again", "", *AGAIN.splitlines(), "", *table_markdown(table(columns, rows)), ""]
+    return table_markdown(table(columns, rows))
 
 
-AGAIN = """\
-The stories of `cluster/stories`, played on one cluster each, again and again, on two cores that did nothing else (a load
-below 5) or much other work (“load” is the machine's, “burners” are processes that were started beside them and only use a
-processor; “processor” is what a broker had used of one when the cluster was up, with its class archive). Made by
-`python tools/real_stories.py --runs 10`, and with `--burners 2`; those that are not of the prototype by `--others`. In the
-`library` stories the producer is librdkafka: it sends again and has several requests in flight by itself, with idempotence
-and without."""
-
-WHOLE = """\
-All claims under the rules of a release, and its own bugs of the gallery: what the model says that is violated, and what the
-brokers did. Made by `acked reproduce --all --kafka RELEASE -o docs/real_releases/RELEASE.json`; what cannot be played has its
-reason there. The words are those of the table above."""
-
-INTRODUCTION = """\
-# What real brokers did
-
-Counterexamples of the model, played on unmodified releases of Kafka on loopback: every step by itself, and after each step
-logs, leader epochs, high watermarks, ISR and leader of the brokers compared with the state of the model. *Reproduced* means
-that they never differed, and that the promise was then seen broken on the brokers (exit code 12). *As the model says* are
-runs in which they never differed either, about a promise that is not decided from what is seen of brokers (14). The *control*
-takes the same steps on a release that is fixed, or with a safer setting; it has to go another way, and to keep the promise.
-Of a control the set of eligible leaders is not compared: it differs before the run has come to what is mended, and where it
-matters another leader is elected.
-
-Made by `python tools/real.py`; one of them again: `acked reproduce kafka7415-bug --kafka 2.0.0 --control 2.0.1`. A lost page
-cache is a log that was cut while its broker was down. “Up” is what the cluster took to start, “played” what the steps took
-(medians, in seconds, on two cores that did other work too; for `kafka15665-bug` they were busy with it). The rules of a
-trace are those of its spec; where they are not those of the release, the command says so.
-
-With `--html FILE` the command writes a page to step through, with the states of model, brokers and control side by side, and
-what the brokers said in their own logs. `--format json` keeps all of it: `acked view` makes the page again, and `acked show`
-shows it in the terminal, without brokers. Here KAFKA-7415 at the step at which 2.0.1 goes another way:
-
-![Step 10: Kafka 2.0.0 truncates to offset 0 as the model says, and Kafka 2.0.1 keeps the record](reproduction.png)
-"""
-
-RANDOM = """\
-## Random traces
-
-Traces of the default question (`specs/partition.toml`, rules of the release), up to 18 random steps that can be played,
-compared with the model after each: `python tools/real_random.py`; seeds and outcomes are in `docs/real_random.json`.
-
-| release | traces | steps | played without parting | parted | not playable |
-|---|--:|--:|--:|--:|--:|"""
-
-NOT_THERE = """\
-## Rows of the gallery that were not played
-
-"""
-
-
-def _random() -> list[str]:
-    lines = []
+def random_traces() -> Iterator[str]:
+    """How random traces went, release by release."""
+    yield "| release | traces | steps | played without parting | parted | not playable |"
+    yield "|---|--:|--:|--:|--:|--:|"
     for version, seeds in json.loads(WALKS.read_text("utf-8")).items():
         outcomes = [one["outcome"] for one in seeds.values()]
         counts = " | ".join(str(outcomes.count(name)) for name in ("played", "parted", "not playable"))
-        lines.append(f"| {version} | {len(seeds)} | {sum(one['steps'] for one in seeds.values())} | {counts} |")
-    return lines
+        yield f"| {version} | {len(seeds)} | {sum(one['steps'] for one in seeds.values())} | {counts} |"
 
 
 def others() -> list[Spec]:
@@ -339,8 +285,8 @@ def refusals() -> dict[str, str]:
             continue
         brokers = brokers_of(spec)
         try:
-            run, _ = playable_of(spec, On(releases()[-1].version, brokers.chosen_mode), quiet=True)
-            prepare(run.question, run.run, brokers)
+            run, _ = playable_of(spec, Brokers(releases()[-1].version, brokers.chosen_mode), quiet=True)
+            REPLICATION.prepare(run.question, run.run, brokers)
             found[spec.name] = ""
         except ConfigurationError as error:
             found[spec.name] = str(error).partition(": ")[2] or str(error)
@@ -352,7 +298,7 @@ def refusal_of_transactions(spec: Spec) -> str:
     if spec.version is not None and not number_of(spec.version).since("3.0"):
         return "releases before 3.0 do not describe their transactions (KIP-664)"
     try:
-        playable_of(spec, On(releases()[-1].version), quiet=True)
+        playable_of(spec, Brokers(releases()[-1].version), quiet=True)
     except ConfigurationError as error:
         return str(error).partition(": ")[2] or str(error)
     return ""
@@ -382,7 +328,7 @@ def was_released(spec: Spec) -> bool:
 
 def on_brokers() -> dict[int, OnBrokers]:
     """By row of the gallery what real brokers did, or why they were not asked."""
-    measured = json.loads(MEASURED.read_text("utf-8"))
+    measured = measured_so_far()
     found: dict[int, OnBrokers] = {}
     for row in sorted({case["row"] for case in cases() if "row" in case}):
         done = [(case, measured[key_of(case)]) for case in cases() if case.get("row") == row and key_of(case) in measured]
@@ -442,20 +388,18 @@ def not_played(measured: dict[str, Any]) -> list[tuple[int, str, str, str]]:
     return [(row, name, spec, reasons.get(spec) or OPEN) for row, name, spec in rows]
 
 
-def _refused(measured: dict[str, Any]) -> list[str]:
-    return [f"- Row {row}, {name}: {reason}." for row, name, _, reason in not_played(measured)]
-
-
-def _never() -> list[str]:
+def left_out() -> Iterator[str]:
+    """Rows of the gallery and actions that are not played, with the reasons."""
+    yield from (f"- Row {row}, {name}: {reason}." for row, name, _, reason in not_played(measured_so_far()))
     reasons: dict[str, list[str]] = {}
-    for action, reason in {**NOT_PLAYED, **TIMED, **NOT_TRANSACTED}.items():
+    for action, reason in {**REPLICATION.not_played, **REPLICATION.timed, **TRANSACTIONS.not_played}.items():
         reasons.setdefault(reason, []).append(f"`{action}`")
-    lines = ["## Actions that are not played, or only where nothing else breaks the promise", ""]
-    return lines + [f"- {', '.join(actions)}: {reason}" for reason, actions in reasons.items()]
+    yield from ("", "## Actions that are not played, or only where nothing else breaks the promise", "")
+    yield from (f"- {', '.join(actions)}: {reason}" for reason, actions in reasons.items())
 
 
 def main() -> None:
-    """Measures, and writes both files."""
+    """Measures, and writes what was measured and what lists say of it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--controls", type=int, default=1, help="how often controls are played")
@@ -463,22 +407,20 @@ def main() -> None:
     parser.add_argument("--missing", action="store_true", help="those that were not yet played so often")
     parser.add_argument("--kafka", help="a release")
     parser.add_argument("--refused", action="store_true", help="say anew why the other rows are not played, without brokers")
-    parser.add_argument("--page", action="store_true", help="write the page from what was measured")
     given = parser.parse_args()
-    measured: dict[str, Any] = json.loads(MEASURED.read_text("utf-8")) if MEASURED.is_file() else {}
+    measured = measured_so_far()
     if given.refused:
         measured["refused"] = refusals()
         write_text(MEASURED, json.dumps(measured, indent=1, sort_keys=True) + "\n", "measurements")
     wanted = [
         case
-        for case in ([] if given.page or given.refused else cases())
+        for case in ([] if given.refused else cases())
         if (not given.only or case["spec"] in given.only) and given.kafka in (None, case["kafka"])
         and not (given.missing and is_measured(case, measured.get(key_of(case)), given.runs))
     ]  # fmt: skip
     for one in measure(wanted, given.runs, given.controls):
         measured[key_of(one.case)] = one.told()
         write_text(MEASURED, json.dumps(measured, indent=1, sort_keys=True) + "\n", "measurements")
-    write_text(PAGE, page(measured), "page")
     write_text(ON_BROKERS, json.dumps(in_lists(measured), indent=1) + "\n", "what brokers did")
 
 

@@ -23,10 +23,10 @@ from acked.base.files import write_text  # noqa: E402
 from acked.base.release import release as number_of  # noqa: E402
 from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.spec.spec import parse_spec  # noqa: E402
-from acked.cluster.playing.reproduce import Brokers  # noqa: E402
-from acked.cluster.playing.walks import PlayedWalk, play_walks  # noqa: E402
+from acked.cluster.playing.setting import Brokers  # noqa: E402
 from acked.cluster.releases.release import Mode, newest  # noqa: E402
 from acked.model.partition.rules.versions import rules_of  # noqa: E402
+from tests.cluster.replicating.walks import PlayedWalk, play_walks  # noqa: E402
 
 OUTCOMES = ROOT / "docs" / "real_random.json"
 RELEASES = ("3.9.1", "4.1.0", "4.3.1", newest().version)

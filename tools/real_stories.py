@@ -1,4 +1,4 @@
-"""Plays the stories of `cluster/stories` on real brokers again and again, and counts how often they end as they are told.
+"""Plays the stories of `tests/cluster/stories` on real brokers, and counts how often they end as they are told.
 
     python tools/real_stories.py [--runs 10] [--only STORY] [--burners N]
     python tools/real_stories.py --others
@@ -32,8 +32,8 @@ from acked.cluster.nodes.archive import with_archive  # noqa: E402
 from acked.cluster.nodes.cluster import Cluster  # noqa: E402
 from acked.cluster.nodes.plan import make_plan  # noqa: E402
 from acked.cluster.releases.release import Mode  # noqa: E402
-from acked.cluster.stories.stage import Stage  # noqa: E402
-from acked.cluster.stories.told import STORIES, reset  # noqa: E402
+from tests.cluster.stories.scripted import STORIES, reset  # noqa: E402
+from tests.cluster.stories.stage import Stage  # noqa: E402
 
 COUNTED = ROOT / "docs" / "real_stories.json"
 _BURNER = "while True: pass"

@@ -1,9 +1,10 @@
-"""What mkdocs calls while it builds the site: pages from outside docs/, and links to files that are not pages."""
+"""What mkdocs calls while it builds the site: pages from outside docs/, made parts, and links to files that are not pages."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
 
 OUTSIDE = {
     "README.md": "index.md",
@@ -43,8 +45,10 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """The page's text with links as the site needs them, and files named above their listings."""
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation"]  # Its tables are the navigation.
+    from tools.made import whole
+
     place = {name: source for source, name in OUTSIDE.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
-    return FILE.sub(r'```\g<language> title="\g<name>"', with_links(markdown, lambda match: _link(match, place)))
+    return FILE.sub(r'```\g<language> title="\g<name>"', with_links(whole(markdown), lambda match: _link(match, place)))
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:

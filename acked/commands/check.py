@@ -15,7 +15,7 @@ from acked.asking.explained import ExplainedViolation, explain_violations, expla
 from acked.base.errors import ExitCode
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.spec import Spec
-from acked.cluster.commands.reproductions import is_reproduction, saved
+from acked.cluster.commands.reproductions import is_reproduction, read_saved
 from acked.reports.shell.engines import AUTO, ENGINE_CHOICES, EngineOptions, answer
 from acked.reports.shell.options import (
     STARTED,
@@ -215,7 +215,7 @@ def show(trace: Path, source: TraceSource, output: Output) -> None:
     from acked.reports.shell.runs import trace_of
 
     if source.spec is None and is_reproduction(str(trace)):
-        answer, left_out = saved(str(trace))
+        answer, left_out = read_saved(str(trace))
         from acked.cluster.reports.reproductions.document import answer_document
         from acked.cluster.reports.reproductions.terminal import print_answer
 

@@ -11,7 +11,7 @@ from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable, write_text
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.variants import name_of
-from acked.cluster.commands.reproductions import is_reproduction, saved
+from acked.cluster.commands.reproductions import is_reproduction, read_saved
 from acked.reports.shell.completion import bundled_or_file, shipped_protocols
 from acked.reports.shell.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace
 from acked.reports.shell.output import say
@@ -74,7 +74,7 @@ def view(
 
 def _reproduced(target: str) -> str:
     """The page of a reproduction that was saved."""
-    answer, _ = saved(target)
+    answer, _ = read_saved(target)
     from acked.cluster.reports.reproductions.page import reproduction_page
 
     return reproduction_page(answer)

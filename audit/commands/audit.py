@@ -382,7 +382,7 @@ def _prove(
     """Shows the audit, then what real brokers do with the story of its first yes that can be played."""
     with optional_packages():
         from acked.audit.commands.prove_it import prove, to_prove
-        from acked.cluster.playing.reproduce import Heed
+        from acked.cluster.playing.reproduce import Listener
         from acked.cluster.reports.reproductions.document import answer_document
         from acked.cluster.reports.reproductions.terminal import print_answer
 
@@ -401,7 +401,7 @@ def _prove(
         return code
     if chosen.without_idempotence and not output.quiet:
         say("--prove-it: the producer has no producer id, which makes no difference to what is lost")
-    answer = prove(chosen, _PROOF_SECONDS, Heed() if output.quiet else Heed(lambda line: say(f"  {line}")))
+    answer = prove(chosen, _PROOF_SECONDS, Listener() if output.quiet else Listener(lambda line: say(f"  {line}")))
     if output.form == "json":
         _show({**document, "proof": answer_document(answer, {})}, output.form, out, [])
     else:

@@ -13,10 +13,12 @@ from acked.audit.decision.settings import Configuration
 from acked.base.errors import ConfigurationError
 from acked.base.release import release as number_of
 from acked.checker.question.question import Question
-from acked.cluster.commands.playable import On, playable_counterexample
-from acked.cluster.playing.reproduce import Brokers, Heed, Prepared, prepare, reproduce
-from acked.cluster.playing.setting import Setting
+from acked.cluster.commands.playable import playable_counterexample
+from acked.cluster.playing.protocol import PreparedRun
+from acked.cluster.playing.reproduce import Listener, reproduce
+from acked.cluster.playing.setting import Brokers, Setting
 from acked.cluster.releases.release import Mode, releases
+from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.words import Answer
 from acked.cluster.vocabulary import keys
 from acked.model.partition.rules.settings import idempotence, in_flight_refused
@@ -37,7 +39,7 @@ _SILENT = {rule.name for rule in NEEDS} | {in_flight_refused.name}
 class ToProve:
     """A yes that can be played, and what is said of it; `refused` are those before it that cannot be, with the reasons."""
 
-    prepared: Prepared
+    prepared: PreparedRun
     title: str
     refused: tuple[str, ...]
     without_idempotence: bool
@@ -70,10 +72,10 @@ def brokers_of(context: Deployment) -> Brokers:
     return Brokers(fitting[-1].version, mode)
 
 
-def prove(chosen: ToProve, time_limit: int, heed: Heed) -> Answer:
+def prove(chosen: ToProve, time_limit: int, listener: Listener) -> Answer:
     """Plays it."""
     with limited(time_limit):
-        played = reproduce(chosen.prepared, False, heed)
+        played = reproduce(chosen.prepared, False, listener)
     [promise] = chosen.prepared.question.properties
     return Answer(chosen.title, promise, played)
 
@@ -97,10 +99,10 @@ def _ready(
     return ToProve(prepared, f"{answer.question.text} Yes", refused, is_without)
 
 
-def _prepared(answer: AuditAnswer, question: Question, brokers: Brokers, quiet: bool) -> Prepared:
+def _prepared(answer: AuditAnswer, question: Question, brokers: Brokers, quiet: bool) -> PreparedRun:
     text, name = answer.question.text, answer.question.asked.value
-    found, _ = playable_counterexample(question, text, name, On(brokers.version, brokers.mode), quiet)
-    return prepare(found.question, found.run, brokers)
+    found, _ = playable_counterexample(question, text, name, brokers, quiet)
+    return REPLICATION.prepare(found.question, found.run, brokers)
 
 
 def with_users(setting: Setting, configuration: Configuration) -> Setting:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,34 +13,8 @@ from acked.checker.question.result import Counterexample, Result
 if TYPE_CHECKING:
     from acked.checker.question.question import Question
     from acked.checker.spec.spec import Spec
+    from acked.cluster.playing.setting import Brokers
     from acked.cluster.releases.release import Mode
-
-
-@dataclass(frozen=True)
-class On:
-    """The brokers that a run is for: their release, and their mode (None: that of the rules).
-
-    Steps that end by time are left out if there is a counterexample without them, unless it is to be `timed`.
-    """
-
-    release: str
-    mode: Mode | None = None
-    timed: bool = False
-
-    def mode_for(self, question: Question) -> Mode:
-        """The mode in which they play this; `ConfigurationError` if another is asked for than its rules have."""
-        from acked.cluster.playing.setting import mode_for
-        from acked.cluster.releases.release import release
-
-        return mode_for(question, release(self.release), self.mode)
-
-    @property
-    def only_mode(self) -> Mode | None:
-        """The mode that is asked for, or the only one that the release has."""
-        from acked.cluster.releases.release import release
-
-        modes = release(self.release).modes
-        return self.mode or (modes[0] if len(modes) == 1 else None)
 
 
 def is_trace(target: str) -> bool:
@@ -51,21 +24,26 @@ def is_trace(target: str) -> bool:
 
 
 def playable_run(
-    name: str, constants: Mapping[str, int | str], on: On, quiet: bool, version: str | None = None
+    name: str, constants: Mapping[str, int | str], brokers: Brokers, quiet: bool, version: str | None = None,
+    timed: bool = False,
 ) -> tuple[Counterexample, dict[str, str]]:
     """The counterexample, and the actions that the search left out with the reasons.
 
-    `version` is the release whose rules the spec has, if not those of its file. `ConfigurationError` for a spec without a
-    counterexample, and for one of which none can be played.
+    `version` is the release whose rules the spec has, if not those of its file. Steps that end by time are left out if there
+    is a counterexample without them, unless it is to be `timed`. `ConfigurationError` for a spec without a counterexample,
+    and for one of which none can be played.
     """
+    from acked.cluster.reports.reproductions.words import presentation_of
     from acked.reports.shell.specs import changed, find_spec
 
     spec = find_spec(name, version is not None or bool(constants))
     if version is not None:
-        spec = with_rules_of(spec, version, on.only_mode, constants)
+        spec = with_rules_of(spec, version, brokers.only_mode, constants)
     elif constants:
         spec = changed(spec, constants, False)
-    return playable_of(spec, replace(on, mode=on.mode_for(spec.question())), quiet)
+    question = spec.question()
+    brokers = presentation_of(question).played.fit(brokers, question)
+    return playable_counterexample(question, spec.title, spec.name, brokers, quiet, timed)
 
 
 def with_rules_of(
@@ -83,38 +61,32 @@ def with_rules_of(
     return under_release(spec, version, plane, constants)
 
 
-def playable_of(spec: Spec, on: On, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
+def playable_of(spec: Spec, brokers: Brokers, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
     """The same of a spec as it is."""
-    return playable_counterexample(spec.question(), spec.title, spec.name, on, quiet)
+    return playable_counterexample(spec.question(), spec.title, spec.name, brokers, quiet)
 
 
 def playable_counterexample(
-    question: Question, title: str, name: str, on: On, quiet: bool
+    question: Question, title: str, name: str, brokers: Brokers, quiet: bool, timed: bool = False
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a question, which messages call `name`."""
     from acked.checker.search.local import search
-    from acked.cluster.transacting.script import is_of_transactions
-
-    if is_of_transactions(question):
-        return _of_transactions(question, title, name, quiet)
-    from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable, ways_of
-    from acked.cluster.releases.release import release
+    from acked.cluster.playing.protocol import as_asked
+    from acked.cluster.reports.reproductions.words import presentation_of
     from acked.reports.progress import ProgressReporter
 
-    mode, timed = on.mode or on.mode_for(question), on.timed
-    without = left_out(question, timed)
-    ways = ways_of(release(on.release), mode)
+    played = presentation_of(question).played
+    brokers = brokers if brokers.mode else played.fit(brokers, question)
+    without = played.left_out(question, timed)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(playable(question, mode, timed, ways), observer=observer)
-        if not result.violations and any(name in TIMED for name in without):
-            without = left_out(question, is_timed=True)
-            result = search(playable(question, mode, is_timed=True, ways=ways), observer=observer)
+        result = search(played.playable(question, brokers, timed), observer=observer)
+        if not result.violations and any(name in played.timed for name in without):
+            without = played.left_out(question, is_timed=True)
+            result = search(played.playable(question, brokers, True), observer=observer)
         if not result.violations:
-            whole = search(question, observer=observer)
-    if result.violations:
-        violation = result.violations[0]
-        return Counterexample(title, question, as_asked(question, violation.run), violation.property), without
-    raise _refused(name, whole, without)
+            raise _refused(name, search(question, observer=observer), without)
+    violation = result.violations[0]
+    return Counterexample(title, question, as_asked(question, violation.run), violation.property), without
 
 
 def _refused(name: str, whole: Result, without: Mapping[str, str]) -> ConfigurationError:
@@ -127,17 +99,3 @@ def _refused(name: str, whole: Result, without: Mapping[str, str]) -> Configurat
     needed = [f"{action} ({reason})" for action, reason in without.items() if action in actions]
     why = f"its shortest needs {', '.join(needed)}" if needed else "they need what real brokers do in another order"
     return ConfigurationError(f"no counterexample of {name} can be played on real brokers: {why}")
-
-
-def _of_transactions(question: Question, title: str, name: str, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
-    from acked.checker.search.local import search
-    from acked.cluster.transacting.script import as_asked, left_out, playable
-    from acked.reports.progress import ProgressReporter
-
-    without = left_out(question)
-    with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(playable(question), observer=observer)
-        if not result.violations:
-            raise _refused(name, search(question, observer=observer), without)
-    violation = result.violations[0]
-    return Counterexample(title, question, as_asked(question, violation.run), violation.property), without

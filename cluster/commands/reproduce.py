@@ -12,7 +12,7 @@ from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable, write_text
 from acked.base.optional import optional_packages
 from acked.checker.question.result import Counterexample
-from acked.cluster.commands.reproductions import is_reproduction, saved
+from acked.cluster.commands.reproductions import is_reproduction, read_saved
 from acked.reports.shell.deadline import limited
 from acked.reports.shell.options import (
     CONSTANT,
@@ -30,10 +30,10 @@ from acked.reports.shell.options import (
 from acked.reports.shell.output import Output, say
 
 if TYPE_CHECKING:
-    from acked.checker.question.question import Question
-    from acked.cluster.commands.playable import On
-    from acked.cluster.playing.reproduce import Brokers, Changed, Heed, Prepared, Reproduction
-    from acked.cluster.reports.reproductions.words import Answer
+    from acked.cluster.playing.protocol import PreparedRun
+    from acked.cluster.playing.reproduce import Listener
+    from acked.cluster.playing.setting import Brokers, Changed
+    from acked.cluster.reports.reproductions.words import Answer, AnyReproduction
 
 
 @dataclass(frozen=True)
@@ -50,36 +50,21 @@ class Machine:
     time_limit: int
 
     @property
-    def on(self) -> On:
-        """What a run has to be fit for; `ConfigurationError` for a release or a mode that there is not."""
-        from acked.cluster.commands.playable import On
-        from acked.cluster.releases.release import Mode, mode_of, release
+    def brokers(self) -> Brokers:
+        """The brokers that play; `ConfigurationError` for a release or a mode that there is not."""
+        from acked.cluster.playing.setting import Brokers
+        from acked.cluster.releases.release import Mode, mode_of
 
         mode = None if self.control_plane is None else Mode(self.control_plane)
-        mode_of(release(self.kafka), mode)
-        return On(self.kafka, mode, self.timed)
-
-    def brokers(self, question: Question | None = None) -> Brokers:
-        """The brokers that play, of a question in the mode of its rules."""
-        from acked.cluster.playing.reproduce import Brokers
-
-        mode = self.on.mode if question is None else self.on.mode_for(question)
-        return Brokers(self.kafka, mode, self.home, self.expire)
+        brokers = Brokers(self.kafka, mode, self.home, self.expire)
+        mode_of(brokers.release, mode)
+        return brokers
 
     def changed(self) -> Changed | None:
         """What is another in the control."""
-        from acked.cluster.playing.reproduce import Changed
-        from acked.cluster.releases.release import release
+        from acked.cluster.playing.setting import Changed
 
-        if self.control is None:
-            return None
-        key, separator, value = self.control.partition("=")
-        if not separator:
-            release(self.control)
-            return Changed(version=self.control)
-        if not key.strip() or not value.strip():
-            raise ConfigurationError(f"--control {self.control} is neither a release nor KEY=VALUE, such as acks=all")
-        return Changed(setting=(key.strip(), value.strip()))
+        return None if self.control is None else Changed.of(self.control)
 
 
 _machine = collects(
@@ -166,7 +151,7 @@ def reproduce(
     Where the lines of the release are read (KRaft from 3.3, 2.8 with ZooKeeper), what the brokers logged meanwhile is held
     against the model as by `acked validate`; a line of the answer says so, and the exit code does not depend on it.
 
-    Traces of `partition` and of `transactions` can be played; the latter since Kafka 3.0, and as text or JSON only.
+    Traces of `partition` and of `transactions` can be played; the latter since Kafka 3.0.
 
     \b
     acked reproduce acks-1-loses --kafka 4.1.0 --control acks=all
@@ -183,11 +168,9 @@ def reproduce(
     It needs Java 17 or newer, and Maven until the release is in the cache (`acked kafka fetch`).
     """
     with optional_packages():
-        from acked.cluster.playing.reproduce import prepare
         from acked.cluster.reports.reproductions.document import answer_document
         from acked.cluster.reports.reproductions.terminal import print_answer
-        from acked.cluster.reports.reproductions.words import Answer, rules_in_words
-        from acked.cluster.transacting.script import is_of_transactions
+        from acked.cluster.reports.reproductions.words import Answer, presentation_of, rules_in_words
 
     written.check()
     changed = machine.changed()
@@ -198,9 +181,10 @@ def reproduce(
     if asked.slow or written.out is not None:
         raise ConfigurationError("--slow and --out go with --all; --format json has the answer of one run")
     found, left_out = _run(target, asked, source, machine, output)
-    if is_of_transactions(found.question):
-        return _transactions(found, left_out, machine, written, output)
-    prepared = prepare(found.question, found.run, machine.brokers(found.question))
+    played = presentation_of(found.question).played
+    if not played.timed and (machine.expire or machine.timed):
+        raise ConfigurationError(f"a trace of {played.model.name} is played without --expire and --timed")
+    prepared = played.prepare(found.question, found.run, played.fit(machine.brokers, found.question))
     control = None if changed is None else prepared.control(changed)
     for one in (prepared, control):
         if one is not None and not output.quiet and (rules := rules_in_words(one)):
@@ -215,17 +199,6 @@ def reproduce(
         _write_page(written.page, answer)
     output.emit(lambda: answer_document(answer, left_out), lambda console: print_answer(console, answer))
     return int(answer.judgement.exit_code)
-
-
-def _transactions(
-    found: Counterexample, left_out: dict[str, str], machine: Machine, written: Written, output: Output
-) -> int:
-    from acked.cluster.commands.transacted import play_transactions
-
-    if written.page is not None or machine.expire or machine.timed:
-        raise ConfigurationError("a trace of transactions is played without --html, --expire and --timed")
-    on = (machine.kafka, machine.brokers().chosen_mode, machine.home)
-    return play_transactions(found, left_out, on, machine.control, machine.keep, machine.time_limit, output)
 
 
 def _write_page(page: Path, answer: Answer) -> None:
@@ -246,7 +219,7 @@ def _whole_release(
             "--all plays what the model predicts of --kafka as it is; leave out the spec, -c, --kafka-version, --control, "
             "--keep, --html and --spec"
         )
-    return play_all(machine.brokers(), written.out, machine.time_limit, asked.slow, output)
+    return play_all(machine.brokers, written.out, machine.time_limit, asked.slow, output)
 
 
 def _run(
@@ -257,34 +230,29 @@ def _run(
 
     changes = SpecChanges(asked.constants, asked.version)
     if is_reproduction(target) and changes.are_none and source.spec is None:
-        answer, left_out = saved(target)
+        answer, left_out = read_saved(target)
         before = answer.first.prepared
         return Counterexample(answer.title, before.question, before.run, answer.promise), left_out
     if is_trace(target) or source.spec is not None:
         from acked.reports.shell.runs import run_of
 
         return run_of(target, changes, source.spec, output.quiet, source.trusts), {}
-    return playable_run(target, bound(asked.constants), machine.on, output.quiet, asked.version)
+    return playable_run(target, bound(asked.constants), machine.brokers, output.quiet, asked.version, machine.timed)
 
 
-def _play(prepared: Prepared, keep: bool, output: Output) -> Reproduction:
+def _play(prepared: PreparedRun, keep: bool, output: Output) -> AnyReproduction:
     from acked.cluster.playing.reproduce import reproduce as play
 
-    return play(prepared, keep, _heed(prepared, output))
+    return play(prepared, keep, _listener(prepared, output))
 
 
-def _heed(prepared: Prepared, output: Output) -> Heed:
+def _listener(prepared: PreparedRun, output: Output) -> Listener:
     """Lines on stderr: what starts, and every step as soon as it has been seen."""
-    from acked.cluster.playing.play import SeenStep
-    from acked.cluster.playing.reproduce import Heed
+    from acked.cluster.playing.reproduce import Listener
     from acked.reports.runs.view import steps_of
 
     if output.quiet:
-        return Heed()
-    sentences = {view.index: view.sentence for view in steps_of(prepared.question, prepared.run)}
-    count = len(prepared.script.steps)
-
-    def took(done: SeenStep) -> None:
-        say(f"  {done.step.index}/{count} {sentences[done.step.index]} ({done.seconds:.1f} s)")
-
-    return Heed(lambda line: say(f"  {line}"), took)
+        return Listener()
+    views = steps_of(prepared.question, prepared.run)
+    steps = {view.index: f"  {view.index}/{len(views) - 1} {view.sentence}" for view in views}
+    return Listener(lambda line: say(f"  {line}"), lambda done: say(f"{steps[done.step.index]} ({done.seconds:.1f} s)"))

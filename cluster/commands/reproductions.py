@@ -27,11 +27,11 @@ def is_reproduction(target: str) -> bool:
         return False
 
 
-def saved(target: str) -> tuple[Answer, dict[str, str]]:
+def read_saved(target: str) -> tuple[Answer, dict[str, str]]:
     """What was saved, and the actions that its search left out; `SpecUnreadable` names the part that is wrong."""
     from acked.base.optional import optional_packages
 
     with optional_packages():
-        from acked.cluster.reports.reproductions.saved import read_answer
+        from acked.cluster.reports.reproductions.reading import read_answer
 
     return read_answer(Path(target))

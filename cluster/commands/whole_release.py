@@ -8,17 +8,19 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text, write_text
 from acked.checker.question.result import Verdict as Answer
 from acked.checker.spec.spec import Spec, load_spec
-from acked.cluster.commands.playable import On, playable_of, with_rules_of
-from acked.cluster.playing.reproduce import Brokers, prepare
+from acked.cluster.commands.playable import playable_of, with_rules_of
+from acked.cluster.playing.play import PlayedRun
 from acked.cluster.playing.reproduce import reproduce as play
-from acked.cluster.playing.setting import rules_unlike
+from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode, release
+from acked.cluster.replicating.protocol import REPLICATION
+from acked.cluster.replicating.setting import rules_unlike
 from acked.cluster.reports.reproductions.release_table import (
     Deed,
     Predicted,
@@ -34,9 +36,6 @@ from acked.reports.shell.deadline import OverTime, limited
 from acked.reports.shell.output import Output, json_text, say
 from acked.reports.shell.specs import all_bundled, bundled_specs
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from acked.cluster.playing.play import Played
 
 _FOLDERS = ("claims", "gallery")
 _ROLES = ("bug", "open")
@@ -148,8 +147,8 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
         return row if result.verdict is Answer.HOLDS else undecided
     row = replace(row, predicted=Predicted.VIOLATED, promise=result.violations[0].property.name)
     try:
-        found, _ = playable_of(spec, On(brokers.version, mode), quiet=True)
-        prepared = prepare(found.question, found.run, brokers)
+        found, _ = playable_of(spec, brokers, quiet=True)
+        prepared = REPLICATION.prepare(found.question, found.run, brokers)
     except ConfigurationError as error:
         return replace(row, deed=Deed.NOT_PLAYED, reason=str(error).partition(": ")[2] or str(error))
     row = replace(row, steps=len(prepared.script.steps))
@@ -166,7 +165,7 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
     return _judged(row, done.played, promise)
 
 
-def _judged(row: ReleaseRow, played: Played, promise: str) -> ReleaseRow:
+def _judged(row: ReleaseRow, played: PlayedRun[Any, Any], promise: str) -> ReleaseRow:
     found = verdict_of(promise, played)
     if found is Verdict.PARTED and played.parted is not None:
         return replace(row, deed=Deed.PARTED, parted=played.parted.index, reason=played.reason)

@@ -264,8 +264,7 @@ class _Runner:
     # -- at the end -------------------------------------------------------------------------------------------------------
 
     def _mend(self) -> None:
-        for gate in self._cluster.network.gates:
-            gate.lift()
+        self._cluster.network.lift()
         for broker in REPLICAS:
             if not self._cluster.nodes[broker].is_running:
                 self._cluster.restart(broker)

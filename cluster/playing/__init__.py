@@ -1,5 +1,5 @@
-"""A run of the model played on brokers: what can be played, its script, the driver with a step for every action, the
-comparison after each, how it ended, and whether what the brokers logged is a behaviour.
+"""The player: a run of the model as a script, played on brokers step by step, seen and compared after each; how it ended, and
+whether what the brokers logged is a behaviour. What it has to know of a protocol is one description.
 
 Floor 5.
 """

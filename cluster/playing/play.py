@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Generic
 
 from acked.base.errors import SystemFailure
 from acked.cluster.nodes.cluster import Cluster, patience_after
 from acked.cluster.nodes.jvm import Exited
-from acked.cluster.observe.disk import HIGH_WATERMARKS
-from acked.cluster.playing.compare import differences, value_of
-from acked.cluster.playing.driver import Driver, Parted
-from acked.cluster.playing.promises import broken, ends_out_of_sync, forks, has_gone, lost, repeated, sayings
-from acked.cluster.playing.script import Script, ScriptStep
-from acked.cluster.playing.setting import Setting
-from acked.cluster.stories.seen import Difference, Seen
-from acked.cluster.stories.stage import Stage
+from acked.cluster.playing.driver import A, Driver, Parted, S
+from acked.cluster.playing.protocol import PreparedRun
+from acked.cluster.playing.script import ScriptStep
+from acked.cluster.topics.views import Difference
 from acked.cluster.waiting import NotSeen, wait_for
-from acked.cluster.wire.apis import error_name
-from acked.cluster.wire.client import PartitionView
-from acked.model.partition.state import ACKED, FAILED
 
 AFTER_PARTING = 3.0
 """Seconds after which what is not seen will not be, once the brokers have gone another way than the model."""
@@ -29,49 +22,50 @@ _FRESH = 3.0
 
 
 @dataclass(frozen=True)
-class SeenStep:
-    """What was seen after a step: everything, or None where real brokers took the next step at once with it.
+class SeenStep(Generic[S, A]):
+    """What was seen after a step: everything, or None where real brokers took the next step at once with it, or where nobody
+    was left to be asked.
 
-    `acknowledged` and `refused` are what producers have been answered by then, as in `Played`; `lines` what brokers and the
-    controller have said of the topic in their own logs since the step before.
+    `answers` is what clients have been answered by then; `lines` what brokers have said in their own logs since the step
+    before; `reason` why a step that was not compared did not happen, empty if it did.
     """
 
     step: ScriptStep
-    seen: Seen | None
-    acknowledged: Mapping[int, int]
+    seen: S | None
+    answers: A
     seconds: float
-    refused: Mapping[int, int] = field(default_factory=dict)
     lines: tuple[str, ...] = ()
+    reason: str = ""
 
 
 @dataclass(frozen=True)
-class Played:
+class PlayedRun(Generic[S, A]):
     """How a run ended on real brokers.
 
-    `parted` is the step at which they went another way, with the reason. `acknowledged` are the records by the offset that
-    the producer was answered, `lost` those of them that the last leader's log lacks, `forks` the offsets below two replicas'
-    high watermarks at which these have different records, `repeated` the records that the last leader
-    has more than once, `broken` which promises are broken in the end. `lines` are the brokers' own words. `beyond` is what
-    was seen, and not compared, from the step on at which they parted. `sayings` are what is only said of Kafka, as `broken`.
+    `parted` is the step at which they went another way, with the reason and the differences. `answers` is what clients have
+    been answered, `broken` which promises are broken in the end. `lines` are the brokers' own words about losses. `beyond` is
+    what was seen, and not compared, from the step on at which they parted. `sayings` are what is only said of Kafka, as
+    `broken`.
     """
 
-    initial: Seen
-    steps: tuple[SeenStep, ...]
+    initial: S
+    steps: tuple[SeenStep[S, A], ...]
     parted: ScriptStep | None
     reason: str
-    acknowledged: Mapping[int, int]
-    refused: Mapping[int, int]
-    leader: int | None
-    last: Seen
-    lost: tuple[int, ...]
-    forks: tuple[int, ...]
-    repeated: tuple[int, ...]
+    answers: A
+    last: S
     broken: Mapping[str, bool]
     lines: tuple[str, ...]
     seconds: float
-    differences: tuple[Difference, ...] = field(default=())
-    beyond: tuple[SeenStep, ...] = ()
+    differences: tuple[Difference, ...] = ()
+    beyond: tuple[SeenStep[S, A], ...] = ()
     sayings: Mapping[str, bool] = field(default_factory=dict)
+
+    @property
+    def refusals(self) -> str:
+        """Where brokers went another way, and what they refused later of what was late; nothing if they never parted."""
+        later = [one for one in self.beyond if one.reason and one.step.action.startswith("Late")]
+        return "; ".join([self.reason, *(f"at step {one.step.index} {one.reason}" for one in later)])
 
     def is_broken(self, promise: str) -> bool | None:
         """Whether a promise is broken in the end; None: that is not decided by what is seen. Of none: whether any is."""
@@ -79,197 +73,113 @@ class Played:
 
 
 def play(
-    script: Script, cluster: Cluster, topic: str, setting: Setting, heed: Callable[[SeenStep], None] = lambda step: None
-) -> Played:
-    """Plays a script. `heed` is told every step when it has been taken and seen."""
-    return _Play(script, cluster, topic, setting, heed).run()
+    prepared: PreparedRun, cluster: Cluster, topic: str, listener: Callable[[SeenStep[S, A]], None] = lambda step: None
+) -> PlayedRun[S, A]:
+    """Plays a script. `listener` is told every step when it has been taken and seen, also those that are not compared."""
+    return _Play(prepared, cluster, topic, listener).run()
 
 
-class _Play:
+class _Play(Generic[S, A]):
     def __init__(
-        self, script: Script, cluster: Cluster, topic: str, setting: Setting, heed: Callable[[SeenStep], None]
+        self, prepared: PreparedRun, cluster: Cluster, topic: str, listener: Callable[[SeenStep[S, A]], None]
     ) -> None:
-        self._script, self._cluster, self._setting, self._heed = script, cluster, setting, heed
+        self._script, self._setting, self._listener = prepared.script, prepared.setting, listener
+        self._differences = prepared.protocol.differences
         self._patience = patience_after(cluster.seconds)
-        self._stage = Stage(cluster, topic)
-        self._driver = Driver(cluster, self._stage, script, setting, self._patience)
-        self._steps: list[SeenStep] = []
-        self._beyond: list[SeenStep] = []
+        self._driver: Driver[S, A] = prepared.protocol.driver(prepared, cluster, topic, self._patience)
+        self._steps: list[SeenStep[S, A]] = []
+        self._beyond: list[SeenStep[S, A]] = []
+        self._found: tuple[Difference, ...] = ()
+        """The differences of the last look after the step that is taken."""
 
-    def run(self) -> Played:
+    def run(self) -> PlayedRun[S, A]:
         begun = time.monotonic()
-        parted: ScriptStep | None = None
-        reason, found = "", tuple[Difference, ...]()
+        parted, reason = None, ""
         try:
-            self._driver.begin(self._setting.topic)
-            initial = self._stage.seen()
+            self._driver.begin()
+            initial = self._driver.observe()
             for step in self._script.steps:
-                started = time.monotonic()
+                started, self._found = time.monotonic(), ()
                 try:
-                    self._take(step)
-                except (Parted, _Differ, NotSeen, Exited) as error:
+                    seen = self._take(step)
+                except (Parted, NotSeen, Exited) as error:
                     self._check_machine(error)
                     parted, reason = step, str(error)
-                    found = error.found if isinstance(error, _Differ) else ()
+                    self._go_on(parted, started)
                     break
-            if parted is not None:
-                self._beyond.append(self._told(parted, self._seen_if_any(), started))
-                self._go_on(parted)
-            return self._judge(initial, parted, reason, found, begun)
+                self._note(self._steps, step, seen, started)
+            return self._judge(initial, parted, reason, begun)
         finally:
-            self._driver.producers.close()
-            self._driver.gates.lift()
+            self._driver.close()
 
     def _check_machine(self, error: Exception) -> None:
         """`Exited` where a node ended for want of what the machine lacks: that is no way that brokers go."""
         if isinstance(error, Exited) and error.is_of_machine:
             raise error
         try:
-            self._stage.check()
+            self._driver.check()
         except Exited as ended:
             if ended.is_of_machine:
                 raise
 
-    def _take(self, step: ScriptStep) -> None:
-        begun = time.monotonic()
+    def _take(self, step: ScriptStep) -> S | None:
         self._driver.perform(step)
         taken = time.time_ns()
-        self._check_producers(step)
-        seen = self._compare(step, taken) if step.is_settled else None
-        self._note(step, seen, begun)
+        self._driver.check_answers(step)
+        return self._compare(step, taken) if step.is_settled else None
 
-    def _note(self, step: ScriptStep, seen: Seen | None, begun: float) -> None:
-        told = self._told(step, seen, begun)
-        self._steps.append(told)
-        self._heed(told)
+    def _note(
+        self, to: list[SeenStep[S, A]], step: ScriptStep, seen: S | None, begun: float, reason: str = ""
+    ) -> None:
+        answers, lines = self._driver.answers(), self._driver.lines()
+        to.append(SeenStep(step, seen, answers, time.monotonic() - begun, lines, reason))
+        self._listener(to[-1])
 
-    def _told(self, step: ScriptStep, seen: Seen | None, begun: float) -> SeenStep:
-        refused = dict(self._driver.producers.refused)
-        return SeenStep(step, seen, self._offsets(), time.monotonic() - begun, refused, self._stage.new_lines())
+    def _compare(self, step: ScriptStep, taken: int) -> S:
+        """What is seen as soon as it is what the model says; `Parted` with the differences if it is not in time."""
+        last: list[S] = []
 
-    def _seen_if_any(self) -> Seen | None:
+        def look() -> list[S]:
+            last[:] = [self._driver.observe()]
+            self._found = self._differences(step.after, last[0], self._setting)
+            is_late = time.time_ns() - taken > _FRESH * 1e9
+            return [] if self._found or not (is_late or self._driver.is_fresh(step, taken)) else last
+
+        try:
+            return wait_for(look, "what the model says", self._patience, self._driver.check)[0]
+        except NotSeen:
+            if self._found:
+                raise Parted("; ".join(map(str, self._found))) from None
+            if not last:
+                raise
+            return last[0]  # Checkpoints are as the model says, and were not written again.
+
+    def _observe_if_possible(self) -> S | None:
         """What is seen now; None where nobody is left to be asked."""
         try:
-            return self._stage.seen()
+            return self._driver.observe()
         except (SystemFailure, OSError):
             return None
 
-    def _offsets(self) -> dict[int, int]:
-        return {record: answer.offset for record, answer in self._driver.producers.acknowledged.items()}
-
-    def _check_producers(self, step: ScriptStep) -> None:
-        """The producers have heard what those of the model have."""
-        producers = self._driver.producers
-        producers.hear()
-        for record, status in enumerate(step.after["producer"]["status"]):
-            if status == ACKED and not producers.await_acknowledgement(record, self._patience):
-                error = producers.refused.get(record)
-                why = f"is answered with {error_name(error)}" if error else "has no answer"
-                raise Parted(f"the producer of {value_of(record)} {why}, and in the model it is acknowledged")
-            if status != ACKED and record in producers.acknowledged and step.is_settled:
-                raise Parted(f"the producer of {value_of(record)} is acknowledged, and in the model it is not")
-
-    def _compare(self, step: ScriptStep, taken: int) -> Seen:
-        """What is seen as soon as it is what the model says; `_Differ` if it is not in time."""
-        last: list[tuple[Seen, tuple[Difference, ...]]] = []
-
-        def look() -> Seen | None:
-            seen = self._stage.seen()
-            found = differences(step.after, seen, self._setting.compares_eligible)
-            last[:] = [(seen, found)]
-            return None if found or not self._are_fresh(step, taken) else seen
-
-        try:
-            return wait_for(look, "what the model says", self._patience)
-        except NotSeen:
-            seen, found = last[0]
-            if not found:
-                return seen  # Checkpoints are as the model says, and were not written again.
-            raise _Differ(found) from None
-
-    def _are_fresh(self, step: ScriptStep, taken: int) -> bool:
-        """Whether every replica that has heard of a leader has written its high watermarks since a step was taken."""
-        if time.time_ns() - taken > _FRESH * 1e9:
-            return True
-        for broker in self._driver.replicas:
-            node = self._cluster.nodes[broker]
-            if node.is_running and step.after["broker"][broker]["leader_epoch"] is not None:
-                try:
-                    if (node.data / HIGH_WATERMARKS).stat().st_mtime_ns <= taken:
-                        return False
-                except FileNotFoundError:
-                    return False
-        return True
-
-    # -- after the brokers went another way -------------------------------------------------------------------------------
-
-    def _go_on(self, parted: ScriptStep) -> None:
+    def _go_on(self, parted: ScriptStep, begun: float) -> None:
         """Takes what follows as far as the brokers let themselves be led, without comparing."""
-        self._driver.seconds = self._driver.producers.seconds = AFTER_PARTING
-        if self._driver.rivals is not None:
-            self._driver.rivals.seconds = AFTER_PARTING
+        self._note(self._beyond, parted, self._observe_if_possible(), begun)
+        self._driver.hurry(AFTER_PARTING)
         for step in self._script.steps[parted.index :]:
-            begun = time.monotonic()
-            with suppress(Parted, SystemFailure):
+            begun, reason = time.monotonic(), ""
+            try:
                 self._driver.perform(step)
-                self._driver.producers.hear()
-            self._beyond.append(self._told(step, self._seen_if_any(), begun))
+            except (Parted, SystemFailure) as error:
+                reason = str(error)
+            self._note(self._beyond, step, self._observe_if_possible(), begun, reason)
 
-    def _judge(
-        self, initial: Seen, parted: ScriptStep | None, reason: str, found: tuple[Difference, ...], begun: float
-    ) -> Played:
-        self._driver.producers.hear()
-        last = self._stage.seen()
-        leader = _leader_of(last.partition)
-        acknowledged = self._offsets()
-        records = len(self._script.initial["producer"]["status"])
-        producers = self._driver.producers
-        return Played(
-            initial, tuple(self._steps), parted, reason, acknowledged, dict(producers.refused), leader, last,
-            lost(acknowledged, last, leader), forks(last.replicas), repeated(records, last, leader),
-            {**self._broken(acknowledged, records, last, leader), **self._of_moves(initial, last)},
-            self._stage.words(), time.monotonic() - begun, found,
-            tuple(self._beyond), sayings(last, leader),
+    def _judge(self, initial: S, parted: ScriptStep | None, reason: str, begun: float) -> PlayedRun[S, A]:
+        driver = self._driver
+        driver.hurry(self._patience)
+        last = driver.end()
+        seen = [initial, *(one.seen for one in (*self._steps, *self._beyond) if one.seen is not None), last]
+        broken = driver.broken_promises(seen)
+        return PlayedRun(
+            initial, tuple(self._steps), parted, reason, driver.answers(), last, broken, driver.losses(),
+            time.monotonic() - begun, self._found if parted is not None else (), tuple(self._beyond), driver.sayings(last),
         )  # fmt: skip
-
-    def _broken(self, acknowledged: Mapping[int, int], records: int, last: Seen, leader: int | None) -> dict[str, bool]:
-        rivals, latest = self._driver.rivals, self._driver.latest
-        given = self._script.steps[-1].after["producer"]["status"] if self._script.steps else ()
-        failed = [record for record, status in enumerate(given) if status == FAILED and record not in acknowledged]
-        return {
-            **broken(acknowledged, records, last, leader, failed),
-            "ReadsStay": has_gone(self._driver.reads, last, leader),
-            "LatestOffsetStays": latest != sorted(latest),
-            "IsrIsAlive": leader is not None and self._counts_on_the_dead(last),
-            **({} if rivals is None else rivals.broken()),
-        }
-
-    def _of_moves(self, initial: Seen, last: Seen) -> dict[str, bool]:
-        """Decided of reassignments that leave out a replica: of one that only adds some nobody sees when it has ended."""
-        steps = [step for step in self._script.steps if step.action == "Reassign"]
-        targets = {frozenset(step.arguments["target"]) for step in steps if not self._only_adds(step)}
-        if not targets or len(targets) < len(steps):
-            return {}
-        seen = [initial, *(one.seen for one in (*self._steps, *self._beyond)), last]
-        views = [one.partition for one in seen if one is not None and one.partition is not None]
-        return {"MovesEndInSync": ends_out_of_sync(views, targets)}
-
-    def _only_adds(self, step: ScriptStep) -> bool:
-        return set(step.before["controller"]["replicas"]) <= set(step.arguments["target"])
-
-    def _counts_on_the_dead(self, last: Seen) -> bool:
-        alive = set(last.running) - self._driver.sessions.lost
-        return last.partition is not None and not set(last.partition.isr) <= alive
-
-
-class _Differ(Exception):
-    """What is seen is not what the model says."""
-
-    def __init__(self, found: tuple[Difference, ...]) -> None:
-        super().__init__("; ".join(map(str, found)))
-        self.found = found
-
-
-def _leader_of(partition: PartitionView | None) -> int | None:
-    return None if partition is None or partition.leader < 0 else partition.leader
-

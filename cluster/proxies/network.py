@@ -63,6 +63,11 @@ class Network:
             self._gates.append(gate)
         return gate
 
+    def lift(self) -> None:
+        """Everything that waits goes on, and nothing waits any more."""
+        for gate in self.gates:
+            gate.lift()
+
     @property
     def gates(self) -> tuple[Gate, ...]:
         """The gates that were made and not lifted, the oldest first, which is asked first."""

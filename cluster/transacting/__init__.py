@@ -1,5 +1,5 @@
-"""A run of `transactions` played on brokers: its script, a step for every action that can be brought about, what is seen
-in the model's terms, and how it ended.
+"""How `transactions` is played: which runs can be, the driver with a step for every action, what is compared, and what is
+decided of its promises.
 
-Floor 5.
+Floor 6.
 """

@@ -8,17 +8,23 @@ the partitions' leaders until a step lets them go.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
 from acked.base.errors import SystemFailure
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.playing.driver import Driver, Parted
+from acked.cluster.playing.protocol import PreparedRun
+from acked.cluster.playing.script import ScriptStep
 from acked.cluster.proxies.gate import Gate
-from acked.cluster.transacting.script import Script, ScriptStep
-from acked.cluster.transacting.seen import ABORTED, ASKED, COMMITTED, Seen, name_of, seen_of
-from acked.cluster.waiting import wait_for
+from acked.cluster.topics.topic import Topic
+from acked.cluster.transacting.compare import TransactionView, name_of, view_of
+from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, broken_promises
+from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import Client
 from acked.cluster.wire.transactional import (
@@ -34,6 +40,7 @@ from acked.cluster.wire.transactional import (
     offset_request,
     produce_request,
 )
+from acked.model.transactions.settings import TV2, offsets
 
 COORDINATOR, TRANSACTIONAL_ID, LOG = 0, "played", "__transaction_state"
 GROUP, INPUT, OFFSETS = "group", "input", "__consumer_offsets"
@@ -41,12 +48,11 @@ TIMEOUT_MS = 600_000
 """transaction.timeout.ms: so long that nothing ends by it; brokers allow up to 15 minutes."""
 _NOT_YET = frozenset({14, 15, 16})
 """COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: a client asks again."""
+HANGS_FOR = 5.0
+"""After the last step markers are let go, and what is open after so many seconds, though nobody is to end it, hangs."""
+NOT_DONE = ("PrepareCommit", "PrepareAbort")
 _CONCURRENT = 51
 """CONCURRENT_TRANSACTIONS: the end of the one before is not complete; a client asks again."""
-
-
-class Parted(Exception):
-    """Brokers do something else than the model, and what."""
 
 
 @dataclass(frozen=True)
@@ -59,16 +65,19 @@ class _Late:
     words: str
 
 
-class Driver:
-    """Takes the steps of a script. `seconds` is how long an effect may take."""
+class TransactionsDriver(Driver[TransactionView, Answers]):
+    """Leads a coordinator, leaders of partitions, and clients with one transactional id."""
 
-    def __init__(self, cluster: Cluster, script: Script, is_v2: bool, seconds: float) -> None:
-        self.cluster, self.script, self.is_v2, self.seconds = cluster, script, is_v2, seconds
-        results = range(script.partitions - script.has_offsets)
-        self.topics = (*(f"played-{p}" for p in results), *((OFFSETS,) if script.has_offsets else ()))
-        self.told: dict[int, str] = {}
-        """By transaction what its client has been told, or that it has asked for a COMMIT."""
-        self.inputs: dict[int, int] = {}
+    def __init__(self, prepared: PreparedRun, cluster: Cluster, topic: str, seconds: float) -> None:
+        self.cluster, self.seconds = cluster, seconds
+        constants = prepared.question.instance.constants
+        self.has_offsets = bool(constants[offsets.name])
+        self.is_v2 = prepared.setting.transaction_version == TV2
+        results = range(prepared.setting.replicas - self.has_offsets)
+        self.topics = (*(f"{topic}-{p}" for p in results), *((OFFSETS,) if self.has_offsets else ()))
+        self._log, self._ledgers = Topic(cluster, LOG), [Topic(cluster, name) for name in self.topics]
+        self._fates: dict[int, str] = {}
+        self._inputs: dict[int, int] = {}
         """With offsets, by transaction the input that it has read: where its instance was told to go on."""
         self._positions: dict[int, int] = {}
         self._known: dict[int, Identity] = {}
@@ -79,49 +88,27 @@ class Driver:
 
     def begin(self) -> None:
         """Creates the coordinator's log and the partitions, and has markers wait from now on."""
-        self._create(LOG, COORDINATOR, {"cleanup.policy": "compact"})
-        if self.script.has_offsets:
-            self._create(INPUT, COORDINATOR, {})
-        for p, topic in enumerate(self.topics):
-            self._create(topic, p, {"cleanup.policy": "compact"} if topic == OFFSETS else {})
+        compacted = {"cleanup.policy": "compact"}
+        self._log.create([COORDINATOR], compacted)
+        if self.has_offsets:
+            Topic(self.cluster, INPUT).create([COORDINATOR])
+        for p, topic in enumerate(self._ledgers):
+            topic.create([p], compacted if topic.name == OFFSETS else {})
             self._markers[p] = self.cluster.network.hold(COORDINATOR, p, Api.WRITE_TXN_MARKERS)
+        for topic in (self._log, *self._ledgers):
+            topic.begin_lines()
         wait_for(self._is_coordinator, "the transaction coordinator", self.seconds, self.check)
-
-    def _create(self, topic: str, broker: int, settings: Mapping[str, str]) -> None:
-        with self.cluster.admin() as ask:
-            error = ask.create_topic(topic, [broker], settings)
-        if error:
-            raise SystemFailure(f"the topic {topic} was not created: {error_name(error)}")
-
-        def leads() -> bool:
-            with self.cluster.client(broker, timeout=5.0) as ask:
-                return ask.fetch(topic).error == 0
-
-        wait_for(leads, f"broker {broker} as leader of {topic}", self.seconds, self.check)
 
     def _is_coordinator(self) -> bool:
         with self.cluster.client(COORDINATOR, self.seconds) as ask:
             return describe_id(ask, TRANSACTIONAL_ID)[0] == 0
 
     def close(self) -> None:
-        """Closes connections, and lets everything go."""
         for late in self._late.values():
             late.client.close()
-        for gate in self.cluster.network.gates:
-            gate.lift()
+        self.cluster.network.lift()
 
-    def let_markers_go(self) -> None:
-        """From now on markers do not wait: what ends by itself ends."""
-        for gate in self._markers.values():
-            gate.lift()
-
-    def check(self) -> None:
-        """`Exited` if a broker has ended that nobody has ended."""
-        for broker in self.cluster.plan.brokers:
-            self.cluster.nodes[broker].check()
-
-    def seen(self) -> Seen:
-        """What coordinator and partitions say now; `SystemFailure` if one of them refuses to."""
+    def observe(self) -> TransactionView:
         with self.cluster.client(COORDINATOR, self.seconds) as ask:
             error, coordinator = describe_id(ask, TRANSACTIONAL_ID)
         producer = next((one.producer for one in self._known.values()), -1)
@@ -133,34 +120,63 @@ class Driver:
             ledgers.append(ledger)
         if error:
             raise SystemFailure(f"transactions are not described: {error_name(error)}")
-        return seen_of(coordinator, tuple(ledgers), self.topics)
+        return view_of(coordinator, tuple(ledgers), self.topics)
+
+    def lines(self) -> tuple[str, ...]:
+        return tuple(line for topic in (self._log, *self._ledgers) for line in topic.new_lines())
+
+    def losses(self) -> tuple[str, ...]:
+        return tuple(line for topic in (self._log, *self._ledgers) for line in topic.losses())
+
+    def answers(self) -> Answers:
+        return Answers(dict(self._fates), dict(self._inputs) if self.has_offsets else None)
+
+    def broken_promises(self, moments: Sequence[TransactionView]) -> Mapping[str, bool]:
+        return broken_promises(moments[-1], self.answers())
+
+    def end(self) -> TransactionView:
+        """Lets markers go until no transaction is in its markers, then looks whether what is open stays so."""
+        for gate in self._markers.values():
+            gate.lift()
+
+        def done() -> TransactionView | None:
+            seen = self.observe()
+            return None if seen.state in NOT_DONE else seen
+
+        with suppress(NotSeen):
+            wait_for(done, "the end of the transaction", self.seconds, self.check)
+        last, begun = self.observe(), time.monotonic()
+        while self.broken_promises([last])["NoHangingTransaction"] and time.monotonic() - begun < HANGS_FOR:
+            time.sleep(0.5)
+            last = self.observe()
+        return last
 
     # -- steps ------------------------------------------------------------------------------------------------------------
 
     def perform(self, step: ScriptStep) -> None:
-        """Takes a step; `Parted` if brokers answer otherwise than the model, `NotSeen` if nothing comes in time."""
         STEPS[step.action](self, step)
 
     def _begin(self, step: ScriptStep) -> None:
-        if self.script.has_offsets:
-            self.inputs[step.arguments["txn"]] = self._positions.get(step.arguments["producer"], 0)
+        if self.has_offsets:
+            self._inputs[step.arguments["txn"]] = self._positions.get(step.arguments["producer"], 0)
 
     def _init(self, step: ScriptStep, named: bool = False) -> None:
         i = step.arguments["producer"]
-        request = init_request(TRANSACTIONAL_ID, TIMEOUT_MS, self._known[i] if named else None)
-        self._known[i] = self._taken(COORDINATOR, request, f"InitProducerId of producer {i}")
+        self._known[i] = self._result(COORDINATOR, self._initializing(i, named), f"InitProducerId of producer {i}")
+
+    def _initializing(self, i: int, named: bool = True) -> Asked:
+        return init_request(TRANSACTIONAL_ID, TIMEOUT_MS, self._known.get(i) if named else None)
 
     def _init_aborts(self, step: ScriptStep, named: bool = False) -> None:
         i = step.arguments["producer"]
-        request = init_request(TRANSACTIONAL_ID, TIMEOUT_MS, self._known[i] if named else None)
-        error, _ = self._answer(COORDINATOR, request, _NOT_YET)
+        error, _ = self._answer(COORDINATOR, self._initializing(i, named), _NOT_YET)
         if error != _CONCURRENT:
             raise Parted(f"InitProducerId of producer {i} is answered with {error_name(error)}, not CONCURRENT_TRANSACTIONS")
 
     def _add(self, step: ScriptStep) -> None:
         i, p = step.arguments["producer"], step.arguments["partition"]
         if not self.is_v2:  # Else the partition's leader adds it.
-            self._taken(COORDINATOR, self._adding(i, p), f"adding partition {p}")
+            self._result(COORDINATOR, self._adding(i, p), f"adding partition {p}")
 
     def _adding(self, i: int, p: int) -> Asked:
         if self.topics[p] == OFFSETS:
@@ -185,7 +201,7 @@ class Driver:
 
     def _produce(self, step: ScriptStep) -> None:
         i, p = step.arguments["producer"], step.arguments["partition"]
-        self._taken(p, self._record(step), f"{name_of(_txn(step))} of producer {i} to partition {p}")
+        self._result(p, self._record(step), f"{name_of(_txn(step))} of producer {i} to partition {p}")
 
     def _record(self, step: ScriptStep) -> Asked:
         i, p = step.arguments["producer"], step.arguments["partition"]
@@ -193,21 +209,23 @@ class Driver:
         sequence = 0 if self.is_v2 or numbers is None else numbers[p]
         value = name_of(_txn(step))
         if self.topics[p] == OFFSETS:
-            offset = self.inputs[_txn(step)] + 1
+            offset = self._inputs[_txn(step)] + 1
             return offset_request(TRANSACTIONAL_ID, self._known[i], GROUP, INPUT, offset, value, self.is_v2)
         return produce_request(TRANSACTIONAL_ID, self._known[i], self.topics[p], value, sequence, self.is_v2)
 
     def _end(self, step: ScriptStep, commits: bool) -> None:
         i, txn = step.arguments["producer"], _txn(step)
-        if commits:
-            self.told[txn] = ASKED
-        request = end_request(TRANSACTIONAL_ID, self._known[i], commits, self.is_v2)
-        given = self._taken(COORDINATOR, request, f"EndTxn of producer {i}")
-        self.told[txn] = COMMITTED if commits else ABORTED
-        if commits and self.script.has_offsets:
-            self._positions[i] = self.inputs[txn] + 1
+        given = self._result(COORDINATOR, self._ending(step, commits), f"EndTxn of producer {i}")
+        self._fates[txn] = COMMITTED if commits else ABORTED
+        if commits and self.has_offsets:
+            self._positions[i] = self._inputs[txn] + 1
         if self.is_v2:
             self._known[i] = given
+
+    def _ending(self, step: ScriptStep, commits: bool) -> Asked:
+        if commits:
+            self._fates[_txn(step)] = ASKED
+        return end_request(TRANSACTIONAL_ID, self._known[step.arguments["producer"]], commits, self.is_v2)
 
     def _write_marker(self, step: ScriptStep) -> None:
         self._markers[step.arguments["partition"]].let(seconds=self.seconds)
@@ -215,8 +233,7 @@ class Driver:
     # -- what is late -----------------------------------------------------------------------------------------------------
 
     def _delay_init(self, step: ScriptStep) -> None:
-        named = self._known.get(step.arguments["producer"])
-        self._delay("init", COORDINATOR, init_request(TRANSACTIONAL_ID, TIMEOUT_MS, named), "InitProducerId")
+        self._delay("init", COORDINATOR, self._initializing(step.arguments["producer"]), "InitProducerId")
 
     def _delay_add(self, step: ScriptStep) -> None:
         i, p = step.arguments["producer"], step.arguments["partition"]
@@ -227,11 +244,7 @@ class Driver:
         self._delay("produce", step.arguments["partition"], self._record(step), name_of(_txn(step)))
 
     def _delay_end(self, step: ScriptStep, commits: bool) -> None:
-        i, txn = step.arguments["producer"], _txn(step)
-        if commits:
-            self.told[txn] = ASKED
-        request = end_request(TRANSACTIONAL_ID, self._known[i], commits, self.is_v2)
-        self._delay("end", COORDINATOR, request, f"EndTxn ({'COMMIT' if commits else 'ABORT'})")
+        self._delay("end", COORDINATOR, self._ending(step, commits), f"EndTxn ({'COMMIT' if commits else 'ABORT'})")
 
     def _delay(self, kind: str, broker: int, asked: Asked, words: str) -> None:
         gate = self.cluster.network.hold(CLIENT, broker, asked.api)
@@ -273,7 +286,7 @@ class Driver:
         wait_for(look, "an answer that is not “ask again”", self.seconds, self.check)
         return last[0]
 
-    def _taken(self, broker: int, asked: Asked, words: str) -> Identity:
+    def _result(self, broker: int, asked: Asked, words: str) -> Identity:
         error, given = self._answer(broker, asked, _NOT_YET | {_CONCURRENT})
         if error:
             raise Parted(f"{words} is refused with {error_name(error)}")
@@ -286,25 +299,26 @@ def _txn(step: ScriptStep) -> int:
     return txn
 
 
-STEPS: Mapping[str, Callable[[Driver, ScriptStep], None]] = {
-    "InitProducerId": Driver._init,
-    "BumpEpoch": partial(Driver._init, named=True),
-    "AbortOpenTransaction": Driver._init_aborts,
-    "AbortBeforeBump": partial(Driver._init_aborts, named=True),
-    "FetchOffset": Driver._fetch_offset,
-    "Begin": Driver._begin,
-    "AddPartitionToTxn": Driver._add,
-    "Produce": Driver._produce,
-    "ProduceAgain": Driver._produce,
-    "Commit": partial(Driver._end, commits=True),
-    **dict.fromkeys(("Abort", "AbortBeforeFailure"), partial(Driver._end, commits=False)),
-    "WriteMarker": Driver._write_marker,
-    "DelayInit": Driver._delay_init,
-    "DelayAdd": Driver._delay_add,
-    "DelayProduce": Driver._delay_produce,
-    "DelayCommit": partial(Driver._delay_end, commits=True),
-    "DelayAbort": partial(Driver._delay_end, commits=False),
-    **{f"Late{name}Arrives": partial(Driver._arrives, kind=name.lower()) for name in ("Init", "Add", "Produce", "End")},
-    **{f"Late{name}IsLost": partial(Driver._is_lost, kind=name.lower()) for name in ("Init", "Add", "Produce", "End")},
+_LATE = ("Init", "Add", "Produce", "End")
+STEPS: Mapping[str, Callable[[TransactionsDriver, ScriptStep], None]] = {
+    "InitProducerId": TransactionsDriver._init,
+    "BumpEpoch": partial(TransactionsDriver._init, named=True),
+    "AbortOpenTransaction": TransactionsDriver._init_aborts,
+    "AbortBeforeBump": partial(TransactionsDriver._init_aborts, named=True),
+    "FetchOffset": TransactionsDriver._fetch_offset,
+    "Begin": TransactionsDriver._begin,
+    "AddPartitionToTxn": TransactionsDriver._add,
+    "Produce": TransactionsDriver._produce,
+    "ProduceAgain": TransactionsDriver._produce,
+    "Commit": partial(TransactionsDriver._end, commits=True),
+    **dict.fromkeys(("Abort", "AbortBeforeFailure"), partial(TransactionsDriver._end, commits=False)),
+    "WriteMarker": TransactionsDriver._write_marker,
+    "DelayInit": TransactionsDriver._delay_init,
+    "DelayAdd": TransactionsDriver._delay_add,
+    "DelayProduce": TransactionsDriver._delay_produce,
+    "DelayCommit": partial(TransactionsDriver._delay_end, commits=True),
+    "DelayAbort": partial(TransactionsDriver._delay_end, commits=False),
+    **{f"Late{name}Arrives": partial(TransactionsDriver._arrives, kind=name.lower()) for name in _LATE},
+    **{f"Late{name}IsLost": partial(TransactionsDriver._is_lost, kind=name.lower()) for name in _LATE},
 }
 """The actions of the model that have a step here."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from acked.reports.pages.spec_pages import INTERCHANGEABLE, AnsweredSpec
+from acked.reports.pages.spec_pages import AnsweredSpec
 from acked.reports.table import markdown_table
-from acked.reports.units import plural
 
 
 @dataclass(frozen=True)
@@ -39,34 +38,20 @@ _ROWS = (
 
 
 def quorums_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
-    """docs/quorums.md, line by line."""
+    """The table and what the sentence does not say, line by line."""
     by_name = {told.spec.name: told for told in answers}
-    lines = [
-        "# In-sync replicas and majorities: copies for n failures",
-        "",
-        "How many copies does Kafka need, beside Raft? Kafka's documentation says that with in-sync replicas n+1 copies",
-        "survive n failures, where a majority needs 2n+1. The table checks this sentence: for n = 1 with `partition`",
-        "(release 4.1, acks=all, clean elections), and for n = 1 and 2 with `majority` (Raft's rules, as KRaft has",
-        "them), with any number of crashes and elections, and with the loss of one log where it says so.",
-        "",
+    return [
         *markdown_table(
             ("rule", "failure", "an acknowledged record survives", "writes go on while so many are down"),
             ((row.rule, row.failure, _cell(by_name, row.survives), _cell(by_name, row.writes)) for row in _ROWS),
         ),
-        "",
-        INTERCHANGEABLE,
         "",
         "The sentence is true, and there are three things that it does not say.",
         "",
         f"- {_note(by_name['quorum-isr-2-elects'])}",
         f"- {_note(by_name['quorum-isr-2-writes-at-min-2'])}",
         f"- {_note(by_name['quorum-majority-3-lost-log'])}",
-        "",
-        "`acked check claims/NAME` checks any of them again, and [Claims about Kafka](claims.md) shows the traces. What",
-        "`majority` leaves out is in [What is abstracted](abstractions.md). This page is made by `python",
-        "tools/gallery.py` from `specs/claims`.",
     ]
-    return lines
 
 
 def _cell(by_name: Mapping[str, AnsweredSpec], name: str) -> str:
@@ -75,10 +60,10 @@ def _cell(by_name: Mapping[str, AnsweredSpec], name: str) -> str:
     told = by_name[name]
     if told.holds:
         return f"✓ all {told.states} states (`{name}`)"
-    return f"✗ [a trace of {plural(len(told.steps), 'step')}](claims.md#{name})"
+    return f"✗ [a trace of {told.length}](claims.md#{name})"
 
 
 def _note(told: AnsweredSpec) -> str:
     assert told.spec.claim is not None
-    run = f"[a trace of {plural(len(told.steps), 'step')}](claims.md#{told.spec.name})"
+    run = f"[a trace of {told.length}](claims.md#{told.spec.name})"
     return f"“{told.spec.title}.” False: {run}. {' '.join(told.spec.claim.corrected.split())}"

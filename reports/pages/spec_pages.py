@@ -8,16 +8,12 @@ from dataclasses import dataclass, field
 from acked.checker.question.result import Verdict
 from acked.checker.spec.remarks import Claim, GalleryEntry
 from acked.checker.spec.spec import Spec
+from acked.invariants.property import Kind
 from acked.reports.table import markdown_table
 from acked.reports.units import plural
 
 OPEN = "open"
 """What stands for a release where none has fixed a bug."""
-
-INTERCHANGEABLE = (
-    "States marked \\* are counted with [symmetry](symmetry.md): those that differ in the names of brokers only are one."
-)
-"""What the mark at a number of states means; on every page that shows such numbers."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +31,12 @@ class AnsweredSpec:
         if expect is None or expect.distinct_states is None:
             return ""
         return f"{expect.distinct_states:,}" + ("\\*" if self.spec.symmetry else "")
+
+    @property
+    def length(self) -> str:
+        """How many steps the shortest violating run has, as the spec has pinned it; of one that holds, none."""
+        expect = self.spec.expect
+        return plural(0 if expect is None or expect.trace_length is None else expect.trace_length - 1, "step")
 
     @property
     def promises(self) -> str:
@@ -91,30 +93,13 @@ def gallery_markdown(
     untold: Iterable[NotReproduced],
     on_brokers: Mapping[int, OnBrokers],
 ) -> list[str]:
-    """docs/gallery.md, line by line; `standstills` are bugs after which a partition cannot recover.
+    """The gallery, line by line; `standstills` are bugs after which a partition cannot recover.
 
     `on_brokers` says by row what real brokers did.
     """
     rows = _rows(answers, on_brokers)
     shown = [row for row in rows if row.is_shown]
-    lines = [
-        "# The bug gallery",
-        "",
-        "Which bugs has Kafka's replication had, and how exactly did they lose data? For everyone who runs Kafka or",
-        "works on it: bugs that took a decade to find, each as three questions at the same constants. The release, or",
-        "the single rule, with the bug violates a property, and the shortest counterexample shows how. With the fix,",
-        "the property holds in every reachable state. And so it does with every rule of the latest release. There is no",
-        "bound on elections and crashes unless a constant says so.",
-        "",
-        "`acked check NAME` checks any of them again, and `acked view NAME` shows the trace. Lengths are in steps;",
-        "leader epochs are those that a cluster would show. `acked reproduce NAME --kafka RELEASE` plays it on real brokers;",
-        "[What real brokers did](real.md) has all that were played. This page is made by `python tools/gallery.py` from",
-        "`specs/gallery` and from what was measured there.",
-        INTERCHANGEABLE,
-        "",
-        *markdown_table(_HEADS, (_summary(row) for row in shown)),
-        "",
-    ]
+    lines = [*markdown_table(_HEADS, (_summary(row) for row in shown)), ""]
     for row in shown:
         lines += _shown(row)
     lines += [
@@ -140,6 +125,22 @@ def gallery_markdown(
     for item in sorted(untold, key=lambda item: item.number):
         lines += [f"### {item.number}. {item.id}", "", f"Not in the model. {item.tried}", ""]
     return lines[:-1]
+
+
+def gallery_table(
+    answers: Iterable[AnsweredSpec], standstills: Iterable[AnsweredSpec], on_brokers: Mapping[int, OnBrokers]
+) -> list[str]:
+    """Every row of the gallery in a line, for readers without its page; nothing is searched for it."""
+    heads = ("row", "bug", "spec", "fixed in", "violated property", "shortest trace", "real brokers")
+    rows = [*_rows(answers, on_brokers), *_rows(standstills, on_brokers)]
+    return markdown_table(heads, (_line(row) for row in sorted(rows, key=lambda row: row.number)))
+
+
+def _line(row: _Row) -> tuple[str, ...]:
+    told = row.parts.get("bug") or row.parts["attempt"]
+    asked = "recovery" if any(item.kind is Kind.RECOVERABLE for item in told.spec.properties) else told.promises
+    length = "not found" if told.holds else told.length
+    return str(row.number), row.entry.id, f"`{told.spec.name}`", row.entry.fixed, asked, length, row.on_brokers.words
 
 
 def _rows(answers: Iterable[AnsweredSpec], on_brokers: Mapping[int, OnBrokers]) -> list[_Row]:
@@ -168,7 +169,7 @@ def _summary(row: _Row) -> tuple[str, ...]:
         f"[{row.entry.id}](#{_anchor(_heading(row))})",
         row.entry.fixed,
         bug.promises,
-        plural(len(bug.steps), "step"),
+        bug.length,
         fix.states,
         latest.states,
         row.on_brokers.words,
@@ -212,7 +213,7 @@ def _standstill(row: _Row) -> Iterator[str]:
     yield from (f"### Row {row.number}: {row.entry.id}", "")
     yield from (_entry(bug).mechanism, "")
     yield from (f"Checked with {bug.settings}: {_wanted(bug)}", "")
-    yield from (f"The shortest trace of `{bug.spec.name}` into a dead end has {plural(len(bug.steps), 'step')}:", "")
+    yield from (f"The shortest trace of `{bug.spec.name}` into a dead end has {bug.length}:", "")
     yield from _numbered(bug.steps)
     yield from _fixed(fix, row.entry.fixed)
     if "latest" in row.parts:
@@ -239,8 +240,7 @@ def _violation(told: AnsweredSpec) -> Iterator[str]:
     if told.holds:
         yield from (f"`{told.spec.name}`, {told.promises}: holds, {told.states} states.", "")
         return
-    count = plural(len(told.steps), "step")
-    yield from (f"The shortest trace of `{told.spec.name}` that violates {told.promises} has {count}:", "")
+    yield from (f"The shortest trace of `{told.spec.name}` that violates {told.promises} has {told.length}:", "")
     yield from _numbered(told.steps)
 
 
@@ -268,8 +268,7 @@ def _open(row: _Row) -> Iterator[str]:
         yield from (f"With every rule that this model knows, `{latest.spec.name}`: holds, {latest.states} states.", "")
     if "open" in row.parts:
         still = row.parts["open"]
-        count = plural(len(still.steps), "step")
-        yield from (f"In the latest release, `{still.spec.name}`: still violated, in {count}.", "")
+        yield from (f"In the latest release, `{still.spec.name}`: still violated, in {still.length}.", "")
     yield from _on_brokers(row)
 
 
@@ -277,20 +276,9 @@ def _open(row: _Row) -> Iterator[str]:
 
 
 def claims_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
-    """docs/claims.md, line by line."""
+    """The claims, line by line."""
     told = [item for item in answers if item.spec.claim is not None]
     lines = [
-        "# What is said about Kafka, and whether it is true",
-        "",
-        "Is it true that …? For everyone who has read about Kafka's guarantees: sentences from documentation and",
-        "articles, each checked as one question. A sentence about what is always so is true if every reachable state",
-        "was seen and none contradicts it. A sentence about what can happen is true if there is a trace, and the",
-        "shortest one is shown below. There is no bound on elections and crashes unless a constant says so.",
-        "",
-        "`acked check claims/NAME` checks any of them again. This page is made by `python tools/gallery.py` from",
-        "`specs/claims`.",
-        INTERCHANGEABLE,
-        "",
         *markdown_table(
             ("sentence", "true?", "what is true instead", "how it is known", "spec"),
             (_claim_row(item, claim) for item, claim in _claims(told)),
@@ -308,6 +296,12 @@ def claims_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
     return lines[:-1]
 
 
+def claims_list(answers: Iterable[AnsweredSpec]) -> list[str]:
+    """Every claim in a line, for readers without their page."""
+    rows = _claims(item for item in answers if item.spec.claim is not None)
+    return [f"- {'True' if claim.true else '**False**'}: {item.spec.title}. (`{item.spec.name}`)" for item, claim in rows]
+
+
 def _claims(told: Iterable[AnsweredSpec]) -> Iterator[tuple[AnsweredSpec, Claim]]:
     for item in told:
         assert item.spec.claim is not None
@@ -315,7 +309,7 @@ def _claims(told: Iterable[AnsweredSpec]) -> Iterator[tuple[AnsweredSpec, Claim]
 
 
 def _claim_row(item: AnsweredSpec, claim: Claim) -> tuple[str, ...]:
-    run = f"[a trace of {plural(len(item.steps), 'step')}](#{item.spec.name})"
+    run = f"[a trace of {item.length}](#{item.spec.name})"
     return (
         f"{item.spec.title}. ({claim.source})",
         "true" if claim.true else "**false**",

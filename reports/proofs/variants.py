@@ -1,15 +1,14 @@
-"""The table of variants and named promises: in the terminal, as JSON, as Markdown."""
+"""The table of variants and named promises: in the terminal, as JSON, as tables for the page."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from acked.checker.proof.variants import DEPTH, Matrix, VariantAnswer
+from acked.checker.proof.variants import Matrix, VariantAnswer
 from acked.checker.question.result import Verdict
 from acked.reports import units
 from acked.reports.console import put, put_paragraph
-from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table, table_markdown
+from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -64,35 +63,6 @@ def matrix_document(matrix: Matrix, total_seconds: float) -> dict[str, object]:
         "seconds": matrix.seconds,
         "total_seconds": total_seconds,
     }
-
-
-def matrix_markdown(matrix: Matrix) -> Iterator[str]:
-    """The lines of the page that docs keep."""
-    yield "# Which variant keeps which promise"
-    yield ""
-    yield "Which of the five historical variants of the replication protocol keeps what, and which rule makes the"
-    yield "difference? For those who know the [proof of KIP-320](kip320_proof.md) and want to see where older rules break"
-    yield "it."
-    yield ""
-    yield f"The constants are {_constants(matrix)}. “Holds” by induction is a proof for"
-    yield "traces of any length at these constants; by explicit search, every reachable state was seen. “Violated” gives"
-    yield f"the length of the shortest trace; bounded model checking (bmc) covers traces of up to {DEPTH} steps and leaves"
-    yield "longer ones to the search. For every answer of induction or bmc, an explicit search of all states gave the same"
-    yield "verdict and length; otherwise there would be no table. CommitRequest, a lemma of KIP-320's proof, stands for"
-    yield "leader completeness."
-    yield ""
-    yield "Times are of one run on two cores. This page is made by `python tools/promises.py`; `acked prove --matrix` prints"
-    yield "the same."
-    yield ""
-    yield from table_markdown(verdicts_table(matrix))
-    yield ""
-    yield "## Which rule breaks KIP-320's argument"
-    yield ""
-    yield "The proof of kip320, tried on the older variants: every action with the lemmas that it does not preserve. An"
-    yield "action may break a lemma in a state that cannot be reached; the table above says what can really happen. The"
-    yield "last column has the clauses of kip320's rule that forbid the steps that were found."
-    yield ""
-    yield from table_markdown(breaches_table(matrix))
 
 
 def verdicts_table(matrix: Matrix) -> Table:

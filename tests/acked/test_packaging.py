@@ -123,7 +123,8 @@ def test_the_sdist_holds_specs_licence_and_documentation_and_no_tests(archives: 
     assert {f"acked/specs/{name}" for name in specs()} | {"LICENSE", "README.md", "pyproject.toml"} <= names
     assert not [name for name in names if name.split("/")[0] in {"tests", ".ci"}]
     pages = {path.relative_to(CHECKOUT).as_posix() for path in (CHECKOUT / "docs").rglob("*") if path.is_file()}
-    assert pages | set(OUTSIDE) | {"mkdocs.yml", "tools/site.py"} <= names, "what the site is built from"
+    tools = {f"tools/{path.name}" for path in (CHECKOUT / "tools").glob("*.py")}
+    assert pages | tools | set(OUTSIDE) | {"mkdocs.yml"} <= names, "what the site is built from"
 
 
 @pytest.mark.slow

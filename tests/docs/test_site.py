@@ -36,7 +36,7 @@ except MkDocsException as error:
 
 def build(docs: Path, site: Path) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-c", BUILD, str(docs), str(site)]
-    return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, cwd=CHECKOUT, capture_output=True, text=True, timeout=280, check=False)
 
 
 class Read(HTMLParser):

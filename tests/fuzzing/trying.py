@@ -82,8 +82,10 @@ def _is_slow(took: float, one: Input) -> bool:
 
 def _again(read: Callable[[], object]) -> float:
     began = time.process_time()
+    signal.setitimer(signal.ITIMER_VIRTUAL, _HANGS)
     with suppress(*FORESEEN, Exception):
         read()
+    signal.setitimer(signal.ITIMER_VIRTUAL, 0)
     return time.process_time() - began
 
 

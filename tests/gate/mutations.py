@@ -78,13 +78,13 @@ class Seen:
         entry = next(item for item in self.document["specs"] if item["path"].endswith(spec))
         return {item["reason"]: item["sentence"] for item in entry["departures"]}
 
-    def row(self, number: int, mutation: Mutation) -> str:
-        """A line of the table."""
+    def row(self, number: int, mutation: Mutation) -> list[str]:
+        """A row of the table."""
         sentence = self.departures(mutation.spec)[mutation.reason]
         short = re.sub(r"\S*/(?=\w+\.toml)", "", sentence)
-        short = (short if len(short) <= 150 else short[:149] + "…").replace("|", "\\|")
+        short = short if len(short) <= 150 else short[:149] + "…"
         where = mutation.file if "/" in mutation.file else f"the spec {mutation.file}"
-        return f"| {number} | {mutation.what} | {where} | {mutation.reason} | {short} |"
+        return [str(number), mutation.what, where, mutation.reason, short]
 
 
 def emptied(function: str, spec: str, reason: str) -> Mutation:

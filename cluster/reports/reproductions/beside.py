@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from acked.cluster.playing.reproduce import Reproduction
-from acked.cluster.reports.reproductions.words import Answer, brokers_in_words, modelled, real
+from acked.cluster.reports.reproductions.words import Answer, AnyReproduction, brokers_in_words, presentation_of
 
 MARGIN = 5
 EDGE = "│ "
@@ -19,7 +19,7 @@ Cells = tuple[list[str], str]
 
 @dataclass(frozen=True)
 class Block:
-    """One of them: its name, a column for each broker and one for the controller, and rows by the number of the step."""
+    """One of them: its name, a column for each part of the state, and rows by the number of the step."""
 
     name: str
     heads: list[str]
@@ -41,9 +41,9 @@ class Block:
 
 def blocks_of(answer: Answer) -> list[Block]:
     """The model, the brokers, and those of the control if there is one."""
-    script = answer.first.prepared.script
-    heads = [*(f"broker {broker}" for broker in range(len(script.initial["log"]))), "leader"]
-    rows = {0: modelled(script.initial)} | {step.index: modelled(step.after) for step in script.steps}
+    script, shown = answer.first.prepared.script, answer.shown
+    heads = shown.heads(script.initial)
+    rows = {0: shown.modelled(script.initial)} | {step.index: shown.modelled(step.after) for step in script.steps}
     blocks = [Block("model", heads, {index: (cells, "") for index, cells in rows.items()})]
     blocks.append(Block(brokers_in_words(answer.first), heads, _rows(answer.first, heads, rows)))
     if answer.control is not None:
@@ -51,20 +51,25 @@ def blocks_of(answer: Answer) -> list[Block]:
     return blocks
 
 
+def cells_of(one: AnyReproduction, seen: Any) -> list[str]:
+    """The cells of what is seen."""
+    return presentation_of(one.prepared.question).real(seen, one.prepared.setting.replicas)
+
+
 def width_of(blocks: Sequence[Block]) -> int:
     """What a table of them takes, with its margin."""
     return MARGIN + sum(block.width for block in blocks) + len(EDGE) * (len(blocks) - 1)
 
 
-def _rows(one: Reproduction, heads: list[str], model: dict[int, list[str]]) -> dict[int, Cells]:
-    replicas, played = len(heads) - 1, one.played
-    rows: dict[int, Cells] = {0: (real(played.initial, replicas), "")}
+def _rows(one: AnyReproduction, heads: list[str], model: dict[int, list[str]]) -> dict[int, Cells]:
+    played = one.played
+    rows: dict[int, Cells] = {0: (cells_of(one, played.initial), "")}
     for done in played.steps:
-        rows[done.step.index] = (["" for _ in heads], "") if done.seen is None else (real(done.seen, replicas), "green")
+        rows[done.step.index] = (["" for _ in heads], "") if done.seen is None else (cells_of(one, done.seen), "green")
     for done in played.beyond:
         if done.seen is not None:
             is_first = played.parted is not None and done.step.index == played.parted.index
-            pairs = zip(real(done.seen, replicas), model[done.step.index], strict=True)
+            pairs = zip(cells_of(one, done.seen), model[done.step.index], strict=True)
             cells = [cell if cell == wanted else f"{cell} {OTHER}" for cell, wanted in pairs]
             rows[done.step.index] = (cells, "red" if is_first else "dim")
     return rows

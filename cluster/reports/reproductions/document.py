@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
 
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import trace_document
-from acked.cluster.playing.compare import value_of
 from acked.cluster.playing.play import SeenStep
-from acked.cluster.playing.reproduce import Reproduction
+from acked.cluster.reports.reproductions.presentation import Presentation
 from acked.cluster.reports.reproductions.verdict import Control
-from acked.cluster.reports.reproductions.words import Answer
-from acked.cluster.stories.seen import Seen
+from acked.cluster.reports.reproductions.words import Answer, AnyReproduction, presentation_of
 from acked.reports.runs.view import steps_of
 
 FORMAT = "acked-reproduction/1"
@@ -42,8 +39,10 @@ def answer_document(answer: Answer, left_out: dict[str, str]) -> dict[str, Any]:
     return document
 
 
-def _reproduction(one: Reproduction) -> dict[str, Any]:
-    played, prepared = one.played, one.prepared
+def _reproduction(one: AnyReproduction) -> dict[str, Any]:
+    played, prepared, shown = one.played, one.prepared, presentation_of(one.prepared.question)
+    rows, setting = prepared.setting.replicas, prepared.setting
+    clients = {} if setting.transaction_version is None else {"transaction_version": setting.transaction_version}
     taken = {step.step.index: step for step in played.steps}
     beyond = {step.step.index: step for step in played.beyond}
     steps = []
@@ -56,36 +55,32 @@ def _reproduction(one: Reproduction) -> dict[str, Any]:
                 "params": dict(view.arguments),
                 "sentence": view.sentence,
                 "taken": done is not None,
-                **_told(done or beyond.get(view.index), prepared.setting.replicas),
+                **_step(shown, done or beyond.get(view.index), rows),
             }
         )
     parted = played.parted
+    judged = {
+        "broken": sorted(name for name, is_broken in played.broken.items() if is_broken),
+        "decided": sorted(played.broken),
+        "sayings": dict(sorted(played.sayings.items())),
+    }
     return {
         "kafka": prepared.brokers.version,
         "control_plane": one.mode.value,
-        "other_rules": [
-            {"constant": rule.constant, "trace": rule.spec, "release": rule.release} for rule in prepared.others
-        ],
-        "settings": {"acks": prepared.setting.acks, **prepared.setting.topic},
+        "other_rules": [asdict(rule) for rule in prepared.others],
+        "settings": {"acks": setting.acks, **setting.topic, **clients},
         "assignment": list(prepared.script.order),
         "parted": None
         if parted is None
         else {
             "step": parted.index,
             "reason": played.reason,
-            "differences": [{"what": it.what, "model": it.model, "real": it.real} for it in played.differences],
+            "differences": [asdict(one) for one in played.differences],
         },
-        "acknowledged": _by_value(played.acknowledged),
-        "refused": _by_value(played.refused),
-        "leader": played.leader,
-        "lost": [value_of(record) for record in played.lost],
-        "forks": list(played.forks),
-        "broken": sorted(name for name, is_broken in played.broken.items() if is_broken),
-        "decided": sorted(played.broken),
-        "sayings": dict(sorted(played.sayings.items())),
-        "repeated": [value_of(record) for record in played.repeated],
-        "before": _seen(played.initial, prepared.setting.replicas),
-        "after": _seen(played.last, prepared.setting.replicas),
+        **shown.answers_document(played.answers),
+        **shown.end_document(played, judged),
+        "before": shown.seen_document(played.initial, rows),
+        "after": shown.seen_document(played.last, rows),
         "lines": list(played.lines),
         "start_seconds": round(one.start_seconds, 1),
         "seconds": round(played.seconds, 1),
@@ -95,38 +90,14 @@ def _reproduction(one: Reproduction) -> dict[str, Any]:
     }
 
 
-def _told(done: SeenStep | None, replicas: int) -> dict[str, Any]:
+def _step(shown: Presentation[Any, Any], done: SeenStep[Any, Any] | None, rows: int) -> dict[str, Any]:
     """What a step of brokers has left; nothing of one that they did not come to."""
     if done is None:
-        return {"seen": None, "seconds": None, "acknowledged": {}, "refused": {}, "lines": []}
+        return {"seen": None, "seconds": None, **shown.answers_document(shown.no_answers), "lines": []}
     return {
-        "seen": None if done.seen is None else _seen(done.seen, replicas),
+        "seen": None if done.seen is None else shown.seen_document(done.seen, rows),
         "seconds": round(done.seconds, 3),
-        "acknowledged": _by_value(done.acknowledged),
-        "refused": _by_value(done.refused),
+        **shown.answers_document(done.answers),
         "lines": list(done.lines),
-    }
-
-
-def _by_value(records: Mapping[int, int]) -> dict[str, int]:
-    return {value_of(record): number for record, number in sorted(records.items())}
-
-
-def _seen(seen: Seen, replicas: int) -> dict[str, Any]:
-    partition = seen.partition
-    return {
-        "is_there": partition is not None,
-        "leader": None if partition is None or partition.leader < 0 else partition.leader,
-        "leader_epoch": None if partition is None else partition.epoch,
-        "isr": [] if partition is None else sorted(partition.isr),
-        "eligible": None if partition is None or partition.eligible is None else sorted(partition.eligible),
-        "brokers": [
-            {
-                "log": [{"value": record.text, "epoch": record.epoch} for record in one.log],
-                "high_watermark": one.high_watermark,
-                "running": one.broker in seen.running,
-            }
-            for one in seen.replicas
-            if one.broker < replicas
-        ],
+        **({"reason": done.reason} if done.reason else {}),
     }

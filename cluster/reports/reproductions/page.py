@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from enum import StrEnum, unique
 from typing import Any
 
 from acked.checker.question.result import Counterexample
-from acked.cluster.playing.compare import differences
 from acked.cluster.playing.play import SeenStep
-from acked.cluster.playing.reproduce import Reproduction
-from acked.cluster.reports.reproductions.pictures import brokers_named, nothing_held, seen_picture
 from acked.cluster.reports.reproductions.words import (
     Answer,
-    acknowledged_in_words,
+    AnyReproduction,
     brokers_in_words,
+    presentation_of,
     rules_in_words,
+    setting_in_words,
     verdicts_in_words,
 )
-from acked.cluster.stories.seen import Seen
-from acked.cluster.stories.stage import tells_of_loss
+from acked.cluster.topics.topic import tells_of_loss
 from acked.reports.console import harmless
 from acked.reports.pages.page import render, trace_data
-from acked.reports.pictures.kafka import KAFKA
 from acked.reports.runs.packet import SeenView, seen_head, seen_packet
 from acked.reports.runs.view import StepView, steps_of
 
@@ -83,42 +81,37 @@ def _control_in_words(answer: Answer) -> str:
     return f"control: {where}" + (f", {answer.changed}" if answer.changed and answer.changed.setting else "")
 
 
-def _seen_trace(one: Reproduction, name: str, views: tuple[StepView, ...]) -> dict[str, Any]:
-    setting = one.prepared.setting
-    acks = {-1: "all"}.get(setting.acks, str(setting.acks))
-    subject = ", ".join([f"acks={acks}", *(f"{key}={value}" for key, value in setting.topic.items())])
+def _seen_trace(one: AnyReproduction, name: str, views: tuple[StepView, ...]) -> dict[str, Any]:
+    shown = presentation_of(one.prepared.question)
     times = f"brokers up in {one.start_seconds:.1f} s, played in {one.played.seconds:.1f} s"
     return {
         "name": harmless(name),
-        "subject": harmless(subject),
-        "head": seen_head(KAFKA),
+        "subject": harmless(setting_in_words(one.prepared.setting)),
+        "head": seen_head(shown.look),
         "packet": seen_packet(list(_views(one, views))),
         "end": None,
-        "seen": harmless(f"{acknowledged_in_words(one)}; {times}"),
+        "seen": harmless(f"{shown.clients_in_words(one.played)}; {times}"),
     }
 
 
-def _views(one: Reproduction, views: tuple[StepView, ...]) -> Iterator[SeenView]:
-    played, script = one.played, one.prepared.script
+def _views(one: AnyReproduction, views: tuple[StepView, ...]) -> Iterator[SeenView]:
+    played, script, shown = one.played, one.prepared.script, presentation_of(one.prepared.question)
     taken = {done.step.index: done for done in played.steps}
     beyond = {done.step.index: done for done in played.beyond}
-    offsets, records = one.prepared.question.instance.constants["log_size"], len(script.initial["producer"]["status"])
+    paint = shown.painter(one.prepared)
     models = {0: script.initial} | {step.index: step.after for step in script.steps}
-    held = nothing_held(len(script.initial["log"]))
-    last: Seen | None = played.initial
+    last = played.initial
     for view in views:
         done = taken.get(view.index) or beyond.get(view.index)
         agreement = _agreement(one, view.index, done)
         seen = played.initial if view.index == 0 else None if done is None else done.seen
         last = seen or (last if agreement is not Agreement.NOT_REACHED else None)
-        acknowledged, refused = ({}, {}) if done is None else (done.acknowledged, done.refused)
-        picture = None
-        if last is not None:
-            picture, held = seen_picture(last, offsets, records, acknowledged, refused, held)
+        answers = shown.no_answers if done is None else done.answers
+        picture = None if last is None else paint(last, answers)
         yield SeenView(view.sentence, picture, _facts(one, agreement, seen, models[view.index], done))
 
 
-def _agreement(one: Reproduction, index: int, done: SeenStep | None) -> Agreement:
+def _agreement(one: AnyReproduction, index: int, done: SeenStep[Any, Any] | None) -> Agreement:
     parted = one.played.parted
     if parted is not None and index == parted.index:
         return Agreement.PARTED
@@ -130,23 +123,33 @@ def _agreement(one: Reproduction, index: int, done: SeenStep | None) -> Agreemen
 
 
 def _facts(
-    one: Reproduction, agreement: Agreement, seen: Seen | None, model: Mapping[str, Any], done: SeenStep | None
+    one: AnyReproduction, agreement: Agreement, seen: Any, model: Mapping[str, Any], done: SeenStep[Any, Any] | None
 ) -> dict[str, Any]:
     others = agreement in (Agreement.PARTED, Agreement.BEYOND) and seen is not None
-    found = differences(model, seen) if others and seen is not None else ()
-    reason = one.played.reason if agreement is Agreement.PARTED else ""
-    said = [reason] if reason else [str(it) for it in found]
+    prepared = one.prepared
+    setting = replace(prepared.setting, compares_eligible=True)
+    found = prepared.protocol.differences(model, seen, setting) if others and seen is not None else ()
+    said = [str(it) for it in found]
+    if agreement is Agreement.PARTED and one.played.reason:
+        said = [one.played.reason]
+    elif done is not None and done.reason:
+        said.insert(0, f"it did not happen: {done.reason}")
     lines = () if done is None else done.lines
     more = len(lines) - MOST_LINES
     shown = [[harmless(_cut(line)), tells_of_loss(line)] for line in lines[:MOST_LINES]]
-    what = [it.what for it in found]
+    names = [f"{presentation_of(prepared.question).look.row} {number}" for number in range(len(model["log"]))]
     return {
         "agreement": agreement.value,
         "says": _SAYS.get(agreement, "goes another way"),
         "differs": [harmless(text) for text in said],
-        "rows": brokers_named(what, len(model["log"])),
+        "rows": [name for name in names if any(_is_about(it.what, name) for it in found)],
         "lines": shown + ([[f"and {more} more", False]] if more > 0 else []),
     }
+
+
+def _is_about(what: str, name: str) -> bool:
+    """Whether what differs belongs to a row by what that is called in the picture."""
+    return what.startswith(f"{name}'") or what.endswith(name) or f"that {name} " in what
 
 
 def _cut(line: str) -> str:

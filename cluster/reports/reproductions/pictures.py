@@ -2,54 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 
-from acked.cluster.playing.compare import value_of
-from acked.cluster.playing.producers import NO_OFFSET
-from acked.cluster.stories.seen import Seen
+from acked.cluster.playing.protocol import PreparedRun
+from acked.cluster.replicating.compare import value_of
+from acked.cluster.replicating.producers import NO_OFFSET, Answers
+from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.apis import error_name
 from acked.model.language.telling import CONTROLLER, PRODUCER
 from acked.model.language.words import says_set
 from acked.reports.pictures.kafka import IN_ISR, KAFKA, LEADER, OUT_OF_ISR
 from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Marker, MarkerKind, Picture, Row, Tone
 
-Held = tuple[frozenset[str], ...]
-"""By broker every record that it has had so far."""
 
+def painter(prepared: PreparedRun) -> Callable[[TopicView, Answers], Picture]:
+    """What draws what is seen, and what producers were answered by then, one moment after the other.
 
-def seen_picture(
-    seen: Seen, offsets: int, records: int, acknowledged: Mapping[int, int], refused: Mapping[int, int], before: Held
-) -> tuple[Picture, Held]:
-    """The picture of what is seen after a step, and what each broker has had by then.
-
-    `offsets` is how many places a log of the model has, `records` how many there are to be sent.
+    A log has as many places as in the model, and the first free one stands for what its replica had before and lost.
     """
-    replicas = seen.replicas[: len(before)]
-    kept = {value_of(record) for record in acknowledged}
-    held = tuple(old | set(one.values) for old, one in zip(before, replicas, strict=True))
-    rows = []
-    for one, had in zip(replicas, held, strict=True):
-        mark, end = one.high_watermark or 0, len(one.log)
-        gone = ", ".join(sorted((had - set(one.values)) & kept))
-        cells = [
-            Cell(offset, record.text, record.epoch, offset < mark, record.text in kept)
-            for offset, record in enumerate(one.log)
-        ]
-        # The first free place stands for what the replica had and lost.
-        cells += [Cell(at, None, None, lost=(gone or None) if at == end else None) for at in range(end, offsets)]
-        marks = (Marker(MarkerKind.HIGH_WATERMARK, "high watermark", mark), Marker(MarkerKind.LOG_END, "log end", end))
-        badges = tuple(_badges(seen, one.broker))
-        rows.append(Row(str(one.broker), f"{KAFKA.row} {one.broker}", None, tuple(cells), marks, badges))
-    boxes = (_controller(seen), _producer(records, acknowledged, refused))
-    return Picture(tuple(rows), boxes, ()), held
+    offsets = prepared.question.instance.constants["log_size"]
+    records = len(prepared.script.initial["producer"]["status"])
+    before = [set[str]() for _ in range(prepared.setting.replicas)]
+
+    def picture(seen: TopicView, answers: Answers) -> Picture:
+        kept, rows = {value_of(record) for record in answers.acknowledged}, []
+        for one, had in zip(seen.replicas, before, strict=False):  # There may be brokers without replicas.
+            had |= set(one.values)
+            mark, end = one.high_watermark or 0, len(one.log)
+            gone = ", ".join(sorted((had - set(one.values)) & kept))
+            cells = [
+                Cell(offset, record.text, record.epoch, offset < mark, record.text in kept)
+                for offset, record in enumerate(one.log)
+            ]
+            cells += [Cell(at, None, None, lost=(gone or None) if at == end else None) for at in range(end, offsets)]
+            marks = (Marker(MarkerKind.HIGH_WATERMARK, "high watermark", mark), Marker(MarkerKind.LOG_END, "log end", end))
+            badges = tuple(_badges(seen, one.broker))
+            rows.append(Row(str(one.broker), f"{KAFKA.row} {one.broker}", None, tuple(cells), marks, badges))
+        return Picture(tuple(rows), (_controller(seen), _producer(records, answers)), ())
+
+    return picture
 
 
-def nothing_held(replicas: int) -> Held:
-    """What brokers have had before the first step."""
-    return (frozenset[str](),) * replicas
-
-
-def _badges(seen: Seen, broker: int) -> Iterator[Badge]:
+def _badges(seen: TopicView, broker: int) -> Iterator[Badge]:
     partition = seen.partition
     if partition is not None and broker in partition.isr:
         yield IN_ISR
@@ -63,7 +57,7 @@ def _badges(seen: Seen, broker: int) -> Iterator[Badge]:
         yield LEADER
 
 
-def _controller(seen: Seen) -> Box:
+def _controller(seen: TopicView) -> Box:
     partition = seen.partition
     if partition is None:
         return Box(CONTROLLER.name, CONTROLLER.name, None, (Fact("leader", "the partition is not there"),))
@@ -74,24 +68,17 @@ def _controller(seen: Seen) -> Box:
     return Box(CONTROLLER.name, CONTROLLER.name, partition.epoch, tuple(facts))
 
 
-def _producer(records: int, acknowledged: Mapping[int, int], refused: Mapping[int, int]) -> Box:
-    facts = [Fact(f"r{record}", answer_in_words(record, acknowledged, refused)) for record in range(records)]
+def _producer(records: int, answers: Answers) -> Box:
+    facts = [Fact(f"r{record}", _answer_in_words(record, answers)) for record in range(records)]
     return Box(PRODUCER.name, PRODUCER.name, None, tuple(facts))
 
 
-def answer_in_words(record: int, acknowledged: Mapping[int, int], refused: Mapping[int, int]) -> str:
+def _answer_in_words(record: int, answers: Answers) -> str:
     """`r0: acknowledged at offset 0`."""
-    if record in acknowledged:
-        offset = acknowledged[record]
+    said = "no answer"
+    if record in answers.acknowledged:
+        offset = answers.acknowledged[record]
         said = "taken for written" if offset == NO_OFFSET else f"acknowledged at offset {offset}"
-    elif record in refused:
-        said = f"answered with {error_name(refused[record])}"
-    else:
-        said = "no answer"
+    elif record in answers.refused:
+        said = f"answered with {error_name(answers.refused[record])}"
     return f"{value_of(record)}: {said}"
-
-
-def brokers_named(differences: Sequence[str], brokers: int) -> list[str]:
-    """The rows that differences are about, by what they are called in the picture."""
-    names = [f"{KAFKA.row} {broker}" for broker in range(brokers)]
-    return [name for name in names if any(what == name or what.startswith(f"{name}'") for what in differences)]

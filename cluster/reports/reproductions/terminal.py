@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from acked.cluster.playing.play import SeenStep
-from acked.cluster.playing.reproduce import TOPIC, Reproduction, can_be_validated
-from acked.cluster.reports.reproductions.beside import EDGE, MARGIN, OTHER, Block, blocks_of, width_of
+from acked.cluster.playing.protocol import TOPIC
+from acked.cluster.playing.reproduce import can_be_validated
+from acked.cluster.reports.reproductions.beside import EDGE, MARGIN, OTHER, Block, blocks_of, cells_of, width_of
 from acked.cluster.reports.reproductions.verdict import Ending
 from acked.cluster.reports.reproductions.words import (
     Answer,
-    acknowledged_in_words,
+    AnyReproduction,
     brokers_in_words,
     parting_in_words,
-    real,
+    presentation_of,
     rules_in_words,
     verdicts_in_words,
 )
@@ -47,7 +48,9 @@ def print_answer(console: Console, answer: Answer) -> None:
 def _print_run(console: Console, answer: Answer) -> None:
     reproduction = answer.first
     script = reproduction.prepared.script
+    clients = reproduction.prepared.setting.transaction_version
     where = f"{plural(len(script.steps), 'step')} on {brokers_in_words(reproduction)}"
+    where = where if clients is None else f"{where}, clients of transaction_version {clients}"
     put_paragraph(console, f"{answer.title}: {where}", "bold")
     if rules := rules_in_words(reproduction.prepared):
         put_paragraph(console, f"{rules[0].upper()}{rules[1:]}.", "dim")
@@ -62,7 +65,7 @@ def _print_run(console: Console, answer: Answer) -> None:
     _print_end(console, reproduction)
 
 
-def _print_beside(console: Console, reproduction: Reproduction, blocks: list[Block]) -> None:
+def _print_beside(console: Console, reproduction: AnyReproduction, blocks: list[Block]) -> None:
     """The model, the brokers and those of the control beside each other, a line for each step."""
     done = {one.step.index: one for one in reproduction.played.steps}
     gap = (EDGE.replace("│", glyphs_of(console).edge), "dim")
@@ -91,9 +94,8 @@ def _cells(console: Console, cells: list[str], widths: list[int], style: str) ->
     return [(f"{cell:<{width}}  ", style) for cell, width in zip(shown, widths, strict=True)]
 
 
-def _print_below(console: Console, reproduction: Reproduction) -> None:
+def _print_below(console: Console, reproduction: AnyReproduction) -> None:
     """Where the terminal is narrow: one line for what is the same, two where they part."""
-    script = reproduction.prepared.script
     steps = steps_of(reproduction.prepared.question, reproduction.prepared.run)
     [model, brokers] = blocks_of(Answer("", None, reproduction))
     rows = {index: cells for index, (cells, _) in brokers.rows.items()}
@@ -114,11 +116,11 @@ def _print_below(console: Console, reproduction: Reproduction) -> None:
             _put_row(console, "model", models[view.index], widths, "dim")
     if parted is not None:
         _put_row(console, "model", models[parted.index], widths)
-        last = real(reproduction.played.last, len(script.initial["log"]))
+        last = cells_of(reproduction, reproduction.played.last)
         _put_row(console, "Kafka", rows.get(parted.index, last), widths, "red")
 
 
-def _print_sentence(console: Console, index: int, sentence: str, done: SeenStep | None) -> None:
+def _print_sentence(console: Console, index: int, sentence: str, done: SeenStep[Any, Any] | None) -> None:
     glyphs = glyphs_of(console)
     sign = glyphs.bad if done is None else glyphs.good if done.seen is not None else glyphs.dot
     put_paragraph(console, sentence, "", f"{index:2} {sign} ", "     ")
@@ -131,10 +133,12 @@ def _put_row(console: Console, name: str, cells: list[str], widths: list[int], s
     put(console, spans)
 
 
-def _print_end(console: Console, reproduction: Reproduction) -> None:
-    played = reproduction.played
+def _print_end(console: Console, reproduction: AnyReproduction) -> None:
+    played, shown = reproduction.played, presentation_of(reproduction.prepared.question)
     console.print()
-    put_paragraph(console, f"Producer: {acknowledged_in_words(reproduction)}.")
+    put_paragraph(console, f"{shown.clients}: {shown.clients_in_words(played)}.")
+    for line in shown.details(played.last):
+        put_paragraph(console, line, "", "  ", "    ")
     if played.parted is not None:
         text = parting_in_words(reproduction)
         put_paragraph(console, f"{text[0].upper()}{text[1:]}.")

@@ -12,7 +12,8 @@ from acked.audit.decision.release import Deployment
 from acked.audit.decision.release import release as number_of
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.cli import main
-from acked.cluster.playing.reproduce import Brokers, Prepared
+from acked.cluster.playing.protocol import PreparedRun
+from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
 from tests.cluster.reports.made import answer
 
@@ -20,11 +21,11 @@ ASKED = ["audit", "--ask", "loss", "--faults", "clean", "--records", "1", "--no-
 
 
 @pytest.fixture
-def started(monkeypatch: pytest.MonkeyPatch) -> list[Prepared]:
+def started(monkeypatch: pytest.MonkeyPatch) -> list[PreparedRun]:
     """What would be played; instead of brokers there is a failure."""
-    seen: list[Prepared] = []
+    seen: list[PreparedRun] = []
 
-    def instead(made: Prepared, keep: bool, heed: object) -> None:
+    def instead(made: PreparedRun, keep: bool, heed: object) -> None:
         seen.append(made)
         raise SystemFailure("here brokers would start")
 
@@ -38,7 +39,7 @@ def settings(**more: str) -> list[str]:
 
 
 def test_a_yes_is_played_on_the_users_release_with_the_users_settings(
-    started: list[Prepared], capsys: pytest.CaptureFixture[str]
+    started: list[PreparedRun], capsys: pytest.CaptureFixture[str]
 ) -> None:
     more = settings(**{"acks": "1", "log.flush.interval.messages": "7"})
     assert main([*ASKED, *more, "--kafka-version", "3.9", "--control-plane", "kraft"]) == 153
@@ -65,7 +66,7 @@ def test_a_yes_is_proved_only_if_the_loss_was_seen(
     broken: dict[str, bool], code: int, words: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = answer()
-    end = replace(made.first.played, broken=broken, lost=())
+    end = replace(made.first.played, broken=broken)
     shown = replace(made, first=replace(made.first, played=end))
     monkeypatch.setattr("acked.audit.commands.prove_it.prove", lambda chosen, limit, heed: shown)
     assert main([*ASKED, *settings(acks="1"), "--kafka-version", "3.9", "--control-plane", "kraft"]) == code
@@ -73,7 +74,7 @@ def test_a_yes_is_proved_only_if_the_loss_was_seen(
 
 
 @pytest.mark.long
-def test_what_has_no_yes_has_nothing_to_play(started: list[Prepared], capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_has_no_yes_has_nothing_to_play(started: list[PreparedRun], capsys: pytest.CaptureFixture[str]) -> None:
     more = settings(**{"acks": "all", "min.insync.replicas": "2"})
     assert main([*ASKED, *more, "--kafka-version", "4.1.0", "--format", "json"]) == 0
     told = capsys.readouterr()

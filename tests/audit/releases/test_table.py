@@ -1,11 +1,10 @@
-"""Which releases keep which promises for all constants, as docs/releases.md has it, and what stands behind its cells."""
+"""Which releases keep which promises for all constants, as docs/releases.json has it, and what stands behind its cells."""
 
 from __future__ import annotations
 
 import json
-import re
 import shlex
-from functools import cache
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -16,6 +15,7 @@ from acked.audit.releases.table import (
     FaultClass,
     Kept,
     Release,
+    ReleaseCell,
     ReleaseVerdict,
     ReleaseWork,
     attempts,
@@ -37,42 +37,31 @@ from acked.model.partition.rules.versions import KRAFT, VERSIONS, ZOOKEEPER, pla
 from acked.reports.shell.options import AskedSpec
 from tests.oracle import Space
 from tests.places import CHECKOUT
+from tools.proofs import RELEASES as ANSWERS
+from tools.proofs import cells as kept_cells
 
 PAGE = CHECKOUT / "docs" / "releases.md"
-
-
-@cache
-def verdicts() -> dict[tuple[Release, FaultClass, Kept], str]:
-    """The page's cells, as it writes them without their signs."""
-    promises = {f"## {promise.value.capitalize()}": promise for promise in Kept}
-    found = {}
-    promise = None
-    for line in PAGE.read_text("utf-8").splitlines():
-        promise = promises.get(line, promise)
-        cells = [cell.strip().replace("\\", "") for cell in line.strip("|").split("|")]
-        if line.startswith("|") and cells[1] in (ZOOKEEPER, KRAFT):
-            assert promise is not None
-            for faults, text in zip(FaultClass, cells[2:], strict=True):
-                found[(cells[0], cells[1]), faults, promise] = text.lstrip("✓✗?• ")
-    return found
+KEPT = {(cell.release, cell.faults, cell.promise): cell for cell in kept_cells()}
+"""What docs/releases.json has."""
 
 
 def said_to_be_refuted() -> list[tuple[Release, FaultClass, Kept]]:
-    return [place for place, text in verdicts().items() if text.startswith("refuted")]
+    return [place for place, cell in KEPT.items() if cell.verdict is ReleaseVerdict.REFUTED]
 
 
 def test_the_page_has_a_cell_for_every_release_fault_and_promise() -> None:
-    assert list(verdicts()) == [
-        (release, faults, promise) for promise in Kept for release in RELEASES for faults in FaultClass
-    ]
-    assert {text.partition(",")[0] for text in verdicts().values()} <= {item.value for item in ReleaseVerdict}
+    assert list(KEPT) == [(release, faults, promise) for promise in Kept for release in RELEASES for faults in FaultClass]
+    assert {cell.verdict for cell in KEPT.values()} == {ReleaseVerdict.PROVED, ReleaseVerdict.REFUTED, ReleaseVerdict.OPEN}
+    assert all((cell.refutation is not None) == (cell.verdict is ReleaseVerdict.REFUTED) for cell in KEPT.values())
+    assert all(bool(cell.missing) == (cell.verdict is ReleaseVerdict.OPEN) for cell in KEPT.values())
 
 
 def test_acknowledged_records_are_proved_to_stay_in_every_kraft_release_from_3_6() -> None:
     since = VERSIONS.index("3.6")
     rows = [item for item in RELEASES if item[1] == KRAFT and VERSIONS.index(item[0]) >= since]
     assert len(rows) >= 6
-    assert {verdicts()[release, FaultClass.CLEAN, promise] for release in rows for promise in Kept} == {"proved"}
+    found = {KEPT[release, FaultClass.CLEAN, promise].verdict for release in rows for promise in Kept}
+    assert found == {ReleaseVerdict.PROVED}
 
 
 def test_the_rows_are_releases_on_their_control_planes() -> None:
@@ -102,8 +91,8 @@ def test_what_may_refute_has_the_releases_rules_and_nothing_worse_going_wrong() 
 def test_a_command_of_the_page_asks_what_refuted_the_cell() -> None:
     """Also of 0.11, where an idempotent producer has one request in flight (KAFKA-5494) and a spec may name three."""
     asked = {refutation.command: task for place in said_to_be_refuted() for task, refutation in questions_of(*place)}
-    commands = re.findall(r"`(acked check [^`]+)` violates", PAGE.read_text("utf-8"))
-    assert len(commands) == len(set(commands)) > 20
+    commands = {cell.refutation.command for cell in KEPT.values() if cell.refutation is not None}
+    assert len(commands) > 20
     assert any("idempotence-keeps-order --kafka-version 0.11" in command for command in commands)
     for command in commands:
         _, _, name, *options = shlex.split(command)
@@ -125,11 +114,12 @@ def test_an_interrupted_table_has_what_was_found_and_says_what_was_not_asked(mon
 
 
 def test_the_page_was_written_by_the_command_that_it_names() -> None:
-    (line,) = (line for line in PAGE.read_text("utf-8").splitlines() if line.endswith("` wrote this page"))
-    _, name, *options = shlex.split(line.split("`")[1])
+    (line,) = (line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("`acked prove"))
+    asked, _, file = line.split("`")[1].partition(" > ")
+    _, name, *options = shlex.split(asked)
     given = prove.make_context(name, options).params
     assert given["releases"]
-    assert PAGE.samefile(CHECKOUT / given["markdown"])
+    assert ANSWERS.samefile(CHECKOUT / file)
     assert given["version"] is given["control_plane"] is None
 
 
@@ -177,7 +167,9 @@ def test_a_refuted_cell_has_a_trace_of_the_length_that_the_page_says(release: Re
     (task, _), *_ = questions_of(release, faults, Kept.ACKED)
     (violation,) = search(task.question(), policy=task.policy).violations
     assert violation.property.name in Kept.ACKED.goals
-    assert verdicts()[release, faults, Kept.ACKED] == f"refuted, {violation.trace_length - 1} steps"
+    refutation = KEPT[release, faults, Kept.ACKED].refutation
+    assert refutation is not None
+    assert refutation.steps == violation.trace_length - 1
 
 
 @pytest.mark.slow
@@ -185,10 +177,12 @@ def test_a_refuted_cell_has_a_trace_of_the_length_that_the_page_says(release: Re
 def test_every_refuted_cell_is_refuted_again() -> None:
     """As the table asks it: where clean crashes suffice, nothing that goes wrong besides is looked at."""
     found = refuted_cells(said_to_be_refuted(), ReleaseWork(Limits(2, 600.0), BatchLimits.default(2)))
-    steps = {place: cell.refutation.steps for place, cell in found.items() if cell.refutation is not None}
-    assert {place: f"refuted, {number} steps" for place, number in steps.items()} == {
-        place: verdicts()[place] for place in said_to_be_refuted()
-    }
+    assert steps_of(found) == steps_of({place: KEPT[place] for place in said_to_be_refuted()})
+
+
+def steps_of(cells: Mapping[Any, ReleaseCell]) -> dict[Any, int]:
+    """How long the traces are that refute cells."""
+    return {place: cell.refutation.steps for place, cell in cells.items() if cell.refutation is not None}
 
 
 @pytest.mark.slow
@@ -197,7 +191,4 @@ def test_every_refuted_cell_is_refuted_again() -> None:
 def test_every_cell_of_the_page_is_what_the_command_finds(faults: FaultClass) -> None:
     cells = fill_table(RELEASES, (faults,), ReleaseWork(Limits(2, 600.0), BatchLimits.default(2)))
     found = {(item.release, item.faults, item.promise): item.verdict.value for item in cells}
-    asked = {place: text.partition(",")[0] for place, text in verdicts().items() if text != "not asked"}
-    assert {place: found[place] for place in asked if place[1] is faults} == {
-        place: text for place, text in asked.items() if place[1] is faults
-    }
+    assert found == {place: cell.verdict.value for place, cell in KEPT.items() if cell.faults is faults}

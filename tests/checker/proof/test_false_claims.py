@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from acked.checker.question.result import Verdict
-from tests.places import CHECKOUT, SPECS
+from acked.reports.shell.specs import bundled_of
+from tests.places import CHECKOUT
 from tools import false_claims as tool
 
 ANSWERS: dict[str, dict[str, dict[str, Any]]] = json.loads((CHECKOUT / "docs" / "false_claims.json").read_text("utf-8"))
@@ -18,7 +19,7 @@ def test_forty_claims_are_asked_that_a_shipped_spec_expects_to_be_violated() -> 
     asked = tool.claims()
     assert len(asked) == len({item.name for item in asked}) == 40
     for item in asked:
-        assert (SPECS / f"{item.name}.toml").is_file()
+        assert bundled_of(item.name) is not None
         assert item.spec.expect is not None
         assert item.spec.expect.verdict is Verdict.VIOLATED
         assert item.steps >= 1
@@ -35,10 +36,10 @@ def test_none_of_them_holds_and_at_least_thirty_are_decided() -> None:
     assert tool.wrong(ANSWERS) == []
 
 
-def test_the_table_on_the_page_is_written_from_the_answers() -> None:
-    page = tool.PAGE.read_text("utf-8")
-    assert tool.written(page, [*tool.table(tool.claims(), ANSWERS)]) == page
-    assert page.count(tool.BEGIN) == page.count(tool.END) == 1
+def test_the_table_has_a_line_for_every_claim_and_its_ways() -> None:
+    lines = [*tool.part()]
+    assert [line.split("`")[1] for line in lines if line.startswith("| `")] == [*ANSWERS]
+    assert {line.count("|") for line in lines if line.startswith("| ")} == {len(tool.WAYS) + 4}
 
 
 def test_what_is_false_and_holds_is_told() -> None:
@@ -50,19 +51,19 @@ def test_what_is_false_and_holds_is_told() -> None:
 
 def test_a_process_that_takes_too_long_is_ended_and_is_a_time_out() -> None:
     claim = tool.claims()[0]
-    assert tool.ask(claim, "induction", 0.05) == {"verdict": tool.TIME_OUT, "seconds": 0.1}
+    assert tool.answer(claim, "induction", 0.05) == {"verdict": tool.TIME_OUT, "seconds": 0.1}
 
 
 @pytest.mark.slow
 def test_a_claim_that_the_argument_does_not_prove_is_refused_for_all_constants() -> None:
     claim = next(item for item in tool.claims() if item.name == "claims/refused-is-not-written")
-    assert tool.ask(claim, "all constants")["verdict"] == tool.REFUSED
+    assert tool.answer(claim, "all constants")["verdict"] == tool.REFUSED
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", range(0, 40, 5))
 def test_some_of_them_are_asked_again(number: int) -> None:
     claim = tool.claims()[number]
-    told = {way: tool.ask(claim, way) for way in tool.WAYS}
+    told = {way: tool.answer(claim, way) for way in tool.WAYS}
     assert "holds" not in {answer["verdict"] for answer in told.values()}
     assert tool.is_decided(told), told

@@ -137,14 +137,6 @@ def test_without_the_lemma_the_step_that_its_text_names_breaks_what_it_says(lemm
     assert broken(found)[action] >= set(claims.split(", "))
 
 
-def test_the_page_says_of_each_lemma_what_its_text_says() -> None:
-    lines = [line.strip("| ").split(" | ") for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| ")]
-    rows = {cells[0]: cells[2:] for cells in lines if len(cells) == 4}
-    for item in RIVAL_LEMMAS:
-        action, claims, size, _ = needed_by(item).groups()
-        assert rows[item.name] == [f"{action}: {claims}", size]
-
-
 def test_the_lemmas_are_asked_where_they_are_about_something() -> None:
     assert set(RIVAL_LEMMAS) < set(all_lemmas(partition, partition.bind({**constants(), **SMALL})))
     others: list[dict[str, Any]] = [

@@ -16,8 +16,8 @@ from acked.base.errors import SystemFailure
 from acked.checker.question.result import Counterexample
 from acked.cli import main
 from acked.cluster.commands.whole_release import Candidate, candidates
-from acked.cluster.playing.observed import Found
-from acked.cluster.playing.reproduce import Prepared, Reproduction
+from acked.cluster.playing.protocol import PreparedRun
+from acked.cluster.playing.validation import Found
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.release_table import (
     Deed,
@@ -29,6 +29,7 @@ from acked.cluster.reports.reproductions.release_table import (
     release_document,
     summary_of,
 )
+from acked.cluster.reports.reproductions.words import AnyReproduction
 from acked.reports.shell.output import TraceFile
 from acked.reports.shell.specs import find_spec
 from tests.cluster.playing.runs import question, run
@@ -50,7 +51,7 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
         (["acks-1-loses", "--kafka", "4.1.0", "--control", "min.isr=2"], 151, "topics (did you mean min.insync.replicas?)"),
         (["truncate-to-hw", "--kafka", "4.1.0"], 151, "real brokers play traces of partition"),
         (["kafka14402-bug", "--kafka", "2.8.0"], 151, "does not describe its transactions"),
-        (["kafka14402-bug", "--kafka", "3.5.1", "--html", "x.html"], 151, "played without --html"),
+        (["kafka14402-bug", "--kafka", "3.5.1", "--expire"], 151, "played without --expire"),
         (["kafka14402-bug", "--kafka", "3.5.1", "--control", "acks=all"], 151, "again on another release"),
         pytest.param(
             ["acks-1-min-insync", "--kafka", "4.1.0", "-c", "acks=all"],
@@ -95,10 +96,10 @@ def test_the_exit_code_is_that_of_what_the_brokers_did(
 ) -> None:  # fmt: skip
     ends = iter([first] if control is None else [first, control])
 
-    def plays(made: Prepared, keep: bool, heed: object) -> Reproduction:
+    def plays(made: PreparedRun, keep: bool, heed: object) -> AnyReproduction:
         taken = next(ends)
         found = played(made, 4 if taken is None else taken)
-        return found if taken is not None else replace(found, played=replace(found.played, broken={}, lost=()))
+        return found if taken is not None else replace(found, played=replace(found.played, broken={}))
 
     monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", plays)
     more = [] if control is None else ["--control", "acks=all"]
@@ -142,9 +143,9 @@ def test_rules_that_are_not_the_brokers_are_said_before_anything_starts(
 def test_the_rules_may_be_those_of_another_release_than_the_brokers(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seen: list[Prepared] = []
+    seen: list[PreparedRun] = []
 
-    def starts(made: Prepared, keep: bool, heed: object) -> None:
+    def starts(made: PreparedRun, keep: bool, heed: object) -> None:
         seen.append(made)
         raise SystemFailure("here brokers would start")
 
@@ -170,9 +171,9 @@ def test_the_rules_may_be_those_of_another_release_than_the_brokers(
 def test_brokers_keep_their_metadata_where_the_rules_of_the_trace_have_it(
     arguments: list[str], mode: Mode, other: str | None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seen: list[Prepared] = []
+    seen: list[PreparedRun] = []
 
-    def starts(made: Prepared, keep: bool, heed: object) -> Reproduction:
+    def starts(made: PreparedRun, keep: bool, heed: object) -> AnyReproduction:
         seen.append(made)
         return played(made, 0)
 
@@ -260,7 +261,7 @@ def test_all_that_concerns_a_release_is_asked_played_and_kept_between_interrupti
     whole = "acked.cluster.commands.whole_release"
     monkeypatch.setattr(f"{whole}.candidates", lambda version, mode: [Candidate(spec, ()) for spec in few])
 
-    def interrupted(made: Prepared) -> Reproduction:
+    def interrupted(made: PreparedRun) -> AnyReproduction:
         if len(made.script.steps) > 3:
             return as_played(made)
         raise KeyboardInterrupt
@@ -285,7 +286,7 @@ def test_all_that_concerns_a_release_is_asked_played_and_kept_between_interrupti
     assert "is about Kafka 4.1.0 with KRaft, not Kafka 4.2.0" in said(capsys)
 
 
-def as_played(made: Prepared, parts: bool = False) -> Reproduction:
+def as_played(made: PreparedRun, parts: bool = False) -> AnyReproduction:
     """As the model says; or not so from the first step on."""
     told = played(prepared(), 0 if parts else 4)
     return replace(told, prepared=made)

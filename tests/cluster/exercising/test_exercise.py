@@ -31,7 +31,7 @@ class FakeCluster:
     def __init__(self, folder: Path, starts: bool) -> None:
         self.starts, self.is_closed = starts, False
         self.plan = SimpleNamespace(mode=Mode.KRAFT)
-        self.network = SimpleNamespace(gates=())
+        self.network = SimpleNamespace(lift=lambda: None)
         self.nodes: dict[int, Any] = {}
         for number in (0, 1, 2, CONTROLLER):
             data = folder / f"node{number}" / "data"

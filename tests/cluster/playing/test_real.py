@@ -8,11 +8,15 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from acked.cluster.commands.playable import On, playable_run
-from acked.cluster.playing.observed import Found
-from acked.cluster.playing.reproduce import Brokers, Changed, Prepared, Reproduction, prepare, reproduce
+from acked.cluster.commands.playable import playable_run
+from acked.cluster.playing.protocol import PreparedRun
+from acked.cluster.playing.reproduce import reproduce
+from acked.cluster.playing.setting import Brokers, Changed
+from acked.cluster.playing.validation import Found
 from acked.cluster.releases.release import Mode
+from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
+from acked.cluster.reports.reproductions.words import AnyReproduction
 from tests.cluster.conftest import real_plan
 from tests.cluster.playing.runs import question, run
 from tests.places import CHECKOUT
@@ -39,16 +43,11 @@ class Case:
     def __str__(self) -> str:
         return f"{self.spec}-{self.kafka}"
 
-    def prepared(self) -> Prepared:
+    def prepared(self) -> PreparedRun:
         mode = None if self.control_plane is None else Mode(self.control_plane)
         brokers = Brokers(self.kafka, mode)
-        on = On(brokers.version, brokers.mode, self.timed)
-        found, _ = playable_run(self.spec, self.constants, on, True, self.rules)
-        return prepare(found.question, found.run, brokers)
-
-    def changed(self) -> Changed:
-        key, is_setting, value = self.control.partition("=")
-        return Changed(setting=(key, value)) if is_setting else Changed(version=self.control)
+        found, _ = playable_run(self.spec, self.constants, brokers, True, self.rules, self.timed)
+        return REPLICATION.prepare(found.question, found.run, brokers)
 
 
 CASES = [Case(**one) for one in tomllib.loads((CHECKOUT / "docs/real_brokers.toml").read_text("utf-8"))["case"]]
@@ -64,7 +63,7 @@ def test_a_counterexample_is_played_on_real_brokers(case: Case, users_cache: Non
     assert [step.step.index for step in found.played.steps] == list(range(1, len(prepared.script.steps) + 1))
     assert found.observed is None or found.observed.found is not Found.NOT_EXPLAINED, found.observed
     if case.control:
-        control = reproduce(prepared.control(case.changed()))
+        control = reproduce(prepared.control(Changed.of(case.control)))
         assert control.played.parted is not None, told(control)
         assert control.played.parted.index == case.parts, told(control)
         kept = Control.KEEPS if case.outcome == Verdict.REPRODUCED else Control.NOT_SHOWN
@@ -90,9 +89,9 @@ def test_a_consumer_reads_from_a_follower(users_cache: None) -> None:
     asked = question("3.9", "kraft", consumer="followers", acks="1", replicas=2)
     labels = ["Produce(leader=0, record=0, answered=True)", "FetchAtOnce(follower=1, leader=0, end=1)",
               "FetchNothingNew(follower=1, leader=0)", "Read(broker=1, offset=0)"]  # fmt: skip
-    found = reproduce(prepare(asked, run(asked, labels), Brokers("3.9.1", Mode.KRAFT)))
+    found = reproduce(REPLICATION.prepare(asked, run(asked, labels), Brokers("3.9.1", Mode.KRAFT)))
     assert (found.played.parted, found.played.is_broken("ReadsStay")) == (None, False), told(found)
 
 
-def told(found: Reproduction) -> str:
+def told(found: AnyReproduction) -> str:
     return f"{found.played.reason}: {found.played.last}"

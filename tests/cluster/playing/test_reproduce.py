@@ -8,7 +8,8 @@ from typing import Any, Self
 import pytest
 
 from acked.cluster.nodes.jvm import Exited
-from acked.cluster.playing.reproduce import Changed, reproduce_each
+from acked.cluster.playing.reproduce import reproduce_each
+from acked.cluster.playing.setting import Changed
 from tests.cluster.reports.made import played, prepared
 
 
@@ -35,7 +36,7 @@ class Fakes:
 
         return Started()
 
-    def play(self, script: object, cluster: Any, topic: str, setting: object) -> Any:
+    def play(self, made: object, cluster: Any, topic: str) -> Any:
         if topic in self.ending and cluster.topics:
             raise Exited("broker 0 exited with code 1", is_of_machine=self.is_full)
         cluster.topics.append(topic)
@@ -49,8 +50,8 @@ def used(monkeypatch: pytest.MonkeyPatch, fakes: Fakes) -> Fakes:
     module = "acked.cluster.playing.reproduce"
     monkeypatch.setattr(f"{module}.Cluster", fakes.cluster)
     monkeypatch.setattr(f"{module}.play", fakes.play)
-    monkeypatch.setattr(f"{module}.cleared", fakes.cleared)
-    monkeypatch.setattr(f"{module}.planned", lambda made: SimpleNamespace(name=made.brokers.version, mode=None))
+    monkeypatch.setattr(f"{module}.clear_away", fakes.cleared)
+    monkeypatch.setattr(f"{module}.cluster_plan", lambda made: SimpleNamespace(name=made.brokers.version, mode=None))
     return fakes
 
 

@@ -18,13 +18,12 @@ from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import replay
 from acked.cluster.reports.reproductions.document import answer_document
 from acked.cluster.reports.reproductions.page import page_data, reproduction_page
-from acked.cluster.reports.reproductions.saved import read_answer
+from acked.cluster.reports.reproductions.reading import read_answer
+from acked.cluster.reports.reproductions.replication import end_in_words, modelled, real
 from acked.cluster.reports.reproductions.terminal import print_answer
 from acked.cluster.reports.reproductions.verdict import Judgement, Verdict
-from acked.cluster.reports.reproductions.words import Answer, end_in_words, modelled, real
-from acked.cluster.stories.seen import Seen
-from acked.invariants.catalogue import properties_of
-from acked.model.partition.protocol import partition
+from acked.cluster.reports.reproductions.words import Answer
+from acked.cluster.topics.views import TopicView
 from acked.reports.console import open_console
 from tests.cluster.reports.made import answer, played, prepared, seen
 
@@ -83,7 +82,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> None:
         prepared = made.first.prepared
         return Counterexample(made.title, prepared.question, prepared.run, made.promise) if is_known else replay(document)
 
-    monkeypatch.setattr("acked.cluster.reports.reproductions.saved.replay", replayed)
+    monkeypatch.setattr("acked.cluster.reports.reproductions.reading.replay", replayed)
 
 
 def test_a_saved_reproduction_is_the_same_when_it_is_read_again(tmp_path: Path) -> None:
@@ -106,7 +105,7 @@ def test_a_saved_reproduction_is_the_same_when_it_is_read_again(tmp_path: Path) 
         (lambda it: it["steps"][0].update(taken=False), "neither takes all steps nor parts"),
         (lambda it: it["steps"][0]["seen"]["brokers"].pop(), "it tells of 1 brokers"),
         (lambda it: it["steps"][0]["seen"]["brokers"][0].update(log="r0"), "'log' is missing or is not a JSON array"),
-        (lambda it: it.update(lost=["x"]), "'x' is not a record"),
+        (lambda it: it.update(acknowledged={"x": 0}), "'x' is not a record"),
         (lambda it: it.update(seconds=float("nan")), "'seconds' is missing or is not a number"),
         (lambda it: it.update(lines=["a"] * 2000), "more than 1000 lines"),
         (lambda it: it.update(kafka="9.9.9"), "Kafka 9.9.9 is not a release"),
@@ -187,7 +186,7 @@ def test_the_document_has_all_of_it() -> None:
 def test_a_line_of_the_model_and_one_of_brokers_are_written_alike() -> None:
     script = prepared().script
     assert modelled(script.steps[0].after) == real(seen(0), 2) == ["r0 | hw 0", "- | hw 0", "0, ISR {0, 1}"]
-    assert real(Seen(None, seen(0).replicas, ()), 2) == ["r0 | hw 0, down", "- | hw 0, down", "nobody, ISR {}"]
+    assert real(TopicView(None, seen(0).replicas, ()), 2) == ["r0 | hw 0, down", "- | hw 0, down", "nobody, ISR {}"]
 
 
 @pytest.mark.parametrize(
@@ -199,6 +198,5 @@ def test_a_line_of_the_model_and_one_of_brokers_are_written_alike() -> None:
 )
 def test_what_became_of_a_promise_about_controllers_is_said(broken: bool, said: str) -> None:
     made = played(prepared())
-    end = replace(made.played, lost=(), broken={"BrokersFollowZookeeper": broken, "OneController": not broken})
-    promise = properties_of(partition)["BrokersFollowZookeeper"]
-    assert end_in_words(replace(made, played=end), promise) == said
+    end = replace(made.played, broken={"BrokersFollowZookeeper": broken, "OneController": not broken})
+    assert end_in_words(end, "BrokersFollowZookeeper") == said

@@ -13,10 +13,8 @@ from acked.base.errors import ExitCode
 from acked.cluster.commands.whole_release import _judged
 from acked.cluster.reports.reproductions.document import answer_document
 from acked.cluster.reports.reproductions.page import page_data
+from acked.cluster.reports.reproductions.reading import read_answer
 from acked.cluster.reports.reproductions.release_table import Deed, Predicted, ReleaseRow
-from acked.cluster.reports.reproductions.saved import read_answer
-from acked.cluster.reports.reproductions.transacted import Transacted, transacted_document
-from acked.cluster.reports.reproductions.transacted import verdicts_in_words as transacted_in_words
 from acked.cluster.reports.reproductions.verdict import Control, Judgement, Verdict, control_of, judge
 from acked.cluster.reports.reproductions.words import Answer, verdicts_in_words
 from tests.cluster.reports.made import answer, played, prepared
@@ -38,13 +36,13 @@ class Ended:
 
 def replicated(parts: bool, broken: Mapping[str, bool]) -> Answer:
     made = answer(0 if parts else 4)
-    return replace(made, first=replace(made.first, played=replace(made.first.played, lost=(), broken=broken)))
+    return replace(made, first=replace(made.first, played=replace(made.first.played, broken=broken)))
 
 
-def of_transactions(parts: bool, broken: Mapping[str, bool]) -> Transacted:
+def of_transactions(parts: bool, broken: Mapping[str, bool]) -> Answer:
     made = transacted(bug(), True, parts)
     end = replace(made.played, broken=broken)
-    return Transacted("t", about_transactions().properties[0], replace(made, played=end))
+    return Answer("t", about_transactions().properties[0], replace(made, played=end))
 
 
 OUTCOMES = [
@@ -60,17 +58,14 @@ OUTCOMES = [
 @pytest.mark.parametrize(("parts", "is_broken", "verdict", "code", "words"), OUTCOMES)
 @pytest.mark.parametrize("made", [replicated, of_transactions])
 def test_a_run_is_reproduced_only_if_the_promise_was_seen_broken(
-    made: Callable[[bool, Mapping[str, bool]], Answer | Transacted],
+    made: Callable[[bool, Mapping[str, bool]], Answer],
     parts: bool, is_broken: bool | None, verdict: Verdict, code: int, words: str,
 ) -> None:  # fmt: skip
     name = made(False, {}).name
     found = made(parts, {} if is_broken is None else {name: is_broken})
     assert found.judgement == Judgement(verdict)
-    if isinstance(found, Answer):
-        [(_, said), *_], document = verdicts_in_words(found), answer_document(found, {})
-        assert page_data(found)["played"]["verdicts"][0][1] == said
-    else:
-        [(_, said), *_], document = transacted_in_words(found), transacted_document(found, {})
+    [(_, said), *_], document = verdicts_in_words(found), answer_document(found, {})
+    assert page_data(found)["played"]["verdicts"][0][1] == said
     assert words in said
     assert said.startswith("reproduced") == (verdict is Verdict.REPRODUCED)
     assert said.startswith("as the model says on ") == (verdict is Verdict.AS_MODELLED)
@@ -121,7 +116,7 @@ def test_a_trace_without_a_promise_is_not_called_kept_where_a_record_is_lost() -
     assert (ending.value, said.split(": ")[0]) == (
         "open", "as the model says on Kafka 3.9.1 with KRaft, and the trace names no promise",
     )  # fmt: skip
-    end = replace(made.first.played, lost=(), broken={"AckedRecordsSurvive": False})
+    end = replace(made.first.played, broken={"AckedRecordsSurvive": False})
     [(ending, said), *_] = verdicts_in_words(Answer(made.title, None, replace(made.first, played=end)))
     assert (ending.value, said.split(":")[0]) == ("good", "kept on Kafka 3.9.1 with KRaft, as the model says")
 

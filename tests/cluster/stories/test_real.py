@@ -13,12 +13,13 @@ import pytest
 from acked.cluster.nodes.addresses import CONTROLLER
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.release import Mode
-from acked.cluster.stories.stage import SECONDS, Stage
-from acked.cluster.stories.told import STORIES, reset
+from acked.cluster.topics.topic import SECONDS
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.facts import PartitionState
 from tests.cluster.conftest import real_plan
+from tests.cluster.stories.scripted import STORIES, reset
+from tests.cluster.stories.stage import Stage
 from tests.places import CHECKOUT
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -102,7 +103,7 @@ def test_a_leaders_request_for_another_isr_waits_at_a_gate(version: str, mode: M
         [asked] = facts
         assert isinstance(asked, PartitionState)
         assert set(asked.isr) == {0, 1}
-        seen = stage.seen()
+        seen = stage.observe()
         assert seen.partition is not None
         assert (seen.partition.leader, seen.partition.isr, asked.epoch) == (0, (0,), seen.partition.epoch)
         gate.lift()

@@ -26,7 +26,7 @@ from acked.cluster.nodes.plan import make_plan
 from acked.cluster.releases.jars import Jars, fetched
 from acked.cluster.releases.java import broker_java
 from acked.cluster.releases.release import Artifact
-from acked.cluster.transacting.play import SETTINGS
+from acked.cluster.transacting.protocol import SETTINGS
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.transactional import CoordinatorView, describe_id, describe_partition

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from acked.cluster.commands.playable import On, playable_run
+from acked.cluster.commands.playable import playable_run
+from acked.cluster.playing.reproduce import reproduce
+from acked.cluster.playing.setting import Brokers, Changed
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
-from acked.cluster.transacting.play import prepare, reproduce
+from acked.cluster.transacting.protocol import TRANSACTIONS
 from tests.cluster.conftest import real_plan
 from tests.places import CHECKOUT
 
@@ -20,12 +22,13 @@ CASES = tomllib.loads((CHECKOUT / "docs/real_brokers.toml").read_text("utf-8"))[
 @pytest.mark.parametrize("case", CASES, ids=lambda one: f"{one['spec']}-{one['kafka']}")
 def test_a_trace_of_transactions_is_played_on_real_brokers(case: dict[str, Any], users_cache: None) -> None:
     real_plan(case["kafka"], {})  # Skips where there are none, and fetches the jars.
-    found, _ = playable_run(case["spec"], {}, On(case["kafka"]), True)
-    prepared, promise = prepare(found.question, found.run, case["kafka"]), found.question.properties[0].name
+    found, _ = playable_run(case["spec"], {}, Brokers(case["kafka"]), True)
+    prepared = TRANSACTIONS.prepare(found.question, found.run, Brokers(case["kafka"]))
+    promise = found.question.properties[0].name
     first = reproduce(prepared).played
     assert verdict_of(promise, first) is Verdict.REPRODUCED, (first.reason, first.last)
     if "control" in case:
-        control = reproduce(prepared.control(case["control"])).played
+        control = reproduce(prepared.control(Changed.of(case["control"]))).played
         assert control.parted is not None, control.last
         assert control.parted.index == case["parts"], control.reason
         assert control_of(promise, control) is Control.KEEPS, control.last

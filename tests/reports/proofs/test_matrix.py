@@ -7,7 +7,10 @@ from collections.abc import Callable
 
 from acked.checker.proof.variants import PROMISES, Breach, How, Matrix, VariantAnswer
 from acked.checker.question.result import Verdict
-from acked.reports.proofs.variants import matrix_document, matrix_markdown, print_matrix
+from acked.model.catalogue import FAMILY
+from acked.reports.proofs.variants import breaches_table, matrix_document, print_matrix, verdicts_table
+from acked.reports.table import table_markdown
+from tools.proofs import matrix
 
 MATRIX = Matrix(
     {"replicas": 3},
@@ -34,7 +37,7 @@ def test_the_document_counts_states_as_traces_do() -> None:
 
 
 def test_the_page_is_made_of_tables() -> None:
-    page = list(matrix_markdown(MATRIX))
+    page = [*table_markdown(verdicts_table(MATRIX)), *table_markdown(breaches_table(MATRIX))]
     assert "| kip101 | durable | StrongIsr | violated in 10 steps | bmc, shortest trace | 1 min 10 s |" in page
     assert "| kip101 | FollowerReplicate | LogMatching, CommitQuorum | follows in this epoch |" in page
 
@@ -43,6 +46,14 @@ def test_a_matrix_with_an_open_entry_is_not_decided() -> None:
     assert MATRIX.is_decided
     unknown = VariantAnswer("kip101", "durable", "StrongIsr", Verdict.INCOMPLETE, How.NONE, 1.0)
     assert not Matrix({}, (*MATRIX.entries, unknown), (), 1.0).is_decided
+
+
+def test_the_answers_that_docs_keep_are_whole_and_decided() -> None:
+    kept = matrix()
+    assert kept.is_decided
+    asked = [(item.protocol, item.property) for item in kept.entries]
+    assert asked == [(protocol, name) for protocol in FAMILY for _, names in PROMISES for name in names]
+    assert {item.protocol for item in kept.breaches} == {*FAMILY} - {"kip320"}
 
 
 def test_every_promise_is_stated_by_a_property() -> None:

@@ -1,0 +1,111 @@
+"""What followers ask leaders: fetches, each with its response held in between, and where epochs end."""
+
+from __future__ import annotations
+
+from acked.cluster.playing.driver import Parted
+from acked.cluster.playing.script import ScriptStep
+from acked.cluster.proxies.frame import Frame
+from acked.cluster.proxies.gate import Gate
+from acked.cluster.replicating.gates import Gates, close
+from acked.cluster.replicating.hearing import cuts_nothing, error_of, pair_of
+from acked.cluster.waiting import NotSeen
+from acked.cluster.wire.apis import Api, error_name
+from acked.cluster.wire.facts import FetchRequest
+
+_OUT_OF_RANGE = 1
+_ROUNDS = 3
+"""Fetches that say nothing new, at the most, before a follower asks anew."""
+
+
+class Fetches:
+    """Lets what waits at the gates of fetches go on. `seconds` is how long an effect may take to be seen."""
+
+    def __init__(self, gates: Gates, seconds: float) -> None:
+        self._gates, self.seconds = gates, seconds
+
+    def _request(self, follower: int, leader: int, wanted: Api) -> Frame:
+        gate = self._gates.fetches[follower, leader]
+        try:
+            frame = gate.wait(self.seconds)
+        except NotSeen:
+            raise Parted(f"broker {follower} asks broker {leader} for nothing") from None
+        if frame.api != wanted:
+            does = {Api.FETCH: "fetches", Api.OFFSET_FOR_LEADER_EPOCH: "asks where its epoch ends"}
+            raise Parted(f"broker {follower} {does[Api(frame.api or 0)]} at broker {leader}")
+        return frame
+
+    def _response(self, step: ScriptStep, is_again: bool = False) -> tuple[Gate, Gate, Frame]:
+        """Lets the follower's fetch go on; the gates of requests and of its response, and the response, which is held.
+
+        A fetch that is told where epochs diverge, and has nothing to cut, is made again once.
+        """
+        follower, leader = pair_of(step)
+        request = self._request(follower, leader, Api.FETCH)
+        for _ in range(_ROUNDS):
+            if not isinstance(request.facts, FetchRequest) or request.facts.positions or not request.facts.forgets:
+                break
+            # It fetches nothing: a follower that has cut its log takes the partition out of the session first.
+            self._answer_fetch(self._gates.fetches[follower, leader], request)
+            request = self._request(follower, leader, Api.FETCH)
+        wanted, facts = step.before["log"][follower]["end"], request.facts
+        if isinstance(facts, FetchRequest) and facts.positions and facts.positions[0].offset != wanted:
+            raise Parted(f"broker {follower} fetches at offset {facts.positions[0].offset}, in the model at {wanted}")
+        gate, answers = self._gates.fetches[follower, leader], self._gates.response_to(request)
+        gate.let(request)
+        try:
+            response = answers.wait(self.seconds)
+        except NotSeen:
+            answers.lift()
+            raise Parted(f"broker {leader} does not answer broker {follower}'s fetch") from None
+        if step.action == "FetchDiverging" or is_again or not cuts_nothing(response, wanted):
+            return gate, answers, response
+        # The follower led in an epoch in which it wrote nothing. It forgets that epoch first, and then asks anew.
+        answers.let(response)
+        answers.lift()
+        for _ in range(_ROUNDS):
+            again = gate.wait(self.seconds)
+            if not isinstance(again.facts, FetchRequest) or again.facts.positions:
+                break
+            self._answer_fetch(gate, again)
+        return self._response(step, is_again=True)
+
+    def _answer_fetch(self, gate: Gate, request: Frame) -> None:
+        answers = self._gates.response_to(request)
+        gate.let(request)
+        answers.let(seconds=self.seconds)
+        answers.lift()
+
+    def fetch(self, step: ScriptStep) -> None:
+        """A fetch whose response reaches the follower."""
+        gate, answers, response = self._response(step)
+        error = error_of(response)
+        if error and not (step.action == "FetchDiverging" and error == _OUT_OF_RANGE):
+            answers.lift()
+            follower, leader = pair_of(step)
+            raise Parted(f"broker {leader} answers broker {follower}'s fetch with {error_name(error)}")
+        answers.let(response)
+        answers.lift()
+        gate.wait(self.seconds)  # The next request: so the follower has taken the answer in.
+
+    def fetch_unanswered(self, step: ScriptStep) -> None:
+        """A fetch whose response is lost with its connection."""
+        gate, answers, response = self._response(step)
+        error = error_of(response)
+        close(answers, response)
+        answers.lift()
+        if error:
+            follower, leader = pair_of(step)
+            raise Parted(f"broker {leader} answers broker {follower}'s fetch with {error_name(error)}")
+        gate.wait(self.seconds)
+
+    def ask_epochs(self, follower: int, leader: int) -> None:
+        """Lets a follower ask where epochs end until it fetches; one whose log is empty may ask nothing."""
+        gate = self._gates.fetches[follower, leader]
+        while True:
+            try:
+                frame = gate.wait(self.seconds)
+            except NotSeen:
+                raise Parted(f"broker {follower} asks broker {leader} for nothing") from None
+            if frame.api == Api.FETCH:
+                return
+            gate.let(frame)

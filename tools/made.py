@@ -1,0 +1,139 @@
+"""The parts of pages that are made from the project itself: the site has them whole, and git the short table of some.
+
+    python tools/made.py             writes the short tables, and what runs are told, anew
+
+In a page, `<!-- made: NAME -->` begins a part and `<!-- end -->` ends it. What git keeps in between is for readers without
+the site: nothing, or a short table. `make docs` puts the whole part there, from specs, docstrings and measurements.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from acked.base.files import write_text  # noqa: E402
+from acked.invariants.partition.lemmas import (  # noqa: E402
+    MACHINE_LEMMAS,
+    MOVE_LEMMAS,
+    PARTITION_LEMMAS,
+    RETURN_LEMMAS,
+    RIVAL_LEMMAS,
+)
+from acked.reports.table import markdown_table, numbers, table, table_markdown  # noqa: E402
+from tools import (  # noqa: E402
+    api,
+    commands,
+    false_claims,
+    gallery,
+    guards,
+    house,
+    proof_mutations,
+    proofs,
+    real,
+)
+
+GATE = ROOT / "docs" / "gate_mutations.json"
+"""Rows of the table that `tools/gate_mutations.py` measures."""
+
+PART = re.compile(r"(?P<begin><!-- made: (?P<name>[\w-]+) -->\n).*?(?P<end><!-- end -->)", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What makes a part whole, and what git keeps of it."""
+
+    whole: Callable[[], Iterable[str]]
+    kept: Callable[[], Iterable[str]] = tuple
+
+
+def gate_mutations() -> Iterator[str]:
+    """What the gate says of every fault."""
+    columns = (numbers(""), "fault", "in", "reason", "the gate's words")
+    yield from table_markdown(table(columns, json.loads(GATE.read_text("utf-8"))))
+
+
+def rows_of(name: str, chosen: Callable[[list[str]], bool] = bool) -> Iterator[str]:
+    """The table of a file of docs/ with comma-separated values, or some rows of it."""
+    with (ROOT / "docs" / f"{name}.csv").open(encoding="utf-8", newline="") as file:
+        heads, *rows = csv.reader(file)
+    yield from markdown_table(heads, (map(_shown, heads, row) for row in rows if chosen(row)))
+
+
+def _shown(head: str, text: str) -> str:
+    """Specs are code, and numbers have commas."""
+    return f"`{text}`" if head == "spec" else f"{int(text):,}" if text.isdigit() else text
+
+
+def is_overview(row: list[str]) -> bool:
+    """Whether git keeps a row of the durability table: acks=all, without unclean elections."""
+    return (row[1], row[3]) == ("all", "off")
+
+
+PARTS = {
+    "api": Part(api.reference, api.names),
+    "claims": Part(gallery.part_of_claims, gallery.kept_of_claims),
+    "commands": Part(commands.reference, commands.names),
+    "counts-that-changed": Part(partial(rows_of, "counts_that_changed")),
+    "exercised": Part(partial(rows_of, "exercised")),
+    "false-claims": Part(false_claims.part),
+    "gallery": Part(gallery.part_of_bugs, gallery.kept_of_bugs),
+    "gate-mutations": Part(gate_mutations),
+    "guards": Part(guards.part),
+    "lemmas": Part(partial(proofs.lemmas, PARTITION_LEMMAS)),
+    "lemmas-machine": Part(partial(proofs.lemmas, MACHINE_LEMMAS)),
+    "lemmas-moves": Part(partial(proofs.lemmas, (*MOVE_LEMMAS, *RETURN_LEMMAS))),
+    "lemmas-rivals": Part(partial(proofs.lemmas, RIVAL_LEMMAS)),
+    "promises": Part(proofs.verdicts),
+    "breaches": Part(proofs.breaches),
+    "releases": Part(proofs.releases, proofs.kept_of_releases),
+    "house": Part(house.tables),
+    "kills": Part(real.lost_by_kills, real.lost_by_kills),
+    "matrix": Part(partial(rows_of, "matrix"), partial(rows_of, "matrix", is_overview)),
+    "proof-mutations": Part(proof_mutations.part),
+    "quorums": Part(gallery.part_of_quorums, gallery.part_of_quorums),
+    "real-again": Part(real.again),
+    "real-not-played": Part(real.left_out),
+    "real-played": Part(real.played),
+    "real-random": Part(real.random_traces),
+    "real-releases": Part(real.whole_releases),
+}
+"""By the name in the mark."""
+
+
+def pages() -> list[Path]:
+    """The pages that have such parts."""
+    places = [ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs").glob("*.md"))]
+    return [page for page in places if PART.search(page.read_text("utf-8"))]
+
+
+def whole(text: str) -> str:
+    """A page as the site shows it."""
+    return _replaced(text, lambda part: part.whole())
+
+
+def kept(text: str) -> str:
+    """A page as git keeps it."""
+    return _replaced(text, lambda part: part.kept())
+
+
+def _replaced(text: str, lines: Callable[[Part], Iterable[str]]) -> str:
+    def part(found: re.Match[str]) -> str:
+        made = "".join(f"{line}\n" for line in lines(PARTS[found["name"]]))
+        return f"{found['begin']}\n{made}\n{found['end']}" if made else f"{found['begin']}{found['end']}"
+
+    return PART.sub(part, text)
+
+
+if __name__ == "__main__":
+    for place in pages():
+        write_text(place, kept(place.read_text("utf-8")), "page")
+    write_text(gallery.RUNS, json.dumps(gallery.runs(), indent=1) + "\n", "what runs are told")

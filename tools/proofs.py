@@ -1,0 +1,108 @@
+"""What the pages about proofs are made of: answers of `acked prove` in docs/, and what each lemma's own text says.
+
+    python tools/proofs.py                                  writes docs/promises.json: every variant against every promise
+    acked prove --releases --format json --jobs 1 --timeout 120 > docs/releases.json
+
+Both take a while: run them when a protocol, a lemma or a promise changes. `tools/made.py` makes the pages.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from acked.audit.releases.report import releases_markdown, verdicts_table  # noqa: E402
+from acked.audit.releases.table import FaultClass, Kept, Refutation, ReleaseCell, ReleaseVerdict  # noqa: E402
+from acked.base.bounds import default_workers  # noqa: E402
+from acked.base.processes import Limits  # noqa: E402
+from acked.checker.proof.variants import Breach, How, Matrix, VariantAnswer, prove_matrix  # noqa: E402
+from acked.checker.question.result import Verdict  # noqa: E402
+from acked.invariants.property import Property  # noqa: E402
+from acked.reports.proofs import variants  # noqa: E402
+from acked.reports.table import table, table_markdown  # noqa: E402
+
+RELEASES, PROMISES = ROOT / "docs" / "releases.json", ROOT / "docs" / "promises.json"
+NEED = re.compile(r"Without it (\w+) breaks ([\w, ]+) \((\d), (\d), (\d)(?:, Kafka ([\d.]+)( with zombies)?)?\)")
+"""What the text of a lemma says of its absence: which step breaks what, with how many brokers, offsets and records."""
+
+
+def cells() -> list[ReleaseCell]:
+    """Every answer of the file."""
+    return [_cell(told) for told in json.loads(RELEASES.read_text("utf-8"))["cells"]]
+
+
+def _cell(told: dict[str, Any]) -> ReleaseCell:
+    release, refuted = (told["version"], told["control_plane"]), told.get("refutation")
+    refutation = None
+    if refuted is not None:
+        options = shlex.split(refuted["command"])
+        changes = dict(options[at + 1].split("=") for at, word in enumerate(options) if word == "-c")
+        refutation = Refutation(refuted["spec"], release, changes, refuted["property"], refuted["steps"])
+    asked = release, FaultClass(told["faults"]), Kept(told["promise"])
+    missing, broken = (tuple(told.get(key, ())) for key in ("missing", "broken"))
+    return ReleaseCell(*asked, ReleaseVerdict(told["verdict"]), told.get("obligations", 0), missing, broken, refutation)
+
+
+def releases() -> Iterator[str]:
+    """The tables of all promises, with what refutes them and what is missing."""
+    lines = list(releases_markdown(cells(), ""))
+    yield from lines[next(at for at, line in enumerate(lines) if line.startswith("## ")) :]
+
+
+def kept_of_releases() -> list[str]:
+    """The table of the first promise, as git keeps it."""
+    return table_markdown(verdicts_table(cells(), Kept.ACKED))
+
+
+def matrix() -> Matrix:
+    """The answers of the file."""
+    told = json.loads(PROMISES.read_text("utf-8"))
+    broken = (Breach(one["protocol"], one["action"], tuple(one["lemmas"]), tuple(one["asks"])) for one in told["breaks"])
+    return Matrix(told["constants"], tuple(map(_answer, told["matrix"])), tuple(broken), told["seconds"])
+
+
+def _answer(told: dict[str, Any]) -> VariantAnswer:
+    verdict, how, states = Verdict(told["verdict"]), How(told["method"]), told["trace_length"]
+    actions = None if states is None else states - 1
+    return VariantAnswer(told["protocol"], told["promise"], told["property"], verdict, how, told["seconds"], actions)
+
+
+def verdicts() -> Iterator[str]:
+    """The table of variants and promises."""
+    yield from table_markdown(variants.verdicts_table(matrix()))
+
+
+def breaches() -> Iterator[str]:
+    """Which action of an older variant breaks which lemma."""
+    yield from table_markdown(variants.breaches_table(matrix()))
+
+
+def lemmas(listed: Sequence[Property]) -> Iterator[str]:
+    """Each lemma with what it says, what a step breaks where it is left out, and in how small an instance."""
+    yield from table_markdown(table(("lemma", "what it says", "left out, a step breaks", "at"), map(_row, listed)))
+
+
+def _row(lemma: Property) -> tuple[str, ...]:
+    text = " ".join(str(lemma.predicate.__doc__).split())
+    found = NEED.search(text)
+    assert found is not None, lemma.name
+    action, claims, *size, version, zombies = found.groups()
+    release = f", Kafka {version}{zombies or ''}" if version else ""
+    broken = f"{action}: {', '.join(sorted(claims.split(', ')))}"
+    return lemma.name, text[: found.start()].strip(), broken, ", ".join(size) + release
+
+
+if __name__ == "__main__":
+    begun = time.perf_counter()
+    found = prove_matrix(Limits(default_workers(), 600.0))
+    document = variants.matrix_document(found, time.perf_counter() - begun)
+    PROMISES.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
