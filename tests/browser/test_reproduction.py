@@ -9,7 +9,10 @@ import pytest
 from playwright.sync_api import expect
 
 from acked.cluster.reports.reproductions.page import reproduction_page
+from acked.cluster.reports.reproductions.words import Answer
 from tests.cluster.reports.made import answer
+from tests.cluster.transacting.test_transacting import CHANGED, bug, question
+from tests.cluster.transacting.test_transacting import played as transacted
 
 pytestmark = pytest.mark.browser
 
@@ -52,4 +55,17 @@ def test_the_page_is_accessible_on_a_phone_too(watched: Any, played: Path, schem
     page.emulate_media(color_scheme=scheme)
     page = watched.open(f"{played.as_uri()}#step=1")
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert watched.findings() == []
+
+
+def test_a_run_of_transactions_has_the_same_page(watched: Any, tmp_path: Path) -> None:
+    page = tmp_path / "transactions.html"
+    kept = transacted(bug().control(CHANGED), False, True)
+    made = Answer("t", question().properties[0], transacted(bug(), True, False), CHANGED, kept)
+    page.write_text(reproduction_page(made), "utf-8")
+    shown = watched.open(page)
+    expect(shown.locator(".ended.bad")).to_contain_text("NoHangingTransaction")
+    shown.get_by_role("button", name="control: Kafka 3.6.2 with KRaft, step 7: goes another way").click()
+    expect(shown.locator(".pane.seen tr[data-actor='partition 0']").first).to_contain_text("r0")
+    expect(shown.locator(".pane.seen").nth(1).locator("tr.differs")).to_contain_text("partition 0")
     assert watched.findings() == []
