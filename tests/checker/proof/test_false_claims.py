@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from acked.checker.question.result import Verdict
-from tests.places import CHECKOUT, SPECS
+from acked.reports.shell.specs import bundled_of
+from tests.places import CHECKOUT
 from tools import false_claims as tool
 
 ANSWERS: dict[str, dict[str, dict[str, Any]]] = json.loads((CHECKOUT / "docs" / "false_claims.json").read_text("utf-8"))
@@ -18,7 +19,7 @@ def test_forty_claims_are_asked_that_a_shipped_spec_expects_to_be_violated() -> 
     asked = tool.claims()
     assert len(asked) == len({item.name for item in asked}) == 40
     for item in asked:
-        assert (SPECS / f"{item.name}.toml").is_file()
+        assert bundled_of(item.name) is not None
         assert item.spec.expect is not None
         assert item.spec.expect.verdict is Verdict.VIOLATED
         assert item.steps >= 1
