@@ -10,7 +10,7 @@ import re
 import tomllib
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from acked.base.errors import AckedError, ConfigurationError
 from acked.base.files import read_text
@@ -58,8 +58,7 @@ def specs_in(path: Path) -> list[Path]:
         named = tomllib.loads(text).get(KEY) if _NAMES_SOME.search(text) else None  # Most need not be parsed for it.
     except (AckedError, ValueError, RecursionError):
         return [path]
-    is_list = isinstance(named, list) and all(isinstance(name, str) and is_name(name) for name in named)
-    return [path.with_name(f"{path.name}#{name}") for name in dict.fromkeys(named)] if named and is_list else [path]
+    return [path.with_name(f"{path.name}#{name}") for name in dict.fromkeys(named)] if _are_names(named) else [path]
 
 
 def specs_under(folder: Path) -> list[Path]:
@@ -78,12 +77,15 @@ def document_of(document: Mapping[str, Any], path: Path, known: Collection[str])
         if variant is not None:
             raise ConfigurationError(f"the file has no {KEY}, but one question; write {file}")
         return dict(document)
-    if not isinstance(named, list) or not named or not all(isinstance(item, str) for item in named):
-        raise ConfigurationError(f'{KEY} must be a list of names in quotes: {KEY} = ["bug", "fix"]', KEY)
+    if not _are_names(named) or set(named) & set(known) or repeated(named):
+        hint = f'of letters, digits and _, none of them a key of a spec: {KEY} = ["bug", "fix"]'
+        raise ConfigurationError(f"{KEY} must be a list of different names, {hint}", KEY)
     for name in named:
-        _refuse_misnamed(document, name, known)
-    if twice := repeated(named):
-        raise ConfigurationError(f"variant {choices(twice)} is named twice; name each once", KEY)
+        if not isinstance(document.get(name), dict):
+            raise ConfigurationError(f"variant {name} has no section; write [{name}] and what is its own under it", KEY)
+        if "protocol" in document[name]:
+            hint = "variants of one file are about one protocol; name it at the top of the file alone"
+            raise ConfigurationError(hint, f"{name}.protocol")
     if "expect" in document:
         raise ConfigurationError(f"each variant has its own answer: write [{named[0]}.expect]", "expect")
     if variant is None:
@@ -95,15 +97,8 @@ def document_of(document: Mapping[str, Any], path: Path, known: Collection[str])
     return _merged(shared, document[variant])
 
 
-def _refuse_misnamed(document: Mapping[str, Any], name: str, known: Collection[str]) -> None:
-    if not is_name(name) or name in known:
-        raise ConfigurationError(f"{name!r} cannot name a variant; use letters, digits and _, and no key of a spec", KEY)
-    own = document.get(name)
-    if not isinstance(own, dict):
-        raise ConfigurationError(f"variant {name} has no section; write [{name}] and what is its own under it", KEY)
-    if "protocol" in own:
-        hint = "variants of one file are about one protocol; name it at the top of the file alone"
-        raise ConfigurationError(hint, f"{name}.protocol")
+def _are_names(named: object) -> TypeGuard[list[str]]:
+    return isinstance(named, list) and bool(named) and all(isinstance(name, str) and is_name(name) for name in named)
 
 
 def lines_of(lines: Mapping[str, int], path: Path) -> dict[str, int]:

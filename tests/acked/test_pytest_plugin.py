@@ -36,5 +36,5 @@ def test_every_variant_is_an_item_of_its_own_with_its_own_answer(tmp_path: Path)
     done = run(tmp_path)
     assert "2 failed, 2 passed" in done
     assert "count: distinct_states is 277, expected 1" in done
-    assert "'a-b' cannot name a variant" in done
+    assert "variants must be a list of different names" in done
     assert "1 passed" in run(tmp_path, "-k", "row-good")
