@@ -68,7 +68,7 @@ from acked.model.partition.rules.settings import (
     late_answers,
     truncate_under_same_leader,
 )
-from acked.model.partition.state import Candidate, Epoch, Offset, Replica, State, offset
+from acked.model.partition.state import Candidate, Epoch, Offset, Replica, State
 from acked.model.partition.words import says_by, says_cut_as_told, says_following, says_late
 
 # -- the answer departs -----------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def answer_late(s: State, follower: Replica, leader: Replica, end: Offset, advan
     late.leader = leader
     late.fetched_at = start
     late.hw = s.broker[leader].hw
-    late.log.copy(s.log[leader], ite(start < end, end, offset(0)))
+    late.log.copy(s.log[leader], ite(start < end, end, 0))
     leader_learns(s, leader, follower, advance)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acked.model.language.action import require
+from acked.model.language.context import literal
 from acked.model.language.quantify import abbreviated, each, every, for_each, greatest, implies, ite, least, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
@@ -56,7 +57,6 @@ from acked.model.partition.state import (
     Replica,
     State,
     Status,
-    status,
 )
 
 # -- who is who -------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def answer_waiting(s: State, leader: Replica) -> None:
 
     def answer(record: RecordId) -> None:
         due = (s.producer.waits_at[record] == leader) & all_below(s, leader, record, hw)
-        s.producer.status[record] = ite(due, ite(enough, status(ACKED), without_success()), s.producer.status[record])
+        s.producer.status[record] = ite(due, ite(enough, ACKED, without_success()), s.producer.status[record])
         s.producer.waits_at[record] = ite(due, None, s.producer.waits_at[record])
 
     for_each(RecordId, answer)
@@ -255,7 +255,7 @@ def stop_waiting(s: State, broker: Replica) -> None:
 
 def without_success() -> Status:
     """What becomes of a record after an error, or no answer in time: it is sent again, or without retries it has failed."""
-    return status(SENT if retries.on else FAILED)
+    return Status(literal(SENT if retries.on else FAILED))
 
 
 # -- joining the ISR --------------------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ from acked.model.partition.rules.settings import (
     unclean_election,
     zombies,
 )
-from acked.model.partition.state import Offset, Replica, State, offset
+from acked.model.partition.state import Offset, Replica, State
 from acked.model.partition.words import says_complete, says_no_answers
 
 # -- a broker's life --------------------------------------------------------------------------------------------------
@@ -198,7 +198,7 @@ def require_what_survives(s: State, broker: Replica, log_end: Offset, checkpoint
     return counts
 
 
-def forget(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
+def forget(s: State, broker: Replica, log_end: Offset | int, checkpoint: Offset | int) -> None:
     """What only memory held is gone."""
     mine = s.broker[broker]
     stop_waiting(s, broker)
@@ -356,7 +356,7 @@ def return_with_empty_disk(s: State, broker: Replica) -> None:
     require("there is something to lose", ~s.log[broker].is_empty)
     take_disk(s)
     refuse_stale_changes(s, broker)
-    forget(s, broker, offset(0), offset(0))
+    forget(s, broker, 0, 0)
     renumber_epochs(s)
 
 
@@ -368,8 +368,8 @@ def take_disk(s: State) -> None:
 
 def empty(s: State, broker: Replica) -> None:
     """Neither log nor checkpoint is left."""
-    s.log[broker].truncate(offset(0))
-    s.broker[broker].hw = offset(0)
+    s.log[broker].truncate(0)
+    s.broker[broker].hw = 0
 
 
 # -- what makes the controller forget eligible leaders ------------------------------------------------------------------

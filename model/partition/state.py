@@ -6,10 +6,9 @@ and why that is sound, is in `docs/abstractions.md`.
 
 from __future__ import annotations
 
-from acked.model.language.context import literal
 from acked.model.language.quantify import for_each, ite, one_of, some_of
-from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field, maybe
-from acked.model.language.values import Bool, Id, Int, OptionalValue
+from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field
+from acked.model.language.values import Bool, Id, Int
 from acked.model.partition.rules.controllers import (
     candidate_count,
     contend,
@@ -106,26 +105,6 @@ class Moves(Int, lo=0, hi=moves, name="number of reassignments"):
 
 UNSENT, SENT, ACKED, FAILED = range(4)
 """Values of `Status`: not sent yet; sent, and no answer that counts; acknowledged; given up."""
-
-
-def status(value: int) -> Status:
-    """A status as a symbolic value."""
-    return Status(literal(value))
-
-
-def waiting_at(broker: Replica | None) -> OptionalValue[Replica]:
-    """Where a producer waits, as an element of an array."""
-    return maybe(Replica, broker)
-
-
-def known_as(end: Offset | None) -> OptionalValue[Offset]:
-    """What a leader knows of a log end, as an element of an array."""
-    return maybe(Offset, end)
-
-
-def offset(value: int) -> Offset:
-    """An offset as a symbolic value."""
-    return Offset(literal(value))
 
 
 class Record(Struct):
