@@ -15,14 +15,14 @@ from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, OptionalValue, SetValue
 from acked.model.partition.assignment import completed
-from acked.model.partition.believing import (
+from acked.model.partition.candidates import (
     known_leader_epochs,
     notices_loss,
     renumber_controller_epochs,
     renumber_known_epochs,
     somebody_in_charge,
 )
-from acked.model.partition.rules.controllers import contend
+from acked.model.partition.rules.controllers import many_controllers
 from acked.model.partition.rules.derived import (
     asks_in_epoch,
     begins_again,
@@ -303,7 +303,7 @@ def set_eligible(s: State, elr: SetValue[Replica]) -> None:
 
 def lose_broker(s: State, replica: Replica) -> None:
     """A broker is gone, and the controller notices at once; of several the one that is in charge, if there is one."""
-    if not contend.value:
+    if not many_controllers.value:
         take_out(s, replica)
         return
     leader, isr = s.controller.leader, s.controller.isr
@@ -384,7 +384,7 @@ def renumber_epochs(s: State) -> None:
     Kafka only ever compares leader epochs, so a state and its renumbering have the same future (`docs/abstractions.md`). The
     same goes for controller epochs.
     """
-    if contend.value:
+    if many_controllers.value:
         renumber_controller_epochs(s)
     if max_leader_epoch.value:
         return
@@ -404,10 +404,10 @@ def renumber_epochs(s: State) -> None:
             in_use += [(brought.has(o), brought.at(o).epoch) for o in each(Offset)[:-1]]
     if asks_in_epoch.value:
         in_use.append((truth(True), s.consumer.epoch))
-    if contend.value:
+    if many_controllers.value:
         in_use += known_leader_epochs(s)
     rank = ranks(Epoch, in_use)
-    if contend.value:
+    if many_controllers.value:
         renumber_known_epochs(s, rank)
     if asks_in_epoch.value:
         s.consumer.epoch = rank(s.consumer.epoch)

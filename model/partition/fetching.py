@@ -15,7 +15,7 @@ from acked.model.language.telling import Fault, Telling
 from acked.model.language.values import Bool
 from acked.model.language.words import says_cut, says_list, says_set
 from acked.model.partition.assignment import require_replica_of
-from acked.model.partition.believing import hear_of_isr
+from acked.model.partition.candidates import hear_of_isr
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
