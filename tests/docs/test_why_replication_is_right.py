@@ -6,7 +6,7 @@ import re
 
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import load_spec
-from acked.invariants.partition.lemmas import PARTITION_LEMMAS
+from acked.invariants.partition.lemmas.catalogue import PARTITION_LEMMAS
 from tests.places import CHECKOUT, SPECS
 
 TEXT = (CHECKOUT / "docs" / "why-replication-is-right.md").read_text("utf-8")
