@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.files import write_text  # noqa: E402
-from acked.invariants.partition.lemmas import (  # noqa: E402
+from acked.invariants.partition.lemmas.catalogue import (  # noqa: E402
     CONTROLLER_LEMMAS,
     MACHINE_LEMMAS,
     MOVE_LEMMAS,

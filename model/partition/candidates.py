@@ -1,6 +1,6 @@
 """The candidates for /controller: which are active, who is in charge, what each knows, and what it has yet to send.
 
-The vocabulary of `racing.py` and `hearing.py`, and what the rest of the partition asks where there may be several controllers:
+The vocabulary of `racing.py` and `hearing.py`, and what the rest of the partition asks where several controllers may be:
 who notices that a broker is gone or back, who hears that a leader has changed the ISR, and the renumbering of controller
 epochs. With one controller nothing here is asked. Sources: `KafkaController`, `PartitionStateMachine`, `KafkaZkClient` of
 0.8.2 to 3.3.
