@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from acked.audit.decision.questions import Assumptions, AuditQuestion
     from acked.base.release import Release
     from acked.checker.batch.cache import ResultCache
-    from acked.cluster.vocabulary.entry import SettingEntry
+    from acked.cluster.vocabulary.note import Read
 
 ALL = "all"
 LOSS = "loss"
@@ -71,7 +71,7 @@ class ClusterFacts:
         overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
         return recognise(entries, overrides, self.lenient)
 
-    def _live(self, address: str, with_moves: bool) -> list[SettingEntry]:
+    def _live(self, address: str, with_moves: bool) -> list[Read]:
         from acked.audit.clusters.live import live_entries
         from acked.audit.commands.apart import ask_apart
         from acked.audit.commands.live import SECONDS, client_properties

@@ -18,6 +18,7 @@ from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.note import Read
 from acked.reports.runs.sentences import sentences_of
 from acked.reports.units import plural
 
@@ -90,7 +91,7 @@ def audit_document(
             {"rule": finding.rule, "level": finding.level.value, "text": finding.text, **_place(finding.entry)}
             for finding in configuration.findings
         ],
-        "passed_over": [{"key": entry.key, **_place(entry)} for entry in _passed_over(audit)],
+        "passed_over": [{"key": _name_of(entry), **_place(entry)} for entry in _passed_over(audit)],
         "advice": audit.is_advised,
         "answers": _told_once([_answer(configuration, answer, audit, cache) for answer in audit.answers]),
         "recommended": _recommended(audit),
@@ -110,7 +111,7 @@ def _setting(value: SettingValue) -> dict[str, object]:
     return {"key": value.key, "value": value.value, "source": value.source, **_place(value.entry), "instead_of": instead}
 
 
-def _place(entry: SettingEntry | None) -> dict[str, object]:
+def _place(entry: Read | None) -> dict[str, object]:
     return {"file": None, "line": None} if entry is None else {"file": entry.file, "line": entry.line or None}
 
 
@@ -177,7 +178,7 @@ def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
     if worst is not AuditVerdict.NO and all(answer.reply is not worst for answer in bad):
         text += ", in some of the releases that may be meant; name yours with --kafka-version and --control-plane"
     if audit.passed_over:
-        text += f"; ignored (--lenient): {', '.join(f'{entry.key} ({entry.where})' for entry in _passed_over(audit))}"
+        text += f"; ignored (--lenient): {', '.join(f'{_name_of(entry)} ({entry.where})' for entry in _passed_over(audit))}"
     return text
 
 
@@ -203,8 +204,12 @@ def _said(reply: AuditVerdict, asked: AuditQuestion) -> str:
     return _YES[asked] if reply is AuditVerdict.YES else f"whether {_YES[asked]}"
 
 
-def _passed_over(audit: Audit) -> list[SettingEntry]:
+def _passed_over(audit: Audit) -> list[Read]:
     return [finding.entry for finding in audit.passed_over if finding.entry is not None]
+
+
+def _name_of(one: Read) -> str:
+    return one.key if isinstance(one, SettingEntry) else "imported file"  # No other note is passed over.
 
 
 def _names(asked: Iterable[AuditQuestion]) -> str:

@@ -13,7 +13,8 @@ from acked.audit.formats.described import described_entries
 from acked.audit.reports.topics import groups_table, topics_document, topics_markdown
 from acked.base.errors import ConfigurationError
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import UNREAD, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.note import Note, Read, Unread
 from tests.audit.decision.kept import KEPT
 
 LISTED = """\
@@ -35,7 +36,7 @@ Dynamic configs for broker 2 are:
 """
 
 
-def entries(text: str, name: str = "topics.txt") -> list[SettingEntry]:
+def entries(text: str, name: str = "topics.txt") -> list[Read]:
     return list(described_entries(name, text))
 
 
@@ -111,7 +112,7 @@ def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_
     settings = {"replication.factor": "2", "min.insync.replicas": "1"}
     known = [SettingEntry(key, value, "live", 0, Scope.TOPIC, "orders") for key, value in settings.items()]
     known.append(SettingEntry("acks", "all", "live", 0, Scope.PRODUCER))
-    unread = SettingEntry(UNREAD, "controllers", "live", 0, said_by="controllers")
+    unread = Note(Unread("brokers cannot tell"), "live", 0, said_by="controllers")
 
     def audited(*more: SettingEntry) -> Audited:
         (one,) = audit_groups(groups_of(recognise([*known, unread, *more])), asked)
