@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _SHIPPED = {
     "replication": ("replication.properties",),
-    "partition": ("partition.properties", "partition.writes", "partition.moves", "partition.rivals"),
+    "partition": ("partition.properties", "partition.writes", "partition.moves", "partition.controllers"),
     "majority": ("majority",),
     "transactions": ("transactions.properties",),
     "delivery": ("delivery",),

@@ -11,17 +11,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
-from acked.invariants.partition.lemmas import (
+from acked.invariants.partition.lemmas.catalogue import (
     CONTROLLER_EPOCHS_ARE_DENSE,
+    CONTROLLER_LEMMAS,
     MACHINE_LEMMAS,
     MOVE_LEMMAS,
     PARTITION_LEMMAS,
     RECORDS_ASCEND,
     RETURN_LEMMAS,
-    RIVAL_LEMMAS,
 )
-from acked.invariants.partition.lemmas_rivals import one_leader_at_a_time
-from acked.invariants.partition.lemmas_words import one_machine_dies
+from acked.invariants.partition.lemmas.controllers import one_leader_at_a_time
+from acked.invariants.partition.lemmas.words import one_machine_dies
 from acked.invariants.partition.properties import PROPERTIES as PARTITION_PROPERTIES
 from acked.invariants.property import Kind, Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
@@ -175,7 +175,7 @@ def _instances(names: tuple[str, ...], *sizes: tuple[int, ...]) -> tuple[Mapping
 def _other_cores(given: Mapping[str, int]) -> str:
     """The file of the lemma sets of `partition` that come first, if there is one."""
     if one_leader_at_a_time.make(given):
-        return "partition/partition_rival_cores.json"
+        return "partition/partition_controllers_cores.json"
     if not given[asynchronous_isr.name]:  # Before KIP-497 whoever fetches what the leader has is in the ISR by the same step.
         return "partition/partition_older_cores.json"
     if given[reassignment.name]:
@@ -186,7 +186,7 @@ def _other_cores(given: Mapping[str, int]) -> str:
 def _more_lemmas(given: Mapping[str, int]) -> tuple[Property, ...]:
     """What the lemmas of `partition` need besides under these constants."""
     asked = (
-        (one_leader_at_a_time.make(given), RIVAL_LEMMAS),
+        (one_leader_at_a_time.make(given), CONTROLLER_LEMMAS),
         (one_machine_dies.make(given), MACHINE_LEMMAS),
         (given[reassignment.name], MOVE_LEMMAS),
         (moves_again.make(given), RETURN_LEMMAS),

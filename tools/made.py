@@ -21,12 +21,12 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.files import write_text  # noqa: E402
-from acked.invariants.partition.lemmas import (  # noqa: E402
+from acked.invariants.partition.lemmas.catalogue import (  # noqa: E402
+    CONTROLLER_LEMMAS,
     MACHINE_LEMMAS,
     MOVE_LEMMAS,
     PARTITION_LEMMAS,
     RETURN_LEMMAS,
-    RIVAL_LEMMAS,
 )
 from acked.reports.table import markdown_table, numbers, table, table_markdown  # noqa: E402
 from tools import (  # noqa: E402
@@ -91,7 +91,7 @@ PARTS = {
     "lemmas": Part(partial(proofs.lemmas, PARTITION_LEMMAS)),
     "lemmas-machine": Part(partial(proofs.lemmas, MACHINE_LEMMAS)),
     "lemmas-moves": Part(partial(proofs.lemmas, (*MOVE_LEMMAS, *RETURN_LEMMAS))),
-    "lemmas-rivals": Part(partial(proofs.lemmas, RIVAL_LEMMAS)),
+    "lemmas-controllers": Part(partial(proofs.lemmas, CONTROLLER_LEMMAS)),
     "promises": Part(proofs.verdicts),
     "breaches": Part(proofs.breaches),
     "releases": Part(proofs.releases, proofs.kept_of_releases),

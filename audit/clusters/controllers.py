@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
+from acked.audit.clusters.topics import CONTROLLERS_UNREAD
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.faults import CrashKind
 from acked.audit.decision.gather import Given
@@ -12,7 +13,7 @@ from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict, reply_of, task_of
 from acked.audit.decision.settings import configure
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import CONTROLLERS_UNREAD, OPTION, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry
 
 _FOR_ALL = "(dynamic for all brokers)"
 """How a broker names a setting that is in the metadata, so that controllers have it too."""

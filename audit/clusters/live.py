@@ -12,19 +12,9 @@ from acked.audit.clusters.topics import TopicGroup
 from acked.audit.decision.gather import Given
 from acked.base.release import release
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import (
-    LISTED,
-    REPLICATION_FACTOR,
-    SHARED_RACK,
-    SHORT_ISR,
-    STATED,
-    UNREAD,
-    UNREAD_LEADER,
-    Assigned,
-    Scope,
-    SettingEntry,
-)
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, STATED, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.note import Assigned, Condition, Fact, Listed, Note, Noticed, Read, Unread, UnreadLeader
 
 _LEVELS = (
     *("3.0-IV1", "3.1-IV0", "3.2-IV0", "3.3-IV0", "3.3-IV1", "3.3-IV2", "3.3-IV3", "3.4-IV0", "3.5-IV0", "3.5-IV1"),
@@ -105,10 +95,10 @@ def level_name(level: int) -> str | None:
 # -- as settings --------------------------------------------------------------------------------------------------------
 
 
-def live_entries(cluster: LiveCluster) -> list[SettingEntry]:
+def live_entries(cluster: LiveCluster) -> list[Read]:
     """Everything that the cluster says, as files would say it, in the order of brokers and topics."""
     is_kraft = _is_kraft(cluster)
-    entries = [*_features(cluster), *_of_controllers(cluster, is_kraft)]
+    entries: list[Read] = [*_features(cluster), *_of_controllers(cluster, is_kraft)]
     for broker in cluster.brokers:
         entries += _of_broker(cluster, broker, is_kraft)
     brokers = {broker.number: broker for broker in cluster.brokers}
@@ -147,22 +137,22 @@ def _is_from_4(broker: LiveBroker) -> bool:
     return named is not None and release(named).since("4.0")
 
 
-def _of_controllers(cluster: LiveCluster, is_kraft: bool) -> Iterator[SettingEntry]:
+def _of_controllers(cluster: LiveCluster, is_kraft: bool) -> Iterator[Note]:
     """What nothing that a broker says tells: with KRaft controllers of their own have settings of their own."""
     roles = {value.value for broker in cluster.brokers for value in broker.values or () if value.key == keys.ROLES}
     if is_kraft and roles and not any("controller" in role for role in roles):
-        yield SettingEntry(UNREAD, "controllers", cluster.address, 0, said_by="controllers")
+        yield Note(Unread("brokers cannot tell"), cluster.address, 0, said_by="controllers")
 
 
-def _of_broker(cluster: LiveCluster, broker: LiveBroker, is_kraft: bool) -> Iterator[SettingEntry]:
+def _of_broker(cluster: LiveCluster, broker: LiveBroker, is_kraft: bool) -> Iterator[Read]:
     name, address = str(broker.number), cluster.address
-    yield SettingEntry(LISTED, name, address, 0, Scope.BROKER, name, said_by=f"broker {name}")
+    yield Note(Listed(), address, 0, Scope.BROKER, name, f"broker {name}")
     release = _release_of(broker)
     if release is not None:
         said = f"broker {name} (supported features)"
         yield SettingEntry(STATED, release, address, 0, Scope.BROKER, name, said_by=said)
     if broker.values is None:
-        yield SettingEntry(UNREAD, broker.failure, address, 0, Scope.BROKER, name, said_by=f"broker {name}")
+        yield Note(Unread(broker.failure), address, 0, Scope.BROKER, name, f"broker {name}")
         return
     for value in broker.values:
         key = KEYS.get(value.key)
@@ -176,29 +166,33 @@ def _of_broker(cluster: LiveCluster, broker: LiveBroker, is_kraft: bool) -> Iter
         yield SettingEntry(value.key, value.value, address, 0, Scope.BROKER, name, said_by=said)
 
 
-def _of_topic(cluster: LiveCluster, topic: LiveTopic, brokers: Mapping[int, LiveBroker]) -> Iterator[SettingEntry]:
+def _of_topic(cluster: LiveCluster, topic: LiveTopic, brokers: Mapping[int, LiveBroker]) -> Iterator[Read]:
     address, said = cluster.address, f"topic {topic.name}"
 
     def entry(key: str, value: str, by: str = said) -> SettingEntry:
         return SettingEntry(key, value, address, 0, Scope.TOPIC, topic.name, said_by=by)
 
+    def note(fact: Fact) -> Note:
+        return Note(fact, address, 0, Scope.TOPIC, topic.name, said)
+
     for number in dict.fromkeys(len(partition.replicas) for partition in topic.partitions):
         yield entry(REPLICATION_FACTOR, str(number))
     for partition in topic.partitions:
-        yield Assigned(topic.name, partition.number, partition.replicas, partition.is_moving).entry(address, 0, said)
+        yield note(Assigned(topic.name, partition.number, partition.replicas, partition.is_moving))
         if len(partition.isr) < len(partition.replicas):
             now = f"partition {partition.number} has {_ids(partition.isr)} of {_ids(partition.replicas)}"
             now += f" (eligible to lead besides: {_ids(partition.eligible)})" if partition.eligible else ""
-            yield entry(SHORT_ISR, now)
+            yield note(Noticed(Condition.SHORT_ISR, now))
         named = [rack for replica in partition.replicas if (rack := brokers[replica].rack) is not None]
         if len(set(named)) < len(named):
             shared = sorted({rack for rack in named if named.count(rack) > 1})
-            yield entry(SHARED_RACK, f"partition {partition.number} ({_ids(partition.replicas)}) in {', '.join(shared)}")
+            now = f"partition {partition.number} ({_ids(partition.replicas)}) in {', '.join(shared)}"
+            yield note(Noticed(Condition.SHARED_RACK, now))
     for number in sorted({replica for partition in topic.partitions for replica in partition.replicas}):
         if brokers[number].values is None:
-            yield entry(UNREAD_LEADER, str(number), brokers[number].failure)
+            yield note(UnreadLeader(str(number), brokers[number].failure))
     if topic.values is None:
-        yield entry(UNREAD, topic.failure)
+        yield note(Unread(topic.failure))
         return
     for value in topic.values:
         key = KEYS.get(value.key)

@@ -8,18 +8,22 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from acked.audit.decision.gather import Given, Recognised, Remark, Severity, settle
+from acked.audit.decision.gather import Given, Recognised, Remark, Severity, facts_in, settle
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import CONTROLLERS_UNREAD, LISTED, NOW, UNREAD, UNREAD_LEADER, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.note import Condition, Listed, Note, Noticed, Read, Unread, UnreadLeader
 
 INTERNAL = frozenset({"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"})
 """Topics of Kafka's own; what is said of them is about offsets and transactions rather than records of the user's."""
 
 MOST_NAMED = 5
 """Partitions that are named in one remark."""
+
+CONTROLLERS_UNREAD = "controllers-unread"
+"""The rule of the remark that controllers of their own (KRaft) have settings that brokers cannot tell."""
 
 _OF_BROKERS = (Scope.BROKER, Scope.DYNAMIC_BROKER)
 
@@ -88,7 +92,7 @@ def groups_of(
 
 def topics_in(found: Recognised) -> list[str]:
     """The topics that are described, in their order."""
-    names = (entry.entity for entry in (*found.entries, *found.known) if entry.scope is Scope.TOPIC)
+    names = (one.entity for one in (*found.read, *found.known) if one.scope is Scope.TOPIC)
     return list(dict.fromkeys(name for name in names if name is not None))
 
 
@@ -101,19 +105,21 @@ def left_out(found: Recognised, groups: Iterable[TopicGroup]) -> list[str]:
 def _by_topic(found: Recognised, names: Sequence[str]) -> dict[str, Recognised]:
     """What counts for each topic: its own and what is said of none; in one pass, for there may be thousands."""
     shared = found.only(())
-    entries: dict[str, list[SettingEntry]] = {name: list(shared.entries) for name in names}
+    read: dict[str, list[Read]] = {name: list(shared.read) for name in names}
     known: dict[str, list[SettingEntry]] = {name: list(shared.known) for name in names}
     findings: dict[str, list[Remark]] = {name: list(shared.findings) for name in names}
-    for own, into in ((found.entries, entries), (found.known, known)):
-        for entry in own:
-            if entry.scope is Scope.TOPIC and entry.entity in into:
-                into[entry.entity].append(entry)
+    for one in found.read:
+        if one.scope is Scope.TOPIC and one.entity in read:
+            read[one.entity].append(one)
+    for entry in found.known:
+        if entry.scope is Scope.TOPIC and entry.entity in known:
+            known[entry.entity].append(entry)
     for finding in found.findings:
         of = finding.entry
         if of is not None and of.scope is Scope.TOPIC and of.entity in findings:
             findings[of.entity].append(finding)
     return {
-        name: replace(found, entries=tuple(entries[name]), known=tuple(known[name]), findings=tuple(findings[name]))
+        name: replace(found, read=tuple(read[name]), known=tuple(known[name]), findings=tuple(findings[name]))
         for name in names
     }
 
@@ -121,11 +127,11 @@ def _by_topic(found: Recognised, names: Sequence[str]) -> dict[str, Recognised]:
 def _unread(found: Recognised) -> list[tuple[str, tuple[str, ...]]]:
     """What of a topic is not known: why, and the brokers under whose lead that counts; none for all of it."""
     reasons: list[tuple[str, tuple[str, ...]]] = []
-    for entry in found.entries:
-        if entry.scope is Scope.TOPIC and entry.key == UNREAD:
-            reasons.append((f"the topic's settings may not be read: {entry.value}", ()))
-        elif entry.scope is Scope.TOPIC and entry.key == UNREAD_LEADER:
-            reasons.append((f"the settings of broker {entry.value} are not known: {entry.said_by}", (entry.value,)))
+    for fact, note in facts_in(found.read):
+        if isinstance(fact, Unread) and note.scope is Scope.TOPIC:
+            reasons.append((f"the topic's settings may not be read: {fact.reason}", ()))
+        elif isinstance(fact, UnreadLeader):
+            reasons.append((f"the settings of broker {fact.broker} are not known: {fact.reason}", (fact.broker,)))
     return reasons
 
 
@@ -135,7 +141,7 @@ def _unread(found: Recognised) -> list[tuple[str, tuple[str, ...]]]:
 def _variants(found: Recognised, topic: str | None, entities: Collection[str]) -> dict[tuple[str, ...], Given]:
     """What counts where the leader is one of some brokers, by their names; one entry without names where they agree."""
     listed = _listed_brokers(found)
-    unread = {entry.entity for entry in found.entries if entry.key == UNREAD and entry.scope in _OF_BROKERS}
+    unread = {note.entity for fact, note in facts_in(found.read) if isinstance(fact, Unread) and note.scope in _OF_BROKERS}
     brokers = [name for name in listed if name not in unread]
     if listed and not brokers:
         return {}
@@ -164,19 +170,19 @@ def _variants(found: Recognised, topic: str | None, entities: Collection[str]) -
 
 def _listed_brokers(found: Recognised) -> list[str]:
     """The brokers of one cluster: only what Kafka's own tools list, or a cluster itself says, is known to be of one."""
-    listed = [entry for entry in found.entries if entry.key == LISTED and entry.scope in _OF_BROKERS and entry.entity]
-    if len({entry.file for entry in listed}) != 1:
+    listed = [note for fact, note in facts_in(found.read) if fact == Listed() and note.scope in _OF_BROKERS and note.entity]
+    if len({note.file for note in listed}) != 1:
         return []
-    return list(dict.fromkeys(str(entry.entity) for entry in listed))
+    return list(dict.fromkeys(str(note.entity) for note in listed))
 
 
 def _without(found: Recognised, brokers: Sequence[str]) -> Recognised:
     others = set(brokers)
 
-    def concerns(entry: SettingEntry) -> bool:
-        return entry.scope not in _OF_BROKERS or entry.entity not in others
+    def concerns(one: Read) -> bool:
+        return one.scope not in _OF_BROKERS or one.entity not in others
 
-    return replace(found, entries=tuple(filter(concerns, found.entries)), known=tuple(filter(concerns, found.known)))
+    return replace(found, read=tuple(filter(concerns, found.read)), known=tuple(filter(concerns, found.known)))
 
 
 def _and(names: Sequence[str]) -> str:
@@ -190,24 +196,24 @@ def _and(names: Sequence[str]) -> str:
 
 def _now(found: Recognised) -> list[Remark]:
     """What partitions of a topic are like at the moment: fewer in sync than there are, replicas that share a rack."""
-    by_rule: dict[tuple[str, str | None], list[SettingEntry]] = {}
-    for entry in found.entries:
-        if entry.key in NOW:
-            by_rule.setdefault((entry.key, entry.entity), []).append(entry)
+    facts = facts_in(found.read)
+    noticed: dict[tuple[Condition, str | None], list[tuple[str, Note]]] = {}
+    for fact, note in facts:
+        if isinstance(fact, Noticed):
+            noticed.setdefault((fact.condition, note.entity), []).append((fact.words, note))
     remarks = []
-    controllers = next((entry for entry in found.entries if entry.key == UNREAD and entry.scope is None), None)
     own = {entry.key for entry in found.known if entry.scope is Scope.TOPIC}
-    if controllers is not None and keys.UNCLEAN not in own:
+    if any(isinstance(fact, Unread) and note.scope is None for fact, note in facts) and keys.UNCLEAN not in own:
         text = (
             f"the controllers decide by their own {keys.UNCLEAN}, which brokers cannot tell; what hangs on it is undecided: "
             f"say it with --set {keys.UNCLEAN}=false, or =true, or set it for the topic"
         )
         remarks.append(Remark(CONTROLLERS_UNREAD, Severity.WARNING, text))
-    for (key, topic), entries in by_rule.items():
-        rule, what = NOW[key]
-        shown = "; ".join(entry.value for entry in entries[:MOST_NAMED])
-        more = f"; and {len(entries) - MOST_NAMED} more" if len(entries) > MOST_NAMED else ""
-        remarks.append(Remark(rule, Severity.WARNING, f"topic {topic} {what}: {shown}{more}", entries[0]))
+    for (condition, topic), told in noticed.items():
+        rule, what = condition.value
+        shown = "; ".join(words for words, _ in told[:MOST_NAMED])
+        more = f"; and {len(told) - MOST_NAMED} more" if len(told) > MOST_NAMED else ""
+        remarks.append(Remark(rule, Severity.WARNING, f"topic {topic} {what}: {shown}{more}", told[0][1]))
     return remarks
 
 

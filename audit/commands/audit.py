@@ -3,262 +3,56 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from acked.audit.decision.fault_words import BESIDES, CRASHES, legend_of
+from acked.audit.clusters.live import with_producers
+from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
+from acked.audit.clusters.topics import groups_of, left_out
+from acked.audit.commands.options import Assumed, ClusterFacts, Wanted, asks, assumes, describes_cluster, shows
+from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
+from acked.audit.commands.plan import CODES, PlanRequest, audit_plan
+from acked.audit.decision.audit import Audit
+from acked.audit.decision.gather import Given, settle
+from acked.audit.decision.questions import AuditQuestion
+from acked.audit.reports.baseline import read_baseline, since
+from acked.audit.reports.build import view_of
+from acked.audit.reports.junit import audit_junit
+from acked.audit.reports.listing import print_settings, settings_view
+from acked.audit.reports.page import audit_page
+from acked.audit.reports.sarif import audit_sarif
+from acked.audit.reports.terminal import audit_markdown, print_audit
+from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
+from acked.audit.reports.view import AuditView, View, document_of
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable
-from acked.base.names import near
 from acked.base.optional import optional_packages
 from acked.base.version import __version__
-from acked.reports.shell.options import FORMAT, OUT, QUIET, BatchOptions, KeyValue, collects, option, searches_many
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import KeptProcesses
+from acked.cluster.vocabulary.entry import Scope
+from acked.reports.console import harmless, open_console
+from acked.reports.shell.options import OUT, BatchOptions, searches_many
 from acked.reports.shell.output import Output, json_text, put_drawn, put_text, say
 
 if TYPE_CHECKING:
-    from acked.audit.clusters.several import Audited
-    from acked.audit.decision.audit import Audit
-    from acked.audit.decision.faults import Faults
-    from acked.audit.decision.gather import Given, Recognised
-    from acked.audit.decision.questions import Assumptions, AuditQuestion
-    from acked.base.release import Release
-    from acked.checker.batch.cache import ResultCache
-    from acked.cluster.vocabulary.entry import SettingEntry
+    from rich.console import Console
 
-ALL = "all"
-LOSS = "loss"
 _PROOF_SECONDS = 600
 """After so long brokers that play a story are stopped."""
 
 
-@dataclass(frozen=True)
-class ClusterFacts:
-    """What the command line says about the cluster besides its files."""
-
-    version: str | None
-    control_plane: str | None
-    topic: str | None
-    entities: tuple[str, ...]
-    overrides: tuple[tuple[str, str], ...]
-    lenient: bool
-    internal: bool
-    bootstrap: str | None
-    command_config: Path | None
-    timeout: float | None
-    producer: tuple[tuple[str, str], ...]
-
-    def recognised(self, files: tuple[Path, ...], with_moves: bool = False) -> Recognised:
-        """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned."""
-        from acked.audit.decision.gather import recognise
-        from acked.audit.formats.read import read_all
-        from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry
-        from acked.cluster.vocabulary.keys import KEYS
-
-        entries = read_all(files)
-        if self.bootstrap is not None:
-            entries += self._live(self.bootstrap, with_moves)
-        elif self.command_config is not None or self.timeout is not None:
-            raise click.UsageError("--command-config and --timeout are about a running cluster; name it with "
-                                   "--bootstrap-server, or leave them out.")  # fmt: skip
-        entries += [SettingEntry(key, value, "--producer", 0, Scope.PRODUCER) for key, value in self.producer]
-        for key, _ in self.overrides:
-            if key not in KEYS:  # In a file it may be none of our business; here it was typed for us.
-                raise ConfigurationError(f"--set: {key} is not a setting that the audit uses{near(key, KEYS)}")
-        overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
-        return recognise(entries, overrides, self.lenient)
-
-    def _live(self, address: str, with_moves: bool) -> list[SettingEntry]:
-        from acked.audit.clusters.live import live_entries
-        from acked.audit.commands.apart import ask_apart
-        from acked.audit.commands.live import SECONDS, client_properties
-
-        properties = client_properties(self.command_config)
-        asked = ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
-        return live_entries(asked)
-
-
-@dataclass(frozen=True)
-class Assumed:
-    """The faults and bounds that the command line chooses."""
-
-    faults: tuple[str, ...]
-    log_size: int | None
-    records: int | None
-    thorough: bool
-    max_states: int | None
-
-    def assumptions(self) -> Assumptions:
-        """Faults and bounds as the audit takes them; the default of each question where nothing is chosen."""
-        from acked.audit.decision.faults import read_faults
-        from acked.audit.decision.questions import BY_DEFAULT
-
-        assumptions = replace(BY_DEFAULT, log_size=self.log_size, records=self.records, is_thorough=self.thorough)
-        if self.max_states is not None:
-            assumptions = replace(assumptions, max_states=self.max_states, max_states_besides=self.max_states)
-        if self.faults:
-            faults = tuple(dict.fromkeys(read_faults(text) for text in self.faults))
-            assumptions = replace(assumptions, faults=faults, of_loss=(), besides=())
-        return assumptions
-
-
-@dataclass(frozen=True)
-class Wanted:
-    """Which questions are asked, and which of them decide the exit code."""
-
-    ask: str
-    require: str
-    advice: bool
-    show_settings: bool
-    fix: Path | None
-    baseline: Path | None
-    pages: Path | None
-    trace_out: Path | None
-    prove_it: bool
-    upgrade_to: str | None
-    plan: Path | None
-
-    def check(self, form: str) -> None:
-        """Refuses forms and options that do not go with what is wanted."""
-        besides = {"--ask": self.ask not in (ALL, LOSS), "--require": self.require != LOSS, "--fix": self.fix,
-                   "--pages": self.pages, "--baseline": self.baseline, "--show-settings": self.show_settings,
-                   "--prove-it": self.prove_it, "--upgrade-to": self.upgrade_to}  # fmt: skip
-        if self.plan is not None and (name := next((name for name, given in besides.items() if given), None)):
-            raise click.UsageError(f"--plan asks what a reassignment can lose, and nothing else; leave {name} out")
-        if self.upgrade_to is not None and (form not in ("text", "markdown", "json") or self.show_settings):
-            raise click.UsageError("--upgrade-to is text, Markdown or JSON, and goes without --show-settings")
-        if self.prove_it and (form not in ("text", "json") or self.show_settings):
-            raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
-        if self.prove_it and (self.fix is not None or self.pages is not None or self.trace_out is not None):
-            raise click.UsageError("--prove-it plays the story of a yes; ask for --fix, --pages and --trace-out without it")
-
-    @cached_property
-    def target(self) -> Release | None:
-        """The release of --upgrade-to; `ConfigurationError` for one that is not known."""
-        from acked.base.release import release
-
-        return None if self.upgrade_to is None else release(self.upgrade_to)
-
-    @cached_property
-    def questions(self) -> tuple[AuditQuestion, ...]:
-        """What is asked."""
-        return _questions(self.ask, "--ask")
-
-    @cached_property
-    def decisive(self) -> tuple[tuple[AuditQuestion, tuple[Faults, ...]], ...]:
-        """The faults that --require names for a question, `loss=one-machine`, instead of those of --faults."""
-        from acked.audit.decision.faults import read_faults
-
-        found: dict[AuditQuestion, list[Faults]] = {}
-        for part in self.require.split(","):
-            name, separator, faults = part.partition("=")
-            if separator:
-                for asked in _questions(name, "--require"):
-                    found.setdefault(asked, []).append(read_faults(faults.replace("+", ",")))
-        return tuple((asked, tuple(dict.fromkeys(faults))) for asked, faults in found.items())
-
-    @cached_property
-    def required(self) -> tuple[AuditQuestion, ...]:
-        """The questions whose answer must be no; `ConfigurationError` if one of them is not asked."""
-        required = _questions(",".join(part.partition("=")[0] for part in self.require.split(",")), "--require")
-        if self.require == ALL or (self.require == LOSS and self.ask != ALL):
-            required = self.questions  # What is asked and not required would be asked for nothing.
-        if missing := [item.value for item in required if item not in self.questions]:
-            raise ConfigurationError(f"--require {missing[0]} is not among the questions of --ask; ask it too")
-        return required
-
-
-_describes_cluster = collects(
-    "cluster",
-    ClusterFacts,
-    version=option("--kafka-version", metavar="V",
-                   help="The release, e.g. 3.6.1; default: what the files say, or every release in use."),
-    control_plane=option("--control-plane", type=click.Choice(["kraft", "zookeeper"]),
-                         help="Where the metadata is; default: what the files say, or both."),
-    topic=option("--topic", help="The topic to audit; default: every one, in groups of equal settings."),
-    entities=option("--entity", multiple=True, metavar="NAME",
-                    help="The cluster, node, service or profile to audit, where the files describe several that differ."),
-    overrides=option("--set", type=KeyValue("replication.factor=3"), multiple=True,
-                     help="A setting besides those of the files, or instead of one: replication.factor=3."),
-    lenient=option("--lenient", is_flag=True, help="Warn of names that resemble settings instead of refusing them."),
-    bootstrap=option("--bootstrap-server", metavar="HOST:PORT,…",
-                     help="Read a running cluster: brokers, topics and features, and change nothing."),
-    command_config=option("--command-config", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-                          help="The client's properties for --bootstrap-server, as kafka-configs.sh takes them."),
-    timeout=option("--timeout", type=click.FloatRange(1, 3600), metavar="SECONDS",
-                   help="How long the cluster may be asked; default: 30."),
-    producer=option("--producer", type=KeyValue("acks=1"), multiple=True,
-                    help="A setting of the producers: acks=1. A cluster does not know them; default there: acks=all with "
-                    "idempotence, and acks=1 for comparison."),
-    internal=option("--internal", is_flag=True, help="Audit Kafka's own topics, too: __consumer_offsets and its like."),
-)  # fmt: skip
-_assumes = collects(
-    "assumed",
-    Assumed,
-    faults=option("--faults", multiple=True, metavar="F,…",
-                  help=f"What may go wrong: one of ({legend_of(CRASHES)}) and any of ({legend_of(BESIDES)}), "
-                  "as in one-lossy,zombies. "
-                  "Repeat the option to ask about each. Default: clean, and for loss also one-machine, which decide the exit "
-                  "code; the table shows more."),
-    log_size=option("--log-size", type=click.IntRange(1, 4),
-                    help="Try it with logs of so many offsets at least, which takes longer; default: 1 or 2, by question."),
-    records=option("--records", type=click.IntRange(1, 4),
-                   help="Try it with so many records at least, which takes longer; default: 1 or 2, by question."),
-    thorough=option("--thorough", is_flag=True, help="Check the order of records with all brokers instead of three."),
-    max_states=option("--max-states", type=click.IntRange(1),
-                      help="Give a question up as undecided once so many different states of the partition are known; "
-                      "default: 20,000,000, and 2,000,000 where the answer does not decide."),
-)  # fmt: skip
-_asks = collects(
-    "wanted",
-    Wanted,
-    ask=option("--ask", metavar="Q,…", default=ALL, help="Ask only these questions; default: all."),
-    require=option("--require", metavar="Q[=F],…", default=LOSS, show_default=True,
-                   help="Exit with 0 only if the answer to these is no: loss, duplicates, reordering, vanishing, writes, "
-                   "or all; of a question under one fault only: loss=one-machine, loss=one-lossy+zombies."),
-    advice=option("--advice/--no-advice", default=True, help="Find the settings that cause a yes, and the smallest fix."),
-    baseline=option("--baseline", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-                    help="An earlier audit (--format json): only what got worse since is red, and text has only what "
-                    "changed."),
-    pages=option("--pages", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
-                 help="Write the audit as index.html into DIR, and beside it a page for every counterexample, which of the "
-                 "shortest is the easiest to follow."),
-    trace_out=option("--trace-out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-                     help="Write the trace of the first required yes, for acked view, explore or reproduce."),
-    fix=option("--fix", metavar="OUT", type=click.Path(path_type=Path, file_okay=False),
-               help="Write copies of FILE..., with the recommended change made, into the folder OUT; "
-               "of several topics, for one --topic."),
-    show_settings=option("--show-settings", is_flag=True,
-                         help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
-    upgrade_to=option("--upgrade-to", metavar="V",
-                      help="Ask the same while brokers are upgraded to this release and afterwards: which answers change, "
-                      "by which rule, and whether one is worse in between."),
-    plan=option("--plan", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-                help="Ask whether a reassignment can lose records: what kafka-reassign-partitions --execute takes, or "
-                "--generate prints; FILE... or the cluster say where partitions are now."),
-    prove_it=option("--prove-it", is_flag=True, help="Play the story of a yes on a throw-away cluster of your release, with "
-                    "your settings (text or JSON)."),
-)  # fmt: skip
-_shows = collects(
-    "output",
-    Output,
-    form=FORMAT.with_(
-        type=click.Choice(["text", "markdown", "html", "json", "sarif", "junit"]), help="The form of the answer."
-    ),
-    quiet=QUIET,
-)
-
-
 @click.command(short_help="Check what your own Kafka settings guarantee for acknowledged records.")
 @click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
-@_describes_cluster
-@_assumes
-@_asks
+@describes_cluster
+@assumes
+@asks
 @searches_many
-@_shows
+@shows
 @OUT.under("out")
 def audit(
     files: tuple[Path, ...],
@@ -300,14 +94,6 @@ def audit(
     the yes was seen on real brokers, 14 if they did as the model says and it was not, 1 if they do something else than the
     model, 153 if they do not start.
     """
-    from acked.audit.clusters.live import with_producers
-    from acked.audit.clusters.several import Asked, audit_groups, worst_of_groups
-    from acked.audit.clusters.topics import groups_of, left_out
-    from acked.audit.commands.output_files import check_fixable, read_before, since, write_fixes, write_pages, write_trace
-    from acked.audit.decision.gather import settle
-    from acked.checker.batch.local import KeptProcesses
-    from acked.cluster.vocabulary.entry import Scope
-
     if not files and not cluster.overrides and cluster.bootstrap is None and wanted.plan is None:
         raise click.UsageError("nothing to audit: name a FILE..., - for the standard input, --set or --bootstrap-server")
     questions, required = wanted.questions, wanted.required
@@ -317,14 +103,12 @@ def audit(
             check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
     if wanted.plan is not None:
-        from acked.audit.commands.plan import PlanRequest, audit_plan
-
         request = PlanRequest(wanted.plan, cluster.version, cluster.control_plane, cluster.entities,
                               cluster.bootstrap is not None, output, out, wanted.trace_out)  # fmt: skip
         is_bounded = assumed.max_states is not None
         known = partial(cluster.recognised, files, with_moves=True)
         return audit_plan(request, known, assumptions, is_bounded, batch, batch.cache())
-    before = None if wanted.baseline is None else read_before(wanted.baseline)
+    before = None if wanted.baseline is None else read_baseline(wanted.baseline)
     found = cluster.recognised(files)
     if wanted.show_settings:
         return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
@@ -337,44 +121,35 @@ def audit(
         asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, runner,
                       cache, progress, wanted.target)  # fmt: skip
         audited = audit_groups(groups, asked)
-    document = _document(audited, required, left_out(found, groups), cache)
-    verdict = worst_of_groups(audited, required).value
-    if before is not None:
-        document, verdict = since(document, before, wanted.baseline)
+    view = _view(audited, required, left_out(found, groups), cache)
+    verdict = worst_of_groups(audited, required)
+    if before is not None and wanted.baseline is not None:
+        changed = since(view, before, wanted.baseline)
+        view, verdict = replace(view, baseline=changed), changed.verdict
     if wanted.prove_it:
         audits = [item.audit for item in audited if item.audit is not None]
-        return _prove(audits, required, document, _CODES[verdict], output, out)
-    _show(document, output.form, out, [str(file) for file in files])
+        return _prove(audits, required, view, CODES[verdict], output, out)
+    _show(view, output.form, out, [str(file) for file in files])
     if wanted.pages is not None:
-        write_pages(audited, document, wanted.pages)
+        write_pages(audited, view, wanted.pages)
     if wanted.trace_out is not None:
         write_trace(audited, required, wanted.trace_out)
     write_fixes(audited, wanted.fix)
-    return _CODES[verdict]
+    return CODES[verdict]
 
 
-_CODES = {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}
-
-
-def _document(
+def _view(
     audited: list[Audited], required: tuple[AuditQuestion, ...], left_out: list[str], cache: ResultCache | None
-) -> dict[str, Any]:
+) -> View:
     """The audit of one group as it is, of several with their table."""
-    from acked.audit.reports.document import audit_document, with_hinges
-    from acked.audit.reports.topics import topics_document
-    from acked.audit.reports.upgrading import upgrade_part, verdict_with
-
-    one = audited[0]
-    if len(audited) == 1 and one.audit is not None and one.contexts is not None:
-        document = audit_document(one.audit, required, one.contexts, cache, one.group.topics) | upgrade_part(one.upgrade)
-        return verdict_with(with_hinges(document, one.hinges), one.upgrade, required)
-    return topics_document(audited, required, left_out, cache)
+    alone = view_of(audited[0], required, cache) if len(audited) == 1 else None
+    return topics_view(audited, required, left_out, cache) if alone is None else alone
 
 
 def _prove(
     audits: list[Audit],
     required: tuple[AuditQuestion, ...],
-    document: dict[str, Any],
+    view: View,
     code: ExitCode,
     output: Output,
     out: Path | None,
@@ -387,7 +162,7 @@ def _prove(
         from acked.cluster.reports.reproductions.terminal import print_answer
 
     if output.form == "text":
-        _show(document, output.form, out, [])
+        _show(view, output.form, out, [])
     chosen, why_not = None, "there is no yes to prove"
     for result in audits:
         try:
@@ -397,81 +172,55 @@ def _prove(
     if chosen is None:
         say(f"--prove-it: {why_not}")
         if output.form == "json":
-            _show({**document, "proof": None, "not_proved": why_not}, output.form, out, [])
+            put_text(json_text({**document_of(view), "proof": None, "not_proved": why_not}), out, "audit")
         return code
     if chosen.without_idempotence and not output.quiet:
         say("--prove-it: the producer has no producer id, which makes no difference to what is lost")
     answer = prove(chosen, _PROOF_SECONDS, Listener() if output.quiet else Listener(lambda line: say(f"  {line}")))
     if output.form == "json":
-        _show({**document, "proof": answer_document(answer, {})}, output.form, out, [])
+        put_text(json_text({**document_of(view), "proof": answer_document(answer, {})}), out, "audit")
     else:
-        from acked.reports.console import open_console
-
         print_answer(open_console(sys.stdout), answer)
     return int(answer.judgement.exit_code)
 
 
 def _show_settings(given: Given, form: str, out: Path | None) -> int:
     """Tells what was read, and that nothing was decided is no failure."""
-    from acked.audit.reports.listing import print_settings, settings_document
-
     if form not in ("text", "json"):
         raise click.UsageError(f"--show-settings is text or JSON, and --format says {form}; leave one out")
-    document = settings_document(given)
+    view = settings_view(given)
     if form == "json":
-        put_text(json_text(document), out, "settings")
+        put_text(json_text(document_of(view)), out, "settings")
     else:
-        put_drawn(lambda console: print_settings(console, document), out, "settings")
+        put_drawn(lambda console: print_settings(console, view), out, "settings")
     return ExitCode.HOLDS
 
 
-def _questions(text: str, option: str) -> tuple[AuditQuestion, ...]:
-    from acked.audit.decision.questions import AuditQuestion as Questions
-
-    names = [item.value for item in Questions]
-    wanted = [part.strip() for part in text.split(",")]
-    for name in wanted:
-        if name not in (*names, ALL):
-            raise ConfigurationError(
-                f"{option}: there is no question {name!r}{near(name, names)}; choose from {', '.join(names)}, {ALL}"
-            )
-    return tuple(item for item in Questions if item.value in wanted or ALL in wanted)
+def _show(view: View, form: str, out: Path | None, files: list[str]) -> None:
+    if form == "text" and view.baseline is None:
+        put_drawn(lambda console: _print(console, view), out, "audit")
+    else:
+        put_text(_rendered(view, form, files), out, "audit")
 
 
-def _show(document: dict[str, Any], form: str, out: Path | None, files: list[str]) -> None:
-    if form == "text" and "baseline" in document:
-        from acked.reports.console import harmless
-
-        lines = [one["in_words"] for one in document["baseline"]["differences"]]
-        put_text("".join(f"{harmless(line)}\n" for line in lines), out, "audit")
-        return
-    if form == "text":
-        from acked.audit.reports.terminal import print_audit
-        from acked.audit.reports.topics import print_topics
-
-        shown = print_topics if "groups" in document else print_audit
-        put_drawn(lambda console: shown(console, document), out, "audit")
-        return
-    put_text(_rendered(document, form, files), out, "audit")
+def _print(console: Console, view: View) -> None:
+    if isinstance(view, AuditView):
+        print_audit(console, view)
+    else:
+        print_topics(console, view)
 
 
-def _rendered(document: dict[str, Any], form: str, files: list[str]) -> str:
-    is_one = "groups" not in document
-    if form == "markdown":
-        from acked.audit.reports.terminal import audit_markdown
-        from acked.audit.reports.topics import topics_markdown
-
-        return audit_markdown(document) if is_one else topics_markdown(document)
-    if form == "html":
-        from acked.audit.reports.page import audit_page, topics_page
-
-        return audit_page(document) if is_one else topics_page(document)
-    if form == "sarif":
-        from acked.audit.reports.sarif import audit_sarif
-
-        return json_text(audit_sarif(document, files, __version__))
-    if form == "junit":
-        from acked.audit.reports.junit import audit_junit
-
-        return audit_junit(document)
-    return json_text(document)
+def _rendered(view: View, form: str, files: list[str]) -> str:
+    match form:
+        case "text":
+            assert view.baseline is not None
+            return "".join(f"{harmless(one.in_words)}\n" for one in view.baseline.differences)
+        case "markdown":
+            return audit_markdown(view) if isinstance(view, AuditView) else topics_markdown(view)
+        case "html":
+            return audit_page(view)
+        case "sarif":
+            return json_text(audit_sarif(view, files, __version__))
+        case "junit":
+            return audit_junit(view)
+    return json_text(document_of(view))

@@ -1,57 +1,33 @@
-"""What an audit is compared with, and what it leaves: pages, a trace, and copies of files with the recommended change."""
+"""What an audit leaves: pages, a trace, and copies of files with the recommended change."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+from acked.audit.clusters.several import Audited
+from acked.audit.clusters.topics import TopicGroup
+from acked.audit.decision.patch import patched, write_patches
+from acked.audit.decision.questions import AuditQuestion
+from acked.audit.reports.page import audit_page
+from acked.audit.reports.stories import story_pages, with_pages, worst_counterexample
+from acked.audit.reports.view import View
 from acked.base.errors import ConfigurationError
+from acked.base.files import write_text
 from acked.reports.shell.output import TraceFile, make_folder, say
 
-if TYPE_CHECKING:
-    from acked.audit.clusters.several import Audited
-    from acked.audit.clusters.topics import TopicGroup
-    from acked.audit.decision.questions import AuditQuestion
 
-
-def read_before(path: Path) -> dict[str, Any]:
-    """An earlier audit."""
-    from acked.audit.reports.baseline import read_baseline
-
-    return dict(read_baseline(path))
-
-
-def since(document: dict[str, Any], before: dict[str, Any], path: Path | None) -> tuple[dict[str, Any], str]:
-    """The audit with what changed since an earlier one, and the verdict of what got worse."""
-    from acked.audit.reports.baseline import differences
-
-    found = differences(before, document)
-    worse = {one.now for one in found if one.is_worse}
-    verdict = next((reply for reply in ("yes", "undecided") if reply in worse), "no")
-    told = [{"topic": one.cell[0], "question": one.cell[1], "faults": one.cell[2], "before": one.before, "now": one.now,
-             "is_worse": one.is_worse, "in_words": one.words} for one in found]  # fmt: skip
-    return {**document, "baseline": {"file": str(path), "verdict": verdict, "differences": told}}, verdict
-
-
-def write_pages(audited: list[Audited], document: dict[str, Any], folder: Path) -> None:
+def write_pages(audited: list[Audited], view: View, folder: Path) -> None:
     """Writes the audit as a page, and a page for every story that it tells."""
-    from acked.audit.reports.page import audit_page, topics_page
-    from acked.audit.reports.stories import story_pages, with_pages
-    from acked.base.files import write_text
-
     make_folder(folder)
-    pages = list(story_pages(audited, document))
+    pages = list(story_pages(audited, view))
     for page in pages:
         write_text(folder / page.name, page.text, "page")
-    linked = with_pages(document, pages)
-    write_text(folder / "index.html", topics_page(linked) if "groups" in linked else audit_page(linked), "page")
+    write_text(folder / "index.html", audit_page(with_pages(view, pages)), "page")
 
 
 def write_trace(audited: list[Audited], required: tuple[AuditQuestion, ...], path: Path) -> None:
     """Writes the trace of the first required yes, or says on stderr why there is none."""
-    from acked.audit.reports.stories import worst_counterexample
-
     found = worst_counterexample(audited, required)
     if found is not None:
         TraceFile(path).write(found)
@@ -67,8 +43,6 @@ def check_fixable(groups: Sequence[TopicGroup], folder: Path | None) -> None:
 
 def write_fixes(audited: list[Audited], folder: Path | None) -> None:
     """Writes what is recommended into copies of the files, if that is wanted, and says on stderr what that leaves to do."""
-    from acked.audit.decision.patch import patched, write_patches
-
     if folder is None:
         return
     one = next(item for item in audited if item.group.decides)

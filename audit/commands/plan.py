@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from acked.audit.decision.gather import Recognised
+from acked.audit.decision.joint import Searches
+from acked.audit.decision.questions import Assumptions, AuditVerdict
+from acked.audit.moves.ask import MOST_STATES, MoveAuditor
+from acked.audit.moves.plan import read_plan
+from acked.audit.moves.shapes import Moves, described_with, moves_of
+from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
+from acked.audit.reports.plan_view import PlanView, plan_view, worst_move
+from acked.audit.reports.view import document_of
 from acked.base.errors import ExitCode
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import KeptProcesses
+from acked.cluster.vocabulary.entry import Scope
+from acked.reports.shell.options import BatchOptions
 from acked.reports.shell.output import Output, TraceFile, json_text, put_drawn, put_text, say
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from acked.audit.decision.gather import Recognised
-    from acked.audit.decision.questions import Assumptions
-    from acked.checker.batch.cache import ResultCache
-    from acked.reports.shell.options import BatchOptions
+CODES = {
+    AuditVerdict.NO: ExitCode.HOLDS, AuditVerdict.YES: ExitCode.INVARIANT, AuditVerdict.UNDECIDED: ExitCode.TOO_LARGE
+}  # fmt: skip
+"""The exit code of an audit's verdict."""
 
 _FORMS = ("text", "markdown", "html", "json")
-_CODES = {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}
 
 
 @dataclass(frozen=True)
@@ -51,14 +60,6 @@ def audit_plan(
     cache: ResultCache | None,
 ) -> int:
     """Asks about a plan, tells the answers, and returns the exit code; `is_bounded`: the user says how many states."""
-    from acked.audit.decision.joint import Searches
-    from acked.audit.moves.ask import MOST_STATES, MoveAuditor
-    from acked.audit.moves.plan import read_plan
-    from acked.audit.moves.shapes import Moves, described_with, moves_of
-    from acked.audit.reports.moves import plan_document, worst_move
-    from acked.checker.batch.local import KeptProcesses
-    from acked.cluster.vocabulary.entry import Scope
-
     request.check()
     plan = read_plan(request.plan)
     known = described_with(found(), plan)
@@ -69,22 +70,19 @@ def audit_plan(
     with request.output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
         searches = Searches(runner, cache, progress)
         audit = MoveAuditor(assumed, searches, request.version, request.plane).run(plan.file, moves)
-    document = plan_document(audit)
-    _show(document, request)
+    _show(plan_view(audit), request)
     if request.trace_out is not None:
         run = worst_move(audit)
         if run is not None:
             TraceFile(request.trace_out).write(run)
         say(f"the trace is in {request.trace_out}" if run is not None else "no answer is a yes, so no trace was written")
-    return _CODES[audit.worst.value]
+    return CODES[audit.worst]
 
 
-def _show(document: dict[str, object], request: PlanRequest) -> None:
-    from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
-
+def _show(view: PlanView, request: PlanRequest) -> None:
     form, out = request.output.form, request.out
     if form == "text":
-        put_drawn(lambda console: print_plan(console, document), out, "audit")
+        put_drawn(lambda console: print_plan(console, view), out, "audit")
         return
-    text = json_text(document) if form == "json" else (plan_markdown if form == "markdown" else plan_page)(document)
+    text = json_text(document_of(view)) if form == "json" else (plan_markdown if form == "markdown" else plan_page)(view)
     put_text(text, out, "audit")

@@ -6,7 +6,7 @@ Recognising and refusing names, precedence, settings that stand for others.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, unique
 from pathlib import PurePath
@@ -14,9 +14,10 @@ from pathlib import PurePath
 from acked.audit.decision.variants import of_one_topic, of_one_variant, stays_the_same
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import DESCRIBED, IMPORTED, INSTEAD, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import INSTEAD, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, is_known, meant, named_within
+from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, settings_of
 
 
 @unique
@@ -38,7 +39,7 @@ class Remark:
     rule: str
     level: Severity
     text: str
-    entry: SettingEntry | None = None
+    entry: Read | None = None
     is_passed_over: bool = False
 
 
@@ -67,12 +68,12 @@ _PRECEDENCE = (Scope.TOPIC, Scope.DYNAMIC_BROKER, Scope.BROKER, Scope.PRODUCER, 
 
 @dataclass(frozen=True)
 class Recognised:
-    """What files say, before one topic is chosen: all their entries, those that are settings here, what takes their place.
+    """What files say, before one topic is chosen: all of it, what of it are settings here, what takes their place.
 
     `known` have their scopes and their values in the usual form; `instead` are the entries that count whatever files say.
     """
 
-    entries: tuple[SettingEntry, ...]
+    read: tuple[Read, ...]
     known: tuple[SettingEntry, ...]
     instead: Mapping[str, SettingEntry]
     findings: tuple[Remark, ...]
@@ -85,46 +86,51 @@ class Recognised:
     def only(self, topics: Collection[str]) -> Recognised:
         """Without what is said of other topics than these."""
 
-        def concerns(entry: SettingEntry | None) -> bool:
-            return entry is None or entry.scope is not Scope.TOPIC or entry.entity is None or entry.entity in topics
+        def concerns(one: Read | None) -> bool:
+            return one is None or one.scope is not Scope.TOPIC or one.entity is None or one.entity in topics
 
         return replace(
             self,
-            entries=tuple(filter(concerns, self.entries)),
+            read=tuple(filter(concerns, self.read)),
             known=tuple(filter(concerns, self.known)),
             findings=tuple(finding for finding in self.findings if concerns(finding.entry)),
         )
 
 
+def facts_in(read: Iterable[Read]) -> list[tuple[Fact, Note]]:
+    """What is noted besides settings, each with its note."""
+    return [(one.fact, one) for one in read if isinstance(one, Note)]
+
+
 def gather(
-    entries: Iterable[SettingEntry],
+    read: Iterable[Read],
     topic: str | None = None,
     overrides: Iterable[SettingEntry] = (),
     is_lenient: bool = False,
     entities: Collection[str] = (),
 ) -> Given:
     """The entry that counts for each known key: `settle` of what `recognise` finds."""
-    return settle(recognise(entries, overrides, is_lenient), topic, entities)
+    return settle(recognise(read, overrides, is_lenient), topic, entities)
 
 
 def recognise(
-    entries: Iterable[SettingEntry], overrides: Iterable[SettingEntry] = (), is_lenient: bool = False
+    read: Iterable[Read], overrides: Iterable[SettingEntry] = (), is_lenient: bool = False
 ) -> Recognised:
     """The settings among what files say.
 
     A name that nobody knows and that resembles a setting which decides an answer is an error, or a warning if `is_lenient`;
     a file in which no name is known is one always.
     """
-    entries = list(entries)
+    read = tuple(read)
     findings: list[Remark] = []
     instead = _instead(overrides)
-    _check_names(entries, findings, is_lenient)
-    _check_imports(entries, findings, is_lenient)
+    _check_names(read, findings, is_lenient)
+    _check_imports(read, findings, is_lenient)
     hidden = {*instead, *(_HIDES[key] for key in instead if key in _HIDES)}
     # What is filled in later is not asked about where something else is set in its place.
-    read = [entry for entry in entries if not (entry.key in hidden and _TEMPLATE.search(entry.value))]
-    known = [entry for found in read if (entry := _recognised(found, findings, is_lenient)) is not None]
-    return Recognised(tuple(entries), tuple(known), instead, tuple(findings))
+    open_ = [entry for entry in settings_of(read) if not (entry.key in hidden and _TEMPLATE.search(entry.value))]
+    known = [entry for found in open_ if (entry := _recognised(found, findings, is_lenient)) is not None]
+    return Recognised(read, tuple(known), instead, tuple(findings))
 
 
 def settle(found: Recognised, topic: str | None = None, entities: Collection[str] = ()) -> Given:
@@ -132,9 +138,9 @@ def settle(found: Recognised, topic: str | None = None, entities: Collection[str
 
     `entities` are the clusters, services or profiles that are meant, where the files describe several.
     """
-    entries, instead, hidden = found.entries, found.instead, found.hidden
+    instead, hidden = found.instead, found.hidden
     findings = list(found.findings)
-    known = of_one_variant(of_one_topic(found.known, entries, topic, hidden), entries, entities, hidden)
+    known = of_one_variant(of_one_topic(found.known, found.read, topic, hidden), found.read, entities, hidden)
     counted: dict[tuple[str, Scope], SettingEntry] = {}
     for entry in known:
         if entry.key in hidden:
@@ -162,11 +168,12 @@ _UNSET_IF_EMPTY = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_V
 # -- names --------------------------------------------------------------------------------------------------------------
 
 
-def _check_names(entries: Iterable[SettingEntry], findings: list[Remark], is_lenient: bool) -> None:
+def _check_names(read: Sequence[Read], findings: list[Remark], is_lenient: bool) -> None:
     """Looks at names that are not known: the error or the warnings that they deserve."""
     strange: dict[str, SettingEntry] = {}
     of_files: dict[str, list[SettingEntry]] = {}
-    for entry in entries:
+    understood = {one.file for one in read if isinstance(one, Note)}
+    for entry in settings_of(read):
         of_files.setdefault(entry.file, []).append(entry)
         if entry.means is not None:
             strange[entry.key] = entry
@@ -177,7 +184,7 @@ def _check_names(entries: Iterable[SettingEntry], findings: list[Remark], is_len
         raise SpecUnreadable(f"{entry.where}: more than {MAX_UNKNOWN:,} names are not settings of Kafka; {INSTEAD}")
     likely = {name: wanted for name, entry in strange.items() if (wanted := _wanted(entry)) is not None}
     for file, found in of_files.items():
-        is_understood = any(entry.means is None and is_known(entry.key) for entry in found)
+        is_understood = file in understood or any(entry.means is None and is_known(entry.key) for entry in found)
         if not is_understood and (is_lenient or not any(entry.key in likely for entry in found)):
             raise SpecUnreadable(f"{file} names no setting of Kafka's; the first that it seems to name is {found[0].key!r}; "
                                  f"{INSTEAD}")  # fmt: skip
@@ -202,18 +209,17 @@ def _wanted(entry: SettingEntry) -> str | None:
     return entry.means or meant(entry.key) or named_within(entry.value)
 
 
-def _check_imports(entries: Iterable[SettingEntry], findings: list[Remark], is_lenient: bool) -> None:
+def _check_imports(read: Sequence[Read], findings: list[Remark], is_lenient: bool) -> None:
     """What a file takes from another has to be named as well: it may decide."""
-    entries = list(entries)
-    named = {PurePath(entry.file).name for entry in entries} | {e.entity for e in entries if e.key == DESCRIBED}
-    for entry in entries:
-        other = PurePath(entry.value.rpartition(":")[2]).name
-        if entry.key != IMPORTED or other in named:
+    facts = facts_in(read)
+    named = {PurePath(one.file).name for one in read} | {note.entity for fact, note in facts if isinstance(fact, Described)}
+    for fact, note in facts:
+        if not isinstance(fact, Imported) or PurePath(fact.other.rpartition(":")[2]).name in named:
             continue
-        text = f"{entry.value} counts too, and is not among the files"
+        text = f"{fact.other} counts too, and is not among the files"
         if not is_lenient:
-            raise ConfigurationError(f"{entry.where}: {text}; name it as well, or have it passed over with --lenient")
-        findings.append(Remark("not-named", Severity.WARNING, f"{text}; it is passed over (--lenient)", entry, True))
+            raise ConfigurationError(f"{note.where}: {text}; name it as well, or have it passed over with --lenient")
+        findings.append(Remark("not-named", Severity.WARNING, f"{text}; it is passed over (--lenient)", note, True))
 
 
 def _recognised(entry: SettingEntry, findings: list[Remark], is_lenient: bool) -> SettingEntry | None:

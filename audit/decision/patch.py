@@ -8,17 +8,18 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from acked.audit.decision.advice import VERSION_KEY
 from acked.audit.decision.gather import Given
-from acked.audit.formats.read import read_settings
+from acked.audit.formats.read import read_file
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.files import read_text, write_text
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.note import Read
 
 _TOKEN = re.compile(r"[^\s=:,'\"{}\[\]]+")
 """What may be a value, in any of the formats."""
@@ -121,23 +122,21 @@ def _is_value(entry: SettingEntry, token: str) -> bool:
         return False
 
 
-_Reading = list[tuple[int, str, str]]
-
-
-def _expected(before: _Reading | None, entry: SettingEntry, value: str) -> _Reading | None:
+def _expected(before: list[Read] | None, entry: SettingEntry, value: str) -> list[Read] | None:
     """What the text has to be read as after the change: the same but for that value."""
     if before is None:
         return None
-    found = [(line, key, value if (line, key) == (entry.line, entry.key) else old) for line, key, old in before]
+    found = [replace(one, value=value) if isinstance(one, SettingEntry) and (one.line, one.key) == (entry.line, entry.key)
+             else one for one in before]  # fmt: skip
     return found if found != before else None
 
 
-def _reading(path: Path, text: str) -> _Reading | None:
-    """Lines, names and values of a text under the file's name, which decides how it is read; None if it is refused."""
+def _reading(path: Path, text: str) -> list[Read] | None:
+    """What a text says under the file's name, which decides how it is read; None if it is refused."""
     with tempfile.TemporaryDirectory(prefix="acked-") as folder:
         place = Path(folder) / path.name
         place.write_text(text, "utf-8")
         try:
-            return [(entry.line, entry.key, entry.value) for entry in read_settings(place)]
+            return [replace(one, file=path.name) for one in read_file(place)]
         except AckedError:
             return None

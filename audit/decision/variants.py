@@ -10,7 +10,8 @@ from collections.abc import Collection, Container, Iterable, Sequence
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import DESCRIBED, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.note import Described, Note, Read
 
 _BY_PRESENCE = frozenset({keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.TRANSACTIONAL_ID, keys.GROUP_INSTANCE, keys.CLIENT_RACK})
 """Settings of which only counts whether they have a value: nodes differ in it as they should."""
@@ -24,10 +25,10 @@ def stays_the_same(first: SettingEntry, second: SettingEntry) -> bool:
 
 
 def of_one_topic(
-    known: Sequence[SettingEntry], entries: Iterable[SettingEntry], topic: str | None, hidden: Container[str]
+    known: Sequence[SettingEntry], read: Iterable[Read], topic: str | None, hidden: Container[str]
 ) -> list[SettingEntry]:
     """Without the settings of other topics than the one that is meant; those that differ in `hidden` keys only are alike."""
-    both = [*entries, *known]  # Of those that are only described nothing is known.
+    both = [*read, *known]  # Of those that are only described nothing is known.
     topics = list(dict.fromkeys(e.entity for e in both if e.scope is Scope.TOPIC and e.entity is not None))
     if topic is not None and topic not in topics:
         raise ConfigurationError(f"no file describes a topic {topic!r}{near(topic, topics)}; they describe {_list(topics)}")
@@ -39,14 +40,14 @@ def of_one_topic(
     if topic is None and topics:
         topic = topics[0]
     if topic is not None:
-        described = [e for e in both if e.key == DESCRIBED and e.scope is Scope.TOPIC]
-        _check_one_definition([e for e in known if e.key not in hidden], described, topic)
+        notes = [one for one in both if isinstance(one, Note) and one.fact == Described() and one.scope is Scope.TOPIC]
+        _check_one_definition([e for e in known if e.key not in hidden], notes, topic)
     return [e for e in known if e.scope is not Scope.TOPIC or e.entity is None or topic is None or e.entity == topic]
 
 
-def _check_one_definition(known: Sequence[SettingEntry], described: Iterable[SettingEntry], topic: str) -> None:
+def _check_one_definition(known: Sequence[SettingEntry], described: Iterable[Note], topic: str) -> None:
     """Two resources of one name are two topics (of two clusters), unless they say the same."""
-    where = {entry.file: entry.where for entry in described if entry.entity == topic}
+    where = {note.file: note.where for note in described if note.entity == topic}
     own = [entry for entry in known if entry.scope is Scope.TOPIC and entry.entity == topic]
     found = {file: frozenset((entry.key, entry.value) for entry in own if entry.file == file) for file in where}
     if len(set(found.values())) > 1:
@@ -55,13 +56,13 @@ def _check_one_definition(known: Sequence[SettingEntry], described: Iterable[Set
 
 
 def of_one_variant(
-    known: Sequence[SettingEntry], entries: Iterable[SettingEntry], wanted: Collection[str], hidden: Container[str]
+    known: Sequence[SettingEntry], read: Iterable[Read], wanted: Collection[str], hidden: Container[str]
 ) -> list[SettingEntry]:
     """Without the settings of other clusters, services and profiles than those that are meant, unless all are alike.
 
     What differs between them and is not said here would count for all: a setting of one of them only.
     """
-    both = [*entries, *known]
+    both = [*read, *known]
     names = {scope: list(dict.fromkeys((e.file, e.entity) for e in both if e.scope is scope and e.entity is not None))
              for scope in _KINDS}  # fmt: skip
     every = list(dict.fromkeys(str(entity) for found in names.values() for _, entity in found))

@@ -1,4 +1,4 @@
-"""The readers, one for each format in which people have settings.
+"""The readers, one for each format in which people have settings: each a record in one list (`read`).
 
 Floor 1.
 """

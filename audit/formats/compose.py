@@ -10,22 +10,29 @@ from collections.abc import Iterator
 from acked.audit.formats.environment import Container, Variable, container_entries
 from acked.audit.formats.places import Whose, unread_fields, with_unread
 from acked.audit.formats.tree import Field, Fields, Items, Node, Text
-from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope
+from acked.cluster.vocabulary.note import Read, settings_of
 
 _RESOLVED = "audit what `docker compose config` prints, which fills it in"
 
 
-def compose_entries(file: str, document: Fields) -> list[SettingEntry]:
+def is_compose(document: Fields) -> bool:
+    """Whether a document has services."""
+    services = document.field("services")
+    return services is not None and isinstance(services.node, Fields)
+
+
+def compose_entries(file: str, document: Fields) -> list[Read]:
     """The settings of all services, and what seems to be one elsewhere."""
     others = [item for item in document.fields if item.key != "services"]
     found = list(_services(file, document))
-    said = {entry.key for entry in found}  # A service may have its own value instead of that of an anchor.
+    said = {entry.key for entry in settings_of(found)}  # A service may have its own value instead of that of an anchor.
     suspects = [entry for entry in unread_fields(Whose(file), others)
                 if not (entry.key.startswith("x-") and entry.means in said)]  # fmt: skip
     return with_unread(found, suspects)
 
 
-def _services(file: str, document: Fields) -> Iterator[SettingEntry]:
+def _services(file: str, document: Fields) -> Iterator[Read]:
     whose = Whose(file)
     for name in _texts(document.field("include")):
         yield whose.imported(name.value, name.line)
@@ -36,7 +43,7 @@ def _services(file: str, document: Fields) -> Iterator[SettingEntry]:
             yield from with_unread(found, unread_fields(whose_own, service.node.fields))
 
 
-def _service(whose: Whose, line: int, service: Fields) -> Iterator[SettingEntry]:
+def _service(whose: Whose, line: int, service: Fields) -> Iterator[Read]:
     name = whose.entity or ""
     extends = service.field("extends")
     variables = tuple(_variables(whose, service.field("environment")))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from acked.audit.formats.reader import Reader, Sign
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import LISTED, REPLICATION_FACTOR, SHORT_ISR, Assigned, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.names import DECIDING, meant, named_within
+from acked.cluster.vocabulary.note import Assigned, Condition, Listed, Note, Noticed, Read
 
 _CONFIGS = re.compile(
     r"^(?:Dynamic|All|Default)? ?configs for (?P<kind>topics?|brokers?|client-id|user)\b"
@@ -32,7 +34,7 @@ _MOVING = re.compile(r"\b(?:Adding|Removing) Replicas:\s*\d")
 
 _OWN_LINE = re.compile(r"^(?!\s+Topic:.*\bPartition:).*[=:]")
 """A line that could be a setting: not one of a partition."""
-DESCRIBED_FORM = re.compile(
+_FORM = re.compile(
     r"^(?:(?:Dynamic|All|Default)? ?configs for (?:topic|broker)|Topic:\s*\S+\s.*\bReplicationFactor:"
     r"|Feature:\s*\S+\s.*VersionLevel:)",
     re.IGNORECASE | re.MULTILINE,
@@ -43,7 +45,8 @@ _MOST_DIGITS = 10
 """Of partitions and brokers, whose numbers have 32 bits."""
 
 
-def described_entries(name: str, text: str) -> Iterator[SettingEntry]:
+def described_entries(name: str, text: str) -> Iterator[Read]:
+    """What the output of such a tool says."""
     scope, entity, is_ours = Scope.TOPIC, None, False
     for number, line in enumerate(re.split(r"\r\n|\r|\n", text), 1):
         if head := _CONFIGS.match(line):
@@ -52,7 +55,7 @@ def described_entries(name: str, text: str) -> Iterator[SettingEntry]:
             scope = Scope.TOPIC if kind.startswith("topic") else Scope.DYNAMIC_BROKER
             entity = None if kind == "brokers" else head["name"]
             if is_ours and entity is not None:
-                yield SettingEntry(LISTED, entity, name, number, scope, entity)
+                yield Note(Listed(), name, number, scope, entity)
             for key, value in pairs_in(head["inline"]):
                 yield SettingEntry(key, value, name, number, scope, entity)
         elif topic := _TOPIC_LINE.match(line):
@@ -65,10 +68,10 @@ def described_entries(name: str, text: str) -> Iterator[SettingEntry]:
                 raise SpecUnreadable(f"{name}:{number}: this line has a number that is no partition's and no broker's")
             replicas = tuple(map(int, _ids(partition["replicas"])))
             now = Assigned(partition["name"], int(partition["number"]), replicas, bool(_MOVING.search(line)))
-            yield now.entry(name, number)
+            yield now.note(name, number)
             if len(_ids(partition["isr"])) < len(replicas):
                 said = f"partition {partition['number']} has {partition['isr'] or 'none'} of {partition['replicas']}"
-                yield SettingEntry(SHORT_ISR, said, name, number, Scope.TOPIC, partition["name"])
+                yield Note(Noticed(Condition.SHORT_ISR, said), name, number, Scope.TOPIC, now.topic)
         elif feature := _FEATURE_LINE.match(line):
             if feature["name"] in (keys.METADATA_VERSION, keys.ELR):
                 yield SettingEntry(feature["name"], feature["level"], name, number, Scope.BROKER)
@@ -103,3 +106,12 @@ def pairs_in(text: str) -> Iterator[tuple[str, str]]:
         elif parts and part:
             parts[-1][1] += f",{part}"
     yield from ((key, value) for key, value in parts)
+
+
+READER = Reader(
+    "what Kafka's tools describe",
+    (),
+    lambda source: Sign.CERTAIN if _FORM.search(source.text) else Sign.NONE,
+    described_entries,
+    is_complete=True,  # Where a topic sets nothing, that has been said.
+)

@@ -9,14 +9,17 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import Enum, unique
+from pathlib import PurePath
 
 from acked.audit.formats.places import Whose
+from acked.audit.formats.reader import Reader, Sign, Source
 from acked.audit.formats.spring import spring_variable
 from acked.audit.formats.tree import Field
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.names import DECIDING, meant, meant_elsewhere, named_within
+from acked.cluster.vocabulary.note import Read
 
 
 @dataclass(frozen=True)
@@ -68,7 +71,7 @@ class Container:
     variables: tuple[Variable, ...]
 
 
-def container_entries(file: str, container: Container) -> list[SettingEntry]:
+def container_entries(file: str, container: Container) -> list[Read]:
     """The settings of a container: a broker's, an application's, or none."""
     name, variables, image = container.name, container.variables, container.image
     family = None if image is None else family_of(image.text)
@@ -78,7 +81,7 @@ def container_entries(file: str, container: Container) -> list[SettingEntry]:
     found = list(broker_entries(whose, variables, family))
     if _is_controller_only(found):
         return []
-    runs = [] if image is None else whose.image(image.text, image.line)
+    runs = () if image is None else whose.image(image.text, image.line)
     return [whose.described(container.line), *runs, *found]
 
 
@@ -146,14 +149,16 @@ def _prefixed(name: str) -> str | None:
 # -- files --------------------------------------------------------------------------------------------------------------
 
 
-def is_environment(text: str) -> bool:
-    """Whether every line gives a value to a variable, and one of them is Kafka's."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
+def _recognises(source: Source) -> Sign:
+    """By its name, or where every line gives a value to a variable, and one of them is Kafka's."""
+    name = PurePath(source.name).name.lower()
+    lines = [line.strip() for line in source.text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
     named = [re.match(r"(?:export\s+)?([A-Z][A-Z0-9_]*)=", line) for line in lines]
-    return bool(lines) and all(named) and any(re.match(r"(?:SPRING_)?KAFKA_", found[1]) for found in named if found)
+    is_kafkas = all(named) and any(re.match(r"(?:SPRING_)?KAFKA_", found[1]) for found in named if found)
+    return Sign.LIKELY if is_kafkas or name.startswith(".env") or name.endswith(".list") else Sign.NONE
 
 
-def environment_file(name: str, text: str) -> list[SettingEntry]:
+def _entries(name: str, text: str) -> list[SettingEntry]:
     """A file of variables, as `env_file`, `docker run --env-file` and the shell read it."""
     from io import StringIO
 
@@ -173,3 +178,6 @@ def environment_file(name: str, text: str) -> list[SettingEntry]:
         others = [item for item in found if not item.name.startswith("KAFKA_")]
         return entries + list(application_entries(Whose(name, Scope.PRODUCER), others))
     return list(application_entries(Whose(name, Scope.PRODUCER), found))
+
+
+READER = Reader("a file of environment variables", (".env",), _recognises, _entries)

@@ -22,10 +22,11 @@ from acked.audit.formats.places import (
     unread_fields,
     with_unread,
 )
-from acked.audit.formats.tree import Field, Fields, Items, Node, Text
+from acked.audit.formats.tree import Field, Fields, Items, Text
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import DESCRIBED, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.note import Described, Note, Read
 
 _SETTINGS = ("configurationOverrides", "overrideConfiguration", "extraConfigYaml", "extraConfig", "serverProperties",
              "server.properties", "config", "brokerConfig")  # fmt: skip
@@ -45,14 +46,15 @@ _NODE_SECTIONS = ("controller", "broker")
 _FACTOR = ("replicationFactor", "replication_factor", "replication-factor", "replicas", "replication")
 
 
-def values_entries(file: str, values: Fields) -> Iterator[SettingEntry]:
+def values_entries(file: str, values: Fields) -> Iterator[Read]:
     """The settings of a file of values."""
     whose = Whose(file, Scope.BROKER)
     yield from with_unread(_walk(whose, values, ()), factors(Whose(file), values))
 
 
-def _walk(whose: Whose, values: Fields, path: tuple[str, ...]) -> Iterator[SettingEntry]:
-    own, node_fields, left = [], [], []
+def _walk(whose: Whose, values: Fields, path: tuple[str, ...]) -> Iterator[Read]:
+    own: list[Read] = []
+    node_fields, left = [], []
     image = _image(values)
     for item in values.fields:
         if _is_settings(item):
@@ -156,7 +158,7 @@ def _plane(whose: Whose, item: Field) -> Iterator[SettingEntry]:
             yield whose.entry(keys.ZOOKEEPER_CONNECT, "zookeeper.enabled", enabled.line)
 
 
-def _topics(whose: Whose, item: Field, path: Sequence[str]) -> Iterator[SettingEntry]:
+def _topics(whose: Whose, item: Field, path: Sequence[str]) -> Iterator[Read]:
     """Topics that the chart makes: their settings as a mapping, or as `a=1,b=2`."""
     assert isinstance(item.node, Items)
     for topic in item.node.items:
@@ -176,14 +178,14 @@ def _topics(whose: Whose, item: Field, path: Sequence[str]) -> Iterator[SettingE
 # -- nodes of two kinds -------------------------------------------------------------------------------------------------
 
 
-def _sections(whose: Whose, sections: Sequence[Field], path: Sequence[str]) -> Iterator[SettingEntry]:
+def _sections(whose: Whose, sections: Sequence[Field], path: Sequence[str]) -> Iterator[Read]:
     """What is set for one kind of node only, beside the other kind, if the chart has nodes of it."""
     found = {}
     for section in sections:
         assert isinstance(section.node, Fields)
         part = Whose(whose.file, Scope.BROKER, section.key)
         found[section.key] = list(_walk(part, section.node, (*path, section.key)))
-    if not any(entry.key != DESCRIBED for entries in found.values() for entry in entries):
+    if all(isinstance(one, Note) and one.fact == Described() for read in found.values() for one in read):
         return
     for name in _NODE_SECTIONS:
         own = next((item for item in sections if item.key == name), None)
@@ -199,8 +201,3 @@ def _has_nodes(name: str, section: Field | None) -> bool:
     if name == "controller":
         return count != "0" and values.text("controllerOnly") != "true"
     return count not in ("", "0")
-
-
-def is_values(node: Node) -> bool:
-    """Whether a document may be a file of values."""
-    return isinstance(node, Fields)

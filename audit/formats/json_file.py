@@ -3,17 +3,35 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
 from acked.audit.formats.images import release_of_image
+from acked.audit.formats.librdkafka import as_kafkas
+from acked.audit.formats.reader import Reader, Sign, Source
 from acked.base.errors import SpecUnreadable
-from acked.cluster.vocabulary.entry import ASSIGNED, IMAGE, REPLICATION_FACTOR, Assigned, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, meant, named_within
+from acked.cluster.vocabulary.note import Assigned, Read, settings_of
 
 _WHAT = "file of Kafka settings"
+_BEGINNING = re.compile(r"\s*(?:\{(?!\{|%)|\[(?!\s*[A-Za-z][\w. \-]*\]))")
+"""How JSON begins, and no template or section of another format does."""
+_RESOURCE = re.compile(r'"apiVersion"\s*:')
 
-def json_entries(name: str, text: str) -> list[SettingEntry]:
+
+def is_json(source: Source) -> bool:
+    """Whether a file says that it is JSON, or begins like it."""
+    return source.suffix == ".json" or _BEGINNING.match(source.text) is not None
+
+
+def has_resource(source: Source) -> bool:
+    """Whether a resource of Kubernetes may be in it: that is read as YAML, which JSON is."""
+    return _RESOURCE.search(source.text) is not None
+
+
+def _entries(name: str, text: str) -> list[Read]:
     def once(pairs: Sequence[tuple[str, object]]) -> dict[str, object]:
         known: dict[str, object] = {}
         for key, value in pairs:
@@ -32,15 +50,15 @@ def json_entries(name: str, text: str) -> list[SettingEntry]:
     except RecursionError:
         raise SpecUnreadable(f"{name} is nested too deeply for a {_WHAT}") from None
     said: dict[tuple[Scope | None, str | None, str], SettingEntry] = {}
-    for entry in found:
+    for entry in settings_of(found):
         before = said.setdefault((entry.scope, entry.entity, entry.key), entry)
-        if before.value != entry.value and entry.key not in (REPLICATION_FACTOR, ASSIGNED):
+        if before.value != entry.value and entry.key != REPLICATION_FACTOR:
             # JSON has no order that would make the later one count.
             raise SpecUnreadable(
                 f"{name} sets {entry.key} to {before.value} at line {before.line} and to {entry.value} at line {entry.line}; "
                 "leave one out"
             )
-    return found
+    return as_kafkas(found)
 
 
 _CONTAINERS = ("configs", "config", "data", "partitions", "properties")
@@ -82,7 +100,7 @@ class _Json:
         self._name, self._text = name, text
         self._at: dict[str, int] = {}
 
-    def entries(self, node: object, scope: Scope | None, entity: str | None) -> Iterator[SettingEntry]:
+    def entries(self, node: object, scope: Scope | None, entity: str | None) -> Iterator[Read]:
         """Objects by section or flat, lists of {name, value}, and the assignments of kafka-reassign-partitions."""
         if isinstance(node, list):
             for item in node:
@@ -103,9 +121,9 @@ class _Json:
             yield from found
             partition = node.get("partition")
             if key == "replicas" and topic is not None and isinstance(partition, int) and _are_ids(value):
-                yield Assigned(topic, partition, tuple(value)).entry(self._name, found[0].line)
+                yield Assigned(topic, partition, tuple(value)).note(self._name, found[0].line)
 
-    def _member(self, key: str, value: object, scope: Scope | None, entity: str | None) -> Iterator[SettingEntry]:
+    def _member(self, key: str, value: object, scope: Scope | None, entity: str | None) -> Iterator[Read]:
         section = next((item for item in Scope if key.lower().removesuffix("s") == item.value), None)
         if section is not None and isinstance(value, dict | list):
             yield from self.entries(value, section, None)
@@ -151,3 +169,8 @@ class _Json:
 
     def _wrong(self, why: str) -> SpecUnreadable:
         return SpecUnreadable(f"{self._name} is not a {_WHAT}: {why}")
+
+
+READER = Reader(
+    "JSON", (".json",), lambda source: Sign.CERTAIN if is_json(source) and not has_resource(source) else Sign.NONE, _entries
+)

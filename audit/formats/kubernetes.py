@@ -33,7 +33,8 @@ from acked.audit.formats.spring import spring_properties, spring_yaml
 from acked.audit.formats.tree import Field, Fields, Items, Node, Text, documents
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import NODES, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.note import Nodes, Read
 
 _STRIMZI, _CONFLUENT = "kafka.strimzi.io/", "platform.confluent.io/"
 
@@ -46,13 +47,13 @@ def is_resource(node: Node) -> bool:
 _PARTS = ("apiVersion", "kind", "metadata", "spec")
 
 
-def resource_entries(file: str, found: Iterable[Node]) -> list[SettingEntry]:
+def resource_entries(file: str, found: Iterable[Node]) -> list[Read]:
     """The settings of the resources of a file; `SpecUnreadable` where one is there twice."""
     resources = [item for node in found for item in _listed(node)]
     maps = {_name(item): item.within("data") for item in resources if item.text("kind") == "ConfigMap"}
     taken = {name for item in resources for container in _containers(item) for name, _ in _sources(container)}
     seen: dict[tuple[str, str], int] = {}
-    entries: list[SettingEntry] = []
+    entries: list[Read] = []
     suspects: list[SettingEntry] = []
     for item in resources:
         suspects += unread_fields(Whose(file, None, _name(item)), _visible(item), (item.text("kind"),))
@@ -103,7 +104,7 @@ def _topic_name(resource: Fields) -> str:
     return spec.text("topicName", "name") or _name(resource)
 
 
-def _resource(file: str, resource: Fields, maps: Mapping[str, Fields], taken: Collection[str]) -> Iterator[SettingEntry]:
+def _resource(file: str, resource: Fields, maps: Mapping[str, Fields], taken: Collection[str]) -> Iterator[Read]:
     version, kind = resource.text("apiVersion"), resource.text("kind")
     whose = Whose(file, Scope.BROKER, _name(resource))
     _check_kind(whose, resource)
@@ -147,7 +148,7 @@ def _check_kind(whose: Whose, resource: Fields) -> None:
             raise whose.wrong(resource.line, f"the {kind} has no spec, so nothing is known of it")
 
 
-def _strimzi(whose: Whose, resource: Fields) -> Iterator[SettingEntry]:
+def _strimzi(whose: Whose, resource: Fields) -> Iterator[Read]:
     check_fields(whose, resource.within("spec").fields, ("kafka", "zookeeper"))
     spec = resource.within("spec", "kafka")
     check_fields(whose, spec.fields, ("version", "metadataVersion", "config", "image", "replicas"))
@@ -166,13 +167,13 @@ def _strimzi(whose: Whose, resource: Fields) -> Iterator[SettingEntry]:
     yield from settings_in(whose, spec.field("config"))
 
 
-def _nodes(whose: Whose, spec: Fields) -> Iterator[SettingEntry]:
+def _nodes(whose: Whose, spec: Fields) -> Iterator[Read]:
     replicas = spec.field("replicas")
     if replicas is not None:
-        yield whose.entry(NODES, one_value(whose, replicas), replicas.line)
+        yield whose.note(Nodes(one_value(whose, replicas)), replicas.line)
 
 
-def _pool(whose: Whose, resource: Fields) -> Iterator[SettingEntry]:
+def _pool(whose: Whose, resource: Fields) -> Iterator[Read]:
     spec = resource.within("spec")
     roles = spec.field("roles")
     yield whose.described(resource.line)
@@ -184,7 +185,7 @@ def _pool(whose: Whose, resource: Fields) -> Iterator[SettingEntry]:
         yield from _nodes(whose, spec)
 
 
-def _confluent(whose: Whose, resource: Fields) -> Iterator[SettingEntry]:
+def _confluent(whose: Whose, resource: Fields) -> Iterator[Read]:
     spec = resource.within("spec")
     overrides = spec.within("configOverrides")
     found = list(settings_in(whose, overrides.field("server")))
@@ -210,7 +211,7 @@ _CONTROLLED = (keys.UNCLEAN, keys.MIN_ISR, keys.ELR, keys.DEFAULT_FACTOR)
 # -- what is not Kafka's own --------------------------------------------------------------------------------------------
 
 
-def _config_map(whose: Whose, resource: Fields, is_taken: bool) -> Iterator[SettingEntry]:
+def _config_map(whose: Whose, resource: Fields, is_taken: bool) -> Iterator[Read]:
     """Files within it by their names, and variables, unless a container of this file takes them over."""
     variables = []
     if resource.within("data").field("server.properties") is not None:
@@ -231,7 +232,7 @@ def _config_map(whose: Whose, resource: Fields, is_taken: bool) -> Iterator[Sett
     yield from application_entries(Whose(whose.file, Scope.PRODUCER, whose.entity), clients)
 
 
-def _inner_properties(whose: Whose, item: Field, text: Text) -> Iterator[SettingEntry]:
+def _inner_properties(whose: Whose, item: Field, text: Text) -> Iterator[Read]:
     first = text.line + 1 if text.is_block else text.line
     if any(line.lstrip().startswith("spring.") for line in text.value.splitlines()):
         yield from spring_properties(whose.file, "\n" * (first - 1) + text.value)
@@ -240,7 +241,7 @@ def _inner_properties(whose: Whose, item: Field, text: Text) -> Iterator[Setting
         yield from property_entries(whose.file, text.value, first, scope, whose.entity if scope is None else None)
 
 
-def _inner_yaml(whose: Whose, item: Field, text: Text) -> Iterator[SettingEntry]:
+def _inner_yaml(whose: Whose, item: Field, text: Text) -> Iterator[Read]:
     first = text.line + 1 if text.is_block else text.line
     found = documents(whose.file, "\n" * (first - 1) + text.value)
     if item.key.startswith("application"):
@@ -266,13 +267,13 @@ def _sources(container: Fields) -> Iterator[tuple[str, int]]:
                 yield name, item.line
 
 
-def _others(file: str, resource: Fields, maps: Mapping[str, Fields]) -> Iterator[SettingEntry]:
+def _others(file: str, resource: Fields, maps: Mapping[str, Fields]) -> Iterator[Read]:
     """Workloads: their containers."""
     for container in _containers(resource):
         yield from _container(file, f"{_name(resource)}/{container.text('name')}", container, maps)
 
 
-def _container(file: str, name: str, container: Fields, maps: Mapping[str, Fields]) -> Iterator[SettingEntry]:
+def _container(file: str, name: str, container: Fields, maps: Mapping[str, Fields]) -> Iterator[Read]:
     whose = Whose(file, None, name)
     own = list(variables_of(whose, container.field("env")))
     said = {variable.name for variable in own}

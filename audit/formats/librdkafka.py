@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope
+from acked.cluster.vocabulary.note import Note, Read, settings_of
 
 _ALIASES = {
     "request.required.acks": keys.ACKS,
@@ -34,26 +35,27 @@ _OWN = frozenset({
 _NAME = "librdkafka"
 
 
-def as_kafkas(entries: Iterable[SettingEntry]) -> list[SettingEntry]:
+def as_kafkas(read: Iterable[Read]) -> list[Read]:
     """A file's settings by Kafka's names, with librdkafka's defaults for what a producer of it leaves out.
 
     A file that has no name of librdkafka's own is left as it is: nothing tells whose it is.
     """
-    found = [_plain(entry) for entry in entries]
-    first = next((entry for entry in found if entry.key in _OWN and entry.scope in (None, Scope.PRODUCER)), None)
+    found = [_plain(one) for one in read]
+    first = next((entry for entry in settings_of(found) if entry.key in _OWN and entry.scope in (None, Scope.PRODUCER)), None)
     if first is None:
         return found
-    named = [replace(entry, key=_ALIASES.get(entry.key, entry.key)) for entry in found]
-    said = {entry.key: entry.value for entry in named}
+    named = [one if isinstance(one, Note) else replace(one, key=_ALIASES.get(one.key, one.key)) for one in found]
+    said = {entry.key: entry.value for entry in settings_of(named)}
     defaults = {keys.ACKS: "-1", keys.RETRIES: str(keys.MAX_INT), keys.IDEMPOTENCE: "false", keys.IN_FLIGHT: "1000000"}
     if said.get(keys.IDEMPOTENCE, "").lower() == "true" or keys.TRANSACTIONAL_ID in said:
         defaults |= {keys.IDEMPOTENCE: "true", keys.IN_FLIGHT: "5"}
-    added = [replace(first, key=key, value=value, scope=Scope.PRODUCER, default_of=_NAME)
-             for key, value in defaults.items() if key not in said]  # fmt: skip
-    return named + added
+    return [*named, *(replace(first, key=key, value=value, scope=Scope.PRODUCER, default_of=_NAME)
+                      for key, value in defaults.items() if key not in said)]  # fmt: skip
 
 
-def _plain(entry: SettingEntry) -> SettingEntry:
+def _plain(one: Read) -> Read:
     """Without the prefix that kcat and old versions have for settings of topics."""
-    short = entry.key.removeprefix("topic.")
-    return replace(entry, key=short) if short in _ALIASES or short in (keys.ACKS, "message.timeout.ms") else entry
+    if isinstance(one, Note):
+        return one
+    short = one.key.removeprefix("topic.")
+    return replace(one, key=short) if short in _ALIASES or short in (keys.ACKS, "message.timeout.ms") else one

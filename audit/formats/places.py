@@ -11,8 +11,9 @@ from acked.audit.formats.images import release_of_image
 from acked.audit.formats.properties import property_entries
 from acked.audit.formats.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
-from acked.cluster.vocabulary.entry import DESCRIBED, IMAGE, IMPORTED, REPLICATION_FACTOR, STATED, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope, SettingEntry
 from acked.cluster.vocabulary.names import meant, meant_elsewhere, named_within
+from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, settings_of
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,17 @@ class Whose:
         """A setting of its own."""
         return SettingEntry(key, value, self.file, line, scope or self.scope, self.entity)
 
-    def described(self, line: int, scope: Scope | None = None) -> SettingEntry:
-        """That it is described."""
-        return self.entry(DESCRIBED, self.entity or "", line, scope)
+    def note(self, fact: Fact, line: int) -> Note:
+        """A fact about it that is no setting."""
+        return Note(fact, self.file, line, self.scope, self.entity)
 
-    def imported(self, other: str, line: int) -> SettingEntry:
+    def described(self, line: int) -> Note:
+        """That it is described."""
+        return self.note(Described(), line)
+
+    def imported(self, other: str, line: int) -> Note:
         """That another file counts as well."""
-        return self.entry(IMPORTED, other, line)
+        return self.note(Imported(other), line)
 
     def image(self, image: str, line: int) -> Iterator[SettingEntry]:
         """The release of a container's image, where it is known."""
@@ -114,10 +119,10 @@ def unread_fields(whose: Whose, fields: Iterable[Field], path: Sequence[str] = (
             yield from unread(whose, item.node, here)
 
 
-def with_unread(read: Iterable[SettingEntry], suspects: Iterable[SettingEntry]) -> list[SettingEntry]:
+def with_unread(read: Iterable[Read], suspects: Iterable[SettingEntry]) -> list[Read]:
     """What was read, and what seems to be a setting in the whole of it and was not read there."""
     found = list(read)
-    said = {(entry.line, entry.means or meant(entry.key) or entry.key) for entry in found}
+    said = {(entry.line, entry.means or meant(entry.key) or entry.key) for entry in settings_of(found)}
     return found + [entry for entry in suspects if (entry.line, entry.means) not in said]
 
 
@@ -154,7 +159,7 @@ _OF_TOPICS = ("name", "topicName", "topic_name", "partitions", "partitionCount",
 
 def topic_entries(
     file: str, topic: Fields, factor: Sequence[str], config: Sequence[str], name: str
-) -> Iterator[SettingEntry]:
+) -> Iterator[Read]:
     """A topic of a list of them: its number of replicas and its settings, under these keys."""
     whose = Whose(file, Scope.TOPIC, name)
     yield whose.described(topic.line)

@@ -7,16 +7,13 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from acked.audit.formats.described import DESCRIBED_FORM, described_entries
-from acked.audit.formats.foreign import Format, foreign, format_of
-from acked.audit.formats.json_file import json_entries
-from acked.audit.formats.librdkafka import as_kafkas
-from acked.audit.formats.properties import property_entries
-from acked.audit.formats.spring import is_spring, spring_properties
+from acked.audit.formats import described, environment, foreign, json_file, properties_file, terraform, yaml_file
+from acked.audit.formats.reader import Reader, Source
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_bytes
 from acked.cluster.vocabulary.entry import INSTEAD, SettingEntry
 from acked.cluster.vocabulary.names import is_known, names_setting
+from acked.cluster.vocabulary.note import Note, Read, settings_of
 
 MAX_BYTES = 4 << 20
 """No file of settings comes near this; a larger one is something else."""
@@ -27,72 +24,55 @@ MAX_FILES = 2000
 STDIN = "-"
 _WHAT = "file of Kafka settings"
 
-_JSON = re.compile(r"\s*(?:\{(?!\{|%)|\[(?!\s*[A-Za-z][\w. \-]*\]))")
-"""How JSON begins, and no template or section of another format does."""
+READERS: tuple[Reader, ...] = (
+    json_file.READER,
+    described.READER,
+    environment.READER,
+    yaml_file.READER,
+    terraform.READER,
+    foreign.READER,
+    properties_file.READER,
+)
+"""Every format, in the order in which they are asked: of those that are equally sure the first has a file."""
 
-_RESOURCE = re.compile(r'"apiVersion"\s*:')
-_SUFFIXES = frozenset({".properties", ".yml", ".yaml", ".json", ".tf", ".env", ".conf", ".cfg", ".config", ".ini", ".toml",
-                       ".tfvars", ".hcl", ".xml", ".j2", ".tpl", ".tmpl", ".template", ".erb"})  # fmt: skip
-"""Files of a folder that may have settings, or be made into such; what tools describe is in `.txt`, which may be anything."""
+_MAYBE = (".properties", ".conf", ".cfg", ".config", ".ini", ".j2", ".tpl", ".tmpl", ".template", ".erb", ".txt")
+"""Suffixes of other files of a folder that may have settings, or be made into such; `.txt` may be anything."""
 
 
-def read_all(paths: Iterable[Path]) -> list[SettingEntry]:
-    """The settings of files, of folders, and of the standard input where a path is `-`."""
-    entries: list[SettingEntry] = []
+def read_all(paths: Iterable[Path]) -> list[Read]:
+    """What files say, of folders, and of the standard input where a path is `-`."""
+    found: list[Read] = []
     named = list(paths)
     if sum(str(path) == STDIN for path in named) > 1:
         raise SpecUnreadable("the standard input (-) is named twice; it can be read once")
     for path in named:
         if str(path) != STDIN and path.is_dir():
-            entries += _folder(path)
+            found += _folder(path)
         else:
-            entries += read_settings(path)
-    return entries
+            found += read_file(path)
+    return found
 
 
-def read_settings(path: Path) -> list[SettingEntry]:
-    """Every setting of a file, in its order; `SpecUnreadable` says what is wrong with it and where.
+def read_file(path: Path) -> list[Read]:
+    """All that a file says, in its order; `SpecUnreadable` says what is wrong with it and where.
 
-    A file in which there is nothing, or which is in another format, is refused: it is not a file that sets nothing.
+    A file in which there is nothing, or which is in a format that is not read, is refused: it is not one that sets nothing.
     """
     name = "standard input" if str(path) == STDIN else str(path)
     data = sys.stdin.buffer.read(MAX_BYTES + 1) if str(path) == STDIN else read_bytes(path, _WHAT, MAX_BYTES)
     if len(data) > MAX_BYTES:
         raise SpecUnreadable(f"the {name} has more than {MAX_BYTES >> 20} MB and cannot be a {_WHAT}")
-    text = _text(name, data)
-    if (path.suffix.lower() == ".json" or _JSON.match(text)) and not _RESOURCE.search(text):
-        return _some(name, as_kafkas(json_entries(name, text)))
-    if DESCRIBED_FORM.search(text):
-        return list(described_entries(name, text))  # Where a topic sets nothing, that has been said.
-    return _some(name, _in_format(path, name, text))
-
-
-def _in_format(path: Path, name: str, text: str) -> list[SettingEntry]:
-    form = Format.YAML if _JSON.match(text) else format_of(path, text)
-    if form is Format.YAML:
-        from acked.audit.formats.yaml_file import yaml_entries
-
-        return yaml_entries(name, text)
-    if form is Format.HCL:
-        from acked.audit.formats.terraform import terraform_entries
-
-        return terraform_entries(name, text)
-    if form is Format.ENVIRONMENT:
-        from acked.audit.formats.environment import environment_file
-
-        return environment_file(name, text)
-    if (kind := foreign(path, text)) is not None:
-        raise SpecUnreadable(f"{name} {kind}")
-    found = list(property_entries(name, text))
-    if any(is_spring(entry.key) for entry in found):
-        return spring_properties(name, text)
-    return as_kafkas(found)
-
-
-def _some(name: str, entries: list[SettingEntry]) -> list[SettingEntry]:
-    if not entries:
+    source = Source(name, _text(name, data))
+    reader = max(READERS, key=lambda one: one.sign(source))
+    found = list(reader.read(source.name, source.text))
+    if not found and not reader.is_complete:
         raise SpecUnreadable(f"{name} has no setting in it; {INSTEAD}")
-    return entries
+    return found
+
+
+def read_settings(path: Path) -> list[SettingEntry]:
+    """The settings of a file, without what it notes besides."""
+    return list(settings_of(read_file(path)))
 
 
 def _text(name: str, data: bytes) -> str:
@@ -115,21 +95,17 @@ def _text(name: str, data: bytes) -> str:
 # -- folders ------------------------------------------------------------------------------------------------------------
 
 
-def _folder(folder: Path) -> list[SettingEntry]:
-    """The settings of all files below; what has none is passed over, unless it seems to have one that decides."""
-    entries: list[SettingEntry] = []
-    has_read = False
-    for path in _files(folder):
-        found = _of_folder(path)
-        has_read = has_read or bool(found)
-        entries += found
-    if not has_read:
+def _folder(folder: Path) -> list[Read]:
+    """What all files below say; one without settings is passed over, unless it seems to have one that decides."""
+    found = [one for path in _files(folder) for one in _of_folder(path)]
+    if not found:
         raise SpecUnreadable(f"no file in {folder} has a setting of Kafka's; {INSTEAD}")
-    return entries
+    return found
 
 
 def _files(folder: Path) -> Iterator[Path]:
     """The files of a folder and of those below that are not hidden, by name; links to folders are not followed."""
+    suffixes = {*_MAYBE, *(suffix for reader in READERS for suffix in reader.suffixes)}
     count = 0
     open_ = [folder]
     while open_:
@@ -141,21 +117,22 @@ def _files(folder: Path) -> Iterator[Path]:
             if path.is_dir():
                 if not path.name.startswith(".") and not path.is_symlink():
                     open_.append(path)
-            elif path.is_file() and (path.suffix.lower() in {*_SUFFIXES, ".txt"} or path.name.lower().startswith(".env")):
+            elif path.is_file() and (path.suffix.lower() in suffixes or path.name.lower().startswith(".env")):
                 count += 1
                 if count > MAX_FILES:
                     raise SpecUnreadable(f"{folder} has more than {MAX_FILES:,} files; name those that count")
                 yield path
 
 
-def _of_folder(path: Path) -> list[SettingEntry]:
+def _of_folder(path: Path) -> list[Read]:
     try:
-        found = read_settings(path)
+        found = read_file(path)
     except SpecUnreadable:
         if _may_decide(path):
             raise
         return []
-    return found if any(is_known(entry.key) or entry.means for entry in found) or _may_decide(path) else []
+    is_kafkas = any(isinstance(one, Note) or is_known(one.key) or one.means for one in found)
+    return found if is_kafkas or _may_decide(path) else []
 
 
 def _may_decide(path: Path) -> bool:

@@ -17,6 +17,7 @@ from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.names import DECIDING, is_known, meant_elsewhere
+from acked.cluster.vocabulary.note import Read, settings_of
 
 _OWN = {
     "acks": keys.ACKS,
@@ -59,12 +60,12 @@ def is_spring(name: str) -> bool:
 # -- files --------------------------------------------------------------------------------------------------------------
 
 
-def spring_yaml(file: str, found: Iterable[Node]) -> list[SettingEntry]:
+def spring_yaml(file: str, found: Iterable[Node]) -> list[Read]:
     """The settings of the documents of an `application.yml`."""
     return _by_profile(file, [list(_flat(node, (), node.line)) for node in found])
 
 
-def spring_properties(file: str, text: str) -> list[SettingEntry]:
+def spring_properties(file: str, text: str) -> list[Read]:
     """The settings of an `application.properties`, whose documents are parted by `#---`."""
     parts: list[list[_Property]] = []
     first, lines = 1, re.split(r"\r\n|\r|\n", text)
@@ -80,7 +81,7 @@ def spring_variable(whose: Whose, name: str, value: str, line: int) -> SettingEn
     """`SPRING_KAFKA_PRODUCER_PROPERTIES_ENABLE_IDEMPOTENCE`; None for a variable that is not Spring's."""
     if not name.startswith("SPRING_KAFKA_"):
         return None
-    return next(_settings(whose, [_Property(tuple(name.lower().split("_")), value, line)]), None)
+    return next(settings_of(_settings(whose, [_Property(tuple(name.lower().split("_")), value, line)])), None)
 
 
 def _flat(node: Node, path: tuple[str, ...], line: int) -> Iterator[_Property]:
@@ -104,38 +105,38 @@ def _split(name: str) -> Iterator[str]:
 # -- profiles -----------------------------------------------------------------------------------------------------------
 
 
-def _by_profile(file: str, parts: Iterable[Sequence[_Property]]) -> list[SettingEntry]:
+def _by_profile(file: str, parts: Iterable[Sequence[_Property]]) -> list[Read]:
     """Without profiles the settings; with them those of each profile, named after it, and of none."""
-    always: list[SettingEntry] = []
-    of: dict[str, list[SettingEntry]] = {}
+    always: list[Read] = []
+    of: dict[str, list[Read]] = {}
     for part in parts:
         profile = next((item.value for item in part if item.uniform in
                         ("spring.config.activate.onprofile", "spring.profiles")), None)  # fmt: skip
         found = list(_settings(Whose(file, entity=profile), part))
         if profile is None:
             always += found
-        elif any(entry.key in DECIDING or entry.means for entry in found):
+        elif any(entry.key in DECIDING or entry.means for entry in settings_of(found)):
             of[profile] = of.get(profile, []) + found
     if not of:
         return always
     whole = _as_if(Whose(file, entity=DEFAULT_PROFILE), always)
     for profile, own in of.items():
-        said = {(entry.key, entry.scope) for entry in own}
-        base = [entry for entry in always if (entry.key, entry.scope) not in said]
+        said = {(entry.key, entry.scope) for entry in settings_of(own)}
+        base = [one for one in always if not (isinstance(one, SettingEntry) and (one.key, one.scope) in said)]
         whole += [*_as_if(Whose(file, entity=profile), base), *own]
     first = {entry.scope: entry.line for entry in reversed(whole)}
     return whole + [Whose(file, scope, name).described(line)
                     for scope, line in first.items() for name in (DEFAULT_PROFILE, *of)]  # fmt: skip
 
 
-def _as_if(whose: Whose, entries: Iterable[SettingEntry]) -> list[SettingEntry]:
+def _as_if(whose: Whose, entries: Iterable[Read]) -> list[Read]:
     return [replace(entry, entity=whose.entity) for entry in entries]
 
 
 # -- names --------------------------------------------------------------------------------------------------------------
 
 
-def _settings(whose: Whose, part: Iterable[_Property]) -> Iterator[SettingEntry]:
+def _settings(whose: Whose, part: Iterable[_Property]) -> Iterator[Read]:
     for item in part:
         uniform = item.uniform
         if uniform.startswith("spring.kafka."):

@@ -11,12 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from acked.audit.formats.foreign import HCL, likely
 from acked.audit.formats.places import Whose, topic_entries, unread_fields
 from acked.audit.formats.properties import property_entries
+from acked.audit.formats.reader import Reader
 from acked.audit.formats.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
 from acked.base.optional import optional_packages
-from acked.cluster.vocabulary.entry import NODES, STATED, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.note import Nodes, Read
 
 if TYPE_CHECKING:
     from lark import Token, Tree
@@ -36,7 +39,7 @@ class _Block:
     body: Fields
 
 
-def terraform_entries(file: str, text: str) -> list[SettingEntry]:
+def _entries(file: str, text: str) -> list[Read]:
     """The settings of a file of resources."""
     with optional_packages():
         import hcl2
@@ -54,13 +57,13 @@ def terraform_entries(file: str, text: str) -> list[SettingEntry]:
         raise SpecUnreadable(f"{file} is nested too deeply for a file of settings") from None
 
 
-def _block(file: str, block: _Block) -> Iterator[SettingEntry]:
+def _block(file: str, block: _Block) -> Iterator[Read]:
     kind, name = (*block.labels, "", "")[1:3]
     whose = Whose(file, Scope.BROKER, name)
     if block.labels[0] == "resource" and kind in _TOPICS:
         found = topic_entries(file, block.body, _FACTOR, ["config"], block.body.text(*_NAME) or name)
         # Aiven's has a block of names with underscores.
-        yield from (replace(entry, key=entry.key.replace("_", ".")) for entry in found)
+        yield from (replace(one, key=one.key.replace("_", ".")) if isinstance(one, SettingEntry) else one for one in found)
         nested = block.body.field("config")
         left = [item for item in block.body.fields if item is not nested and item.key not in (*_FACTOR, *_NAME)]
         yield from unread_fields(Whose(file, Scope.TOPIC, name), left, ("kafka_topic",))
@@ -69,8 +72,9 @@ def _block(file: str, block: _Block) -> Iterator[SettingEntry]:
         yield from _heredoc(whose, block.body.field("server_properties"))
     elif block.labels[0] == "resource" and kind == "aws_msk_cluster":
         whose = Whose(file, Scope.BROKER)
-        yield from whose.stated(block.body.field("kafka_version"), STATED)
-        yield from whose.stated(block.body.field("number_of_broker_nodes"), NODES)
+        yield from whose.stated(block.body.field("kafka_version"))
+        if (nodes := block.body.field("number_of_broker_nodes")) is not None and nodes.text:
+            yield whose.note(Nodes(nodes.text), nodes.line)
     else:
         yield from unread_fields(Whose(file), block.body.fields, block.labels)
 
@@ -158,3 +162,6 @@ def _branches(node: Branch) -> list[Branch]:
 
 def _tokens(node: Branch) -> bool:
     return any(not hasattr(child, "data") for child in node.children)
+
+
+READER = Reader(HCL, (".tf",), likely(HCL), _entries)

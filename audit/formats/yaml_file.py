@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from acked.audit.formats.compose import compose_entries
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from acked.audit.formats.compose import compose_entries, is_compose
 from acked.audit.formats.environment import Variable, application_entries, broker_entries
+from acked.audit.formats.foreign import YAML, likely
 from acked.audit.formats.helm import values_entries
+from acked.audit.formats.json_file import has_resource, is_json
 from acked.audit.formats.kubernetes import is_resource, resource_entries
 from acked.audit.formats.librdkafka import as_kafkas
 from acked.audit.formats.places import Whose, unread, with_unread
+from acked.audit.formats.reader import Reader, Sign, Source
 from acked.audit.formats.spring import has_spring, spring_yaml
 from acked.audit.formats.tree import Field, Fields, Node, Text, documents
 from acked.base.errors import SpecUnreadable
-from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope
+from acked.cluster.vocabulary.note import Read
 
 _SECTIONS = {f"{scope.value}{end}": scope for scope in (Scope.BROKER, Scope.TOPIC, Scope.PRODUCER, Scope.CONSUMER)
              for end in ("", "s")}  # fmt: skip
 
 
-def yaml_entries(file: str, text: str) -> list[SettingEntry]:
+@dataclass(frozen=True)
+class _Kind:
+    """A kind of documents: what shows it, and how one is read. Resources and Spring's documents are read together."""
+
+    recognises: Callable[[Fields], bool]
+    read: Callable[[str, Fields], Iterable[Read]]
+
+
+def _entries(file: str, text: str) -> list[Read]:
     """The settings of a YAML file, document by document."""
     found = documents(file, text)
     if has_spring(found):
@@ -32,25 +47,22 @@ def yaml_entries(file: str, text: str) -> list[SettingEntry]:
     return entries
 
 
-def _document(file: str, node: Node) -> list[SettingEntry]:
+def _document(file: str, node: Node) -> list[Read]:
     if not isinstance(node, Fields):
         return list(unread(Whose(file), node))
-    services = node.field("services")
-    if services is not None and isinstance(services.node, Fields):
-        return compose_entries(file, node)
-    plain = [item for item in node.fields if isinstance(item.node, Text)]
-    variables = [item for item in plain if item.key.startswith(("KAFKA_", "SPRING_KAFKA_"))]
-    if variables:
-        return _variables(file, node)
-    if any(item.key in _SECTIONS for item in node.fields) and all(_is_section(item) for item in node.fields):
-        return [entry for item in node.fields for entry in _section(file, item)]
-    if len(plain) == len(node.fields) and any("." in item.key for item in plain):
-        return as_kafkas(Whose(file).entry(item.key, item.text.strip(), item.line) for item in plain)
-    return list(values_entries(file, node))
+    return list(next(kind for kind in _KINDS if kind.recognises(node)).read(file, node))
 
 
-def _variables(file: str, node: Fields) -> list[SettingEntry]:
-    found = [Variable(item.key, item.text, item.line) for item in node.fields if isinstance(item.node, Text)]
+def _texts(node: Fields) -> list[Field]:
+    return [item for item in node.fields if isinstance(item.node, Text)]
+
+
+def _has_variables(node: Fields) -> bool:
+    return any(item.key.startswith(("KAFKA_", "SPRING_KAFKA_")) for item in _texts(node))
+
+
+def _variables(file: str, node: Fields) -> list[Read]:
+    found = [Variable(item.key, item.text, item.line) for item in _texts(node)]
     brokers = [variable for variable in found if variable.name.startswith("KAFKA_")]
     clients = [variable for variable in found if variable not in brokers]
     read = [*broker_entries(Whose(file, Scope.BROKER), brokers, None),
@@ -58,14 +70,44 @@ def _variables(file: str, node: Fields) -> list[SettingEntry]:
     return with_unread(read, unread(Whose(file), node))
 
 
-def _is_section(item: Field) -> bool:
-    """A mapping of names of Kafka's to single values."""
-    return item.key in _SECTIONS and isinstance(item.node, Fields) and all(
-        isinstance(field.node, Text) for field in item.node.fields
-    )  # fmt: skip
+def _has_sections(node: Fields) -> bool:
+    """Whether there are mappings of names of Kafka's to single values, and nothing else."""
+    return any(item.key in _SECTIONS for item in node.fields) and all(
+        item.key in _SECTIONS and isinstance(item.node, Fields) and len(_texts(item.node)) == len(item.node.fields)
+        for item in node.fields
+    )
 
 
-def _section(file: str, item: Field) -> list[SettingEntry]:
-    assert isinstance(item.node, Fields)
-    whose = Whose(file, _SECTIONS[item.key])
-    return as_kafkas(whose.entry(field.key, field.text.strip(), field.line) for field in item.node.fields)
+def _sections(file: str, node: Fields) -> list[Read]:
+    found: list[Read] = []
+    for item in node.fields:
+        assert isinstance(item.node, Fields)
+        found += _plain(Whose(file, _SECTIONS[item.key]), item.node)
+    return found
+
+
+def _has_names(node: Fields) -> bool:
+    """Whether there are single values alone, one of them by a name such as Kafka's."""
+    texts = _texts(node)
+    return len(texts) == len(node.fields) and any("." in item.key for item in texts)
+
+
+def _plain(whose: Whose, node: Fields) -> list[Read]:
+    return as_kafkas(whose.entry(item.key, item.text.strip(), item.line) for item in node.fields)
+
+
+_KINDS = (
+    _Kind(is_compose, compose_entries),
+    _Kind(_has_variables, _variables),
+    _Kind(_has_sections, _sections),
+    _Kind(_has_names, lambda file, node: _plain(Whose(file), node)),
+    _Kind(lambda node: True, values_entries),
+)
+"""Of a document that is no resource and not Spring's, the first that it shows."""
+
+
+def _recognises(source: Source) -> Sign:
+    return Sign.CERTAIN if is_json(source) and has_resource(source) else likely(YAML)(source)
+
+
+READER = Reader(YAML, (".yml", ".yaml"), _recognises, _entries)

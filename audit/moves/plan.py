@@ -14,7 +14,8 @@ from pathlib import Path
 
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
-from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Assigned, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry
+from acked.cluster.vocabulary.note import Assigned, Note
 
 _WHAT = "plan of a reassignment"
 _FORM = '{"version": 1, "partitions": [{"topic": "orders", "partition": 0, "replicas": [2, 3]}]}'
@@ -40,13 +41,16 @@ class ReassignmentPlan:
     now: tuple[Assigned, ...] = ()
     with_directories: tuple[str, ...] = ()
 
-    def entries(self) -> list[SettingEntry]:
-        """What it says of the assignment as it is, as files of settings would."""
-        found = []
-        for item in self.now:
-            found.append(SettingEntry(REPLICATION_FACTOR, str(len(item.replicas)), self.file, 0, Scope.TOPIC, item.topic))
-            found.append(item.entry(self.file, 0))
-        return found
+    @property
+    def sizes(self) -> list[SettingEntry]:
+        """How many replicas there are, as files of settings would say it."""
+        return [SettingEntry(REPLICATION_FACTOR, str(len(one.replicas)), self.file, 0, Scope.TOPIC, one.topic)
+                for one in self.now]  # fmt: skip
+
+    @property
+    def notes(self) -> list[Note]:
+        """The assignment as it is, as what describes topics would say it."""
+        return [one.note(self.file, 0) for one in self.now]
 
 
 def read_plan(path: Path) -> ReassignmentPlan:

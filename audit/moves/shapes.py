@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from acked.audit.clusters.live import with_producers
 from acked.audit.clusters.topics import TopicGroup, groups_of
-from acked.audit.decision.gather import Given, Recognised
+from acked.audit.decision.gather import Given, Recognised, facts_in
 from acked.audit.decision.settings import MAX_REPLICAS
 from acked.audit.moves.plan import ReassignmentPlan
 from acked.base.errors import ConfigurationError
-from acked.cluster.vocabulary.entry import ASSIGNED, REPLICATION_FACTOR, Assigned, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
+from acked.cluster.vocabulary.note import Assigned, Note
 
 SOURCES = "what kafka-topics --describe prints, or the current assignment that kafka-reassign-partitions --generate prints"
 
@@ -48,11 +49,11 @@ class MoveShape:
 
 @dataclass(frozen=True)
 class Move:
-    """A partition that is to be moved; `entry` is what says where it is now."""
+    """A partition that is to be moved; `note` is what says where it is now."""
 
     now: Assigned
     then: Assigned
-    entry: SettingEntry
+    note: Note
 
     @property
     def shape(self) -> MoveShape:
@@ -71,7 +72,10 @@ class MoveGroup:
 
     def given(self, replicas: int) -> Given:
         """The settings that count, with so many replicas."""
-        said = replace(self.moves[0].entry, key=REPLICATION_FACTOR, value=str(replicas))
+        note = self.moves[0].note
+        said = SettingEntry(
+            REPLICATION_FACTOR, str(replicas), note.file, note.line, note.scope, note.entity, said_by=note.said_by
+        )
         entries = self.topics.given.entries
         return replace(self.topics.given, entries={**entries, REPLICATION_FACTOR: said})
 
@@ -90,9 +94,8 @@ class Moves:
 
 def described_with(found: Recognised, plan: ReassignmentPlan) -> Recognised:
     """With what the plan's own file says of the assignment as it is."""
-    own = plan.entries()
-    sizes = [entry for entry in own if entry.key == REPLICATION_FACTOR]
-    return replace(found, entries=(*found.entries, *own), known=(*sizes, *found.known)) if own else found
+    sizes = plan.sizes
+    return replace(found, read=(*found.read, *sizes, *plan.notes), known=(*sizes, *found.known))
 
 
 def moves_of(found: Recognised, plan: ReassignmentPlan, entities: Iterable[str] = ()) -> Moves:
@@ -105,28 +108,27 @@ def moves_of(found: Recognised, plan: ReassignmentPlan, entities: Iterable[str] 
                 f"{plan.file}: {then.name} is to be moved, and no file says which replicas it has now; name one with "
                 f"{SOURCES}"
             )
-        now, entry = known
+        now, note = known
         if now.is_moving:
             raise ConfigurationError(
-                f"{entry.where}: {then.name} is being moved already; let that end, or cancel it, and describe the topic again"
+                f"{note.where}: {then.name} is being moved already; let that end, or cancel it, and describe the topic again"
             )
         if set(now.replicas) == set(then.replicas):
             unchanged.append(then.name)
         else:
-            moves.append(Move(now, then, entry))
+            moves.append(Move(now, then, note))
     return Moves(tuple(_groups(found, moves, entities)), tuple(unchanged))
 
 
-def _current(found: Recognised) -> dict[tuple[str, int], tuple[Assigned, SettingEntry]]:
-    current: dict[tuple[str, int], tuple[Assigned, SettingEntry]] = {}
-    for entry in found.entries:
-        if entry.key != ASSIGNED or entry.scope is not Scope.TOPIC:
+def _current(found: Recognised) -> dict[tuple[str, int], tuple[Assigned, Note]]:
+    current: dict[tuple[str, int], tuple[Assigned, Note]] = {}
+    for fact, note in facts_in(found.read):
+        if not isinstance(fact, Assigned):
             continue
-        item = Assigned.of(entry)
-        known = current.setdefault((item.topic, item.partition), (item, entry))
-        if set(known[0].replicas) != set(item.replicas):
+        known = current.setdefault((fact.topic, fact.partition), (fact, note))
+        if set(known[0].replicas) != set(fact.replicas):
             raise ConfigurationError(
-                f"{known[1].where} and {entry.where} say different replicas of {item.name}; leave out the older one"
+                f"{known[1].where} and {note.where} say different replicas of {fact.name}; leave out the older one"
             )
     return current
 

@@ -1,4 +1,4 @@
-"""An audit and the durability table: terminal, Markdown, page, SARIF.
+"""An audit and the durability table: frozen views, and from them terminal, Markdown, pages, JSON, SARIF, JUnit.
 
 Floor 5.
 """

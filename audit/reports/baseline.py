@@ -3,88 +3,103 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from acked.audit.reports.document import FORMAT, Document
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.reports.overview import SHORT
-from acked.audit.reports.topics import FORMAT as TOPICS_FORMAT
+from acked.audit.reports.view import FORMAT, TOPICS_FORMAT, AuditView, BaselineView, DifferenceView, View
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
 
-_RANK = {"no": 0, "undecided": 1, "yes": 2}
-
-Cell = tuple[str, str, str]
-"""A topic (empty where none is described), a question, and the name of the faults."""
+_NOT_ASKED = "-"
+_ORDER = (AuditVerdict.NO, AuditVerdict.UNDECIDED, AuditVerdict.YES)
 
 
 @dataclass(frozen=True)
-class Difference:
-    """A required answer that is another than before; `before` is None where it was not asked."""
+class Cell:
+    """A topic (empty where none is described), a question, and the name of the faults."""
 
-    cell: Cell
-    before: str | None
-    now: str
-
-    @property
-    def is_worse(self) -> bool:
-        """Whether that is bad news: what was not asked before counts as a no."""
-        return _RANK[self.now] > _RANK[self.before or "no"]
-
-    @property
-    def words(self) -> str:
-        """`worse: orders, lost (one-machine): no before, yes now`."""
-        topic, asked, faults = self.cell
-        of = f"{topic}, " if topic else ""
-        before = f"{self.before} before" if self.before is not None else "not asked before"
-        return f"{'worse' if self.is_worse else 'better'}: {of}{SHORT.get(asked, asked)} ({faults}): {before}, {self.now} now"
+    topic: str
+    question: AuditQuestion
+    faults: str
 
 
-def read_baseline(path: Path) -> Document:
+Cells = Mapping[Cell, AuditVerdict]
+"""The worst answer of each cell that the exit code goes by."""
+
+
+def read_baseline(path: Path) -> Cells:
     """An earlier audit as `--format json` wrote it; `SpecUnreadable` if it is something else."""
     try:
         document = json.loads(read_text(path, "baseline"))
         if document["format"] not in (FORMAT, TOPICS_FORMAT):
             raise KeyError("format")
-        required_cells(document)
+        return _worst_of_each(_stored(document))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise SpecUnreadable(f"{path} is not an earlier audit; write one with --format json --out {path.name}") from None
-    found: Document = document
-    return found
 
 
-def required_cells(document: Document) -> dict[Cell, str]:
-    """The worst answer of each cell that the exit code goes by; a group that was not asked about is undecided."""
-    found: dict[Cell, str] = {}
-    for topics, audit in _audits(document):
-        for topic in topics or [""]:
-            if audit is None:
-                for asked in document["required"]:
-                    _worsen(found, (topic, asked, "-"), "undecided")
-                continue
-            for answer in audit["answers"]:
+def _stored(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerdict]]:
+    """The cells of a stored document, which is read here and nowhere else."""
+    for group in document.get("groups", [{**document, "decides": True, "audit": document}]):
+        for topic in (group["topics"] or [""]) if group["decides"] else ():
+            audit = group["audit"]
+            for asked in document["required"] if audit is None else ():
+                yield Cell(topic, AuditQuestion(asked), _NOT_ASKED), AuditVerdict.UNDECIDED
+            for answer in () if audit is None else audit["answers"]:
                 if answer["decides"] and answer["question"] in audit["required"]:
-                    _worsen(found, (topic, answer["question"], answer["faults"]["name"]), answer["worst"])
+                    cell = Cell(topic, AuditQuestion(answer["question"]), answer["faults"]["name"])
+                    yield cell, AuditVerdict(answer["worst"])
+
+
+def cells_of(view: View) -> Cells:
+    """The cells of an audit; a group that was not asked about is undecided."""
+    if isinstance(view, AuditView):
+        return _worst_of_each(_required(view.topics, view, view.required))
+    return _worst_of_each(
+        cell for group in view.groups if group.decides for cell in _required(group.topics, group.audit, view.required)
+    )
+
+
+def _required(
+    topics: Sequence[str], audit: AuditView | None, required: Sequence[AuditQuestion]
+) -> Iterator[tuple[Cell, AuditVerdict]]:
+    for topic in topics or ("",):
+        if audit is None:
+            yield from ((Cell(topic, asked, _NOT_ASKED), AuditVerdict.UNDECIDED) for asked in required)
+            continue
+        for answer in audit.answers:
+            if answer.decides and answer.question in audit.required:
+                yield Cell(topic, answer.question, answer.faults.name), answer.worst
+
+
+def _worst_of_each(cells: Iterable[tuple[Cell, AuditVerdict]]) -> Cells:
+    found: dict[Cell, AuditVerdict] = {}
+    for cell, reply in cells:
+        found[cell] = worst_of([found.get(cell, AuditVerdict.NO), reply])
     return found
 
 
-def differences(before: Document, now: Document) -> list[Difference]:
+def differences(before: Cells, now: Cells) -> list[DifferenceView]:
     """Required answers that changed, worse ones first; what is not asked any more is none."""
-    old, new = required_cells(before), required_cells(now)
-    found = [Difference(cell, old.get(cell), reply) for cell, reply in new.items() if old.get(cell, "no") != reply]
-    return sorted(found, key=lambda one: (not one.is_worse, -_RANK[one.now]))
+    found = [_difference(cell, before.get(cell), reply) for cell, reply in now.items()
+             if before.get(cell, AuditVerdict.NO) is not reply]  # fmt: skip
+    return sorted(found, key=lambda one: (not one.is_worse, -_ORDER.index(one.now)))
 
 
-def _audits(document: Document) -> Iterator[tuple[list[str], Any]]:
-    if "groups" not in document:
-        yield document["topics"], document
-        return
-    for group in document["groups"]:
-        if group["decides"]:
-            yield group["topics"], group["audit"]
+def _difference(cell: Cell, before: AuditVerdict | None, now: AuditVerdict) -> DifferenceView:
+    """One answer that changed; what was not asked before counts as a no."""
+    is_worse = _ORDER.index(now) > _ORDER.index(before or AuditVerdict.NO)
+    of = f"{cell.topic}, " if cell.topic else ""
+    then = f"{before.value} before" if before is not None else "not asked before"
+    words = f"{'worse' if is_worse else 'better'}: {of}{SHORT[cell.question]} ({cell.faults}): {then}, {now.value} now"
+    return DifferenceView(cell.topic, cell.question, cell.faults, before, now, is_worse, words)
 
 
-def _worsen(found: dict[Cell, str], cell: Cell, reply: str) -> None:
-    found[cell] = max(found.get(cell, "no"), reply, key=_RANK.__getitem__)
+def since(view: View, before: Cells, path: Path) -> BaselineView:
+    """What changed since an earlier audit, and the verdict of what got worse."""
+    found = differences(before, cells_of(view))
+    return BaselineView(str(path), worst_of(one.now for one in found if one.is_worse), tuple(found))

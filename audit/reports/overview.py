@@ -4,66 +4,63 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from acked.audit.reports.document import Document
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.reports.view import AnswerView, AuditView
 from acked.reports.table import Mark, Table, TableCell, table
 
-STYLES = {"yes": "bold red", "no": "bold green", "undecided": "bold yellow"}
-MARKS = {"yes": Mark.BAD, "no": Mark.GOOD, "undecided": Mark.OPEN}
+STYLES = {AuditVerdict.YES: "bold red", AuditVerdict.NO: "bold green", AuditVerdict.UNDECIDED: "bold yellow"}
+MARKS = {AuditVerdict.YES: Mark.BAD, AuditVerdict.NO: Mark.GOOD, AuditVerdict.UNDECIDED: Mark.OPEN}
 
-_ORDER = ("yes", "undecided", "no")
+HEADS = {AuditVerdict.NO: "PASS", AuditVerdict.YES: "FAIL", AuditVerdict.UNDECIDED: "UNDECIDED"}
+
+_ORDER = (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO)
 SHORT = {
-    "loss": "lost",
-    "duplicates": "duplicated",
-    "reordering": "reordered",
-    "vanishing": "vanished",
-    "writes": "writes stop",
+    AuditQuestion.LOSS: "lost",
+    AuditQuestion.DUPLICATES: "duplicated",
+    AuditQuestion.REORDERING: "reordered",
+    AuditQuestion.VANISHING: "vanished",
+    AuditQuestion.WRITES: "writes stop",
 }
 
 
-def overview(document: Document) -> Table:
+def overview(view: AuditView) -> Table:
     """A row for each question, the worst first; a column for each class of faults."""
-    questions = list(dict.fromkeys(answer["question"] for answer in document["answers"]))
-    rows = {
-        asked: {answer["faults"]["name"]: answer for answer in document["answers"] if answer["question"] == asked}
-        for asked in questions
-    }
-    questions.sort(key=lambda asked: _worst(rows[asked].values()))
-    columns = document["columns"]
+    rows: dict[AuditQuestion, dict[str, AnswerView]] = {}
+    for answer in view.answers:
+        rows.setdefault(answer.question, {})[answer.faults.name] = answer
+    questions = sorted(rows, key=lambda asked: _worst(rows[asked].values()))
     return table(
-        ("records", *(column["heading"] for column in columns)),
-        [(SHORT[asked], *(_cell(rows[asked].get(column["name"])) for column in columns)) for asked in questions],
+        ("records", *(column.heading for column in view.columns)),
+        [(SHORT[asked], *(_cell(rows[asked].get(column.name)) for column in view.columns)) for asked in questions],
     )
 
 
-def legend(document: Document) -> list[str]:
+def legend(view: AuditView) -> list[str]:
     """What each column assumes, `machine dies (one-machine): …`, and what the words of cells stand for."""
-    lines = [f"{column['heading']} ({column['name']}): {column['words']}" for column in document["columns"]]
-    answers = document["answers"]
-    if any(answer["answer"] == "yes" for answer in answers):
+    lines = [f"{column.heading} ({column.name}): {column.words}" for column in view.columns]
+    if any(answer.answer is AuditVerdict.YES for answer in view.answers):
         lines.append("yes (4): it can happen, in 4 steps at least; the steps are below")
-    if any(answer["worst"] != answer["answer"] for answer in answers):
+    if any(answer.worst is not answer.answer for answer in view.answers):
         lines.append("elsewhere: in another release that may be meant")
-    if any(answer["worst"] == "undecided" for answer in answers):
+    if any(answer.worst is AuditVerdict.UNDECIDED for answer in view.answers):
         lines.append("undecided: the search met its bound; --max-states and --memory raise it")
     return lines
 
 
-def _worst(answers: Iterable[Document]) -> tuple[int, int]:
+def _worst(answers: Iterable[AnswerView]) -> tuple[int, int]:
     """How bad the worst that decides is, then how bad anything is."""
-    found = list(answers)
-    ranks = [(_ORDER.index(answer["worst"]), bool(answer["decides"])) for answer in found]
+    ranks = [(_ORDER.index(answer.worst), answer.decides) for answer in answers]
     return min((rank for rank, decides in ranks if decides), default=len(_ORDER)), min(rank for rank, _ in ranks)
 
 
-def _cell(answer: Document | None) -> TableCell:
+def _cell(answer: AnswerView | None) -> TableCell:
     if answer is None:
         return TableCell("not asked", "dim")
-    said, worst = answer["answer"], answer["worst"]
-    text = said
-    if said != worst:
-        text = f"{worst} elsewhere"
-    elif said == "yes" and answer["story"] is not None:
-        text = f"yes ({len(answer['story']['steps'])})"
-    elif answer["nothing_accepted"]:
+    text = answer.answer.value
+    if answer.answer is not answer.worst:
+        text = f"{answer.worst.value} elsewhere"
+    elif answer.answer is AuditVerdict.YES and answer.story is not None:
+        text = f"yes ({len(answer.story.steps)})"
+    elif answer.nothing_accepted:
         text = "no (none taken)"
-    return TableCell(text, STYLES[worst], MARKS[worst])
+    return TableCell(text, STYLES[answer.worst], MARKS[answer.worst])

@@ -4,47 +4,41 @@ from __future__ import annotations
 
 from typing import Any
 
-from acked.audit.reports.document import Document
 from acked.audit.reports.overview import legend, overview
 from acked.audit.reports.terminal import by_question, head_of, not_asked_of
 from acked.audit.reports.topics import Heads, groups_table, table_legend, title_of, told_once
 from acked.audit.reports.transactional import SCOPE, by_transaction_question
+from acked.audit.reports.view import AuditView, TopicsView, View
 from acked.reports.pages.static_page import render_report
 from acked.reports.table import Table
 
 
-def audit_page(document: Document) -> str:
-    """The page; it needs no script and no network."""
-    heads = Heads(*head_of(document), document["model"], is_common=True)
-    return _page(heads, document, document, [_part("", "", document)])
-
-
-def topics_page(document: Document) -> str:
-    """The page of several groups of topics: their table first."""
-    first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
-    heads = Heads.of(document)
+def audit_page(view: View) -> str:
+    """The page, for several groups of topics with their table first; it needs no script and no network."""
+    if isinstance(view, AuditView):
+        return _page(Heads(*head_of(view), view.model, is_common=True), view, view, [_part("", "", view)])
+    heads = Heads.of(view)
     parts = [
-        {"title": title_of(group), "id": f"group-{group['number']}-", "refusal": group["refusal"]}
+        {"title": title_of(group), "id": f"group-{group.number}-", "refusal": group.refusal}
         if audit is None
-        else {**_part(title_of(group), f"group-{group['number']}-", audit), "head": heads.of_group(audit)}
-        for group, audit in told_once(document)
+        else {**_part(title_of(group), f"group-{group.number}-", audit), "head": heads.of_group(audit)}
+        for group, audit in told_once(view)
     ]
-    shown = {**_grid(groups_table(document)), "legend": table_legend(document)}
-    return _page(heads, document, first, parts, shown)
+    return _page(heads, view, view.first, parts, {**grid(groups_table(view)), "legend": table_legend(view)})
 
 
 def _page(
     heads: Heads,
-    document: Document,
-    audit: Document | None,
+    view: AuditView | TopicsView,
+    audit: AuditView | None,
     parts: list[dict[str, Any]],
     groups: dict[str, Any] | None = None,
 ) -> str:
     data = {
         "title": heads.title,
         "head": heads.lines,
-        "verdict_of": document["verdict"],
-        "verdict": document["verdict_in_words"],
+        "verdict_of": view.verdict.value,
+        "verdict": view.verdict_in_words,
         "not_asked": "" if audit is None else not_asked_of(audit),
         "model": "" if audit is None else heads.model,
         "groups": groups,
@@ -54,23 +48,24 @@ def _page(
     return render_report("audit.html.j2", data)
 
 
-def _part(title: str, name: str, audit: Document) -> dict[str, Any]:
-    questions = [{"id": answers[0]["question"], "text": text, "answers": answers} for text, answers in by_question(audit)]
+def _part(title: str, name: str, audit: AuditView) -> dict[str, Any]:
+    questions = [{"id": answers[0].question.value, "text": text, "answers": answers} for text, answers in by_question(audit)]
     return {
         "title": title,
         "id": name,
         "head": [],
         "refusal": None,
-        **_grid(overview(audit)),
+        **grid(overview(audit)),
         "legend": legend(audit) if not title else [],
         "questions": questions,
         "transactions": list(by_transaction_question(audit)),
-        "recommended": audit["recommended"],
-        "settings": audit["settings"],
-        "findings": audit["findings"],
+        "recommended": audit.recommended,
+        "settings": audit.settings,
+        "findings": audit.findings,
     }
 
 
-def _grid(shown: Table) -> dict[str, Any]:
+def grid(shown: Table) -> dict[str, Any]:
+    """A table for the templates: heads, and of each cell the text with its mark."""
     heads = [column.title for column in shown.columns]
     return {"heads": heads, "rows": [[(cell.marked, cell.mark.value) for cell in row] for row in shown.rows]}

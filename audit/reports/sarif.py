@@ -10,32 +10,45 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
-from acked.audit.reports.document import Document
-from acked.audit.reports.terminal import sentence
+from acked.audit.decision.questions import AuditVerdict
+from acked.audit.reports.telling import numbered, sentence
 from acked.audit.reports.topics import title_of
 from acked.audit.reports.transactional import told_in_lines, transaction_place
+from acked.audit.reports.view import (
+    AnswerView,
+    AuditView,
+    CauseView,
+    FindingView,
+    SettingView,
+    TopicsView,
+    TransactionView,
+    View,
+    audits_of,
+)
 from acked.reports.gate.sarif import SCHEMA
 
-_LEVEL = {"yes": "error", "undecided": "warning"}
+_LEVEL = {AuditVerdict.YES: "error", AuditVerdict.UNDECIDED: "warning"}
+
+_Place = CauseView | FindingView | SettingView | None
+_Result = dict[str, object]
 
 
-def audit_sarif(document: Document, files: Sequence[str], version: str) -> dict[str, object]:
+def audit_sarif(view: View, files: Sequence[str], version: str) -> dict[str, object]:
     """The audit as a SARIF log of one run; `files` are those that were read, `version` is acked's."""
-    parts = [(one["audit"], one["decides"]) for one in document["groups"]] if "groups" in document else [(document, True)]
-    deciding = [(audit, decides) for audit, decides in parts if audit is not None]
-    audits = [audit for audit, _ in deciding]
+    audits = list(audits_of(view))
     results = list(_unique(
         found
-        for audit, decides in deciding
-        for found in (*_answers(audit, decides, files), *_about_transactions(audit, files), *_findings(audit, files))
+        for group, audit in audits
+        for found in (*_answers(audit, group is None or group.decides, files), *_about_transactions(audit, files),
+                      *_findings(audit, files))
     ))  # fmt: skip
-    for group in document.get("groups", ()):
-        if group["audit"] is None:
-            level, text = "warning" if group["decides"] else "note", f"{title_of(group)}: {group['refusal']}"
-            results.append(_result("audit/not-asked", level, text, None, files))
+    for group in view.groups if isinstance(view, TopicsView) else ():
+        if group.audit is None:
+            level = "warning" if group.decides else "note"
+            results.append(_result("audit/not-asked", level, f"{title_of(group)}: {group.refusal}", None, files))
     rules = dict.fromkeys(str(result["ruleId"]) for result in results)
-    names = {f"audit/{answer['question']}": answer["text"] for audit in audits for answer in audit["answers"]}
-    names |= {_rule_of(item): item["text"] for audit in audits for item in audit.get("transactions", ())}
+    names = {f"audit/{answer.question.value}": answer.text for _, audit in audits for answer in audit.answers}
+    names |= {_rule_of(item): item.text for _, audit in audits for item in audit.transactions}
     return {
         "$schema": SCHEMA,
         "version": "2.1.0",
@@ -58,75 +71,68 @@ def audit_sarif(document: Document, files: Sequence[str], version: str) -> dict[
     }
 
 
-def _unique(results: Iterable[dict[str, object]]) -> Iterator[dict[str, object]]:
+def _unique(results: Iterable[_Result]) -> Iterator[_Result]:
     """Each result once: groups of topics have the same to say of the settings that they share."""
-    known: list[dict[str, object]] = []
+    known: list[_Result] = []
     for result in results:
         if result not in known:
             known.append(result)
             yield result
 
 
-def _answers(document: Document, decides: bool, files: Sequence[str]) -> Iterator[dict[str, object]]:
+def _answers(view: AuditView, decides: bool, files: Sequence[str]) -> Iterator[_Result]:
     """Every yes and what is undecided: more than a note where the exit code counts it, which it never does for comparison."""
-    for answer in document["answers"]:
-        if answer["worst"] not in _LEVEL:
+    for answer in view.answers:
+        if answer.worst not in _LEVEL:
             continue
-        of = f"Topics {', '.join(document['topics'])}: " if document["topics"] else ""
-        parts = [f"{of}{answer['text']} {sentence(answer['in_words'])}", f"Faults: {answer['faults']['words']}."]
-        parts += _steps(answer["story"])
-        for other in answer["elsewhere"]:
-            parts += [sentence(other["in_words"]), *_steps(other["story"])]
-        parts += [f"Cause: {cause['in_words']}." for cause in answer["causes"] or ()]
-        if answer["no_cause"] is not None:
-            parts.append(f"Cause: {answer['no_cause']}.")
-        if answer["causes"] is not None:
-            remedy = answer["remedy"]
-            found = ": none of those tried turns the answer to no" if remedy is None else f", checked: {remedy['in_words']}"
-            parts.append(f"Smallest change{found}{answer['undecided_in_words']}.")
-        places = [cause for cause in answer["causes"] or () if cause["line"]]
-        place = places[0] if places else _place_to_change(answer, document) or _first_place(document)
-        is_required = decides and answer["decides"] and answer["question"] in document["required"]
-        level = _LEVEL[answer["worst"]] if is_required else "note"  # What was asked besides decides nothing.
-        yield _result(f"audit/{answer['question']}", level, "\n".join(parts), place, files)
+        of = f"Topics {', '.join(view.topics)}: " if view.topics else ""
+        parts = [f"{of}{answer.text} {sentence(answer.in_words)}", f"Faults: {answer.faults.words}."]
+        parts += numbered(answer.story)
+        for other in answer.elsewhere:
+            parts += [sentence(other.in_words), *numbered(other.story)]
+        parts += [f"Cause: {cause.in_words}." for cause in answer.causes or ()]
+        if answer.no_cause is not None:
+            parts.append(f"Cause: {answer.no_cause}.")
+        if answer.causes is not None:
+            remedy = answer.remedy
+            found = ": none of those tried turns the answer to no" if remedy is None else f", checked: {remedy.in_words}"
+            parts.append(f"Smallest change{found}{answer.undecided_in_words}.")
+        is_required = decides and answer.decides and answer.question in view.required
+        level = _LEVEL[answer.worst] if is_required else "note"  # What was asked besides decides nothing.
+        yield _result(f"audit/{answer.question.value}", level, "\n".join(parts), _place_of(answer, view), files)
 
 
-def _rule_of(about_transactions: Document) -> str:
-    return f"audit/transactions-{about_transactions['question']}"
+def _rule_of(about_transactions: TransactionView) -> str:
+    return f"audit/transactions-{about_transactions.question}"
 
 
-def _about_transactions(document: Document, files: Sequence[str]) -> Iterator[dict[str, object]]:
+def _about_transactions(view: AuditView, files: Sequence[str]) -> Iterator[_Result]:
     """What was found about transactions, where the transactional.id is set; it decides nothing."""
-    place = transaction_place(document) or _first_place(document)
-    for item in document.get("transactions", ()):
-        if item["answer"] in _LEVEL:
+    place = transaction_place(view) or view.first_place
+    for item in view.transactions:
+        if item.answer in _LEVEL:
             yield _result(_rule_of(item), "note", "\n".join(told_in_lines(item)), place, files)
 
 
-def _steps(story: Document | None) -> list[str]:
-    return [] if story is None else [f"{at}. {step}" for at, step in enumerate(story["steps"], 1)]
+def _findings(view: AuditView, files: Sequence[str]) -> Iterator[_Result]:
+    for finding in view.findings:
+        place = finding if finding.line else view.first_place
+        yield _result(f"settings/{finding.rule}", finding.level.value, finding.text, place, files)
 
 
-def _findings(document: Document, files: Sequence[str]) -> Iterator[dict[str, object]]:
-    for finding in document["findings"]:
-        place = finding if finding["line"] else _first_place(document)
-        yield _result(f"settings/{finding['rule']}", finding["level"], finding["text"], place, files)
+def _place_of(answer: AnswerView, view: AuditView) -> _Place:
+    """The first cause that stands in a line; if no single setting is one, the first that the smallest change is about."""
+    if (cause := next((cause for cause in answer.causes or () if cause.line), None)) is not None:
+        return cause
+    changed = [] if answer.remedy is None else [item.key for item in answer.remedy.settings]
+    return next((item for item in view.settings if item.line and item.key in changed), view.first_place)
 
 
-def _place_to_change(answer: Document, document: Document) -> Document | None:
-    """Where the first setting stands that the smallest change is about, if no single one is the cause."""
-    changed = [] if answer["remedy"] is None else [item["key"] for item in answer["remedy"]["settings"]]
-    return next((item for item in document["settings"] if item["line"] and item["key"] in changed), None)
-
-
-def _first_place(document: Document) -> Document | None:
-    return next((item for item in document["settings"] if item["line"]), None)
-
-
-def _result(rule: str, level: str, text: str, place: Document | None, files: Sequence[str]) -> dict[str, object]:
-    known = place is not None and place["file"] in files
-    file, line = (place["file"], place["line"]) if known and place is not None else (files[0] if files else "", 1)
-    location = {"physicalLocation": {"artifactLocation": {"uri": _uri(file)}, "region": {"startLine": line or 1}}}
+def _result(rule: str, level: str, text: str, place: _Place, files: Sequence[str]) -> _Result:
+    file, line = files[0] if files else "", 1
+    if place is not None and place.file is not None and place.file in files:
+        file, line = place.file, place.line or 1
+    location = {"physicalLocation": {"artifactLocation": {"uri": _uri(file)}, "region": {"startLine": line}}}
     return {"ruleId": rule, "level": level, "message": {"text": text}, "locations": [location] if file else []}
 
 

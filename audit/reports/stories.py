@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from acked.audit.clusters.several import Audited
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
-from acked.audit.reports.document import Document
 from acked.audit.reports.transactional import page_name, transaction_run
+from acked.audit.reports.view import AuditView, View
 from acked.base.bounds import Bounds
 from acked.checker.diagnosis.easiest import TooMany, easiest_of
 from acked.checker.question.result import Counterexample, Violation
@@ -30,20 +30,19 @@ class StoryPage:
     faults: str
 
 
-def story_pages(audited: Sequence[Audited], document: Document) -> Iterator[StoryPage]:
-    """A page for every yes whose steps have not been told before in its group; `document` is what is told of the groups."""
-    parts = [group["audit"] for group in document["groups"]] if "groups" in document else [document]
+def story_pages(audited: Sequence[Audited], view: View) -> Iterator[StoryPage]:
+    """A page for every yes whose steps have not been told before in its group; `view` is what is told of the groups."""
+    parts = [view] if isinstance(view, AuditView) else [group.audit for group in view.groups]
     for number, (one, part) in enumerate(zip(audited, parts, strict=True), 1):
         if one.audit is None or part is None:
             continue
-        for answer, told in zip(one.audit.answers, part["answers"], strict=True):
-            if answer.story is None or told["same_as"] is not None:
-                continue
-            asked, faults = answer.question.asked.value, answer.faults.name
-            of = f"group-{number}-" if "groups" in document else ""
-            name = f"{of}{asked}-{faults.replace(',', '-')}.html"
-            yield StoryPage(name, render(trace_data(easiest_counterexample(answer)), packed=True), number, asked, faults)
-        yield from _transaction_pages(one.audit, number, f"group-{number}-" if "groups" in document else "")
+        of = "" if isinstance(view, AuditView) else f"group-{number}-"
+        for answer, told in zip(one.audit.answers, part.answers, strict=True):
+            if answer.story is not None and told.same_as is None:
+                asked, faults = answer.question.asked.value, answer.faults.name
+                text = render(trace_data(easiest_counterexample(answer)), packed=True)
+                yield StoryPage(f"{of}{asked}-{faults.replace(',', '-')}.html", text, number, asked, faults)
+        yield from _transaction_pages(one.audit, number, of)
 
 
 def _transaction_pages(audit: Audit, number: int, of: str) -> Iterator[StoryPage]:
@@ -94,25 +93,24 @@ def worst_counterexample(audited: Sequence[Audited], required: Sequence[AuditQue
     return None
 
 
-def with_pages(document: Document, pages: Sequence[StoryPage]) -> dict[str, object]:
-    """The document in which answers name the pages of their stories."""
+def with_pages(view: View, pages: Sequence[StoryPage]) -> View:
+    """The view in which answers name the pages of their stories."""
     named = {(page.group, page.question, page.faults): page.name for page in pages}
 
-    def linked(audit: Document, number: int) -> dict[str, object]:
-        answers = [
-            {**answer, "page": named.get((number, answer["question"], answer["same_as"] or answer["faults"]["name"]))}
-            for answer in audit["answers"]
-        ]
-        about_transactions = [
-            {**item, "page": named.get((number, item["question"], item["clients"]))}
-            for item in audit.get("transactions", ())
-        ]
-        return {**audit, "answers": answers, **({"transactions": about_transactions} if about_transactions else {})}
+    def linked(audit: AuditView, number: int) -> AuditView:
+        answers = tuple(
+            replace(answer, page=named.get((number, answer.question.value, answer.same_as or answer.faults.name)))
+            for answer in audit.answers
+        )
+        about_transactions = tuple(
+            replace(item, page=named.get((number, item.question, item.clients))) for item in audit.transactions
+        )
+        return replace(audit, answers=answers, transactions=about_transactions)
 
-    if "groups" not in document:
-        return linked(document, 1)
-    groups = [
-        group if group["audit"] is None else {**group, "audit": linked(group["audit"], number)}
-        for number, group in enumerate(document["groups"], 1)
-    ]
-    return {**document, "groups": groups}
+    if isinstance(view, AuditView):
+        return linked(view, 1)
+    groups = tuple(
+        group if group.audit is None else replace(group, audit=linked(group.audit, number))
+        for number, group in enumerate(view.groups, 1)
+    )
+    return replace(view, groups=groups)

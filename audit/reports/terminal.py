@@ -2,67 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from acked.audit.reports.document import Document
+from acked.audit.decision.gather import Severity
+from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.release import plane_words
 from acked.audit.reports.overview import STYLES, legend, overview
+from acked.audit.reports.telling import print_story, sentence, signs, story_markdown
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
-from acked.reports.console import glyphs_of, put, put_paragraph
+from acked.audit.reports.view import AnswerView, AuditView, View
+from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Table, fits, print_table, table, table_markdown
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_LEVELS = {"error": "bold red", "warning": "yellow", "note": "dim"}
+LEVELS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 
 
-def head_of(document: Document) -> tuple[str, list[str]]:
+def head_of(view: AuditView) -> tuple[str, list[str]]:
     """What is audited, and lines on how the release is known and what is assumed."""
-    rules = "" if document["rules"] == document["kafka_version"] else f" (rules of {document['rules']})"
-    plane = {"zookeeper": "ZooKeeper", "kraft": "KRaft"}[document["control_plane"]]
-    title = f"Kafka {document['kafka_version']}{rules} with {plane}"
-    return title, [f"release: {document['release']['in_words']}"]
+    rules = "" if view.rules == view.kafka_version else f" (rules of {view.rules})"
+    return f"Kafka {view.kafka_version}{rules} with {plane_words(view.control_plane)}", [f"release: {view.release.in_words}"]
 
 
-def not_asked_of(document: Document) -> str:
+def not_asked_of(view: AuditView) -> str:
     """What else may go wrong, and was not asked about."""
-    return "not asked: " + ", ".join(f"{item['words']} ({item['name']})" for item in document["not_asked"])
+    return "not asked: " + ", ".join(f"{item.words} ({item.name})" for item in view.not_asked)
 
 
-def by_question(document: Document) -> list[tuple[str, list[Document]]]:
+def by_question(view: AuditView) -> list[tuple[str, list[AnswerView]]]:
     """Answers by the text of their question, those that are told of.
 
     A question may have been asked under several kinds of faults. Of what was asked besides only a yes is told of, where its
     steps have not been told before: the table has the rest.
     """
-    grouped = groupby(document["answers"], lambda answer: str(answer["text"]))
-    return [(text, told) for text, answers in grouped if (told := list(_told(answers)))]
+    told = (answer for answer in view.answers if answer.decides or answer.new_story is not None)
+    return [(text, list(answers)) for text, answers in groupby(told, lambda answer: answer.text)]
 
 
-def _told(answers: Iterable[Document]) -> Iterator[Document]:
-    for answer in answers:
-        if answer["decides"] or (answer["story"] is not None and answer["same_as"] is None):
-            yield answer
-
-
-def same_as(answer: Document) -> str:
+def same_as(answer: AnswerView) -> str:
     """Where the steps have been told, if they have been."""
-    return f", by the same steps as with {answer['same_as']}" if answer["same_as"] is not None else ""
+    return f", by the same steps as with {answer.same_as}" if answer.same_as is not None else ""
 
 
-def print_audit(console: Console, document: Document) -> None:
+def print_audit(console: Console, view: AuditView) -> None:
     """The audit, fitting the console's width."""
-    print_head(console, *head_of(document), document["model"])
-    print_answers(console, overview(document))
+    print_head(console, *head_of(view), view.model)
+    print_answers(console, overview(view))
     put(console, [])
-    for line in legend(document):
+    for line in legend(view):
         put_paragraph(console, line, "dim", "  ", "    ")
-    print_body(console, document)
-    print_verdict(console, document, document)
+    print_body(console, view)
+    print_verdict(console, view, view)
 
 
 def print_head(console: Console, title: str, lines: Iterable[str], model: str) -> None:
@@ -80,142 +76,112 @@ def print_answers(console: Console, shown: Table) -> None:
     print_table(console, shown, is_narrow=not fits(console, shown))
 
 
-def print_verdict(console: Console, document: Document, asked: Document | None) -> None:
+def print_verdict(console: Console, view: View, asked: AuditView | None) -> None:
     """The verdict of one audit or several, and what `asked`, one of them, leaves out and warns of."""
-    verdict = document["verdict"]
     put(console, [])
-    put_paragraph(console, document["verdict_in_words"], STYLES[verdict], f"{signs(console)[verdict]} ", "  ")
+    put_paragraph(console, view.verdict_in_words, STYLES[view.verdict], f"{signs(console)[view.verdict]} ", "  ")
     if asked is None:
         return
     put_paragraph(console, not_asked_of(asked), "dim", "  ", "  ")
-    for warning in asked["warnings"]:
+    for warning in asked.warnings:
         put_paragraph(console, f"note: {warning}", "dim")
 
 
-def signs(console: Console) -> Mapping[str, str]:
-    """By answer the sign before it: a yes is the bad one."""
-    glyphs = glyphs_of(console)
-    return {"yes": glyphs.bad, "no": glyphs.good, "undecided": glyphs.open}
-
-
-def print_body(console: Console, document: Document) -> None:
+def print_body(console: Console, view: AuditView) -> None:
     """Settings, findings and stories: what stands below the table."""
     sign = signs(console)
     put(console, [])
-    for item in document["settings"]:
-        put_paragraph(console, f"{item['key']}={item['value']}", "bold", "  ", "  ")
-        put_paragraph(console, item["source"], "dim", "      ", "      ")
-    if document["findings"]:
+    for item in view.settings:
+        put_paragraph(console, f"{item.key}={item.value}", "bold", "  ", "  ")
+        put_paragraph(console, item.source, "dim", "      ", "      ")
+    if view.findings:
         put(console, [])
-    for item in document["findings"]:
-        where = f"{item['file']}:{item['line']}: " if item["line"] else ""
-        put_paragraph(console, f"{where}{item['text']}", _LEVELS[item["level"]], f"  {item['level']:<8} ", " " * 11)
-    for number, (text, answers) in enumerate(by_question(document), 1):
+    for found in view.findings:
+        where = f"{found.file}:{found.line}: " if found.line else ""
+        put_paragraph(console, f"{where}{found.text}", LEVELS[found.level], f"  {found.level.value:<8} ", " " * 11)
+    for number, (text, answers) in enumerate(by_question(view), 1):
         put(console, [])
         put_paragraph(console, text, "bold", f"{number}. ", "   ")
         for answer in answers:
             if len(answers) > 1:
-                put_paragraph(console, f"{answer['faults']['name']}: {answer['faults']['words']}", "dim", "   ", "     ")
+                put_paragraph(console, f"{answer.faults.name}: {answer.faults.words}", "dim", "   ", "     ")
             _print_answer(console, answer, sign)
-    print_transactions(console, document)
-    print_upgrade(console, document)
-    if document["recommended"] is not None:
+    print_transactions(console, view)
+    print_upgrade(console, view)
+    if view.recommended is not None:
         put(console, [])
-        put_paragraph(console, document["recommended"]["in_words"], "bold", "Recommended: ", " " * 13)
-        for cost in document["recommended"]["costs"]:
+        put_paragraph(console, view.recommended.in_words, "bold", "Recommended: ", " " * 13)
+        for cost in view.recommended.costs:
             put_paragraph(console, cost, "", "  cost: ", " " * 8)
 
 
-def _print_answer(console: Console, answer: Document, sign: Mapping[str, str]) -> None:
-    said = f"{answer['in_words']}{same_as(answer)}"
-    put_paragraph(console, said, STYLES[answer["answer"]], f"   {sign[answer['answer']]} ", "     ")
-    _print_story(console, answer["story"] if answer["same_as"] is None else None)
-    for other in answer["elsewhere"]:
-        put_paragraph(console, other["in_words"], STYLES[other["answer"]], f"   {sign[other['answer']]} ", "     ")
-        _print_story(console, other["story"])
-    if answer["causes"] is None:
+def _print_answer(console: Console, answer: AnswerView, sign: Mapping[AuditVerdict, str]) -> None:
+    said = f"{answer.in_words}{same_as(answer)}"
+    put_paragraph(console, said, STYLES[answer.answer], f"   {sign[answer.answer]} ", "     ")
+    print_story(console, answer.new_story)
+    for other in answer.elsewhere:
+        put_paragraph(console, other.in_words, STYLES[other.answer], f"   {sign[other.answer]} ", "     ")
+        print_story(console, other.story)
+    if answer.causes is None:
         return  # Without advice nothing is known.
-    for cause in answer["causes"]:
-        put_paragraph(console, f"{cause['in_words']}.", "", "     Cause: ", " " * 12)
-    if answer["no_cause"] is not None:
-        put_paragraph(console, f"{answer['no_cause']}.", "", "     Cause: ", " " * 12)
-    remedy = answer["remedy"]
-    text = "none of the changes tried turns the answer to no" if remedy is None else f"{remedy['in_words']} (checked)"
-    put_paragraph(console, text + answer["undecided_in_words"], "bold", "     Smallest change: ", " " * 22)
-
-
-def _print_story(console: Console, story: Document | None) -> None:
-    if story is None:
-        return
-    for step, text in enumerate(story["steps"], 1):
-        put_paragraph(console, text, "", f"     {step:>2}  ", " " * 9)
-    put_paragraph(console, story["happened"], "", "     ", "     ")
+    for cause in answer.causes:
+        put_paragraph(console, f"{cause.in_words}.", "", "     Cause: ", " " * 12)
+    if answer.no_cause is not None:
+        put_paragraph(console, f"{answer.no_cause}.", "", "     Cause: ", " " * 12)
+    none = "none of the changes tried turns the answer to no"
+    text = none if answer.remedy is None else f"{answer.remedy.in_words} (checked)"
+    put_paragraph(console, text + answer.undecided_in_words, "bold", "     Smallest change: ", " " * 22)
 
 
 # -- Markdown -----------------------------------------------------------------------------------------------------------
 
 
-def sentence(text: str) -> str:
-    """With a capital and a full stop."""
-    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
-
-
-def audit_markdown(document: Document) -> str:
+def audit_markdown(view: AuditView) -> str:
     """The audit as a Markdown page."""
-    title, head = head_of(document)
+    title, head = head_of(view)
     lines = [f"# Audit: {md_text(title)}", ""]
     for line in head:
         lines += [sentence(md_text(line)), ""]
-    lines += [f"**{md_text(document['verdict_in_words'])}**", "", sentence(md_text(not_asked_of(document)))]
-    lines += ["", document["model"], "", *table_markdown(overview(document)), ""]
-    lines += [f"- {md_text(line)}" for line in legend(document)]
-    return "\n".join([*lines, *body_markdown(document)]) + "\n"
+    lines += [f"**{md_text(view.verdict_in_words)}**", "", sentence(md_text(not_asked_of(view)))]
+    lines += ["", view.model, "", *table_markdown(overview(view)), ""]
+    lines += [f"- {md_text(line)}" for line in legend(view)]
+    return "\n".join([*lines, *body_markdown(view)]) + "\n"
 
 
-def body_markdown(document: Document) -> list[str]:
+def body_markdown(view: AuditView) -> list[str]:
     """Stories, settings and findings: what stands below the table."""
     lines: list[str] = []
-    for text, answers in by_question(document):
+    for text, answers in by_question(view):
         lines += ["", f"## {md_text(text)}"]
         for answer in answers:
             if len(answers) > 1:
-                lines += ["", f"### {md_text(answer['faults']['name'])}: {md_text(answer['faults']['words'])}"]
-            lines += _answer_lines(answer)
-    if document["recommended"] is not None:
-        lines += ["", "## Recommended", "", f"**{md_text(sentence(document['recommended']['in_words']))}**"]
-        lines += ["", *(f"- Cost: {md_text(cost)}" for cost in document["recommended"]["costs"])]
-    lines += transactions_markdown(document)
-    lines += upgrade_markdown(document)
-    settings = [(item["key"], item["value"], item["source"]) for item in document["settings"]]
+                lines += ["", f"### {md_text(answer.faults.name)}: {md_text(answer.faults.words)}"]
+            lines += _answer_markdown(answer)
+    if view.recommended is not None:
+        lines += ["", "## Recommended", "", f"**{md_text(sentence(view.recommended.in_words))}**"]
+        lines += ["", *(f"- Cost: {md_text(cost)}" for cost in view.recommended.costs)]
+    lines += transactions_markdown(view)
+    lines += upgrade_markdown(view)
+    settings = [(item.key, item.value, item.source) for item in view.settings]
     lines += ["", "## Settings", "", *table_markdown(table(("setting", "value", "from"), settings))]
-    if document["findings"]:
-        lines += ["", "## Findings", ""]
-        for item in document["findings"]:
-            where = f"{md_text(item['file'])}:{item['line']}: " if item["line"] else ""
-            lines.append(f"- **{item['level']}** {where}{md_text(item['text'])}")
+    lines += ["", "## Findings", ""] if view.findings else []
+    for found in view.findings:
+        where = f"{md_text(found.file)}:{found.line}: " if found.line else ""
+        lines.append(f"- **{found.level.value}** {where}{md_text(found.text)}")
     return lines
 
 
-def _answer_lines(answer: Document) -> list[str]:
-    story = answer["story"] if answer["same_as"] is None else None
-    lines = ["", sentence(md_text(f"{answer['in_words']}{same_as(answer)}")), *_story_lines(story)]
-    for other in answer["elsewhere"]:
-        lines += ["", sentence(md_text(other["in_words"])), *_story_lines(other["story"])]
-    if answer["causes"]:
-        lines += ["", *(f"- Cause: {md_text(cause['in_words'])}." for cause in answer["causes"])]
-    if answer["no_cause"] is not None:
-        lines += ["", sentence(f"Cause: {md_text(answer['no_cause'])}")]
-    if answer["causes"] is not None:
-        remedy = answer["remedy"]
+def _answer_markdown(answer: AnswerView) -> list[str]:
+    lines = ["", sentence(md_text(f"{answer.in_words}{same_as(answer)}")), *story_markdown(answer.new_story)]
+    for other in answer.elsewhere:
+        lines += ["", sentence(md_text(other.in_words)), *story_markdown(other.story)]
+    if answer.causes:
+        lines += ["", *(f"- Cause: {md_text(cause.in_words)}." for cause in answer.causes)]
+    if answer.no_cause is not None:
+        lines += ["", sentence(f"Cause: {md_text(answer.no_cause)}")]
+    if answer.causes is not None:
         found = "none of those tried turns the answer to no"
-        if remedy is not None:
-            found = f"**{md_text(remedy['in_words'])}** (checked)"
-        lines += ["", f"Smallest change: {found}{md_text(answer['undecided_in_words'])}."]
+        if answer.remedy is not None:
+            found = f"**{md_text(answer.remedy.in_words)}** (checked)"
+        lines += ["", f"Smallest change: {found}{md_text(answer.undecided_in_words)}."]
     return lines
-
-
-def _story_lines(story: Document | None) -> Sequence[str]:
-    if story is None:
-        return []
-    steps = [f"{at}. {md_text(step)}" for at, step in enumerate(story["steps"], 1)]
-    return ["", *steps, "", md_text(story["happened"])]

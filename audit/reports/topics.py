@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from acked.audit.clusters.several import Audited, worst_of_groups
 from acked.audit.clusters.topics import INTERNAL
-from acked.audit.decision.questions import AuditQuestion
-from acked.audit.reports.document import Document, always, audit_document, with_hinges
-from acked.audit.reports.overview import MARKS, SHORT, STYLES, legend, overview
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.reports.build import always, view_of
+from acked.audit.reports.overview import HEADS, MARKS, SHORT, STYLES, legend, overview
+from acked.audit.reports.telling import sentence
+from acked.audit.reports.terminal import (
+    body_markdown,
+    head_of,
+    not_asked_of,
+    print_answers,
+    print_body,
+    print_head,
+    print_verdict,
+)
 from acked.audit.reports.transactional import transactions_told_once
-from acked.audit.reports.upgrading import upgrade_part, verdict_with
+from acked.audit.reports.view import TOPICS_FORMAT, AnswerView, AuditView, GroupView, TopicsView
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR
@@ -24,124 +34,98 @@ from acked.reports.units import plural
 if TYPE_CHECKING:
     from rich.console import Console
 
-FORMAT = "acked-audit-topics/1"
 _NAMED = 3
 """Topics that the table names; the document has them all."""
 
-_HEADS = {"no": "PASS", "yes": "FAIL", "undecided": "UNDECIDED"}
-
-
-def topics_document(
+def topics_view(
     audited: Sequence[Audited], required: Sequence[AuditQuestion], left_out: Sequence[str], cache: ResultCache | None = None
-) -> dict[str, Any]:
-    """All groups as JSON, the worst first, each with its own audit as `audit_document` has it."""
-    groups = [_group(number, one, required, cache) for number, one in enumerate(audited, 1)]
-    verdict = worst_of_groups(audited, required).value
-    return {
-        "format": FORMAT,
-        "required": [asked.value for asked in required],
-        "verdict": verdict,
-        "verdict_in_words": _verdict_in_words(groups, verdict),
-        "groups": groups,
-        "left_out": list(left_out),
-    }
+) -> TopicsView:
+    """All groups, the worst first, each with its own audit."""
+    groups = tuple(_group(number, one, required, cache) for number, one in enumerate(audited, 1))
+    verdict = worst_of_groups(audited, required)
+    words = _verdict_in_words(groups, verdict)
+    return TopicsView(TOPICS_FORMAT, tuple(required), verdict, words, groups, tuple(left_out))
 
 
-def _group(
-    number: int, one: Audited, required: Sequence[AuditQuestion], cache: ResultCache | None
-) -> dict[str, Any]:
-    group, audit = one.group, one.audit
-    told = None
-    if audit is not None and one.contexts is not None:
-        told = audit_document(audit, required, one.contexts, cache, group.topics)
-        told = with_hinges(told | upgrade_part(one.upgrade), one.hinges)
-        told = verdict_with(told, one.upgrade, required)
-    values = {} if audit is None else audit.configuration.values
-    return {
-        "number": number,
-        "topics": list(group.topics),
-        "brokers": list(group.brokers),
-        "producer": group.producer or None,
-        "decides": group.decides,
-        "replicas": values[REPLICATION_FACTOR].number if audit is not None else None,
-        "min_insync_replicas": values[keys.MIN_ISR].number if audit is not None else None,
-        "acks": values[keys.ACKS].value if audit is not None else None,
-        "verdict": one.worst(required).value,
-        "refusal": one.refusal or None,
-        "audit": told,
-    }
+def _group(number: int, one: Audited, required: Sequence[AuditQuestion], cache: ResultCache | None) -> GroupView:
+    group = one.group
+    values = None if one.audit is None else one.audit.configuration.values
+    return GroupView(
+        number=number,
+        topics=group.topics,
+        brokers=group.brokers,
+        producer=group.producer or None,
+        decides=group.decides,
+        replicas=None if values is None else values[REPLICATION_FACTOR].number,
+        min_insync_replicas=None if values is None else values[keys.MIN_ISR].number,
+        acks=None if values is None else values[keys.ACKS].value,
+        verdict=one.worst(required),
+        refusal=one.refusal or None,
+        audit=view_of(one, required, cache),
+    )
 
 
-def _verdict_in_words(groups: Sequence[Mapping[str, Any]], verdict: str) -> str:
-    bad = [group for group in groups if group["decides"] and group["verdict"] == verdict]
-    if verdict == "no":
-        said = next((group["audit"]["verdict_in_words"] for group in bad if group["audit"]), "PASS")
+def _verdict_in_words(groups: Sequence[GroupView], verdict: AuditVerdict) -> str:
+    bad = [group for group in groups if group.decides and group.verdict is verdict]
+    if verdict is AuditVerdict.NO:
+        said = next((group.audit.verdict_in_words for group in bad if group.audit), "PASS")
         return f"{said}, in {plural(len(bad), 'group')} of topics"
-    topics = sum(len(group["topics"]) for group in bad)
-    numbers_ = ", ".join(str(group["number"]) for group in bad)
+    topics = sum(len(group.topics) for group in bad)
     numbers_of: dict[str, list[str]] = {}
     for group in bad:
-        what = group["audit"]["verdict_in_words"].partition(": ")[2] if group["audit"] else "not asked"
-        numbers_of.setdefault(what, []).append(str(group["number"]))
+        what = group.audit.verdict_in_words.partition(": ")[2] if group.audit else "not asked"
+        numbers_of.setdefault(what, []).append(str(group.number))
     parts = [f"{', '.join(found)}: {what}" if len(numbers_of) > 1 else what for what, found in numbers_of.items()]
-    of = f"{plural(len(bad), 'group')} of topics ({numbers_}; {plural(topics, 'topic')})"
-    return f"{_HEADS[verdict]}: {of}: {'; '.join(parts)}"
+    of = f"{plural(len(bad), 'group')} of topics ({', '.join(str(group.number) for group in bad)}; {plural(topics, 'topic')})"
+    return f"{HEADS[verdict]}: {of}: {'; '.join(parts)}"
 
 
 # -- the table of groups ------------------------------------------------------------------------------------------------
 
 
-def groups_table(document: Document) -> Table:
+def groups_table(view: TopicsView) -> Table:
     """A row for each group: which topics, what decides, and for each question the first class of faults with a yes."""
-    questions = list(dict.fromkeys(
-        answer["question"] for group in document["groups"] if group["audit"] for answer in group["audit"]["answers"]
-    ))  # fmt: skip
+    questions = dict.fromkeys(answer.question for group in view.groups if group.audit for answer in group.audit.answers)
     rows = []
-    for group in document["groups"]:
-        cells = [_cell(group, asked) for asked in questions]
-        known = [TableCell("-" if group[key] is None else str(group[key])) for key in _COLUMNS]
-        rows.append((TableCell(f"{group['number']}. {named(group)}"), *known, *cells))
+    for group in view.groups:
+        known = (group.replicas, group.min_insync_replicas, group.acks)
+        values = [TableCell("-" if value is None else str(value)) for value in known]
+        cells = [_cell(group.audit, asked) for asked in questions]
+        rows.append((TableCell(f"{group.number}. {named(group)}"), *values, *cells))
     return table((*_HEADINGS, *(SHORT[asked] for asked in questions)), rows)
 
 
 _HEADINGS = ("topics", numbers("RF"), numbers("min ISR"), "acks")
-_COLUMNS = ("replicas", "min_insync_replicas", "acks")
 
 
-def named(group: Document) -> str:
+def named(group: GroupView) -> str:
     """`orders, payments and 12 more; brokers 2 and 3`."""
-    topics = group["topics"]
-    text = ", ".join(topics[:_NAMED]) + (f" and {len(topics) - _NAMED} more" if len(topics) > _NAMED else "")
-    text = text or "every topic"
-    if group["brokers"]:
-        text += f" (led by {', '.join(group['brokers'])})"
-    return text
+    more = f" and {len(group.topics) - _NAMED} more" if len(group.topics) > _NAMED else ""
+    text = f"{', '.join(group.topics[:_NAMED])}{more}" or "every topic"
+    return f"{text} (led by {', '.join(group.brokers)})" if group.brokers else text
 
 
-def _cell(group: Document, asked: str) -> TableCell:
+def _cell(audit: AuditView | None, asked: AuditQuestion) -> TableCell:
     """The mildest class of faults under which it can happen, else whether that is decided for all of them."""
-    if group["audit"] is None:
-        return TableCell("not asked", STYLES["undecided"], Mark.OPEN)
-    audit = group["audit"]
-    found = {answer["faults"]["name"]: answer for answer in audit["answers"] if answer["question"] == asked}
-    for reply in ("yes", "undecided"):
-        for column in audit["columns"]:
-            answer = found.get(column["name"])
-            if answer is not None and answer["worst"] == reply:
-                return TableCell(column["heading"], STYLES[reply], MARKS[reply])
-    return TableCell("no", STYLES["no"], MARKS["no"])
+    if audit is None:
+        return TableCell("not asked", STYLES[AuditVerdict.UNDECIDED], Mark.OPEN)
+    worst = {answer.faults.name: answer.worst for answer in audit.answers if answer.question is asked}
+    for reply in (AuditVerdict.YES, AuditVerdict.UNDECIDED):
+        for column in audit.columns:
+            if worst.get(column.name) is reply:
+                return TableCell(column.heading, STYLES[reply], MARKS[reply])
+    return TableCell("no", STYLES[AuditVerdict.NO], MARKS[AuditVerdict.NO])
 
 
-def table_legend(document: Document) -> list[str]:
+def table_legend(view: TopicsView) -> list[str]:
     """How to read the cells of the table of groups."""
     lines = [
         "\u2717 with a fault: it can happen, and that is the mildest of the faults asked about under which it can; "
         "? with a fault: not decided there, and no yes elsewhere; no: under none of them"
     ]
-    first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
-    lines += legend(first)[: len(first["columns"])] if first is not None else []
-    own = [name for name in document["left_out"] if name in INTERNAL]
-    others = [name for name in document["left_out"] if name not in INTERNAL]
+    lines += legend(view.first)[: len(view.first.columns)] if view.first is not None else []
+    own = [name for name in view.left_out if name in INTERNAL]
+    others = [name for name in view.left_out if name not in INTERNAL]
     if own:
         lines.append(f"left out: {', '.join(own)} (--internal asks about them too)")
     if others:
@@ -162,13 +146,12 @@ class Heads:
     is_common: bool
 
     @classmethod
-    def of(cls, document: Document) -> Heads:
+    def of(cls, view: TopicsView) -> Heads:
         """Groups may run different releases, as in a roll, and not all of them elect uncleanly."""
-        from acked.audit.reports.terminal import head_of
-
-        heads = [(*head_of(audit), audit["model"]) for group in document["groups"] if (audit := group["audit"])]
-        titles = list(dict.fromkeys(title for title, _, _ in heads))
-        models = {model for _, _, model in heads}
+        audits = [group.audit for group in view.groups if group.audit]
+        heads = [head_of(audit) for audit in audits]
+        titles = list(dict.fromkeys(title for title, _ in heads))
+        models = {audit.model for audit in audits}
         return cls(
             "; ".join(titles) or "topics",
             heads[0][1] if len(titles) == 1 else (),
@@ -176,42 +159,37 @@ class Heads:
             len(titles) < 2,
         )
 
-    def of_group(self, audit: Document) -> list[str]:
+    def of_group(self, audit: AuditView) -> list[str]:
         """What of this is a group's own."""
-        from acked.audit.reports.terminal import head_of
-
         title, lines = head_of(audit)
         own = [] if self.is_common else [", ".join([title, *lines])]
-        return own if audit["model"] == self.model else [*own, audit["model"]]
+        return own if audit.model == self.model else [*own, audit.model]
 
 
 # -- terminal -----------------------------------------------------------------------------------------------------------
 
 
-def print_topics(console: Console, document: Document) -> None:
+def print_topics(console: Console, view: TopicsView) -> None:
     """The table of groups, then a section for each."""
-    from acked.audit.reports.terminal import print_answers, print_body, print_head, print_verdict
-
-    first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
-    heads = Heads.of(document)
-    if first is not None:
+    heads = Heads.of(view)
+    if view.first is not None:
         print_head(console, heads.title, heads.lines, heads.model)
-    _print_groups(console, groups_table(document))
+    _print_groups(console, groups_table(view))
     put(console, [])
-    for line in table_legend(document):
+    for line in table_legend(view):
         put_paragraph(console, line, "dim", "  ", "    ")
-    for group, audit in told_once(document):
+    for group, audit in told_once(view):
         put(console, [])
         put_paragraph(console, title_of(group), "bold")
         if audit is None:
-            put_paragraph(console, f"not asked about: {group['refusal']}", STYLES["undecided"], "  ", "  ")
+            put_paragraph(console, f"not asked about: {group.refusal}", STYLES[AuditVerdict.UNDECIDED], "  ", "  ")
             continue
         for line in heads.of_group(audit):
             put_paragraph(console, line, "dim", "  ", "  ")
         put(console, [])
         print_answers(console, overview(audit))
         print_body(console, audit)
-    print_verdict(console, document, first)
+    print_verdict(console, view, view.first)
 
 
 def _print_groups(console: Console, shown: Table) -> None:
@@ -228,58 +206,58 @@ def _print_groups(console: Console, shown: Table) -> None:
     print_table(console, answers, is_narrow=not fits(console, answers))
 
 
-def title_of(group: Document) -> str:
+def title_of(group: GroupView) -> str:
     """What stands above a group's section."""
-    text = f"Group {group['number']}: {named(group)}"
-    if group["producer"] is not None:
-        decides = "" if group["decides"] else "; for comparison, and without weight for the exit code"
-        text += f" ({group['producer']}{decides})"
+    text = f"Group {group.number}: {named(group)}"
+    if group.producer is not None:
+        decides = "" if group.decides else "; for comparison, and without weight for the exit code"
+        text += f" ({group.producer}{decides})"
     return text
 
 
-def told_once(document: Document) -> Iterator[tuple[Document, Document | None]]:
+def told_once(view: TopicsView) -> Iterator[tuple[GroupView, AuditView | None]]:
     """Every group with its audit, in which stories that another group has told refer to that one."""
-    told: dict[tuple[str, ...], str] = {}
+    told: dict[tuple[AuditQuestion, tuple[str, ...]], str] = {}
     told_of_transactions: dict[str, str] = {}
-    remarked: set[tuple[object, ...]] = set()
-    for group in document["groups"]:
-        audit = group["audit"]
+    remarked: set[tuple[str, str, int | None]] = set()
+    for group in view.groups:
+        audit = group.audit
         if audit is None:
             yield group, None
             continue
-        answers = []
-        for answer in audit["answers"]:
-            story = answer["story"]
-            key = (answer["question"], *story["actions"]) if story is not None else ()
-            elsewhere = told.get(key)
-            if story is not None and answer["same_as"] is None and elsewhere is None:
-                told[key] = f"{answer['faults']['name']} in group {group['number']}"
-            answers.append({**answer, "same_as": answer["same_as"] or elsewhere} if story is not None else answer)
-        findings = [item for item in audit["findings"] if (item["rule"], item["text"], item["line"]) not in remarked]
-        remarked.update((item["rule"], item["text"], item["line"]) for item in findings)
-        once = transactions_told_once(audit.get("transactions", ()), told_of_transactions, f"group {group['number']}")
-        yield group, {**audit, "answers": answers, "findings": findings, "transactions": once}
+        answers = tuple(_as_told(answer, told, group.number) for answer in audit.answers)
+        findings = tuple(item for item in audit.findings if (item.rule, item.text, item.line) not in remarked)
+        remarked.update((item.rule, item.text, item.line) for item in findings)
+        once = transactions_told_once(audit.transactions, told_of_transactions, f"group {group.number}")
+        yield group, replace(audit, answers=answers, findings=findings, transactions=once)
+
+
+def _as_told(answer: AnswerView, told: dict[tuple[AuditQuestion, tuple[str, ...]], str], number: int) -> AnswerView:
+    if answer.story is None:
+        return answer
+    key = (answer.question, answer.story.actions)
+    elsewhere = told.get(key)
+    if answer.same_as is None and elsewhere is None:
+        told[key] = f"{answer.faults.name} in group {number}"
+    return replace(answer, same_as=answer.same_as or elsewhere)
 
 
 # -- Markdown -----------------------------------------------------------------------------------------------------------
 
 
-def topics_markdown(document: Document) -> str:
+def topics_markdown(view: TopicsView) -> str:
     """The table of groups, then a section for each, as Markdown."""
-    from acked.audit.reports.terminal import body_markdown, not_asked_of, sentence
-
-    first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
-    lines = ["# Audit of topics", "", f"**{md_text(document['verdict_in_words'])}**", ""]
-    heads = Heads.of(document)
-    if first is not None:
+    lines = ["# Audit of topics", "", f"**{md_text(view.verdict_in_words)}**", ""]
+    heads = Heads.of(view)
+    if view.first is not None:
         lines += [md_text(line) for line in (heads.title, *heads.lines)]
-        lines += ["", sentence(md_text(not_asked_of(first))), "", md_text(heads.model), ""]
-    lines += [*table_markdown(groups_table(document)), ""]
-    lines += [f"- {md_text(line)}" for line in table_legend(document)]
-    for group, audit in told_once(document):
+        lines += ["", sentence(md_text(not_asked_of(view.first))), "", md_text(heads.model), ""]
+    lines += [*table_markdown(groups_table(view)), ""]
+    lines += [f"- {md_text(line)}" for line in table_legend(view)]
+    for group, audit in told_once(view):
         lines += ["", f"## {md_text(title_of(group))}"]
         if audit is None:
-            lines += ["", sentence(md_text(f"not asked about: {group['refusal']}"))]
+            lines += ["", sentence(md_text(f"not asked about: {group.refusal}"))]
             continue
         lines += [part for line in heads.of_group(audit) for part in ("", md_text(line))]
         lines += ["", *table_markdown(overview(audit)), *body_markdown(audit)]

@@ -2,52 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.transactional import TransactionAnswer
+from acked.audit.reports.overview import STYLES
+from acked.audit.reports.telling import numbered, print_story, signs, story_markdown
+from acked.audit.reports.view import AuditView, SettingView, TransactionView, story_of
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.resolve import property_named
 from acked.cluster.vocabulary import keys
 from acked.model.transactions.protocol import transactions
-from acked.reports.console import glyphs_of, put, put_paragraph
+from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
-from acked.reports.runs.sentences import sentences_of
 from acked.reports.units import plural
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_STYLES = {"yes": "bold red", "no": "bold green", "undecided": "bold yellow"}
 _BOUNDS = "one instance, two partitions, two transactions; Produce, EndTxn and WriteTxnMarkers may be late"
 SCOPE = f"Transactions ({_BOUNDS}; not part of the verdict)"
 """What the answers are about, and that they decide nothing."""
 
 
-def transactions_part(answers: Sequence[TransactionAnswer]) -> dict[str, Any]:
-    """The key `transactions` of an audit's document; nothing where no producer has a transactional.id.
-
-    `same_as` and `page` are None until several groups of topics are told, and pages written.
-    """
-    return {"transactions": [_answer(item) for item in answers]} if answers else {}
-
-
-def _answer(answer: TransactionAnswer) -> dict[str, Any]:
-    return {
-        "question": answer.asked.question.value,
-        "text": answer.asked.text,
-        "clients": answer.clients.value,
-        "answer": answer.reply.value,
-        "in_words": _in_words(answer),
-        "same_as": None,
-        "page": None,
-        "bounds": _BOUNDS,
-        "constants": dict(answer.task.asked.constants),
-        "distinct_states": None if answer.outcome is None else answer.outcome.distinct_states,
-        "story": _story(answer),
-    }
+def transactions_view(answers: Sequence[TransactionAnswer]) -> tuple[TransactionView, ...]:
+    """The answers as every form tells them; none where no producer has a transactional.id."""
+    return tuple(
+        TransactionView(
+            question=answer.asked.question.value,
+            text=answer.asked.text,
+            clients=answer.clients.value,
+            answer=answer.reply,
+            in_words=_in_words(answer),
+            same_as=None,
+            page=None,
+            bounds=_BOUNDS,
+            constants=dict(answer.task.asked.constants),
+            distinct_states=None if answer.outcome is None else answer.outcome.distinct_states,
+            story=story_of(answer.task, answer.story),
+        )
+        for answer in answers
+    )
 
 
 def _in_words(answer: TransactionAnswer) -> str:
@@ -58,13 +56,6 @@ def _in_words(answer: TransactionAnswer) -> str:
     if answer.reply is AuditVerdict.UNDECIDED:
         return f"{answer.in_words}: {answer.outcome.stopped.value} after {plural(answer.outcome.distinct_states, 'state')}"
     return f"{answer.in_words}: every reachable state was seen ({plural(answer.outcome.distinct_states, 'state')})"
-
-
-def _story(answer: TransactionAnswer) -> dict[str, Any] | None:
-    if answer.story is None:
-        return None
-    run = sentences_of(answer.task, answer.story)
-    return {"property": run.property, "happened": run.happened, "steps": list(run.steps), "actions": list(run.actions)}
 
 
 def transaction_run(answer: TransactionAnswer, release: str) -> Counterexample | None:
@@ -82,72 +73,62 @@ def page_name(answer: TransactionAnswer) -> str:
 
 
 def transactions_told_once(
-    answers: Sequence[Mapping[str, Any]], told: dict[str, str], group: str
-) -> list[Mapping[str, Any]]:
+    answers: Sequence[TransactionView], told: dict[str, str], group: str
+) -> tuple[TransactionView, ...]:
     """The answers of a group of topics; one that `told` has is the same as in the group it names.
 
     `told` has all that was told so far, and is added to.
     """
     found = [(item, told.setdefault(_heard(item), group)) for item in answers]
-    return [item if where == group else {**item, "same_as": where} for item, where in found]
+    return tuple(item if where == group else replace(item, same_as=where) for item, where in found)
 
 
-def _heard(item: Mapping[str, Any]) -> str:
-    return repr((item["question"], item["clients"], item["in_words"], item["story"] and item["story"]["steps"]))
+def _heard(item: TransactionView) -> str:
+    return repr((item.question, item.clients, item.in_words, item.story and item.story.steps))
 
 
-def by_transaction_question(document: Mapping[str, Any]) -> Iterator[tuple[str, list[Mapping[str, Any]]]]:
+def by_transaction_question(view: AuditView) -> Iterator[tuple[str, list[TransactionView]]]:
     """The answers by the text of their question."""
-    for text, answers in groupby(document.get("transactions", ()), lambda item: str(item["text"])):
+    for text, answers in groupby(view.transactions, lambda item: item.text):
         yield text, list(answers)
 
 
-def print_transactions(console: Console, document: Mapping[str, Any]) -> None:
+def print_transactions(console: Console, view: AuditView) -> None:
     """The answers in the terminal: each with its trace, if it has one."""
-    if not document.get("transactions"):
+    if not view.transactions:
         return
-    glyphs = glyphs_of(console)
-    sign = {"yes": glyphs.bad, "no": glyphs.good, "undecided": glyphs.open}
+    sign = signs(console)
     put(console, [])
     put_paragraph(console, SCOPE, "bold")
-    for text, answers in by_transaction_question(document):
+    for text, answers in by_transaction_question(view):
         put_paragraph(console, text, "bold", "   ", "   ")
         for item in answers:
-            said = f"{item['in_words']}{_as_before(item)}"
-            put_paragraph(console, said, _STYLES[item["answer"]], f"   {sign[item['answer']]} ", "     ")
-            if item["story"] is not None and item["same_as"] is None:
-                for step, said in enumerate(item["story"]["steps"], 1):
-                    put_paragraph(console, said, "", f"     {step:>2}  ", " " * 9)
-                put_paragraph(console, item["story"]["happened"], "", "     ", "     ")
+            said = f"{item.in_words}{_as_before(item)}"
+            put_paragraph(console, said, STYLES[item.answer], f"   {sign[item.answer]} ", "     ")
+            print_story(console, item.new_story)
 
 
-def transactions_markdown(document: Mapping[str, Any]) -> list[str]:
+def transactions_markdown(view: AuditView) -> list[str]:
     """The answers as lines of Markdown; none where none were asked."""
-    lines = ["", f"## {SCOPE}"] if document.get("transactions") else []
-    for text, answers in by_transaction_question(document):
+    lines = ["", f"## {SCOPE}"] if view.transactions else []
+    for text, answers in by_transaction_question(view):
         lines += ["", f"### {md_text(text)}"]
         for item in answers:
-            said = f"{item['in_words']}{_as_before(item)}"
-            lines += ["", f"{md_text(said[:1].upper() + said[1:])}."]
-            if item["story"] is not None and item["same_as"] is None:
-                lines += ["", *(f"{at}. {md_text(step)}" for at, step in enumerate(item["story"]["steps"], 1))]
-                lines += ["", md_text(item["story"]["happened"])]
+            said = f"{item.in_words}{_as_before(item)}"
+            lines += ["", f"{md_text(said[:1].upper() + said[1:])}.", *story_markdown(item.new_story)]
     return lines
 
 
-def _as_before(item: Mapping[str, Any]) -> str:
-    return f", as in {item['same_as']}" if item["same_as"] is not None else ""
+def _as_before(item: TransactionView) -> str:
+    return f", as in {item.same_as}" if item.same_as is not None else ""
 
 
-def transaction_place(document: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def transaction_place(view: AuditView) -> SettingView | None:
     """Where the transactional.id is set, for whoever shows answers at lines."""
-    return next((item for item in document["settings"] if item["key"] == keys.TRANSACTIONAL_ID and item["line"]), None)
+    return next((item for item in view.settings if item.key == keys.TRANSACTIONAL_ID and item.line), None)
 
 
-def told_in_lines(item: Mapping[str, Any]) -> list[str]:
+def told_in_lines(item: TransactionView) -> list[str]:
     """An answer as plain lines: question, answer, the numbered steps, and what they break."""
-    lines = [f"{item['text']} {item['in_words'][:1].upper()}{item['in_words'][1:]}.", f"{SCOPE}."]
-    if item["story"] is not None:
-        lines += [f"{at}. {step}" for at, step in enumerate(item["story"]["steps"], 1)]
-        lines.append(item["story"]["happened"])
-    return lines
+    lines = [f"{item.text} {item.in_words[:1].upper()}{item.in_words[1:]}.", f"{SCOPE}.", *numbered(item.story)]
+    return lines if item.story is None else [*lines, item.story.happened]

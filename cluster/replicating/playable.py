@@ -25,7 +25,7 @@ from acked.model.language.protocol import ActionInstance, Instance
 from acked.model.language.quantify import each, every, truth
 from acked.model.language.semantics import Guard
 from acked.model.language.values import Bool
-from acked.model.partition.believing import is_in_charge
+from acked.model.partition.candidates import is_in_charge
 from acked.model.partition.common import presumes_leadership
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.controllers import are_many
@@ -357,7 +357,7 @@ class _OfRivals:
 
 def _has_sent_in_vain(s: State, c: Candidate) -> Bool:
     """Whether somebody who is the controller no longer has written something, and no broker has heard of it."""
-    return s.believer[c].active & ~is_in_charge(s, c) & ~s.believer[c].due.is_empty
+    return s.candidate[c].active & ~is_in_charge(s, c) & ~s.candidate[c].due.is_empty
 
 
 def _shrinks(step: ActionInstance) -> bool:

@@ -1,4 +1,4 @@
-"""Kafka's own names: its settings with defaults by release, and entries with where they were written.
+"""Kafka's own names: its settings with defaults by release; entries and notes, each with where it was written.
 
 Floor 1.
 """

@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import BESIDE, IMAGE, REPLICATION_FACTOR, STATED
+from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED
 from acked.cluster.vocabulary.keys import KEYS
 
 MAX_UNKNOWN = 1000
@@ -60,7 +60,7 @@ def known_names() -> frozenset[str]:
     """Names that Kafka has, as far as they could be mistaken for misspelt ones."""
     text = files("acked.cluster.vocabulary").joinpath("names.txt").read_text("utf-8")
     listed = {name for line in text.splitlines() if not line.startswith("#") for name in line.split()}
-    return frozenset(listed | KEYS.keys() | BESIDE)
+    return frozenset(listed | KEYS.keys())
 
 
 def is_known(name: str) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from acked.invariants.property import Kind, Property
 from acked.model.language.quantify import every, implies, some
 from acked.model.language.values import Bool
-from acked.model.partition.believing import known_leader_epochs
-from acked.model.partition.rules.controllers import contend
+from acked.model.partition.candidates import known_leader_epochs
+from acked.model.partition.rules.controllers import many_controllers
 from acked.model.partition.rules.derived import asks_in_epoch, keeps_empty_epochs
 from acked.model.partition.state import Epoch, Offset, Replica, State
 
@@ -27,7 +27,7 @@ def _is_in_use(s: State, epoch: Epoch) -> Bool:
         in_use |= some(Replica, lambda r: s.broker[r].empty_epoch == epoch)
     if asks_in_epoch.value:
         in_use |= s.consumer.epoch == epoch
-    if contend.value:
+    if many_controllers.value:
         for is_known, believed in known_leader_epochs(s):
             in_use |= is_known & (believed == epoch)
     return in_use

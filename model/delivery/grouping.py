@@ -24,12 +24,11 @@ from acked.model.delivery.settings import (
     threads,
     transacts,
 )
-from acked.model.delivery.state import COMMITTED, DONE, GOT, IDLE, Input, Member, Stage, State
+from acked.model.delivery.state import COMMITTED, DONE, GOT, IDLE, Member, State
 from acked.model.language.action import action, require
-from acked.model.language.context import literal
 from acked.model.language.quantify import ite, some
 from acked.model.language.telling import Fault, Role, Telling, Tells
-from acked.model.language.values import Bool, OptionalValue
+from acked.model.language.values import Bool
 
 GROUP = Role("group coordinator")
 
@@ -42,8 +41,8 @@ def is_owner(s: State, m: Member) -> Bool:
 def forget_record(s: State, m: Member) -> None:
     """The member has no record in hand."""
     mine = s.member[m]
-    mine.record = OptionalValue(literal(0), Input)
-    mine.stage = Stage(literal(IDLE))
+    mine.record = None
+    mine.stage = IDLE
     mine.sent = False
 
 
@@ -51,7 +50,7 @@ def stop(s: State, m: Member) -> None:
     """The member reads on nowhere."""
     forget_record(s, m)
     s.member[m].assigned = False
-    s.member[m].position = OptionalValue(literal(0), Input)
+    s.member[m].position = None
 
 
 def _says_given(t: Telling) -> str:
@@ -71,7 +70,7 @@ def rebalance(s: State, member: Member) -> None:
         require("nobody has it", s.owner.is_none)
     s.owner = member
     if shares.value:
-        s.also = OptionalValue(literal(0), Member)
+        s.also = None
     _begin(s, member)
 
 
@@ -104,7 +103,7 @@ def leave_to_one(s: State, member: Member) -> None:
     require("two have it", s.also.is_some)
     require("is an owner", is_owner(s, member))
     s.owner = member
-    s.also = OptionalValue(literal(0), Member)
+    s.also = None
 
 
 @action(
@@ -133,12 +132,10 @@ def crash(s: State, member: Member) -> None:
 
 
 def _take_back(s: State, member: Member) -> None:
-    nobody = OptionalValue(literal(0), Member)
-    other = s.also if shares.value else nobody
     had_it = is_owner(s, member)
-    s.owner = ite(s.owner == member, other, s.owner)
+    s.owner = ite(s.owner == member, s.also if shares.value else None, s.owner)
     if shares.value:
-        s.also = ite(had_it, nobody, s.also)
+        s.also = ite(had_it, None, s.also)
 
 
 def is_pending(s: State) -> Bool:
@@ -174,7 +171,7 @@ def poll(s: State, member: Member) -> None:
     require("a record is left", mine.position.value < inputs)
     mine.record = mine.position.value
     mine.position = mine.position.value + 1
-    mine.stage = Stage(literal(GOT))
+    mine.stage = GOT
 
 
 @action(
@@ -189,7 +186,7 @@ def commit_offset(s: State, member: Member) -> None:
     require("is the partition's owner", is_owner(s, member))
     s.committed = mine.position.value
     if commits.value == BEFORE:
-        mine.stage = Stage(literal(COMMITTED))
+        mine.stage = COMMITTED
     else:
         forget_record(s, member)
 

@@ -26,7 +26,7 @@ threads = switch(
     "records are handed to another thread, and the next poll does not wait for them (only with commits = \"auto\")",
     default=False,
 )
-PER_INSTANCE, PER_PARTITION = range(2)
+PER_PARTITION = 1
 ids = choice(
     "ids",
     ("per instance", "per partition"),

@@ -28,15 +28,12 @@ from acked.model.delivery.state import (
     PREPARED,
     Input,
     Member,
-    Stage,
     State,
-    TxnStage,
 )
 from acked.model.language.action import action, require
-from acked.model.language.context import literal
 from acked.model.language.quantify import each, every, ite, truth
 from acked.model.language.telling import Fault, Role, Telling, Tells
-from acked.model.language.values import Bool, OptionalValue
+from acked.model.language.values import Bool
 
 BROKERS = Role("brokers")
 COORDINATOR = Role("transaction coordinator")
@@ -95,7 +92,7 @@ def process(s: State, member: Member) -> None:
     require("a result is due", may_process(s, member))
     _write_unless_copy(s, member)
     if commits.value == AFTER:
-        s.member[member].stage = Stage(literal(DONE))
+        s.member[member].stage = DONE
         s.member[member].sent = False
     else:
         forget_record(s, member)
@@ -119,9 +116,9 @@ def process_unanswered(s: State, member: Member) -> None:
 def end_txn(s: State, m: Member) -> None:
     """Nothing of the member's transaction is left."""
     txn = s.txn[m]
-    txn.stage = TxnStage(literal(NONE))
-    txn.result = OptionalValue(literal(0), Input)
-    txn.offset = OptionalValue(literal(0), Input)
+    txn.stage = NONE
+    txn.result = None
+    txn.offset = None
 
 
 def _says_initialised(t: Telling) -> str:
@@ -163,9 +160,9 @@ def process_in_txn(s: State, member: Member) -> None:
     require("has a record", mine.stage == GOT)
     require("was not fenced", mine.initialised)
     require("the transaction before is over", txn.stage == NONE)
-    txn.stage = TxnStage(literal(OPEN))
+    txn.stage = OPEN
     txn.result = mine.record
-    mine.stage = Stage(literal(DONE))
+    mine.stage = DONE
 
 
 @action(
@@ -182,7 +179,7 @@ def add_offset(s: State, member: Member) -> None:
     if group_metadata.on:
         require("is the partition's owner", is_owner(s, member))
     txn.offset = mine.position
-    mine.stage = Stage(literal(ADDED))
+    mine.stage = ADDED
 
 
 @action(
@@ -196,7 +193,7 @@ def commit_txn(s: State, member: Member) -> None:
     require("its offset is added", mine.stage == ADDED)
     require("was not fenced", mine.initialised)
     require("its transaction is open", txn.stage == OPEN)
-    txn.stage = TxnStage(literal(PREPARED))
+    txn.stage = PREPARED
     forget_record(s, member)
 
 
@@ -212,7 +209,7 @@ def abort_txn(s: State, member: Member) -> None:
     require("its transaction is open", txn.stage == OPEN)
     end_txn(s, member)
     forget_record(s, member)
-    mine.position = OptionalValue(literal(0), Input)
+    mine.position = None
 
 
 @action(
@@ -228,7 +225,7 @@ def time_out(s: State, member: Member) -> None:
 
 def _end_if_marked(s: State, m: Member) -> None:
     txn = s.txn[m]
-    txn.stage = ite(txn.result.is_none & txn.offset.is_none, TxnStage(literal(NONE)), txn.stage)
+    txn.stage = ite(txn.result.is_none & txn.offset.is_none, NONE, txn.stage)
 
 
 @action(
@@ -242,7 +239,7 @@ def mark_result(s: State, member: Member) -> None:
     require("is decided", txn.stage == PREPARED)
     require("has no marker here", txn.result.is_some)
     write_result(s, txn.result.value)
-    txn.result = OptionalValue(literal(0), Input)
+    txn.result = None
     _end_if_marked(s, member)
 
 
@@ -256,7 +253,7 @@ def mark_offset(s: State, member: Member) -> None:
     require("is decided", txn.stage == PREPARED)
     require("has no marker here", txn.offset.is_some)
     s.committed = txn.offset.value
-    txn.offset = OptionalValue(literal(0), Input)
+    txn.offset = None
     _end_if_marked(s, member)
 
 

@@ -216,7 +216,7 @@ class Struct(Held):
         raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set")
 
 
-class ArrayView(View[ArrayDomain], Generic[K, T]):
+class ArrayView(View[ArrayDomain], Generic[K, T, W]):
     """One element per value of the index type: `s.replica[leader]`, read or assigned."""
 
     __slots__ = ()
@@ -229,7 +229,7 @@ class ArrayView(View[ArrayDomain], Generic[K, T]):
     def __getitem__(self, index: K) -> T:
         return cast(T, view_of(self._domain.element, self._store, self._element(index)))
 
-    def __setitem__(self, index: K, value: T) -> None:
+    def __setitem__(self, index: K, value: W) -> None:
         _assign(self._domain.element, self._store, self._element(index), value, None)
 
     def _element(self, index: K) -> SymbolicPath:
@@ -313,7 +313,7 @@ class LogView(View[LogDomain], Generic[S, N]):
         self._store.copy(slots, source, self._domain.record_leaves(), self._slots(), (end.expr, stop))
         self._set_end(type(end)(pool.ite(pool.lt(end.expr, stop), stop, end.expr)))
 
-    def truncate(self, offset: N) -> None:
+    def truncate(self, offset: N | IntLike) -> None:
         """Drops every record from `offset` on; an offset beyond the end changes nothing."""
         pool = current().pool
         cut = self._domain.offset.lift(offset)
@@ -429,9 +429,15 @@ def Present(item: Any, when: IntLike) -> Any:  # noqa: N802
 
 
 @overload
-def Array(index: type[K], element: type[T]) -> Typed[ArrayView[K, T], None]: ...
+def Array(index: type[K], element: type[S]) -> Typed[ArrayView[K, S, S], None]: ...
 @overload
-def Array(index: type[K], element: Typed[T, W]) -> Typed[ArrayView[K, T], None]: ...
+def Array(index: type[K], element: type[Bool]) -> Typed[ArrayView[K, Bool, Bool | bool], None]: ...  # type: ignore[overload-overlap]
+@overload
+def Array(index: type[K], element: type[N]) -> Typed[ArrayView[K, N, N | IntLike], None]: ...  # type: ignore[overload-overlap]
+@overload
+def Array(index: type[K], element: type[V]) -> Typed[ArrayView[K, V, V], None]: ...
+@overload
+def Array(index: type[K], element: Typed[T, W]) -> Typed[ArrayView[K, T, W], None]: ...
 def Array(index: Any, element: Any) -> Any:  # noqa: N802
     """One element per value of an `Int` or `Id` type.
 

@@ -16,12 +16,6 @@ from acked.model.language.telling import Telling
 from acked.model.language.values import Bool, Count
 from acked.model.majority.state import Offset, RecordId, Replica, State, Term, max_term, replicas
 
-
-def offset(value: int) -> Offset:
-    """An offset as a symbolic value."""
-    return Offset(literal(value))
-
-
 # -- who counts -------------------------------------------------------------------------------------------------------
 
 
@@ -103,7 +97,7 @@ def newest_term(s: State) -> Term:
 def forget_matches(s: State, r: Replica) -> None:
     """What only a leader knows is forgotten."""
     for other in each(Replica):
-        s.match[r][other] = offset(0)
+        s.match[r][other] = 0
 
 
 def take_up(s: State, r: Replica, term: Term) -> None:

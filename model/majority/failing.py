@@ -10,7 +10,7 @@ from acked.model.language.action import action, require
 from acked.model.language.quantify import ite
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling
-from acked.model.majority.common import forget_matches, offset, renumber_terms
+from acked.model.majority.common import forget_matches, renumber_terms
 from acked.model.majority.state import CLEAN_CRASHES, NO_CRASHES, Offset, Replica, State, counts_losses, crashes
 
 
@@ -34,7 +34,7 @@ def crash(s: State, replica: Replica, log_end: Offset) -> None:
         s.lossy_left = ite(lossy, s.lossy_left - 1, s.lossy_left)
     mine.down = True
     mine.leads = False
-    mine.hw = offset(0)
+    mine.hw = 0
     mine.granted = none_of(Replica)
     mine.lost = mine.lost | lossy
     forget_matches(s, replica)

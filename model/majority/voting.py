@@ -16,7 +16,6 @@ from acked.model.majority.common import (
     majority,
     may_vote,
     newest_term,
-    offset,
     renumber_terms,
     require_term_left,
     says_set,
@@ -56,7 +55,7 @@ def elect(s: State, candidate: Replica, voters: SetValue[Replica]) -> None:
         mine.term = ite(votes_for, newest + 1, mine.term)
         mine.leads = ~votes_for & mine.leads
         for other in each(Replica):
-            s.match[r][other] = ite(votes_for, offset(0), s.match[r][other])
+            s.match[r][other] = ite(votes_for, 0, s.match[r][other])
     s.replica[candidate].leads = True
     renumber_terms(s)
 

@@ -32,7 +32,6 @@ from acked.model.partition.common import (
     in_one_epoch,
     renumber_epochs,
 )
-from acked.model.partition.contending import arrives, epoch_of_request
 from acked.model.partition.fetching import have_diverged, leader_learns, require_fetch, says_round, take_answer
 from acked.model.partition.following import (
     cut_as_told,
@@ -41,6 +40,7 @@ from acked.model.partition.following import (
     require_news,
     start_fetching,
 )
+from acked.model.partition.hearing import arrives, epoch_of_request
 from acked.model.partition.messages import (
     FETCH_DIVERGING_LATE,
     FETCH_LATE,
@@ -50,7 +50,7 @@ from acked.model.partition.messages import (
     hears_who_leads,
     no_late_answer,
 )
-from acked.model.partition.rules.controllers import ONE, contend, controllers
+from acked.model.partition.rules.controllers import ONE, controllers, many_controllers
 from acked.model.partition.rules.derived import (
     forgets_fetched_epoch,
     hears_first,
@@ -68,7 +68,7 @@ from acked.model.partition.rules.settings import (
     late_answers,
     truncate_under_same_leader,
 )
-from acked.model.partition.state import Candidate, Epoch, Offset, Replica, State, offset
+from acked.model.partition.state import Candidate, Epoch, Offset, Replica, State
 from acked.model.partition.words import says_by, says_cut_as_told, says_following, says_late
 
 # -- the answer departs -----------------------------------------------------------------------------------------------
@@ -90,7 +90,7 @@ def answer_late(s: State, follower: Replica, leader: Replica, end: Offset, advan
     late.leader = leader
     late.fetched_at = start
     late.hw = s.broker[leader].hw
-    late.log.copy(s.log[leader], ite(start < end, end, offset(0)))
+    late.log.copy(s.log[leader], ite(start < end, end, 0))
     leader_learns(s, leader, follower, advance)
 
 
@@ -290,7 +290,7 @@ def become_follower_before_removal(s: State, follower: Replica, leader: Replica)
 
 @action(
     says=lambda t: says_by(t) + _says_hears_first(t),
-    when=lambda: bool(hears_first.value) and bool(contend.value),
+    when=lambda: bool(hears_first.value) and bool(many_controllers.value),
     actor="follower", messages=(arrives("follower"),),
 )
 def become_follower_as_told_before_removal(s: State, controller: Candidate, follower: Replica, leader: Replica) -> None:

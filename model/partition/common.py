@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acked.model.language.action import require
+from acked.model.language.context import literal
 from acked.model.language.quantify import abbreviated, each, every, for_each, greatest, implies, ite, least, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, OptionalValue, SetValue
 from acked.model.partition.assignment import completed
-from acked.model.partition.believing import (
+from acked.model.partition.candidates import (
     known_leader_epochs,
     notices_loss,
     renumber_controller_epochs,
     renumber_known_epochs,
     somebody_in_charge,
 )
-from acked.model.partition.rules.controllers import contend
+from acked.model.partition.rules.controllers import many_controllers
 from acked.model.partition.rules.derived import (
     asks_in_epoch,
     begins_again,
@@ -56,7 +57,6 @@ from acked.model.partition.state import (
     Replica,
     State,
     Status,
-    status,
 )
 
 # -- who is who -------------------------------------------------------------------------------------------------------
@@ -228,7 +228,7 @@ def answer_waiting(s: State, leader: Replica) -> None:
 
     def answer(record: RecordId) -> None:
         due = (s.producer.waits_at[record] == leader) & all_below(s, leader, record, hw)
-        s.producer.status[record] = ite(due, ite(enough, status(ACKED), without_success()), s.producer.status[record])
+        s.producer.status[record] = ite(due, ite(enough, ACKED, without_success()), s.producer.status[record])
         s.producer.waits_at[record] = ite(due, None, s.producer.waits_at[record])
 
     for_each(RecordId, answer)
@@ -255,7 +255,7 @@ def stop_waiting(s: State, broker: Replica) -> None:
 
 def without_success() -> Status:
     """What becomes of a record after an error, or no answer in time: it is sent again, or without retries it has failed."""
-    return status(SENT if retries.on else FAILED)
+    return Status(literal(SENT if retries.on else FAILED))
 
 
 # -- joining the ISR --------------------------------------------------------------------------------------------------
@@ -303,7 +303,7 @@ def set_eligible(s: State, elr: SetValue[Replica]) -> None:
 
 def lose_broker(s: State, replica: Replica) -> None:
     """A broker is gone, and the controller notices at once; of several the one that is in charge, if there is one."""
-    if not contend.value:
+    if not many_controllers.value:
         take_out(s, replica)
         return
     leader, isr = s.controller.leader, s.controller.isr
@@ -384,7 +384,7 @@ def renumber_epochs(s: State) -> None:
     Kafka only ever compares leader epochs, so a state and its renumbering have the same future (`docs/abstractions.md`). The
     same goes for controller epochs.
     """
-    if contend.value:
+    if many_controllers.value:
         renumber_controller_epochs(s)
     if max_leader_epoch.value:
         return
@@ -404,10 +404,10 @@ def renumber_epochs(s: State) -> None:
             in_use += [(brought.has(o), brought.at(o).epoch) for o in each(Offset)[:-1]]
     if asks_in_epoch.value:
         in_use.append((truth(True), s.consumer.epoch))
-    if contend.value:
+    if many_controllers.value:
         in_use += known_leader_epochs(s)
     rank = ranks(Epoch, in_use)
-    if contend.value:
+    if many_controllers.value:
         renumber_known_epochs(s, rank)
     if asks_in_epoch.value:
         s.consumer.epoch = rank(s.consumer.epoch)

@@ -9,12 +9,13 @@ so it carries the high watermark from before; one for which the fetch waited at 
 from __future__ import annotations
 
 from acked.model.language.action import action, require
+from acked.model.language.context import literal
 from acked.model.language.quantify import ite, least, smaller, some, truth
 from acked.model.language.telling import Fault, Telling
 from acked.model.language.values import Bool
 from acked.model.language.words import says_cut, says_list, says_set
 from acked.model.partition.assignment import require_replica_of
-from acked.model.partition.believing import hear_of_isr
+from acked.model.partition.candidates import hear_of_isr
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -62,7 +63,7 @@ from acked.model.partition.rules.settings import (
     truncation,
     truncation_fencing,
 )
-from acked.model.partition.state import Epoch, Offset, Replica, State, known_as, offset
+from acked.model.partition.state import Epoch, Offset, Replica, State
 from acked.model.partition.words import answers_of, says_cut_as_told
 
 # -- truncation by request --------------------------------------------------------------------------------------------
@@ -73,7 +74,7 @@ def knows_no_end(s: State, leader: Replica, asked: Epoch) -> Bool:
     if epoch_known_at_election.on:
         return s.broker[leader].leader_epoch < asked
     log = s.log[leader]
-    first = offset(0)
+    first = Offset(literal(0))
     return log.is_empty | (log.last.epoch < asked) | (log.has(first) & (log.at(first).epoch > asked))
 
 
@@ -95,7 +96,7 @@ def end_of_latest_epoch(s: State, leader: Replica, follower: Replica) -> Offset:
         if not epoch_known_at_election.on:
             agreed = ite(agreed == 0, end_without_agreement(s, leader, follower), agreed)
     point = ite(knows_no_end(s, leader, asked), s.broker[follower].hw, agreed)
-    return ite(mine.is_empty, offset(0), point)
+    return ite(mine.is_empty, 0, point)
 
 
 def end_without_agreement(s: State, leader: Replica, follower: Replica) -> Offset:
@@ -106,7 +107,7 @@ def end_without_agreement(s: State, leader: Replica, follower: Replica) -> Offse
     2.0.1 on an epoch below all others ends where the first of them begins (KAFKA-7415).
     """
     log, mine = s.log[leader], s.log[follower]
-    first = offset(0)
+    first = Offset(literal(0))
 
     def start_above(r: Replica, epoch: Epoch) -> Offset:
         held = s.log[r]
@@ -231,7 +232,7 @@ def take_answer(s: State, follower: Replica, brings_record: Bool) -> None:
 
 def leader_learns(s: State, leader: Replica, follower: Replica, advance: Advance = advance_high_watermark) -> None:
     """The leader's half of a fetch: the follower's log end, the ISR, the high watermark."""
-    s.known_end[leader][follower] = known_as(s.log[follower].end)
+    s.known_end[leader][follower] = s.log[follower].end
     s.broker[follower].reopens = False
     if not asynchronous_isr.on:
         joins = may_join(s, leader, follower)

@@ -31,7 +31,7 @@ from acked.model.partition.rules.settings import (
     truncating_takes_none,
     truncation,
 )
-from acked.model.partition.state import Epoch, Offset, Replica, State, known_as, offset
+from acked.model.partition.state import Epoch, Offset, Replica, State
 from acked.model.partition.words import says_following
 
 
@@ -132,7 +132,7 @@ def resign(s: State, broker: Replica) -> None:
     s.broker[broker].assigned = none_of(Replica)
 
     def forget(r: Replica) -> None:
-        s.known_end[broker][r] = known_as(None)
+        s.known_end[broker][r] = None
 
     s.broker[broker].reopens = False
     s.broker[broker].answered = False
@@ -150,7 +150,7 @@ def end_wait(s: State, follower: Replica, over: Bool) -> None:
     """Where `over`, no answer to the follower is late any more."""
     late = s.late[follower]
     late.leader = ite(over, None, late.leader)
-    late.fetched_at = ite(over, offset(0), late.fetched_at)
-    late.hw = ite(over, offset(0), late.hw)
+    late.fetched_at = ite(over, 0, late.fetched_at)
+    late.hw = ite(over, 0, late.hw)
     late.truncate_to = ite(over, None, late.truncate_to)
-    late.log.truncate(ite(over, offset(0), late.log.end))
+    late.log.truncate(ite(over, 0, late.log.end))

@@ -13,7 +13,7 @@ from acked.model.language.telling import CONTROLLER, Fault, Telling
 from acked.model.language.values import Bool, SetValue
 from acked.model.language.words import says_brokers, says_set
 from acked.model.partition.assignment import has_heard_of_removal, require_replica_of, take_up_assignment
-from acked.model.partition.believing import hear_of_isr, somebody_in_charge
+from acked.model.partition.candidates import hear_of_isr, somebody_in_charge
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -41,7 +41,7 @@ from acked.model.partition.messages import (
     REFUSED_ISR,
     hears_who_leads,
 )
-from acked.model.partition.rules.controllers import ONE, asked_in_vain, contend, controllers
+from acked.model.partition.rules.controllers import ONE, asked_in_vain, controllers, many_controllers
 from acked.model.partition.rules.derived import answers_get_lost, truncates_by_request, waits_in_vain
 from acked.model.partition.rules.settings import (
     BY_CURRENT_EPOCH,
@@ -329,7 +329,7 @@ def refuse_alter_partition(s: State, leader: Replica) -> None:
 
 def require_controller(s: State, leader: Replica) -> None:
     """Somebody decides about the leader's request: of several controllers the one in charge, unless another has answered."""
-    if contend.value:
+    if many_controllers.value:
         require("a controller is in charge", somebody_in_charge(s))
     if asked_in_vain.value:
         require("not answered already", ~s.broker[leader].unanswered)

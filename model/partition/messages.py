@@ -130,7 +130,7 @@ WHERE_MY_EPOCH_ENDS: tuple[Message, ...] = asks(
 
 
 def _no_request_is_left(t: Telling) -> bool:
-    return not any(t.broker in getattr(mine, "due", ()) for mine in getattr(t.after, "believer", ()))
+    return not any(t.broker in getattr(mine, "due", ()) for mine in getattr(t.after, "candidate", ()))
 
 
 GOES_DOWN: tuple[Message, ...] = (

@@ -50,8 +50,6 @@ from acked.model.partition.state import (
     RecordId,
     Replica,
     State,
-    status,
-    waiting_at,
 )
 
 
@@ -130,12 +128,12 @@ def append(
         Record(id=record, epoch=s.broker[leader].leader_epoch.value, session=s.producer.session)
     )
     if acks.value == ACKS_1:
-        s.producer.status[record] = ite(answered, status(ACKED), without_success())
+        s.producer.status[record] = ite(answered, ACKED, without_success())
     elif acks.value == ACKS_0:
-        s.producer.status[record] = status(ACKED)
+        s.producer.status[record] = ACKED
     else:
-        s.producer.status[record] = status(SENT)
-        s.producer.waits_at[record] = waiting_at(leader)
+        s.producer.status[record] = SENT
+        s.producer.waits_at[record] = leader
     advance(s, leader)
     if acks.value == ACKS_ALL:
         s.producer.status[record] = ite(answered, s.producer.status[record], without_success())
@@ -247,10 +245,10 @@ def retry_known(s: State, leader: Replica, record: RecordId) -> None:
     require("known to the leader", is_duplicate(s, leader, record))
     if acks.value == ACKS_ALL:
         require("enough in-sync replicas", enough_in_sync(s.broker[leader].isr, s.broker[leader].assigned))
-        s.producer.waits_at[record] = waiting_at(leader)
+        s.producer.waits_at[record] = leader
         answer_waiting(s, leader)
     else:
-        s.producer.status[record] = status(ACKED)
+        s.producer.status[record] = ACKED
 
 
 def _says_give_up(t: Telling) -> str:
@@ -272,8 +270,8 @@ def give_up(s: State, record: RecordId) -> None:
     else:
         require("refused", s.producer.status[record] == UNSENT)
     require_turn(s, record)
-    s.producer.status[record] = status(FAILED)
-    s.producer.waits_at[record] = waiting_at(None)
+    s.producer.status[record] = FAILED
+    s.producer.waits_at[record] = None
 
 
 @action(
@@ -285,7 +283,7 @@ def lose_request(s: State, record: RecordId) -> None:
     """With acks=0 nobody notices a request that does not arrive."""
     require("not sent yet", s.producer.status[record] == UNSENT)
     require_turn(s, record)
-    s.producer.status[record] = status(ACKED)
+    s.producer.status[record] = ACKED
 
 
 @action(
@@ -304,7 +302,7 @@ def restart_producer(s: State) -> None:
     def forget(record: RecordId) -> None:
         is_open = s.producer.status[record] == SENT
         s.producer.status[record] = ite(is_open, without_success(), s.producer.status[record])
-        s.producer.waits_at[record] = waiting_at(None)
+        s.producer.waits_at[record] = None
 
     for_each(RecordId, forget)
     if numbers_anew.value:

@@ -6,7 +6,18 @@ from collections.abc import Mapping
 
 from acked.model.language.protocol import Protocol
 from acked.model.language.ranks import told_without_ranks
-from acked.model.partition import answering, consuming, contending, controlling, fetching, leading, producing, reassigning
+from acked.model.partition import (
+    answering,
+    consuming,
+    controlling,
+    failing,
+    fetching,
+    hearing,
+    leading,
+    producing,
+    racing,
+    reassigning,
+)
 from acked.model.partition.rules.conflicts import settle
 from acked.model.partition.rules.controllers import are_many, max_controller_epoch
 from acked.model.partition.rules.derived import enough_replicas
@@ -41,10 +52,12 @@ partition = Protocol(
         *leading.ACTIONS,
         *fetching.ACTIONS,
         *answering.ACTIONS,
+        *failing.ACTIONS,
         *controlling.ACTIONS,
         *consuming.ACTIONS,
         *reassigning.ACTIONS,
-        *contending.ACTIONS,
+        *racing.ACTIONS,
+        *hearing.ACTIONS,
     ),
     profile=profile,
     told_with=_told_with,

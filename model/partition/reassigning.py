@@ -27,7 +27,7 @@ from acked.model.partition.rules.settings import (
     reassignment,
     unclean_election,
 )
-from acked.model.partition.state import Replica, State, offset
+from acked.model.partition.state import Replica, State
 from acked.model.partition.words import says_no_answers
 
 # -- words ------------------------------------------------------------------------------------------------------------
@@ -284,7 +284,7 @@ def delete_replica(s: State, broker: Replica) -> None:
     mine.leader_epoch = None
     mine.truncating = False
     mine.empty_epoch = None
-    s.log[broker].truncate(offset(0))
+    s.log[broker].truncate(0)
     mine.hw = 0
     if moves_again.value:
         s.controller.returned = s.controller.returned.remove(broker)

@@ -6,15 +6,14 @@ and why that is sound, is in `docs/abstractions.md`.
 
 from __future__ import annotations
 
-from acked.model.language.context import literal
 from acked.model.language.quantify import for_each, ite, one_of, some_of
-from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field, maybe
-from acked.model.language.values import Bool, Id, Int, OptionalValue
+from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field
+from acked.model.language.values import Bool, Id, Int
 from acked.model.partition.rules.controllers import (
     candidate_count,
-    contend,
     elected_in_two_steps,
     highest_controller_epoch,
+    many_controllers,
     misses_incarnations,
     queues,
     remembers_writer,
@@ -108,26 +107,6 @@ UNSENT, SENT, ACKED, FAILED = range(4)
 """Values of `Status`: not sent yet; sent, and no answer that counts; acknowledged; given up."""
 
 
-def status(value: int) -> Status:
-    """A status as a symbolic value."""
-    return Status(literal(value))
-
-
-def waiting_at(broker: Replica | None) -> OptionalValue[Replica]:
-    """Where a producer waits, as an element of an array."""
-    return maybe(Replica, broker)
-
-
-def known_as(end: Offset | None) -> OptionalValue[Offset]:
-    """What a leader knows of a log end, as an element of an array."""
-    return maybe(Offset, end)
-
-
-def offset(value: int) -> Offset:
-    """An offset as a symbolic value."""
-    return Offset(literal(value))
-
-
 class Record(Struct):
     """One record of a log."""
 
@@ -165,7 +144,8 @@ class Broker(Struct):
     former_epoch = field(Present(Optional(Epoch), hears_first), "the leader epoch in which that fetcher fetches")
     assigned = field(Present(SetOf(Replica), reassignment), "of a leader: the replicas it knows to be assigned")
     known_controller = field(
-        Present(Optional(ControllerEpoch), contend), "the newest controller epoch it has been sent; none since it restarted"
+        Present(Optional(ControllerEpoch), many_controllers),
+        "the newest controller epoch it has been sent; none since it restarted",
     )
 
 
@@ -195,29 +175,31 @@ class Request(Struct):
     isr = field(Present(SetOf(Replica), queues), "with which in-sync replicas")
 
 
-class Believer(Struct):
-    """What a broker that may be the controller believes; nothing unless it takes itself for the controller."""
+class CandidateState(Struct):
+    """What a candidate knows of the partition and has to send; nothing unless it takes itself for the controller."""
 
     created = field(Present(Bool, elected_in_two_steps), "it has created /controller, and has no controller epoch yet")
-    active = field(Present(Bool, contend), "it takes itself for the controller, rightly or not")
-    epoch = field(Present(ControllerEpoch, contend), "its controller epoch; before it has one, the last one that it read")
-    live = field(Present(SetOf(Replica), contend), "the brokers that it takes for alive")
+    active = field(Present(Bool, many_controllers), "it takes itself for the controller, rightly or not")
+    epoch = field(
+        Present(ControllerEpoch, many_controllers), "its controller epoch; before it has one, the last one that it read"
+    )
+    live = field(Present(SetOf(Replica), many_controllers), "the brokers that it takes for alive")
     former = field(
         Present(SetOf(Replica), misses_incarnations), "of those, the ones that it knows in a former incarnation alone"
     )
-    due = field(Present(SetOf(Replica), contend), "brokers to which its newest LeaderAndIsr request is on its way")
+    due = field(Present(SetOf(Replica), many_controllers), "brokers to which its newest LeaderAndIsr request is on its way")
     earlier = field(Array(Replica, Request), "the oldest request on its way to each broker, if it is not the newest")
     stops = field(Present(SetOf(Replica), stops_late), "brokers that were shut down, to which a StopReplica is on its way")
-    leader = field(Present(Optional(Replica), contend), "the partition's leader, as it knows it")
-    leader_epoch = field(Present(Epoch, contend), "the partition's leader epoch, as it knows it")
-    isr = field(Present(SetOf(Replica), contend), "the in-sync replicas, as it knows them")
+    leader = field(Present(Optional(Replica), many_controllers), "the partition's leader, as it knows it")
+    leader_epoch = field(Present(Epoch, many_controllers), "the partition's leader epoch, as it knows it")
+    isr = field(Present(SetOf(Replica), many_controllers), "the in-sync replicas, as it knows them")
 
 
 class Zookeeper(Struct):
     """What ZooKeeper holds beside the state of the partition itself."""
 
-    controller = field(Present(Optional(Candidate), contend), "who holds /controller")
-    epoch = field(Present(ControllerEpoch, contend), "the newest controller epoch")
+    controller = field(Present(Optional(Candidate), many_controllers), "who holds /controller")
+    epoch = field(Present(ControllerEpoch, many_controllers), "the newest controller epoch")
     written_by = field(Present(ControllerEpoch, remembers_writer), "the controller epoch of the partition's last write")
 
 
@@ -276,7 +258,7 @@ class State(Struct):
         "eligible leaders that are down because their machines died, or whose disks were replaced",
     )
     zookeeper = field(Zookeeper, "what ZooKeeper holds beside the partition's state, which is in `controller`")
-    believer = field(Array(Candidate, Believer), "what each broker that may be the controller believes")
+    candidate = field(Array(Candidate, CandidateState), "what each broker that may be the controller knows")
 
 
 def initial(s: State) -> None:
@@ -302,15 +284,15 @@ def _set_budgets(s: State) -> None:
         s.lossy_left = lossy_crashes
     if empties.value:
         s.disks_left = empty_disks
-    if contend.value:
-        _take_office_first(s)
+    if many_controllers.value:
+        _start_controller(s)
 
 
-def _take_office_first(s: State) -> None:
+def _start_controller(s: State) -> None:
     """Some candidate is the controller, in controller epoch 0, and every broker has heard of it."""
     chosen = one_of(Candidate)
     s.zookeeper.controller = chosen
-    mine = s.believer[chosen]
+    mine = s.candidate[chosen]
     mine.active = True
     mine.live = all_of(Replica)
     mine.leader = s.controller.leader

@@ -92,3 +92,22 @@ def says_by(t: Telling) -> str:
     """Which candidate tells the broker."""
     is_old = t.before.zookeeper.controller != t.controller
     return f"as {'the old controller, ' if is_old else ''}candidate {t.controller}{',' if is_old else ''} tells it, "
+
+
+def request_text(t: Telling) -> str:
+    """A LeaderAndIsr request of the controller of a step."""
+    mine = t.after.candidate[t.controller]
+    return f"leader {mine.leader}, controller epoch {mine.epoch}"
+
+
+def says_gone(t: Telling) -> str:
+    """What the loss of a broker does, as the end of a sentence."""
+    before, after = t.before.controller, t.after.controller
+    text = f"; the controller takes it out of the ISR, now {says_set(after.isr)}" if before.isr != after.isr else ""
+    if before.leader_epoch != after.leader_epoch:
+        text += f", in a new leader epoch, {after.leader_epoch}"
+    if complete := says_complete(t):
+        return text + complete
+    if before.leader is not None and after.leader is None:
+        text += "; there is no leader"
+    return text

@@ -11,7 +11,7 @@ from acked.model.language.context import literal
 from acked.model.language.quantify import each, every, ite, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
-from acked.model.language.values import Bool, Int, OptionalValue
+from acked.model.language.values import Bool, Int
 from acked.model.transactions.settings import (
     HIGHEST_EPOCH_RANK,
     TV2,
@@ -45,16 +45,8 @@ from acked.model.transactions.state import (
     Sequence,
     State,
     Txn,
-    epoch,
-    sequence,
     txn_state,
 )
-
-
-def no_txn() -> OptionalValue[Txn]:
-    """No transaction."""
-    return OptionalValue(literal(0), Txn)
-
 
 # -- the coordinator --------------------------------------------------------------------------------------------------
 
@@ -81,14 +73,14 @@ def may_add(s: State, of: Epoch) -> Bool:
 
 def add_partition(s: State, p: Partition) -> None:
     """The partition belongs to the transaction, which is open from its first one on."""
-    s.coordinator.state = txn_state(ONGOING)
+    s.coordinator.state = ONGOING
     s.coordinator.partitions = s.coordinator.partitions.add(p)
 
 
 def prepare(s: State, commits: Bool) -> None:
     """The end is decided and committed in the coordinator's log; every partition is to get a marker."""
     coordinator = s.coordinator
-    coordinator.state = ite(commits, txn_state(PREPARE_COMMIT), txn_state(PREPARE_ABORT))
+    coordinator.state = ite(commits, txn_state(PREPARE_COMMIT), PREPARE_ABORT)
     coordinator.awaiting = coordinator.partitions
 
 
@@ -99,7 +91,7 @@ def fence(s: State) -> None:
     """
     coordinator = s.coordinator
     coordinator.epoch = coordinator.epoch + fence_takes.value
-    coordinator.last_epoch = epoch(-1)
+    coordinator.last_epoch = -1
     prepare(s, truth(False))
     renumber_epochs(s)
 
@@ -108,7 +100,7 @@ def acknowledge(s: State, p: Partition) -> None:
     """A partition has its marker; with the last one the transaction is complete."""
     coordinator = s.coordinator
     left = coordinator.awaiting.remove(p)
-    completed = ite(is_state(s, PREPARE_COMMIT), txn_state(COMPLETE_COMMIT), txn_state(COMPLETE_ABORT))
+    completed = ite(is_state(s, PREPARE_COMMIT), txn_state(COMPLETE_COMMIT), COMPLETE_ABORT)
     coordinator.state = ite(left.is_empty, completed, coordinator.state)
     coordinator.partitions = ite(left.is_empty, none_of(Partition), coordinator.partitions)
     coordinator.awaiting = left
@@ -241,7 +233,7 @@ def append_record(s: State, p: Partition, txn: Txn, of: Epoch, number: Sequence)
     if transaction_version.value == TV2:
         asks = ~is_ongoing(s, p, of)
         s.coordinator.partitions = ite(asks, s.coordinator.partitions.add(p), s.coordinator.partitions)
-        s.coordinator.state = ite(asks, txn_state(ONGOING), s.coordinator.state)
+        s.coordinator.state = ite(asks, ONGOING, s.coordinator.state)
     s.log[p].append(Entry(txn=txn, commits=truth(False)))
     mine.epoch = of
     mine.last_seq = number
@@ -262,10 +254,10 @@ def append_marker(s: State, p: Partition, of: Epoch, by: CoordinatorEpoch, commi
     """The marker ends the partition's open transaction, if there is one; a newer epoch forgets the sequence numbers."""
     mine, log = s.partition[p], s.log[p]
     kept = ite(is_open(s, p), log.end + 1, log.end)
-    mine.last_seq = ite(mine.epoch == of, mine.last_seq, sequence(-1))
+    mine.last_seq = ite(mine.epoch == of, mine.last_seq, -1)
     mine.epoch = of
     mine.coordinator_epoch = by
-    log.append(Entry(txn=no_txn(), commits=commits))
+    log.append(Entry(txn=None, commits=commits))
     log.truncate(kept)
     mine.lso = log.end
     forget_verified(s, p)

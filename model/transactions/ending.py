@@ -10,8 +10,8 @@ from acked.model.language.action import action, require
 from acked.model.language.context import literal
 from acked.model.language.quantify import each, ite, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault, Telling, Tells
-from acked.model.language.values import Bool, OptionalValue
+from acked.model.language.telling import Fault, Message, Telling
+from acked.model.language.values import Bool
 from acked.model.language.words import says_list
 from acked.model.transactions.common import (
     all_acked,
@@ -19,7 +19,6 @@ from acked.model.transactions.common import (
     holds_offsets,
     is_complete,
     is_state,
-    no_txn,
     prepare,
     renumber_epochs,
 )
@@ -51,15 +50,10 @@ from acked.model.transactions.state import (
     PREPARE_COMMIT,
     READY,
     Epoch,
-    Fate,
     Partition,
     Phase,
-    Position,
     Producer,
-    Sequence,
     State,
-    Txn,
-    epoch,
     txn_state,
 )
 from acked.model.transactions.words import (
@@ -67,6 +61,7 @@ from acked.model.transactions.words import (
     END,
     LATE_END_SENDER,
     arrives,
+    asks_coordinator,
     departs,
     end_text,
     is_lost,
@@ -116,8 +111,9 @@ def _says_end(t: Telling, commits: bool, more: str = "") -> str:
     return f"{text}; the coordinator prepares the {result(commits)} and says so{news}"
 
 
-def _own_text(t: Telling, commits: bool) -> str:
-    return end_text(t.before.producer[t.producer].epoch, commits)
+def _messages(commits: bool) -> tuple[Message, ...]:
+    """The request, and its answer."""
+    return asks_coordinator(lambda t: end_text(t.before.producer[t.producer].epoch, commits), _answer)
 
 
 def _answer(t: Telling) -> str:
@@ -125,48 +121,12 @@ def _answer(t: Telling) -> str:
     return "done" if t.before.producer[t.producer].epoch == epoch else f"epoch {epoch}"
 
 
-def leave_txn(s: State, i: Producer, fate: int) -> None:
-    """The application is told; the instance may begin the next transaction."""
-    mine = s.producer[i]
-    s.txn[mine.txn].fate = Fate(literal(fate))
-    mine.phase = Phase(literal(READY))
-    if offsets.on:
-        if fate == COMMITTED:
-            mine.position = mine.position.value + 1
-        else:
-            mine.position = OptionalValue(literal(0), Position)
-    if transaction_version.value == TV2:
-        mine.epoch = s.coordinator.epoch
-    mine.txn = Txn(literal(0))
-    mine.added = none_of(Partition)
-    mine.unanswered = none_of(Partition)
-    mine.acked = none_of(Partition)
-    renumber_epochs(s)
-
-
-@action(
-    says=lambda t: _says_end(t, True), actor="producer",
-    messages=(Tells("producer", COORDINATOR, lambda t: _own_text(t, True)), Tells(COORDINATOR, "producer", _answer)),
-)
-def commit(s: State, producer: Producer) -> None:
-    """The application commits once every record was acknowledged, for the first time or again, and is told that it did."""
-    mine = s.producer[producer]
-    fate = s.txn[mine.txn].fate
-    require("in a transaction", mine.phase == IN_TXN)
-    require("commits", ((fate == OPEN) & all_acked(s, producer)) | (fate == COMMITTING))
-    opened = ends_open(s, mine.epoch)
-    require("the coordinator accepts", opened | is_repeated(s, mine.epoch, True))
-    _end_if(s, opened, True)
-    leave_txn(s, producer, COMMITTED)
-
-
-def _end_if(s: State, opened: Bool, commits: bool) -> None:
-    """The end of the open transaction is prepared, if it is that that the request ends."""
-    coordinator = s.coordinator
-    if transaction_version.value == TV2:
-        coordinator.epoch = ite(opened, coordinator.epoch + 1, coordinator.epoch)
-    coordinator.awaiting = ite(opened, coordinator.partitions, coordinator.awaiting)
-    coordinator.state = ite(opened, txn_state(PREPARE_COMMIT if commits else PREPARE_ABORT), coordinator.state)
+def _require_wish(s: State, i: Producer, commits: bool) -> None:
+    """The application wants that end of its transaction: it may ask for it, or has asked and was not told."""
+    fate = s.txn[s.producer[i].txn].fate
+    may_ask = all_acked(s, i) if commits else has_sent(s, i)
+    require("in a transaction", s.producer[i].phase == IN_TXN)
+    require("commits" if commits else "aborts", ((fate == OPEN) & may_ask) | (fate == (COMMITTING if commits else ABORTING)))
 
 
 def has_sent(s: State, i: Producer) -> Bool:
@@ -175,36 +135,60 @@ def has_sent(s: State, i: Producer) -> Bool:
     return ~mine.added.is_empty if adds_partitions.value else ~(mine.unanswered | mine.acked).is_empty
 
 
-def _require_aborts(s: State, i: Producer) -> None:
+def _take(s: State, of: Epoch, commits: bool) -> None:
+    """The coordinator takes an EndTxn: what is open is prepared, and what is not open or over already stays as it is."""
+    coordinator, opened = s.coordinator, ends_open(s, of)
+    nothing = truth(False) if commits else ends_nothing(s, of)
+    require("the coordinator accepts", opened | nothing | is_repeated(s, of, commits))
+    if transaction_version.value == TV2:
+        coordinator.epoch = ite(opened, coordinator.epoch + 1, coordinator.epoch)
+        coordinator.epoch = ite(nothing, coordinator.epoch + 1, coordinator.epoch)
+    coordinator.awaiting = ite(opened, coordinator.partitions, coordinator.awaiting)
+    coordinator.state = ite(opened, PREPARE_COMMIT if commits else PREPARE_ABORT, coordinator.state)
+    coordinator.state = ite(nothing, COMPLETE_ABORT, coordinator.state)
+
+
+def _leave(s: State, i: Producer, commits: bool, phase: Phase | int = READY) -> None:
+    """The application is told; the instance may begin the next transaction, unless it has to bump its epoch first."""
     mine = s.producer[i]
-    fate = s.txn[mine.txn].fate
-    require("in a transaction", mine.phase == IN_TXN)
-    require("aborts", ((fate == OPEN) & has_sent(s, i)) | (fate == ABORTING))
+    s.txn[mine.txn].fate = COMMITTED if commits else ABORTED
+    mine.phase = phase
+    if offsets.on:
+        if commits:
+            mine.position = mine.position.value + 1
+        else:
+            mine.position = None
+    if transaction_version.value == TV2:
+        mine.epoch = s.coordinator.epoch
+    mine.txn = 0
+    mine.added = none_of(Partition)
+    mine.unanswered = none_of(Partition)
+    mine.acked = none_of(Partition)
+    renumber_epochs(s)
 
 
-@action(
-    says=lambda t: _says_end(t, False), when=lambda: aborts.on, actor="producer",
-    messages=(Tells("producer", COORDINATOR, lambda t: _own_text(t, False)), Tells(COORDINATOR, "producer", _answer)),
-)
+@action(says=lambda t: _says_end(t, True), actor="producer", messages=_messages(True))
+def commit(s: State, producer: Producer) -> None:
+    """The application commits once every record was acknowledged, for the first time or again, and is told that it did."""
+    _require_wish(s, producer, True)
+    _take(s, s.producer[producer].epoch, True)
+    _leave(s, producer, True)
+
+
+@action(says=lambda t: _says_end(t, False), when=lambda: aborts.on, actor="producer", messages=_messages(False))
 def abort(s: State, producer: Producer) -> None:
     """The application aborts, for the first time or again, and is told so; records without an answer were given up before."""
     mine = s.producer[producer]
-    _require_aborts(s, producer)
-    opened, nothing = ends_open(s, mine.epoch), ends_nothing(s, mine.epoch)
-    require("the coordinator accepts", opened | nothing | is_repeated(s, mine.epoch, False))
-    _end_if(s, opened, False)
-    if transaction_version.value == TV2:
-        s.coordinator.epoch = ite(nothing, s.coordinator.epoch + 1, s.coordinator.epoch)
-        s.coordinator.state = ite(nothing, txn_state(COMPLETE_ABORT), s.coordinator.state)
-    given_up = mine.unanswered
-    if bumps.value:
-        for p in each(Partition):
-            mine.sequence[p] = ite(given_up.is_empty, mine.sequence[p], Sequence(literal(0)))
-    else:
+    _require_wish(s, producer, False)
+    _take(s, mine.epoch, False)
+    if not bumps.value:
         _pass_over_unanswered(s, producer)
-    leave_txn(s, producer, ABORTED)
-    if bumps.value:
-        mine.phase = ite(given_up.is_empty, Phase(literal(READY)), Phase(literal(BUMPING)))
+        _leave(s, producer, False)
+        return
+    is_answered = mine.unanswered.is_empty
+    for p in each(Partition):
+        mine.sequence[p] = ite(is_answered, mine.sequence[p], 0)
+    _leave(s, producer, False, ite(is_answered, Phase(literal(READY)), BUMPING))
 
 
 def _says_unaware(t: Telling) -> str:
@@ -213,8 +197,7 @@ def _says_unaware(t: Telling) -> str:
 
 
 @action(
-    says=_says_unaware, when=lambda: bool(keeps_epoch.value), actor="producer",
-    messages=(Tells("producer", COORDINATOR, lambda t: _own_text(t, False)), Tells(COORDINATOR, "producer", _answer)),
+    says=_says_unaware, when=lambda: bool(keeps_epoch.value), actor="producer", messages=_messages(False),
 )
 def abort_before_failure(s: State, producer: Producer) -> None:
     """The application aborts while a record has no answer, and only then the record's time is over.
@@ -223,13 +206,11 @@ def abort_before_failure(s: State, producer: Producer) -> None:
     !isCompleting()`), and what follows EndTxn was decided when it was enqueued (`beginCompletingTransaction`).
     """
     mine = s.producer[producer]
-    _require_aborts(s, producer)
+    _require_wish(s, producer, False)
     require("a record has no answer", ~mine.unanswered.is_empty)
-    opened = ends_open(s, mine.epoch)
-    require("the coordinator accepts", opened | is_repeated(s, mine.epoch, False))
-    _end_if(s, opened, False)
+    _take(s, mine.epoch, False)
     _pass_over_unanswered(s, producer)
-    leave_txn(s, producer, ABORTED)
+    _leave(s, producer, False)
 
 
 def _pass_over_unanswered(s: State, i: Producer) -> None:
@@ -252,45 +233,42 @@ def _late_text(t: Telling) -> str:
     return end_text(t.before.late.end.epoch, t.before.late.end.commits)
 
 
-@action(
-    says=lambda t: f"producer {t.producer} commits its transaction {txn_of(t)}; the request is late, and it will ask again",
-    when=lambda: late_end.on,
-    actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
-)
-def delay_commit(s: State, producer: Producer) -> None:
-    """An EndTxn with COMMIT is late; the instance asks again."""
-    mine = s.producer[producer]
-    fate = s.txn[mine.txn].fate
-    require("in a transaction", mine.phase == IN_TXN)
-    require("commits", ((fate == OPEN) & all_acked(s, producer)) | (fate == COMMITTING))
-    _send_late(s, producer, True)
-    s.txn[mine.txn].fate = Fate(literal(COMMITTING))
+def _says_delayed(t: Telling, what: str) -> str:
+    return f"producer {t.producer} {what} its transaction {txn_of(t)}; the request is late, and it will ask again"
 
 
-@action(
-    says=lambda t: f"producer {t.producer} aborts its transaction {txn_of(t)}; the request is late, and it will ask again",
-    when=lambda: late_end.on and aborts.on,
-    actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
-)
-def delay_abort(s: State, producer: Producer) -> None:
-    """An EndTxn with ABORT is late; the instance asks again."""
-    mine = s.producer[producer]
-    _require_aborts(s, producer)
-    _send_late(s, producer, False)
-    s.txn[mine.txn].fate = Fate(literal(ABORTING))
-
-
-def _send_late(s: State, i: Producer, commits: bool) -> None:
+def _delay(s: State, i: Producer, commits: bool) -> None:
+    """An EndTxn is on its way, and its sender, which gets no answer, will ask for nothing else."""
     mine, late = s.producer[i], s.late.end
+    _require_wish(s, i, commits)
     require("no other is late", late.txn.is_none)
     late.txn = mine.txn
     late.epoch = mine.epoch
     late.commits = commits
+    s.txn[mine.txn].fate = COMMITTING if commits else ABORTING
+
+
+@action(
+    says=lambda t: _says_delayed(t, "commits"), when=lambda: late_end.on,
+    actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
+)
+def delay_commit(s: State, producer: Producer) -> None:
+    """An EndTxn with COMMIT is late; the instance asks again."""
+    _delay(s, producer, True)
+
+
+@action(
+    says=lambda t: _says_delayed(t, "aborts"), when=lambda: late_end.on and aborts.on,
+    actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
+)
+def delay_abort(s: State, producer: Producer) -> None:
+    """An EndTxn with ABORT is late; the instance asks again."""
+    _delay(s, producer, False)
 
 
 def _end_late_end(s: State) -> None:
-    s.late.end.txn = no_txn()
-    s.late.end.epoch = epoch(-1)
+    s.late.end.txn = None
+    s.late.end.epoch = -1
     s.late.end.commits = False
     renumber_epochs(s)
 
@@ -326,8 +304,8 @@ def late_end_arrives(s: State) -> None:
     if transaction_version.value == TV2:
         coordinator.epoch = coordinator.epoch + 1
     coordinator.awaiting = coordinator.partitions
-    prepared = ite(late.commits, txn_state(PREPARE_COMMIT), txn_state(PREPARE_ABORT))
-    coordinator.state = ite(opened, prepared, txn_state(COMPLETE_ABORT))
+    prepared = ite(late.commits, txn_state(PREPARE_COMMIT), PREPARE_ABORT)
+    coordinator.state = ite(opened, prepared, COMPLETE_ABORT)
     _end_late_end(s)
 
 

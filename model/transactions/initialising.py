@@ -8,11 +8,10 @@ that is late. Sources: `TransactionCoordinator.prepareInitProducerIdTransit`,
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.context import literal
 from acked.model.language.quantify import each, ite
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling
-from acked.model.language.values import Bool, OptionalValue
+from acked.model.language.values import Bool
 from acked.model.transactions.common import fence, is_complete, is_state, renumber_epochs
 from acked.model.transactions.settings import bumps, fence_takes, late_init, max_producer_epoch, numbers_records, restarts
 from acked.model.transactions.state import (
@@ -24,13 +23,8 @@ from acked.model.transactions.state import (
     READY,
     Epoch,
     Partition,
-    Phase,
-    Position,
     Producer,
-    Sequence,
     State,
-    Txn,
-    epoch,
     txn_state,
 )
 from acked.model.transactions.words import (
@@ -48,22 +42,14 @@ from acked.model.transactions.words import (
 )
 
 
-def take_epoch(s: State, last: Epoch) -> None:
-    """The coordinator takes the next producer epoch, and remembers which one its owner had, if it named one."""
-    coordinator = s.coordinator
-    coordinator.state = txn_state(EMPTY)
-    coordinator.epoch = coordinator.epoch + 1
-    coordinator.last_epoch = last
-
-
 def begin_anew(s: State, i: Producer) -> None:
     """The instance has the coordinator's producer epoch, and numbers its records from 0."""
     mine = s.producer[i]
-    mine.phase = Phase(literal(READY))
+    mine.phase = READY
     mine.epoch = s.coordinator.epoch
     if numbers_records.value:
         for p in each(Partition):
-            mine.sequence[p] = Sequence(literal(0))
+            mine.sequence[p] = 0
     renumber_epochs(s)
 
 
@@ -81,7 +67,10 @@ def init_producer_id(s: State, producer: Producer) -> None:
     """An instance that has started is given a new producer epoch; no transaction may be open or wait for its markers."""
     require("not initialised", s.producer[producer].phase == NEW)
     require("no transaction open or in its markers", is_complete(s))
-    take_epoch(s, epoch(-1))
+    coordinator = s.coordinator
+    coordinator.state = EMPTY
+    coordinator.epoch = coordinator.epoch + 1
+    coordinator.last_epoch = -1
     begin_anew(s, producer)
 
 
@@ -129,7 +118,7 @@ def bump_epoch(s: State, producer: Producer) -> None:
     coordinator = s.coordinator
     last = ite(known, coordinator.last_epoch, mine.epoch)
     newest = ite(known, coordinator.epoch, coordinator.epoch + 1)
-    coordinator.state = txn_state(EMPTY)
+    coordinator.state = EMPTY
     coordinator.epoch = newest
     coordinator.last_epoch = last
     begin_anew(s, producer)
@@ -170,12 +159,12 @@ def delay_init(s: State, producer: Producer) -> None:
     require("none has been late", ~late.is_spent)
     late.is_spent = True
     late.sender = producer
-    late.epoch = ite(mine.phase == BUMPING, mine.epoch, epoch(-1))
+    late.epoch = ite(mine.phase == BUMPING, mine.epoch, -1)
 
 
 def _end_late_init(s: State) -> None:
-    s.late.init.sender = OptionalValue(literal(0), Producer)
-    s.late.init.epoch = epoch(-1)
+    s.late.init.sender = None
+    s.late.init.epoch = -1
     renumber_epochs(s)
 
 
@@ -203,11 +192,11 @@ def late_init_arrives(s: State) -> None:
     require("it counts", is_opened | counts)
     coordinator = s.coordinator
     is_done = known & ~is_opened
-    coordinator.last_epoch = ite(is_opened, epoch(-1), named)
+    coordinator.last_epoch = ite(is_opened, -1, named)
     taken = ite(is_opened, coordinator.epoch + fence_takes.value, coordinator.epoch + 1)
     coordinator.epoch = ite(is_done, coordinator.epoch, taken)
     coordinator.awaiting = ite(is_opened, coordinator.partitions, coordinator.awaiting)
-    coordinator.state = ite(is_opened, txn_state(PREPARE_ABORT), txn_state(EMPTY))
+    coordinator.state = ite(is_opened, txn_state(PREPARE_ABORT), EMPTY)
     _end_late_init(s)
 
 
@@ -233,16 +222,16 @@ def restart(s: State, producer: Producer) -> None:
     require("was initialised", mine.phase != NEW)
     if max_producer_epoch.value:
         require("a producer epoch is left", s.coordinator.epoch <= max_producer_epoch)
-    mine.phase = Phase(literal(NEW))
-    mine.epoch = epoch(-1)
-    mine.txn = Txn(literal(0))
+    mine.phase = NEW
+    mine.epoch = -1
+    mine.txn = 0
     mine.added = none_of(Partition)
     mine.unanswered = none_of(Partition)
     mine.acked = none_of(Partition)
     if numbers_records.value:
         for p in each(Partition):
-            mine.sequence[p] = Sequence(literal(0))
-    mine.position = OptionalValue(literal(0), Position)
+            mine.sequence[p] = 0
+    mine.position = None
     renumber_epochs(s)
 
 

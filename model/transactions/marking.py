@@ -8,11 +8,10 @@ WriteTxnMarkers, answered at once or late, and a new coordinator that sends them
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.context import literal
 from acked.model.language.quantify import ite
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling, Tells
-from acked.model.language.values import Bool, OptionalValue
+from acked.model.language.values import Bool
 from acked.model.language.words import says_list
 from acked.model.transactions.common import (
     acknowledge,
@@ -33,10 +32,8 @@ from acked.model.transactions.settings import (
 from acked.model.transactions.state import (
     PREPARE_ABORT,
     PREPARE_COMMIT,
-    CoordinatorEpoch,
     Partition,
     State,
-    epoch,
 )
 from acked.model.transactions.words import (
     COORDINATOR,
@@ -132,9 +129,9 @@ def delay_marker(s: State, partition: Partition) -> None:
 
 def _end_late_marker(s: State) -> None:
     late = s.late.marker
-    late.partition = OptionalValue(literal(0), Partition)
-    late.epoch = epoch(-1)
-    late.coordinator_epoch = CoordinatorEpoch(literal(0))
+    late.partition = None
+    late.epoch = -1
+    late.coordinator_epoch = 0
     late.commits = False
     renumber_coordinators(s)
     renumber_epochs(s)

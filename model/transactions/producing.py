@@ -7,10 +7,9 @@ and `handleVerifyPartitionsInTransaction`, `ProducerAppendInfo`, `UnifiedLog.ana
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.context import literal
 from acked.model.language.quantify import every, implies, ite, truth
 from acked.model.language.telling import Fault, Telling, Tells
-from acked.model.language.values import Bool, OptionalValue
+from acked.model.language.values import Bool
 from acked.model.transactions.common import (
     add_partition,
     append_record,
@@ -22,7 +21,6 @@ from acked.model.transactions.common import (
     is_open,
     is_verified,
     may_add,
-    no_txn,
     opens_rightly,
     renumber_coordinators,
     renumber_epochs,
@@ -45,15 +43,11 @@ from acked.model.transactions.state import (
     OPEN,
     READY,
     UNBEGUN,
-    CoordinatorEpoch,
-    Fate,
     Partition,
-    Phase,
     Producer,
     Sequence,
     State,
     Txn,
-    epoch,
     sequence,
 )
 from acked.model.transactions.words import (
@@ -105,8 +99,8 @@ def begin(s: State, producer: Producer, txn: Txn) -> None:
         require("knows its position", mine.position.is_some)
         s.txn[txn].input = mine.position.value
     s.txn[txn].owner = producer
-    s.txn[txn].fate = Fate(literal(OPEN))
-    mine.phase = Phase(literal(IN_TXN))
+    s.txn[txn].fate = OPEN
+    mine.phase = IN_TXN
     mine.txn = txn
 
 
@@ -154,9 +148,9 @@ def delay_add(s: State, producer: Producer, partition: Partition) -> None:
 
 
 def _end_late_add(s: State) -> None:
-    s.late.add.txn = no_txn()
-    s.late.add.partition = OptionalValue(literal(0), Partition)
-    s.late.add.epoch = epoch(-1)
+    s.late.add.txn = None
+    s.late.add.partition = None
+    s.late.add.epoch = -1
     renumber_epochs(s)
 
 
@@ -287,10 +281,10 @@ def delay_produce(s: State, producer: Producer, partition: Partition) -> None:
 
 def _end_late_produce(s: State) -> None:
     late = s.late.produce
-    late.txn = no_txn()
-    late.partition = OptionalValue(literal(0), Partition)
-    late.epoch = epoch(-1)
-    late.sequence = sequence(-1)
+    late.txn = None
+    late.partition = None
+    late.epoch = -1
+    late.sequence = -1
     late.verified = False
     renumber_epochs(s)
 
@@ -396,9 +390,9 @@ def forget_producer(s: State, partition: Partition) -> None:
     mine = s.partition[partition]
     require("knows it", mine.epoch != -1)
     require("no transaction open here", ~is_open(s, partition))
-    mine.epoch = epoch(-1)
-    mine.last_seq = sequence(-1)
-    mine.coordinator_epoch = CoordinatorEpoch(literal(0))
+    mine.epoch = -1
+    mine.last_seq = -1
+    mine.coordinator_epoch = 0
     renumber_coordinators(s)
     renumber_epochs(s)
 

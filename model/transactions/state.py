@@ -103,11 +103,6 @@ def sequence(value: int) -> Sequence:
     return Sequence(literal(value))
 
 
-def txn_number(value: int) -> Txn:
-    """A transaction as a symbolic value."""
-    return Txn(literal(value))
-
-
 class Entry(Struct):
     """One entry of a partition's log: a record, or a marker."""
 

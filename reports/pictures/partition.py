@@ -155,7 +155,7 @@ def _candidates(state: State) -> Iterator[Box]:
     keeper = state.get("zookeeper", {})
     if "controller" not in keeper:
         return
-    for number, mine in enumerate(state["believer"]):
+    for number, mine in enumerate(state["candidate"]):
         holds = keeper["controller"] == number
         if not mine["active"]:
             waits = "has /controller, and no epoch yet" if mine.get("created") and holds else "is not the controller"
@@ -295,7 +295,7 @@ class PartitionPictures(LogPictures[LostRecords]):
     views, epoch = "broker", "leader_epoch"
     shown = (
         *("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late", "moves_left"),
-        *("disks_left", "unreported", "zookeeper", "believer"),
+        *("disks_left", "unreported", "zookeeper", "candidate"),
     )
     first_lanes = (PRODUCER.name, CONTROLLER.name)
     in_state = _POINTS

@@ -6,7 +6,7 @@ import re
 
 from acked.api import load_spec
 from acked.checker.question.result import Verdict
-from acked.invariants.partition.lemmas import PARTITION_LEMMAS
+from acked.invariants.partition.lemmas.catalogue import PARTITION_LEMMAS
 from tests.places import CHECKOUT
 
 TEXT = (CHECKOUT / "docs" / "why-replication-is-right.md").read_text("utf-8")

@@ -2,7 +2,7 @@
 
 With ZooKeeper any broker may become the controller, and one that has lost its session goes on as the controller until it
 notices. `controllers = "one"`, the default, leaves all of that out: no field, no clause, no action. Rules name the release
-that brought them; the actions are in `contending.py`.
+that brought them; the actions are in `racing.py` and `hearing.py`.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def _highest_controller_epoch(constants: Mapping[str, int]) -> int:
     return highest_rank(in_use, "controller epochs", max_controller_epoch.name)
 
 
-contend = Computed(lambda constants: int(are_many(constants)))
+many_controllers = Computed(lambda constants: int(are_many(constants)))
 """Whether there may be several controllers."""
 
 candidate_count = Computed(lambda constants: constants["candidates"] if are_many(constants) else 1)

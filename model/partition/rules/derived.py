@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from acked.model.language.context import Computed
 from acked.model.language.ranks import highest_rank
-from acked.model.partition.rules import controllers as several
+from acked.model.partition.rules import controllers
 from acked.model.partition.rules.settings import (
     ACKS_ALL,
     BY_DIVERGING_FETCH,
@@ -26,7 +26,7 @@ def most_epochs(constants: Mapping[str, int]) -> int:
     controller. Answers that are late bring records of their own, and a fetcher may go on in an epoch of its own.
     """
     of_broker = constants["log_size"] + 1 + _keeps_empty_epochs(constants) + _hears_first(constants)
-    others = 1 + _asks_in_epoch(constants) + several.known_epochs(constants)
+    others = 1 + _asks_in_epoch(constants) + controllers.known_epochs(constants)
     return constants["replicas"] * (of_broker + constants["log_size"] * constants["late_answers"]) + others
 
 
@@ -78,7 +78,7 @@ sessions_end = Computed(lambda constants: int(constants["fetch_fencing"] == BY_N
 answers_get_lost = Computed(lambda has: int(has["asynchronous_isr"] and not has["alter_partition_settled"]))
 """Whether a leader never learns what became of an AlterPartition request if the answer is lost."""
 
-waits_in_vain = Computed(lambda has: answers_get_lost.make(has) or several.asked_in_vain.make(has))
+waits_in_vain = Computed(lambda has: answers_get_lost.make(has) or controllers.asked_in_vain.make(has))
 """Whether a leader may wait for ever for the answer to an AlterPartition request."""
 
 keeps_empty_epochs = Computed(_keeps_empty_epochs)
@@ -117,7 +117,7 @@ reports_directory = Computed(
 """Whether it matters that a new disk is a new directory, of which its broker tells the controller."""
 
 leads_again = Computed(
-    lambda has: restarts_unnoticed.make(has) or empties_unnoticed.make(has) or several.restarts_between.make(has)
+    lambda has: restarts_unnoticed.make(has) or empties_unnoticed.make(has) or controllers.restarts_between.make(has)
 )
 """Whether a leader may take office twice in one epoch."""
 

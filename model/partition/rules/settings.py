@@ -7,7 +7,7 @@ with every known fix.
 from __future__ import annotations
 
 from acked.model.language.context import Constant, choice, switch
-from acked.model.partition.rules import controllers as several
+from acked.model.partition.rules import controllers
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
@@ -321,14 +321,14 @@ in_flight_refused = switch(
     default=True,
 )
 
-SIZES: tuple[Constant, ...] = (replicas, log_size, records, max_leader_epoch, assigned, *several.SIZES)
+SIZES: tuple[Constant, ...] = (replicas, log_size, records, max_leader_epoch, assigned, *controllers.SIZES)
 CONFIGURED: tuple[Constant, ...] = (
     acks, retries, delivery_timeout, idempotence, in_flight, min_insync_replicas, unclean_election
 )  # fmt: skip
 CIRCUMSTANCES: tuple[Constant, ...] = (
     consumer, offset_queries, crashes, lossy_crashes, kills, empty_disks, unnoticed_restarts, config_changes,
     directories_move, zombies, leadership_moves, reassignment, moves, moved_to, moved_in, late_answers, late_reads,
-    epoch_cache, producer_restarts, *several.CIRCUMSTANCES,
+    epoch_cache, producer_restarts, *controllers.CIRCUMSTANCES,
 )  # fmt: skip
 RULES: tuple[Constant, ...] = (
     truncation, fetch_fencing, truncation_fencing, truncate_under_same_leader, epoch_known_at_election,
@@ -339,6 +339,6 @@ RULES: tuple[Constant, ...] = (
     eligible_leader_replicas,
     assignment_keeps_elr, reregistration_noticed, move_completion, moves_in_one_record, larger_isr_shrinks,
     moves_replaceable, query_waits_for_epoch, client_epoch, sequence_check, unknown_producers_accepted,
-    first_sequence_checked, five_in_flight, in_flight_refused, *several.RULES,
+    first_sequence_checked, five_in_flight, in_flight_refused, *controllers.RULES,
 )  # fmt: skip
 CONSTANTS = (*SIZES, *CONFIGURED, *CIRCUMSTANCES, *RULES)

@@ -9,7 +9,9 @@ from typing import Any
 
 import pytest
 
+from acked.audit.commands import plan as command
 from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
+from acked.audit.reports.plan_view import PlanView, plan_view
 from acked.cli import main
 from acked.reports.console import open_console
 
@@ -45,10 +47,12 @@ def test_the_only_replica_is_moved_without_a_loss_while_nothing_fails(
 
 @pytest.mark.slow
 def test_a_cancellation_with_unclean_elections_loses_records_and_every_form_tells_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Claim `cancel-keeps-acked-unclean`. Without one stale log ends do it, as there are three replicas for a while."""
     trace = tmp_path / "trace.json"
+    views: list[PlanView] = []
+    monkeypatch.setattr(command, "plan_view", lambda audit: views.append(plan_view(audit)) or views[0])
     more = ("--set", "unclean.leader.election.enable=true", "--records", "1", "--trace-out", str(trace), "--format", "json")
     assert run(tmp_path, [3, 4], *more, faults="none,moves") == 12
     document = json.loads(capsys.readouterr().out)
@@ -57,8 +61,8 @@ def test_a_cancellation_with_unclean_elections_loses_records_and_every_form_tell
     assert "CancelMoveUncleanly" in told["cancelled"]["actions"]
     assert len(told["cancelled"]["steps"]) < len(told["moving"]["steps"])
     text = StringIO()
-    print_plan(open_console(text, width=200), document)
-    for shown in (text.getvalue(), plan_markdown(document).replace("\\", ""), plan_page(document)):
+    print_plan(open_console(text, width=200), views[0])
+    for shown in (text.getvalue(), plan_markdown(views[0]).replace("\\", ""), plan_page(views[0])):
         assert "acknowledged records can be lost while move 1 runs (faults: none,moves)" in shown
         assert "the operator cancels the reassignment; no old replica is in sync" in shown
         assert "logs-0 (1 → 3,4)" in shown

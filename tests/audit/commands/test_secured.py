@@ -13,11 +13,13 @@ from acked.audit.clusters.live import LiveCluster, LivePartition, live_entries
 from acked.audit.commands.connection import Connection
 from acked.audit.commands.live import ask_cluster, client_properties
 from acked.audit.commands.scram import Unavailable
+from acked.audit.decision.gather import facts_in
 from acked.base.errors import SystemFailure
 from acked.cluster.nodes.addresses import free_ports
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.java import broker_java
 from acked.cluster.releases.release import Mode
+from acked.cluster.vocabulary.note import Noticed, settings_of
 from acked.cluster.waiting import wait_for
 from tests.cluster.conftest import real_plan, users_cache
 
@@ -122,7 +124,7 @@ def test_what_is_read_is_the_same_however_one_is_let_in(secured: Secured, listen
     assert [(broker.number, broker.newest_level, broker.failure) for broker in found.brokers] == [
         (broker.number, broker.newest_level, "") for broker in open_.brokers
     ]
-    said = [{(entry.key, entry.value, entry.said_by) for entry in live_entries(one)} for one in (found, open_)]
+    said = [{(entry.key, entry.value, entry.said_by) for entry in settings_of(live_entries(one))} for one in (found, open_)]
     assert said[0] == said[1]
 
 
@@ -184,5 +186,6 @@ def test_eligible_leaders_are_read_through_every_listener(secured: Secured) -> N
         login = secured.login("SCRAM-SHA-512") if "LOGIN" in listener else {}
         found = secured.ask(listener, **login, **(secured.trust if "TLS" in listener else {}))
         assert partition(found).eligible == (1,), listener
-        said = [entry.value for entry in live_entries(found)]
+        facts = (fact for fact, _ in facts_in(live_entries(found)))
+        said = [fact.words for fact in facts if isinstance(fact, Noticed)]
         assert "partition 0 has 0 of 0,1,2 (eligible to lead besides: 1)" in said

@@ -12,6 +12,7 @@ from acked.audit.decision.gather import Given, gather
 from acked.audit.formats.read import read_all
 from acked.base.errors import AckedError
 from acked.cluster.vocabulary.entry import SettingEntry
+from acked.cluster.vocabulary.note import Assigned, Described, Fact, Imported, Listed, Nodes, Noticed, Read
 from tests.places import DATA
 
 CORPUS = DATA / "audit" / "corpus"
@@ -29,10 +30,29 @@ def expected(path: Path) -> str:
     return path.with_name(f"{path.name}.expected").read_text("utf-8")
 
 
-def shown(entry: SettingEntry) -> str:
-    """A setting as the files of expectations have it."""
-    scope = "-" if entry.scope is None else entry.scope.value.replace(" ", "-")
-    return f"{entry.line} {scope} {entry.entity or '-'} {entry.key} = {entry.value}"
+def shown(one: Read) -> str:
+    """A setting, or a note, as the files of expectations have it."""
+    scope = "-" if one.scope is None else one.scope.value.replace(" ", "-")
+    said = f"{one.key} = {one.value}" if isinstance(one, SettingEntry) else noted(one.fact, one.entity)
+    return f"{one.line} {scope} {one.entity or '-'} {said}"
+
+
+def noted(fact: Fact, entity: str | None) -> str:
+    """A fact that is no setting, as the files of expectations have it."""
+    match fact:
+        case Described():
+            return f"is described = {entity or ''}"
+        case Listed():
+            return f"is listed = {entity}"
+        case Nodes(count):
+            return f"brokers = {count}"
+        case Imported(other):
+            return f"imported file = {other}"
+        case Noticed(_, words):
+            return f"replicas in sync now = {words}"
+        case Assigned(_, partition, replicas):
+            return f"replicas now = {partition} {','.join(map(str, replicas))}"
+    raise AssertionError(fact)
 
 
 def reading(path: Path) -> str:

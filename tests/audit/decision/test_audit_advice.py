@@ -10,7 +10,7 @@ from acked.audit.decision.faults import CrashKind, Faults
 from acked.audit.decision.gather import Given, gather
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import configure
-from acked.audit.reports.document import no_cause_in_words, undecided_in_words
+from acked.audit.reports.build import no_cause_in_words, undecided_in_words
 from acked.base.release import release
 from acked.cluster.vocabulary.entry import SettingEntry
 from tests.audit.decision.kept import KEPT

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from acked.audit.decision.gather import Given, gather
 from acked.audit.formats import tree
-from acked.audit.formats.read import read_all, read_settings
+from acked.audit.formats.read import read_all, read_file, read_settings
 from acked.audit.formats.tree import documents
 from acked.base.errors import ConfigurationError, SpecUnreadable, SystemFailure
 from acked.cluster.vocabulary.entry import SettingEntry
@@ -137,8 +138,8 @@ def test_a_folder_without_settings_is_refused(tmp_path: Path) -> None:
                                   "described/topics.txt", "properties/server.properties"])  # fmt: skip
 def test_the_standard_input_is_read_in_the_format_that_it_shows(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     stdin_has(monkeypatch, (CORPUS / name).read_bytes())
-    read = [(entry.key, entry.value, entry.line, entry.file) for entry in read_all([Path("-")])]
-    assert read == [(entry.key, entry.value, entry.line, "standard input") for entry in read_settings(CORPUS / name)]
+    read = read_all([Path("-")])
+    assert read == [replace(one, file="standard input") for one in read_file(CORPUS / name)]
 
 
 def test_the_standard_input_is_bounded_and_read_once(monkeypatch: pytest.MonkeyPatch) -> None:

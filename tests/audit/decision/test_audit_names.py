@@ -10,11 +10,12 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from acked.audit.decision.gather import gather
-from acked.audit.formats.read import read_settings
+from acked.audit.formats.read import read_file, read_settings
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
-from acked.cluster.vocabulary.entry import SettingEntry
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.names import DECIDING, known_names, meant, named_within
+from acked.cluster.vocabulary.note import Listed, Note
 
 HARMLESS = SettingEntry("log.dirs", "/data", "f", 9)
 
@@ -53,7 +54,7 @@ NOT_READ: dict[str, tuple[str, str]] = {
 
 
 def understood(path: Path) -> None:
-    gather(read_settings(path))
+    gather(read_file(path))
 
 
 @pytest.mark.parametrize("name", NOT_READ)
@@ -72,7 +73,7 @@ def test_a_file_that_is_not_understood_is_refused_beside_one_that_is(tmp_path: P
     (tmp_path / "good").write_text("acks=all\n")
     (tmp_path / "bad").write_text("hello world\n")
     with pytest.raises(SpecUnreadable, match="bad names no setting"):
-        gather([entry for name in ("good", "bad") for entry in read_settings(tmp_path / name)])
+        gather([entry for name in ("good", "bad") for entry in read_file(tmp_path / name)])
 
 
 @pytest.mark.parametrize(
@@ -155,7 +156,7 @@ def test_a_setting_in_the_section_of_somebody_else_is_an_error(tmp_path: Path) -
     file.write_text(json.dumps({"broker": {"acks": "1", "log.dirs": "/data"}}))
     with pytest.raises(ConfigurationError, match="acks is not a setting of a broker but of a producer"):
         understood(file)
-    (finding,) = gather(read_settings(file), is_lenient=True).findings
+    (finding,) = gather(read_file(file), is_lenient=True).findings
     assert (finding.rule, finding.is_passed_over) == ("misplaced", True)
 
 
@@ -167,7 +168,7 @@ def test_a_file_of_misspelt_names_alone_is_refused_even_by_wish() -> None:
 def test_what_kafka_tools_say_of_a_topic_without_settings_is_understood(tmp_path: Path) -> None:
     file = tmp_path / "described.txt"
     file.write_text("Dynamic configs for topic orders are:\n")
-    assert [(entry.key, entry.entity) for entry in read_settings(file)] == [("is listed", "orders")]
+    assert read_file(file) == [Note(Listed(), str(file), 1, Scope.TOPIC, "orders")]
     file.write_text("Dynamic configs for topic orders are:\nDynamic configs for topic safe are:\n  min.insync.replicas=2\n")
     with pytest.raises(ConfigurationError, match="several topics; name one with --topic: orders, safe"):
         understood(file)

@@ -18,7 +18,7 @@ from acked.audit.decision.questions import NEEDS, QUESTIONS, Assumptions, AuditQ
 from acked.audit.decision.release import Deployment, contexts, span
 from acked.audit.decision.settings import RefusedByKafka, configure
 from acked.audit.formats.images import release_of_image
-from acked.audit.formats.read import read_settings
+from acked.audit.formats.read import read_file
 from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, NEWEST, release
 from acked.cluster.vocabulary.entry import SettingEntry
@@ -157,7 +157,7 @@ def test_an_image_in_a_file_names_the_release(tmp_path: Path) -> None:
     file = tmp_path / "container.json"
     content = {"image": "confluentinc/cp-kafka:7.6.0", "topic": {"replication.factor": 3}, "broker": {ZK: "z"}}
     file.write_text(json.dumps(content))
-    these = contexts(gather(read_settings(file)))
+    these = contexts(gather(read_file(file)))
     assert (these.first.release.name, these.first.plane, these.others) == ("3.6", "zookeeper", ())
     assert f"{file}:1" in these.source
 

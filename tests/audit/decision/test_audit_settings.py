@@ -14,12 +14,13 @@ from acked.audit.decision.gather import Severity, gather
 from acked.audit.decision.questions import QUESTIONS, Assumptions, AuditQuestion, task_of
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration, RefusedByKafka, configure
-from acked.audit.formats.read import read_settings
+from acked.audit.formats.read import read_file, read_settings
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
 from acked.base.release import LATEST, release
-from acked.cluster.vocabulary.entry import ASSIGNED, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.names import MAX_UNKNOWN
+from acked.cluster.vocabulary.note import Assigned, Listed, Note, settings_of
 from acked.model.language.context import Switch
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import VERSIONS, planes_of, profile, rules_of
@@ -90,8 +91,9 @@ def test_what_kafka_configs_prints_is_read_with_topics_and_brokers_apart() -> No
 def test_what_kafka_configs_printed_before_2_5_is_read(tmp_path: Path) -> None:
     file = tmp_path / "old.txt"
     file.write_text("Configs for topic 'a-b' are cleanup.policy=compact,delete,min.insync.replicas=2\n")
-    read = {entry.key: (entry.value, entry.entity) for entry in read_settings(file)}
-    assert read.pop("is listed") == ("a-b", "a-b")
+    first, *settings = read_file(file)
+    assert first == Note(Listed(), str(file), 1, Scope.TOPIC, "a-b")
+    read = {entry.key: (entry.value, entry.entity) for entry in settings_of(settings)}
     assert read == {"cleanup.policy": ("compact,delete", "a-b"), "min.insync.replicas": ("2", "a-b")}
 
 
@@ -112,8 +114,10 @@ def test_json_is_read_by_section_with_lines() -> None:
 def test_the_assignment_that_kafka_reassign_partitions_takes_says_how_many_replicas_there_are(tmp_path: Path) -> None:
     file = tmp_path / "move.json"
     file.write_text(json.dumps({"version": 1, "partitions": [{"topic": "t", "partition": 0, "replicas": [1, 2, 3]}]}))
-    found = [(entry.key, entry.value, entry.entity) for entry in read_settings(file)]
-    assert found == [("replication.factor", "3", "t"), (ASSIGNED, "0 1,2,3", "t")]
+    assert read_file(file) == [
+        SettingEntry("replication.factor", "3", str(file), 1, Scope.TOPIC, "t"),
+        Note(Assigned("t", 0, (1, 2, 3)), str(file), 1, Scope.TOPIC, "t"),
+    ]
 
 
 HOSTILE: dict[str, tuple[bytes, str]] = {
@@ -168,9 +172,9 @@ def test_a_file_of_very_many_keys_or_one_very_long_line_is_read_in_bounded_work(
     many = tmp_path / "many.properties"
     many.write_text("acks=1\n" + "".join(f"min.insync.replica{at}=1\n" for at in range(100_000)))
     with pytest.raises(SpecUnreadable, match="more than 1,000 names are not settings"):
-        gather(read_settings(many))
+        gather(read_file(many))
     many.write_text("acks=1\n" + "".join(f"min.insync.replica{at}=1\n" for at in range(MAX_UNKNOWN)))
-    assert len(gather(read_settings(many), is_lenient=True).findings) == MAX_UNKNOWN
+    assert len(gather(read_file(many), is_lenient=True).findings) == MAX_UNKNOWN
     (tmp_path / "many.json").write_text(json.dumps({f"some.key.{at}": at for at in range(100_000)}))
     with pytest.raises(SpecUnreadable, match="more than 2,000 names"):
         read_settings(tmp_path / "many.json")

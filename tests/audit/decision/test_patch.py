@@ -10,7 +10,7 @@ from acked.audit.decision.audit import Auditor
 from acked.audit.decision.gather import gather
 from acked.audit.decision.patch import patched, write_patches
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
-from acked.audit.formats.read import read_all
+from acked.audit.formats.read import read_all, read_settings
 from acked.base.errors import ConfigurationError
 from acked.base.release import release
 from tests.audit.decision.kept import KEPT
@@ -60,7 +60,7 @@ def test_a_value_that_an_anchor_gives_to_others_too_is_left_to_the_user(tmp_path
     assert (len(patches.texts), len(patches.by_hand)) in ((0, 1), (1, 0))
     for text in patches.texts.values():
         path.write_text(text)
-        values = {entry.value for entry in read_all([path]) if entry.key == "min.insync.replicas"}
+        values = {entry.value for entry in read_settings(path) if entry.key == "min.insync.replicas"}
         assert values == {"2"}
 
 

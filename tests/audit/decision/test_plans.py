@@ -13,7 +13,7 @@ from acked.audit.formats.described import described_entries
 from acked.audit.moves.plan import ReassignmentPlan, read_plan
 from acked.audit.moves.shapes import MoveShape, described_with, moves_of
 from acked.base.errors import ConfigurationError, SpecUnreadable
-from acked.cluster.vocabulary.entry import Assigned
+from acked.cluster.vocabulary.note import Assigned
 
 DESCRIBED = """\
 Topic: orders	PartitionCount: 2	ReplicationFactor: 3	Configs: min.insync.replicas=2
@@ -64,7 +64,7 @@ def test_a_running_cluster_says_where_partitions_are(tmp_path: Path) -> None:
     topic = LiveTopic("t", (LivePartition(0, (1, 2), (1, 2)),), ())
     found = recognise(live_entries(LiveCluster("kafka:9092", brokers, (topic,), {})))
     (group,) = moves_of(found, read(tmp_path, plan(("t", 0, [3])))).groups
-    assert (group.shape, group.moves[0].entry.where) == (MoveShape(2, 1, 1), "kafka:9092, topic t")
+    assert (group.shape, group.moves[0].note.where) == (MoveShape(2, 1, 1), "kafka:9092, topic t")
 
 
 WRONG = {

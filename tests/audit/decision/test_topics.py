@@ -10,10 +10,11 @@ from acked.audit.decision.faults import CrashKind, Faults
 from acked.audit.decision.gather import recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.formats.described import described_entries
-from acked.audit.reports.topics import groups_table, topics_document, topics_markdown
+from acked.audit.reports.topics import groups_table, topics_markdown, topics_view
 from acked.base.errors import ConfigurationError
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import UNREAD, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.note import Note, Read, Unread
 from tests.audit.decision.kept import KEPT
 
 LISTED = """\
@@ -35,7 +36,7 @@ Dynamic configs for broker 2 are:
 """
 
 
-def entries(text: str, name: str = "topics.txt") -> list[SettingEntry]:
+def entries(text: str, name: str = "topics.txt") -> list[Read]:
     return list(described_entries(name, text))
 
 
@@ -80,10 +81,10 @@ def test_one_topic_that_cannot_be_asked_about_leaves_the_others_their_answers_an
     found = {one.group.topics[0]: one.worst(required) for one in audited}
     assert found == {"orders": AuditVerdict.NO, "logs": AuditVerdict.NO, "huge": AuditVerdict.UNDECIDED}
     assert worst_of_groups(audited, required) is AuditVerdict.UNDECIDED
-    document = topics_document(audited, required, ["__consumer_offsets"])
-    assert document["verdict_in_words"].startswith("UNDECIDED: 1 group of topics (1; 1 topic)")
-    assert [row[0].text for row in groups_table(document).rows] == ["1. huge", "2. orders, payments", "3. logs"]
-    text = topics_markdown(document)
+    view = topics_view(audited, required, ["__consumer_offsets"])
+    assert view.verdict_in_words.startswith("UNDECIDED: 1 group of topics (1; 1 topic)")
+    assert [row[0].text for row in groups_table(view).rows] == ["1. huge", "2. orders, payments", "3. logs"]
+    text = topics_markdown(view)
     assert "9 replicas are more than acked can ask about" in text
     assert "left out: \\_\\_consumer\\_offsets" in text or "left out: __consumer_offsets" in text
 
@@ -98,7 +99,7 @@ def test_who_loses_records_without_a_dying_machine_is_the_worst_and_the_verdict_
     asked = Asked(questions, required, Assumptions(of_loss=(Faults(CrashKind.ONE_MACHINE),)), False, "4.1", runner=KEPT)
     audited = audit_groups(groups_of(recognise(known)), asked)
     assert [one.group.topics for one in audited] == [("payments",), ("logs",)]
-    assert topics_document(audited, required, [])["verdict_in_words"] == (
+    assert topics_view(audited, required, []).verdict_in_words == (
         "FAIL: 2 groups of topics (1, 2; 2 topics): 1: acknowledged records can be lost (faults: clean, one-machine); "
         "2: acknowledged records can be lost (faults: one-machine)"
     )
@@ -111,7 +112,7 @@ def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_
     settings = {"replication.factor": "2", "min.insync.replicas": "1"}
     known = [SettingEntry(key, value, "live", 0, Scope.TOPIC, "orders") for key, value in settings.items()]
     known.append(SettingEntry("acks", "all", "live", 0, Scope.PRODUCER))
-    unread = SettingEntry(UNREAD, "controllers", "live", 0, said_by="controllers")
+    unread = Note(Unread("brokers cannot tell"), "live", 0, said_by="controllers")
 
     def audited(*more: SettingEntry) -> Audited:
         (one,) = audit_groups(groups_of(recognise([*known, unread, *more])), asked)
@@ -121,9 +122,9 @@ def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_
     (hinge,) = one.hinges
     assert (hinge.answer.question.asked, hinge.answer.reply) == (AuditQuestion.LOSS, AuditVerdict.NO)
     assert one.worst(required) is AuditVerdict.UNDECIDED
-    document = topics_document([one], required, [])
-    assert document["verdict"] == "undecided"
-    assert "hangs on the controllers' unclean.leader.election.enable" in document["verdict_in_words"]
+    view = topics_view([one], required, [])
+    assert view.verdict is AuditVerdict.UNDECIDED
+    assert "hangs on the controllers' unclean.leader.election.enable" in view.verdict_in_words
     said = "broker 1 (dynamic for all brokers)"
     of_all = SettingEntry("unclean.leader.election.enable", "false", "live", 0, Scope.BROKER, said_by=said)
     assert audited(of_all).worst(required) is AuditVerdict.NO
@@ -144,8 +145,8 @@ def test_to_2_1_a_no_about_loss_hangs_on_controllers_that_fail_over_and_from_2_2
     one = audited("2.1")
     assert {hinge.answer.reply for hinge in one.hinges} == {AuditVerdict.NO}
     assert one.worst(required) is AuditVerdict.UNDECIDED
-    document = topics_document([one], required, [])
-    assert document["verdict"] == "undecided"
-    assert "hangs on controllers that never fail over: to 2.1 a broker that has restarted" in document["verdict_in_words"]
+    view = topics_view([one], required, [])
+    assert view.verdict is AuditVerdict.UNDECIDED
+    assert "hangs on controllers that never fail over: to 2.1 a broker that has restarted" in view.verdict_in_words
     later = audited("2.2")
     assert (later.hinges, later.worst(required)) == ((), AuditVerdict.NO)

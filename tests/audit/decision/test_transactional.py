@@ -17,9 +17,10 @@ from acked.audit.decision.transactional import (
     rules_of,
     tasks_of,
 )
-from acked.audit.reports.transactional import transactions_markdown, transactions_part
+from acked.audit.reports.transactional import transactions_markdown, transactions_view
 from acked.base.release import release
 from acked.cluster.vocabulary.entry import OPTION, SettingEntry
+from tests.audit.made import audit
 
 MOST = 1_000_000
 
@@ -79,12 +80,12 @@ def test_a_transaction_that_can_hang_is_told_step_by_step() -> None:
     assert hanging.reply is AuditVerdict.YES
     assert hanging.story is not None
     assert hanging.story.trace_length == 8
-    document = transactions_part([hanging])
-    assert [item["question"] for item in document["transactions"]] == ["hanging"]
-    text = "\n".join(transactions_markdown(document))
+    view = audit(transactions=transactions_view([hanging]))
+    assert [item.question for item in view.transactions] == ["hanging"]
+    text = "\n".join(transactions_markdown(view))
     assert "### Can a transaction be left open for ever?" in text
     assert "where it opens a transaction" in text
-    assert transactions_markdown(transactions_part([])) == []
+    assert transactions_markdown(audit()) == []
 
 
 @pytest.mark.long

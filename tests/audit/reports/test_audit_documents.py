@@ -5,56 +5,35 @@ from __future__ import annotations
 import io
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from acked.audit.reports.baseline import differences, read_baseline
-from acked.audit.reports.document import always
+from acked.audit.decision.questions import AuditVerdict
+from acked.audit.reports.baseline import Cell, cells_of, differences, read_baseline
+from acked.audit.reports.build import always
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.overview import overview
-from acked.audit.reports.page import audit_page, topics_page
+from acked.audit.reports.page import audit_page
 from acked.audit.reports.sarif import audit_sarif
 from acked.audit.reports.stories import StoryPage, with_pages
 from acked.audit.reports.terminal import audit_markdown
 from acked.audit.reports.topics import print_topics, table_legend, topics_markdown
+from acked.audit.reports.view import (
+    PassedOverView,
+    RemedyView,
+    SettingView,
+    TopicsView,
+    ValueView,
+    View,
+    document_of,
+)
 from acked.base.errors import SpecUnreadable
 from acked.reports.console import open_console
-
-
-def answer(asked: str, faults: str, reply: str, decides: bool = True) -> dict[str, Any]:
-    happened = {"steps": ["broker \x00 crashes"], "happened": "Step 1 of 1 breaks it.", "actions": ["Crash"]}
-    return {
-        "question": asked,
-        "text": f"Can it ({asked})?",
-        "faults": {"name": faults, "words": faults},
-        "worst": reply,
-        "answer": reply,
-        "decides": decides,
-        "in_words": reply,
-        "story": happened if reply == "yes" else None,
-        "elsewhere": [],
-        "nothing_accepted": False,
-        "same_as": None,
-        "undecided_in_words": "",
-    }
-
-
-def audit(*answers: dict[str, Any], required: tuple[str, ...] = ("loss",), topics: tuple[str, ...] = ()) -> dict[str, Any]:
-    columns = [{"name": name, "heading": name, "words": name} for name in ("clean", "one-machine", "lossy")]
-    return {"format": "acked-audit/2", "topics": list(topics), "required": list(required), "answers": list(answers),
-            "columns": columns}  # fmt: skip
-
-
-def groups(*found: tuple[tuple[str, ...], dict[str, Any] | None]) -> dict[str, Any]:
-    listed = [
-        {"number": at, "topics": list(topics), "brokers": [], "producer": None, "decides": True, "audit": one,
-         "refusal": None if one else "it may not be read"}
-        for at, (topics, one) in enumerate(found, 1)
-    ]  # fmt: skip
-    return {"format": "acked-audit-topics/1", "required": ["loss"], "groups": listed}
+from tests.audit.made import LOSS, answer, audit, groups, whole
 
 
 def test_only_required_answers_that_got_worse_are_bad_news_and_what_is_new_counts_as_a_no_before() -> None:
@@ -66,19 +45,20 @@ def test_only_required_answers_that_got_worse_are_bad_news_and_what_is_new_count
         (("new",), audit(answer("loss", "clean", "undecided"))),
         (("secret",), None),
     )
-    assert [one.words for one in differences(before, now)] == [
+    old, new = cells_of(before), cells_of(now)
+    assert [one.in_words for one in differences(old, new)] == [
         "worse: orders, lost (clean): no before, yes now",
         "worse: new, lost (clean): not asked before, undecided now",
         "worse: secret, lost (-): not asked before, undecided now",
     ]
-    assert [one.words for one in differences(now, before)] == ["better: orders, lost (clean): yes before, no now"]
-    assert differences(now, now) == []
+    assert [one.in_words for one in differences(new, old)] == ["better: orders, lost (clean): yes before, no now"]
+    assert differences(new, new) == []
 
 
 def test_a_baseline_is_an_earlier_audit_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "yesterday.json"
-    path.write_text(json.dumps(audit(answer("loss", "clean", "no"))))
-    assert read_baseline(path)["required"] == ["loss"]
+    path.write_text(json.dumps(document_of(audit(answer("loss", "clean", "no")))))
+    assert read_baseline(path) == {Cell("", LOSS, "clean"): AuditVerdict.NO}
     for text in ("", "[]", "{}", '{"format": "acked-audit/2"}', '{"format": "acked-gate/1", "required": []}', "9"):
         path.write_text(text)
         with pytest.raises(SpecUnreadable, match=r"yesterday\.json is not an earlier audit"):
@@ -89,9 +69,8 @@ def test_junit_is_red_where_the_exit_code_is_and_nowhere_else() -> None:
     shown = groups((("orders",), audit(
         answer("loss", "clean", "yes"), answer("loss", "one-machine", "undecided"), answer("loss", "lossy", "yes", False),
         answer("writes", "clean", "yes"),
-    )), (("secret",), None))  # fmt: skip
-    shown["verdict_in_words"] = "FAIL: 1 group"
-    shown["groups"][0]["audit"]["passed_over"] = [{"key": "ack.s", "file": "p", "line": 5}]
+        passed_over=(PassedOverView("ack.s", "p", 5),),
+    )), (("secret",), None), verdict_in_words="FAIL: 1 group")  # fmt: skip
     root = ET.fromstring(audit_junit(shown))
     suite = root.find("testsuite")
     assert suite is not None
@@ -115,25 +94,12 @@ def test_the_table_has_the_worst_question_first_and_a_cell_for_every_class_of_fa
     ]
 
 
-def about_transactions(reply: str, clients: str) -> dict[str, Any]:
-    told = {"steps": ["r0 is <late>"], "actions": ["delay_produce"], "happened": "Step 1 of 1 breaks it."}
-    return {"question": "hanging", "text": "Can one hang?", "clients": clients, "answer": reply, "same_as": None,
-            "page": None, "in_words": f"{clients}: {reply}", "story": told if reply == "yes" else None}  # fmt: skip
-
-
-def whole(topics: tuple[str, ...] = ()) -> dict[str, Any]:
-    """An audit of a producer with a transactional.id, all of it."""
-    return {
-        **audit({**answer("loss", "clean", "no"), "causes": None, "no_cause": None, "remedy": None, "page": None},
-                topics=topics),
-        "kafka_version": "4.0", "rules": "4.0", "control_plane": "kraft", "release": {"in_words": "named"}, "not_asked": [],
-        "verdict": "no", "verdict_in_words": "PASS", "model": "Always.", "recommended": None, "findings": [], "warnings": [],
-        "settings": [
-            {"key": "acks", "value": "all", "source": "p:1", "file": "p", "line": 1},
-            {"key": "transactional.id", "value": "orders", "source": "p:3", "file": "p", "line": 3},
-        ],
-        "transactions": [about_transactions("no", "new clients"), about_transactions("yes", "old clients")],
-    }  # fmt: skip
+def test_a_stored_audit_is_read_back_as_the_cells_that_it_had(tmp_path: Path) -> None:
+    path = tmp_path / "yesterday.json"
+    bad = audit(answer("loss", "clean", "yes"), answer("writes", "clean", "yes"), answer("loss", "lossy", "yes", False))
+    for view in (bad, groups((("orders", "logs"), bad), (("secret",), None), ((), audit(answer("loss", "x", "undecided"))))):
+        path.write_text(json.dumps(document_of(view)))
+        assert read_baseline(path) == cells_of(view)
 
 
 def test_what_is_said_of_transactions_is_a_note_where_the_id_is_set_and_never_red() -> None:
@@ -163,46 +129,39 @@ def test_the_page_tells_of_transactions_and_links_to_their_pictures() -> None:
 
 def test_where_nothing_tried_would_do_every_form_says_what_was_not_decided() -> None:
     undecided = "; whether min.insync.replicas=2 would do was not decided"
-    lost = {**answer("loss", "clean", "yes"), "causes": [], "no_cause": "none of them alone", "remedy": None, "page": None}
-    document = whole() | {"answers": [{**lost, "undecided_in_words": undecided}], "transactions": []}
-    sarif: Any = audit_sarif(document, ["p"], "1")
-    for text in (audit_markdown(document).replace("\\", ""), sarif["runs"][0]["results"][0]["message"]["text"]):
+    lost = answer("loss", "clean", "yes", causes=(), no_cause="none of them alone", undecided_in_words=undecided)
+    view = whole(answers=(lost,), transactions=())
+    sarif: Any = audit_sarif(view, ["p"], "1")
+    for text in (audit_markdown(view).replace("\\", ""), sarif["runs"][0]["results"][0]["message"]["text"]):
         assert f"Smallest change: none of those tried turns the answer to no{undecided}." in text
-    assert f"none of those tried</strong>{undecided}</p>" in audit_page(document)
+    assert f"none of those tried</strong>{undecided}</p>" in audit_page(view)
 
 
 def test_groups_of_topics_tell_a_trace_of_transactions_once() -> None:
-    document = groups((("orders",), whole(("orders",))), (("logs",), whole(("logs",))))
-    for group in document["groups"]:
-        group |= {"replicas": 3, "min_insync_replicas": 2, "acks": "all", "verdict": "no"}
-    document |= {"verdict": "no", "verdict_in_words": "PASS", "left_out": []}
-    for text in (topics_page(document), topics_markdown(document)):
+    view = groups((("orders",), whole(("orders",))), (("logs",), whole(("logs",))))
+    for text in (audit_page(view), topics_markdown(view)):
         assert text.count("r0 is") == 1
         assert text.count("ld clients: yes, as in group 1") == 1
         assert text.count("ew clients: no") == 2
 
 
-def two_groups(**others: Any) -> dict[str, Any]:
+def two_groups(**others: Any) -> TopicsView:
     """Two groups, of which the second is different."""
-    document = groups((("orders",), whole(("orders",))), (("payments",), whole(("payments",)) | others))
-    for group in document["groups"]:
-        group |= {"replicas": 3, "min_insync_replicas": 2, "acks": "all", "verdict": "no"}
-    return document | {"verdict": "no", "verdict_in_words": "PASS", "left_out": []}
+    return groups((("orders",), whole(("orders",))), (("payments",), whole(("payments",), **others)))
 
 
-def shown_in(width: int, document: dict[str, Any]) -> list[str]:
+def shown_in(width: int, view: TopicsView) -> list[str]:
     stream = io.StringIO()
-    print_topics(open_console(stream, width), document)
+    print_topics(open_console(stream, width), view)
     return stream.getvalue().splitlines()
 
 
 def test_what_is_a_groups_own_stands_above_its_section_and_not_above_all() -> None:
     uncleanly = always(", uncleanly too (a.properties:1)")
-    document = two_groups(model=uncleanly, kafka_version="4.2", rules="4.2")
-    first = document["groups"][0]["audit"] | {"model": always()}
-    document["groups"][0]["audit"] = first
-    title = f"Kafka {first['kafka_version']}"
-    for text in (topics_page(document), topics_markdown(document).replace("\\", ""), "\n".join(shown_in(400, document))):
+    second_one = whole(("payments",), model=uncleanly, kafka_version="4.2", rules="4.2")
+    view = groups((("orders",), whole(("orders",), model=always())), (("payments",), second_one))
+    title = "Kafka 4.0"
+    for text in (audit_page(view), topics_markdown(view).replace("\\", ""), "\n".join(shown_in(400, view))):
         top, second = text[: text.index("Group 2")], text[text.index("Group 2") :]
         assert always() in top
         assert uncleanly not in top
@@ -215,14 +174,14 @@ def test_what_is_a_groups_own_stands_above_its_section_and_not_above_all() -> No
 
 
 def test_cells_of_a_page_have_the_signs_that_its_legend_names() -> None:
-    text = topics_page(two_groups())
+    text = audit_page(two_groups())
     for cell in re.findall(r"<td class=.*?</td>", text):
         assert re.search(r">[✗✓?]\u00a0", cell), cell
 
 
 def test_the_table_of_groups_is_two_where_the_console_is_narrow() -> None:
-    document = two_groups()
-    wide, narrow = shown_in(120, document), shown_in(36, document)
+    view = two_groups()
+    wide, narrow = shown_in(120, view), shown_in(36, view)
     assert any(re.match(r"  topics .* acks +lost", line) for line in wide)
     (above,) = [at for at, line in enumerate(narrow) if re.match(r"  topics .* acks$", line)]
     assert narrow[above + 1].startswith("  1. orders")
@@ -233,41 +192,48 @@ def test_the_table_of_groups_is_two_where_the_console_is_narrow() -> None:
 
 def test_a_yes_that_is_not_required_is_a_note_even_where_its_faults_decide() -> None:
     """Code scanning fails at an error: only what the exit code is red for may be one."""
-    document = {**audit(answer("loss", "clean", "yes"), answer("duplicates", "clean", "yes")), "settings": [], "findings": []}
-    for item in document["answers"]:
-        item |= {"causes": None, "no_cause": None, "remedy": None}
+    view = audit(answer("loss", "clean", "yes"), answer("duplicates", "clean", "yes"))
 
-    def levels(shown: dict[str, Any]) -> list[tuple[str, str]]:
+    def levels(shown: View) -> list[tuple[str, str]]:
         log: Any = audit_sarif(shown, ["p"], "1")
         return [(result["ruleId"], result["level"]) for result in log["runs"][0]["results"]]
 
-    assert levels(document) == [("audit/loss", "error"), ("audit/duplicates", "note")]
-    compared = groups((("orders",), document))
-    compared["groups"][0]["decides"] = False
+    assert levels(view) == [("audit/loss", "error"), ("audit/duplicates", "note")]
+    (one,) = groups((("orders",), view)).groups
+    compared = replace(groups(), groups=(replace(one, decides=False),))
     assert {level for _, level in levels(compared)} == {"note"}
 
 
 def test_a_yes_without_a_single_cause_stands_where_the_smallest_change_is_to_be_made() -> None:
-    item = {**answer("loss", "clean", "yes"), "causes": [], "no_cause": "no single setting"}
-    change = [{"key": key, "value": "v"} for key in ("acks", "unclean.leader.election.enable")]
-    settings = [
-        {"key": "acks", "file": "--set", "line": None},
-        {"key": "min.insync.replicas", "file": "p", "line": 2},
-        {"key": "unclean.leader.election.enable", "file": "p", "line": 7},
-    ]
+    change = tuple(ValueView(key, "v") for key in ("acks", "unclean.leader.election.enable"))
+    settings = (
+        SettingView("acks", "1", "--set", "--set", None),
+        SettingView("min.insync.replicas", "1", "p:2", "p", 2),
+        SettingView("unclean.leader.election.enable", "true", "p:7", "p", 7),
+    )
 
-    def line(remedy: dict[str, Any] | None) -> int:
-        document = {**audit({**item, "remedy": remedy}), "settings": settings, "findings": []}
-        log: Any = audit_sarif(document, ["p"], "1")
+    def line(change: tuple[ValueView, ...] | None) -> int:
+        remedy = None if change is None else RemedyView(change, (), (), "set them")
+        item = answer("loss", "clean", "yes", causes=(), no_cause="no single setting", remedy=remedy)
+        log: Any = audit_sarif(audit(item, settings=settings), ["p"], "1")
         return int(log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"])
 
-    assert line({"settings": change, "in_words": "set both"}) == 7
-    assert line({"settings": change[:1], "in_words": "set acks"}) == 2  # It stands in no file: the first line that counts.
+    assert line(change) == 7
+    assert line(change[:1]) == 2  # It stands in no file: the first line that counts.
     assert line(None) == 2
 
 
 def test_topics_that_are_not_asked_about_are_left_out_by_what_left_them_out() -> None:
-    document = {**groups((("orders",), None)), "left_out": ["__consumer_offsets", "logs"]}
-    assert table_legend(document)[1:] == [
+    view = groups((("orders",), None), left_out=("__consumer_offsets", "logs"))
+    assert table_legend(view)[1:] == [
         "left out: __consumer_offsets (--internal asks about them too)", "left out: logs (--topic names another)"
     ]  # fmt: skip
+
+
+def test_what_there_is_nothing_of_is_left_out_of_the_document_and_null_where_it_may_be() -> None:
+    document = document_of(groups((("orders",), audit(answer("loss", "clean", "no"))), (("logs",), whole())))
+    first, second = (one["audit"] for one in document["groups"])
+    assert "transactions" in second
+    assert not first.keys() & {"transactions", "upgrade", "baseline"}
+    assert (first["answers"][0]["property"], first["answers"][0]["remedy"]) == ("Kept", None)
+    assert "baseline" not in document

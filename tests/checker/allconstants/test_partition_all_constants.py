@@ -29,7 +29,7 @@ from acked.checker.allconstants.proof import (
 from acked.checker.allconstants.prover import Prover
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, shipped_sets, with_older_sets
 from acked.checker.spec.spec import load_spec
-from acked.invariants.partition.lemmas import MACHINE_LEMMAS
+from acked.invariants.partition.lemmas.catalogue import MACHINE_LEMMAS
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.settings import LOSSY_OUTSIDE_ISR

@@ -15,7 +15,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
-from acked.invariants.partition.lemmas import MOVE_LEMMAS, PARTITION_LEMMAS, RETURN_LEMMAS
+from acked.invariants.partition.lemmas.catalogue import MOVE_LEMMAS, PARTITION_LEMMAS, RETURN_LEMMAS
 from acked.invariants.proofs import all_lemmas, argument_of
 from acked.invariants.property import Property
 from acked.model.firstorder.reading import Reading

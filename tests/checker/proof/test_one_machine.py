@@ -22,7 +22,7 @@ from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
 from acked.checker.solver.lemma_sets import Core, CoreFile
 from acked.invariants.catalogue import properties_of
-from acked.invariants.partition.lemmas import MACHINE_LEMMAS, PARTITION_LEMMAS
+from acked.invariants.partition.lemmas.catalogue import MACHINE_LEMMAS, PARTITION_LEMMAS
 from acked.invariants.proofs import argument_of
 from acked.invariants.property import Property
 from acked.model.firstorder.reading import Reading

@@ -18,9 +18,9 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
-from acked.invariants.partition import lemmas_commits, lemmas_words
-from acked.invariants.partition.lemmas import PARTITION_LEMMAS, RECORDS_ASCEND
-from acked.invariants.partition.lemmas_words import every_electable, is_electable, leads_in_newest_epoch, may_commit
+from acked.invariants.partition.lemmas import commits, words
+from acked.invariants.partition.lemmas.catalogue import PARTITION_LEMMAS, RECORDS_ASCEND
+from acked.invariants.partition.lemmas.words import every_electable, is_electable, leads_in_newest_epoch, may_commit
 from acked.invariants.property import Property
 from acked.model.language.protocol import Instance
 from acked.model.language.quantify import every, implies
@@ -187,7 +187,7 @@ def known_to_the_newest_leader_only(s: State) -> Bool:
     def held(leader: Replica, f: Replica) -> Bool:
         known, mine, theirs = s.known_end[leader][f], s.log[leader], s.log[f]
         agree = every(Offset, lambda o: implies((known > o) & theirs.has(o), theirs.same_record_at(mine, o)))
-        keeps = is_electable(s, f) | lemmas_words.may_yet_join(s, leader, f)
+        keeps = is_electable(s, f) | words.may_yet_join(s, leader, f)
         return implies(leads_in_newest_epoch(s, leader) & (leader != f), agree & implies(keeps, known <= theirs.end))
 
     return every(Replica, lambda a: every(Replica, lambda f: held(a, f)))
@@ -206,7 +206,7 @@ def counted_but_for_the_last_leader(s: State) -> Bool:
 
 def stale_leader(s: State, within: bool, electable: bool) -> Bool:
     """StaleLeader, but of offsets within its log only, or of electable brokers rather than of heeded ones."""
-    over = every_electable if electable else lemmas_words.every_heeded
+    over = every_electable if electable else words.every_heeded
 
     def held(leader: Replica) -> Bool:
         mine, members = s.log[leader], counted_isr(s, leader)
@@ -246,7 +246,7 @@ def test_a_weaker_lemma_is_too_weak(
 
 
 def test_not_only_electable_brokers_count(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (lemmas_words, lemmas_commits):
+    for module in (words, commits):
         monkeypatch.setattr(module, "is_heeded", is_electable)
     found = broken(prove(only("FetchDiverging", latest(SMALL, STALE)), PARTITION_LEMMAS))
     assert found["FetchDiverging"] == {"AckedRecordsInIsr", "AckedInPlace"}

@@ -11,7 +11,7 @@ from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.invariants.catalogue import properties_of
-from acked.invariants.partition.lemmas import PARTITION_LEMMAS
+from acked.invariants.partition.lemmas.catalogue import PARTITION_LEMMAS
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import VERSIONS, planes_of
 from tests.places import CHECKOUT

@@ -16,7 +16,7 @@ from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Instance
-from acked.model.partition import contending
+from acked.model.partition import hearing, racing
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import profile
 from tests.model.partition.controllers_enumeration import Rules
@@ -51,7 +51,7 @@ def searched(made: Instance, *names: str) -> Any:
 def seen(state: dict[str, Any]) -> str:
     """A state without what only controllers know."""
     brokers = [{name: value for name, value in broker.items() if name != "known_controller"} for broker in state["broker"]]
-    return repr({**{name: state[name] for name in state if name not in ("zookeeper", "believer")}, "broker": brokers})
+    return repr({**{name: state[name] for name in state if name not in ("zookeeper", "candidate")}, "broker": brokers})
 
 
 def steps(made: Instance) -> tuple[list[str], set[tuple[str, str]]]:
@@ -86,8 +86,8 @@ def test_one_controller_takes_as_many_steps_to_as_many_states(version: str, more
 
 def test_without_several_controllers_no_action_of_theirs_and_no_field_is_there() -> None:
     made = instance()
-    assert not {item.name for item in made.action_rules} & {item.name for item in contending.ACTIONS}
-    own = [leaf for leaf in made.schema.leaves if leaf.name.startswith(("zookeeper", "believer")) or "known_c" in leaf.name]
+    assert not {item.name for item in made.action_rules} & {item.name for item in (*racing.ACTIONS, *hearing.ACTIONS)}
+    own = [leaf for leaf in made.schema.leaves if leaf.name.startswith(("zookeeper", "candidate")) or "known_c" in leaf.name]
     assert own
     assert {leaf.cardinality for leaf in own} == {1}
 

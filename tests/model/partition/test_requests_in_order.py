@@ -32,7 +32,7 @@ def without_controllers(made: Instance, folder: Path) -> set[bytes]:
     """Every reachable state without what candidates know and send: logs, brokers, producer, and what ZooKeeper has."""
     question = Question(made, (PROMISES["IsrHasLeader"],))
     shape = shape_of(question.plan)
-    leaves = [leaf for leaf in made.schema.leaves if not leaf.name.startswith("believer") and leaf.cardinality > 1]
+    leaves = [leaf for leaf in made.schema.leaves if not leaf.name.startswith("candidate") and leaf.cardinality > 1]
     assert all(leaf.cardinality <= 256 for leaf in leaves)
     seen: set[bytes] = set()
     with RunDirectory.create(folder, question, 1) as run:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from acked.invariants.property import Kind, Property
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
-from acked.model.partition.believing import is_in_charge, nothing_on_its_way, somebody_in_charge
+from acked.model.partition.candidates import is_in_charge, nothing_on_its_way, somebody_in_charge
 from acked.model.partition.common import has_session, is_true_leader, presumes_leadership
-from acked.model.partition.rules.controllers import are_many, contend
+from acked.model.partition.rules.controllers import are_many, many_controllers
 from acked.model.partition.state import Candidate, Replica, State
 
 # Specs are refused that ask these without what they are about; there each is trivially true.
@@ -19,7 +19,7 @@ def one_controller(s: State) -> Bool:
     """Only one broker takes itself for the controller."""
     return every(
         Candidate,
-        lambda a: every(Candidate, lambda b: implies(s.believer[a].active & s.believer[b].active, a == b)),
+        lambda a: every(Candidate, lambda b: implies(s.candidate[a].active & s.candidate[b].active, a == b)),
     )
 
 
@@ -27,7 +27,7 @@ def one_controller_per_epoch(s: State) -> Bool:
     """No two brokers take themselves for the controller in one controller epoch."""
 
     def same_office(a: Candidate, b: Candidate) -> Bool:
-        here, there = s.believer[a], s.believer[b]
+        here, there = s.candidate[a], s.candidate[b]
         return here.active & there.active & (here.epoch == there.epoch)
 
     return every(Candidate, lambda a: every(Candidate, lambda b: implies(same_office(a, b), a == b)))
@@ -37,11 +37,11 @@ def node_holder_is_newest(s: State) -> Bool:
     """Who holds /controller and takes itself for the controller has the newest controller epoch of all that do."""
 
     def newer(a: Candidate, b: Candidate) -> Bool:
-        return is_in_charge(s, a) & s.believer[b].active & (a != b)
+        return is_in_charge(s, a) & s.candidate[b].active & (a != b)
 
     return every(
         Candidate,
-        lambda a: every(Candidate, lambda b: implies(newer(a, b), s.believer[b].epoch < s.believer[a].epoch)),
+        lambda a: every(Candidate, lambda b: implies(newer(a, b), s.candidate[b].epoch < s.candidate[a].epoch)),
     )
 
 
@@ -54,7 +54,7 @@ def brokers_follow_zookeeper(s: State) -> Bool:
     def agrees(r: Replica) -> Bool:
         return (s.broker[r].leader == s.controller.leader) & (s.broker[r].leader_epoch == s.controller.leader_epoch)
 
-    if not contend.value:
+    if not many_controllers.value:
         return truth(True)
     office = somebody_in_charge(s) & s.controller.leader.is_some
     return every(Replica, lambda r: implies(office & settled(r), agrees(r)))
@@ -67,7 +67,7 @@ def leader_knows_office(s: State) -> Bool:
         leads = presumes_leadership(s, r) & (s.controller.leader == r)
         return leads & has_session(s, r) & nothing_on_its_way(s, r)
 
-    if not contend.value:
+    if not many_controllers.value:
         return truth(True)
     office = somebody_in_charge(s)
     return every(Replica, lambda r: implies(office & settled(r), is_true_leader(s, r)))
@@ -84,10 +84,10 @@ def leader_is_answered(s: State) -> Bool:
 
 def isr_changes_by_controller(before: State, after: State) -> Bool:
     """The ISR does not change while no broker takes itself for the controller."""
-    if not contend.value:
+    if not many_controllers.value:
         return truth(True)
-    office = some(Candidate, lambda c: before.believer[c].active | after.believer[c].active)
-    return implies(before.controller.isr != after.controller.isr, office)
+    has_one = some(Candidate, lambda c: before.candidate[c].active | after.candidate[c].active)
+    return implies(before.controller.isr != after.controller.isr, has_one)
 
 
 def elections_are_known(s: State) -> Bool:

@@ -1,30 +1,51 @@
-"""An audit as plain data: what every format says, and the JSON document itself."""
+"""From an audit to its view: every sentence that the forms of an audit have in common."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from acked.audit.clusters.controllers import Hinge
+from acked.audit.clusters.several import Audited
 from acked.audit.decision.advice import VERSION_KEY, SettingsChange
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.faults import Faults, not_asked
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.decision.release import Contexts, span
 from acked.audit.decision.settings import Configuration, SettingValue
-from acked.audit.reports.transactional import transactions_part
+from acked.audit.reports.overview import HEADS
+from acked.audit.reports.transactional import transactions_view
+from acked.audit.reports.upgrading import upgrade_view, verdict_with
+from acked.audit.reports.view import (
+    FORMAT,
+    AnswerView,
+    AuditView,
+    CauseView,
+    ColumnView,
+    ContextView,
+    ElsewhereView,
+    FaultsView,
+    FindingView,
+    InsteadView,
+    OtherView,
+    PassedOverView,
+    RecommendedView,
+    ReleaseView,
+    RemedyView,
+    SettingView,
+    TurnView,
+    ValueView,
+    document_of,
+    story_of,
+)
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
-from acked.reports.runs.sentences import sentences_of
+from acked.cluster.vocabulary.note import Read
+from acked.reports.runs.sentences import TraceSentences
 from acked.reports.units import plural
-
-FORMAT = "acked-audit/2"
-
-Document = Mapping[str, Any]
-"""An audit, or a part of it, as JSON has it; what every other format is made from."""
 
 _HIDDEN = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION, keys.DEFAULT_FACTOR, IMAGE, STATED)
 """Settings that are shown in other ways."""
@@ -48,55 +69,48 @@ _NO = {
 }
 """What the answers yes and no to a question say."""
 
-_HEADS = {AuditVerdict.NO: "PASS", AuditVerdict.YES: "FAIL", AuditVerdict.UNDECIDED: "UNDECIDED"}
 
-
-def audit_document(
-    audit: Audit,
-    required: Sequence[AuditQuestion],
-    contexts: Contexts,
-    cache: ResultCache | None = None,
-    topics: Sequence[str] = (),
-) -> dict[str, Any]:
-    """The audit as JSON: `verdict` is yes, no or undecided of what is `required`; `contexts` how the release is known.
-
-    `topics` are those whose settings these are.
+def view_of(one: Audited, required: Sequence[AuditQuestion], cache: ResultCache | None = None) -> AuditView | None:
+    """The audit of a group of topics, with what hangs on controllers and on the way of an upgrade; None if it was not asked.
 
     What happens in a run is told once and kept in the cache.
     """
+    if one.audit is None or one.contexts is None:
+        return None
+    found = _audit_view(one.audit, required, one.contexts, cache, one.group.topics)
+    return verdict_with(with_hinges(replace(found, upgrade=upgrade_view(one.upgrade)), one.hinges), one.upgrade, required)
+
+
+def _audit_view(
+    audit: Audit, required: Sequence[AuditQuestion], contexts: Contexts, cache: ResultCache | None, topics: tuple[str, ...]
+) -> AuditView:
     configuration = audit.configuration
-    return {
-        "format": FORMAT,
-        "topics": list(topics),
-        "kafka_version": configuration.release.name,
-        "rules": configuration.rules,
-        "control_plane": configuration.plane,
-        "release": {"is_named": contexts.is_named, "source": contexts.source, "in_words": release_in_words(audit, contexts)},
-        "others": [
-            {"kafka_version": other.release.name, "control_plane": other.plane, "refused": refused or None}
-            for other, refused in audit.others
-        ],
-        "asked_of_others": [asked.value for asked in audit.everywhere] if audit.others else [],
-        "faults": [_faults(faults) for faults in audit.assumed.all_faults],
-        "columns": [{**_faults(faults), "heading": faults.heading} for faults in _columns(audit)],
-        "model": model_in_words(configuration),
-        "assumed": assumed_in_words(audit),
-        "not_asked": [{"name": name, "words": words} for name, words in not_asked(audit.assumed.all_faults)],
-        "required": [asked.value for asked in required],
-        "verdict": audit.worst(required).value,
-        "verdict_in_words": verdict_in_words(audit, required),
-        "settings": [_setting(value) for value in in_effect(configuration)],
-        "findings": [
-            {"rule": finding.rule, "level": finding.level.value, "text": finding.text, **_place(finding.entry)}
-            for finding in configuration.findings
-        ],
-        "passed_over": [{"key": entry.key, **_place(entry)} for entry in _passed_over(audit)],
-        "advice": audit.is_advised,
-        "answers": _told_once([_answer(configuration, answer, audit, cache) for answer in audit.answers]),
-        "recommended": _recommended(audit),
-        "warnings": list(audit.warnings),
-        **transactions_part(audit.transactions),
-    }
+    return AuditView(
+        format=FORMAT,
+        topics=topics,
+        kafka_version=configuration.release.name,
+        rules=configuration.rules,
+        control_plane=configuration.plane,
+        release=ReleaseView(contexts.is_named, contexts.source, release_in_words(audit, contexts)),
+        others=tuple(OtherView(other.release.name, other.plane, refused or None) for other, refused in audit.others),
+        asked_of_others=audit.everywhere if audit.others else (),
+        faults=tuple(map(_faults, audit.assumed.all_faults)),
+        columns=tuple(ColumnView(faults.name, faults.words, faults.heading) for faults in _columns(audit)),
+        model=model_in_words(configuration),
+        assumed=assumed_in_words(audit),
+        not_asked=tuple(FaultsView(name, words) for name, words in not_asked(audit.assumed.all_faults)),
+        required=tuple(required),
+        verdict=audit.worst(required),
+        verdict_in_words=verdict_in_words(audit, required),
+        settings=tuple(map(_setting, in_effect(configuration))),
+        findings=tuple(FindingView(one.rule, one.level, one.text, *_place(one.entry)) for one in configuration.findings),
+        passed_over=tuple(PassedOverView(_name_of(one), *_place(one)) for one in _passed_over(audit)),
+        advice=audit.is_advised,
+        answers=_told_once(_answer(configuration, answer, audit, cache) for answer in audit.answers),
+        recommended=_recommended(audit),
+        warnings=audit.warnings,
+        transactions=transactions_view(audit.transactions),
+    )
 
 
 def in_effect(configuration: Configuration) -> list[SettingValue]:
@@ -105,17 +119,19 @@ def in_effect(configuration: Configuration) -> list[SettingValue]:
     return [value for value in values if value.key not in _ONLY_IF_SET or value.entry is not None]
 
 
-def _setting(value: SettingValue) -> dict[str, object]:
-    instead = [] if value.entry is None else [{"value": old.value, **_place(old)} for old in value.entry.instead_of]
-    return {"key": value.key, "value": value.value, "source": value.source, **_place(value.entry), "instead_of": instead}
+def _setting(value: SettingValue) -> SettingView:
+    instead = () if value.entry is None else value.entry.instead_of
+    old = tuple(InsteadView(one.value, *_place(one)) for one in instead)
+    return SettingView(value.key, value.value, value.source, *_place(value.entry), old)
 
 
-def _place(entry: SettingEntry | None) -> dict[str, object]:
-    return {"file": None, "line": None} if entry is None else {"file": entry.file, "line": entry.line or None}
+def _place(one: Read | None) -> tuple[str | None, int | None]:
+    """File and line, as far as there are some."""
+    return (None, None) if one is None else (one.file, one.line or None)
 
 
-def _faults(faults: Faults) -> dict[str, str]:
-    return {"name": faults.name, "words": faults.words}
+def _faults(faults: Faults) -> FaultsView:
+    return FaultsView(faults.name, faults.words)
 
 
 def _columns(audit: Audit) -> list[Faults]:
@@ -173,18 +189,18 @@ def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
     for answer in bad:
         faults.setdefault(answer.question.asked, {})[answer.faults.name] = None
     said = "; ".join(f"{_said(worst, asked)} (faults: {', '.join(names)})" for asked, names in faults.items())
-    text = f"{_HEADS[worst]}: {said}"
+    text = f"{HEADS[worst]}: {said}"
     if worst is not AuditVerdict.NO and all(answer.reply is not worst for answer in bad):
         text += ", in some of the releases that may be meant; name yours with --kafka-version and --control-plane"
     if audit.passed_over:
-        text += f"; ignored (--lenient): {', '.join(f'{entry.key} ({entry.where})' for entry in _passed_over(audit))}"
+        text += f"; ignored (--lenient): {', '.join(f'{_name_of(entry)} ({entry.where})' for entry in _passed_over(audit))}"
     return text
 
 
-def with_hinges(document: dict[str, Any], hinges: Sequence[Hinge]) -> dict[str, Any]:
-    """The document, undecided where answers that are no hang on what is not known of controllers."""
-    if not hinges or document["verdict"] == AuditVerdict.YES.value:
-        return document
+def with_hinges(view: AuditView, hinges: Sequence[Hinge]) -> AuditView:
+    """The view, undecided where answers that are no hang on what is not known of controllers."""
+    if not hinges or view.verdict is AuditVerdict.YES:
+        return view
     by_words: dict[str, list[Answer]] = {}
     for hinge in hinges:
         by_words.setdefault(hinge.on, []).append(hinge.answer)
@@ -193,8 +209,8 @@ def with_hinges(document: dict[str, Any], hinges: Sequence[Hinge]) -> dict[str, 
         f"hangs on {on}"
         for on, answers in by_words.items()
     )
-    text = f"{_HEADS[AuditVerdict.UNDECIDED]}: {said}"
-    return {**document, "verdict": AuditVerdict.UNDECIDED.value, "verdict_in_words": text}
+    text = f"{HEADS[AuditVerdict.UNDECIDED]}: {said}"
+    return replace(view, verdict=AuditVerdict.UNDECIDED, verdict_in_words=text)
 
 
 def _said(reply: AuditVerdict, asked: AuditQuestion) -> str:
@@ -203,75 +219,77 @@ def _said(reply: AuditVerdict, asked: AuditQuestion) -> str:
     return _YES[asked] if reply is AuditVerdict.YES else f"whether {_YES[asked]}"
 
 
-def _passed_over(audit: Audit) -> list[SettingEntry]:
+def _passed_over(audit: Audit) -> list[Read]:
     return [finding.entry for finding in audit.passed_over if finding.entry is not None]
+
+
+def _name_of(one: Read) -> str:
+    return one.key if isinstance(one, SettingEntry) else "imported file"  # No other note is passed over.
 
 
 def _names(asked: Iterable[AuditQuestion]) -> str:
     return ", ".join(item.value for item in asked)
 
 
-def _told_once(answers: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The answers, each with the faults under which the same steps were told before (`same_as`)."""
-    told: dict[tuple[str, ...], str] = {}
+def _told_once(answers: Iterable[AnswerView]) -> tuple[AnswerView, ...]:
+    """The answers, each with the faults under which the same steps were told before."""
+    told: dict[tuple[AuditQuestion, tuple[str, ...]], str] = {}
     found = []
     for answer in answers:
-        story = answer["story"]
-        key = () if story is None else (answer["question"], *story["actions"])
-        found.append({**answer, "same_as": told.get(key) if key else None})
-        told.setdefault(key, answer["faults"]["name"])
-    return found
+        key = None if answer.story is None else (answer.question, answer.story.actions)
+        found.append(answer if key is None else replace(answer, same_as=told.get(key)))
+        if key is not None:
+            told.setdefault(key, answer.faults.name)
+    return tuple(found)
 
 
 # -- answers ------------------------------------------------------------------------------------------------------------
 
 
-def _answer(
-    configuration: Configuration, answer: Answer, audit: Audit, cache: ResultCache | None
-) -> dict[str, object]:
-    outcome, advice = answer.outcome, answer.advice
-    is_asked_elsewhere = not answer.decides or answer.question.asked in audit.everywhere
+def _answer(configuration: Configuration, answer: Answer, audit: Audit, cache: ResultCache | None) -> AnswerView:
+    outcome, advice, question = answer.outcome, answer.advice, answer.question
+    is_asked_elsewhere = not answer.decides or question.asked in audit.everywhere
     is_here_only = any(not refused for _, refused in audit.others) and not is_asked_elsewhere
     alone = "; of the other releases that may be meant it was not asked (use --require all)" if is_here_only else ""
-    return {
-        "question": answer.question.asked.value,
-        "text": answer.question.text,
-        "faults": _faults(answer.faults),
-        "decides": answer.decides,
-        "answer": answer.reply.value,
-        "worst": answer.worst.value,
-        "in_words": f"{in_words(answer)}{alone}",
-        "property": answer.question.property,
-        "page": None,
-        "bounds": answer.bounds,
-        "constants": dict(answer.task.asked.constants),
-        "distinct_states": None if outcome is None else outcome.distinct_states,
-        "nothing_accepted": answer.is_empty,
-        "story": _story(answer, cache),
-        "elsewhere": _elsewhere(answer, cache),
-        "tried": None if advice is None else [change.words for change in advice.tried],
-        "causes": None if advice is None else [_cause(answer.question.asked, configuration, item) for item in advice.causes],
-        "no_cause": None if advice is None or advice.causes else no_cause_in_words(advice.tried, advice.undecided),
-        "remedy": None if advice is None or advice.remedy is None else _remedy(advice.remedy),
-        "undecided": None if advice is None else [change.words for change in advice.undecided],
-        "undecided_in_words": "" if advice is None else undecided_in_words(advice.undecided),
-    }
+    return AnswerView(
+        question=question.asked,
+        text=question.text,
+        faults=_faults(answer.faults),
+        decides=answer.decides,
+        answer=answer.reply,
+        worst=answer.worst,
+        in_words=f"{in_words(answer)}{alone}",
+        promise=question.property,
+        page=None,
+        bounds=answer.bounds,
+        constants=dict(answer.task.asked.constants),
+        distinct_states=None if outcome is None else outcome.distinct_states,
+        nothing_accepted=answer.is_empty,
+        story=_story(answer, cache),
+        elsewhere=tuple(_elsewhere(answer, cache)),
+        tried=None if advice is None else _words(advice.tried),
+        causes=None if advice is None else tuple(_cause(question.asked, configuration, item) for item in advice.causes),
+        no_cause=None if advice is None or advice.causes else no_cause_in_words(advice.tried, advice.undecided),
+        remedy=None if advice is None or advice.remedy is None else _remedy(advice.remedy),
+        undecided=None if advice is None else _words(advice.undecided),
+        undecided_in_words="" if advice is None else undecided_in_words(advice.undecided),
+    )
 
 
-def _story(answer: Answer, cache: ResultCache | None) -> dict[str, object] | None:
-    """What happens, in words; `actions` are the names of the steps: runs that have the same are one story."""
-    if answer.story is None:
-        return None
+def _words(changes: Iterable[SettingsChange]) -> tuple[str, ...]:
+    return tuple(change.words for change in changes)
+
+
+def _story(answer: Answer, cache: ResultCache | None) -> TraceSentences | None:
+    """What happens, in words, from the cache if that has it; runs with the same actions are one story."""
+    if answer.story is None or cache is None:
+        return story_of(answer.task, answer.story)
     parts = (json.dumps(answer.task.document(), sort_keys=True), repr((answer.story.property, answer.story.states)))
-    known = cache.recall("told", *parts) if cache is not None else None
+    known = cache.recall("told", *parts)
     if isinstance(known, dict):
-        return known
-    run = sentences_of(answer.task, answer.story)
-    told: dict[str, object] = {
-        "property": run.property, "happened": run.happened, "steps": list(run.steps), "actions": list(run.actions)
-    }  # fmt: skip
-    if cache is not None:
-        cache.keep("told", told, *parts)
+        return TraceSentences(known["property"], known["happened"], tuple(known["steps"]), tuple(known["actions"]))
+    told = story_of(answer.task, answer.story)
+    cache.keep("told", document_of(told), *parts)
     return told
 
 
@@ -291,9 +309,8 @@ def in_words(answer: Answer) -> str:
     return f"{empty}: every reachable state was seen ({plural(outcome.distinct_states, 'state')}; {answer.bounds})"
 
 
-def _elsewhere(answer: Answer, cache: ResultCache | None) -> list[dict[str, object]]:
+def _elsewhere(answer: Answer, cache: ResultCache | None) -> Iterator[ElsewhereView]:
     """What is so in the other releases that may be meant, and a story where there is none here."""
-    found: list[dict[str, object]] = []
     for reply in AuditVerdict:
         group = [item for item in answer.elsewhere if item.reply is reply]
         if not group:
@@ -306,13 +323,8 @@ def _elsewhere(answer: Answer, cache: ResultCache | None) -> list[dict[str, obje
             text += f"; with {told_of.context.words}{_defaults_there(answer, told_of)} in {steps} ({told_of.bounds})"
         elif reply is AuditVerdict.UNDECIDED and reply is not answer.reply:
             text += f"; with {group[0].context.words}: {in_words(group[0])}"
-        found.append({
-            "answer": reply.value,
-            "contexts": [{"kafka_version": item.context.release.name, "control_plane": item.context.plane} for item in group],
-            "in_words": text,
-            "story": None if told_of is None else _story(told_of, cache),
-        })  # fmt: skip
-    return found
+        contexts = tuple(ContextView(item.context.release.name, item.context.plane) for item in group)
+        yield ElsewhereView(reply, contexts, text, None if told_of is None else _story(told_of, cache))
 
 
 _DEFAULTS = {
@@ -333,12 +345,13 @@ def _defaults_there(here: Answer, there: Answer) -> str:
 # -- advice -------------------------------------------------------------------------------------------------------------
 
 
-def _cause(asked: AuditQuestion, configuration: Configuration, change: SettingsChange) -> dict[str, object]:
+def _cause(asked: AuditQuestion, configuration: Configuration, change: SettingsChange) -> CauseView:
     key, value = change.settings[0]
     now = configuration.values.get(key)
-    source = {"value": None, "source": None, "file": None, "line": None} if now is None else _setting(now)
-    return {"key": key, "now": source["value"], "source": source["source"], "file": source["file"], "line": source["line"],
-            "no_with": value, "in_words": cause_in_words(asked, now, key, value)}  # fmt: skip
+    words = cause_in_words(asked, now, key, value)
+    if now is None:
+        return CauseView(key, None, None, None, None, value, words)
+    return CauseView(key, now.value, now.source, *_place(now.entry), value, words)
 
 
 def cause_in_words(asked: AuditQuestion, now: SettingValue | None, key: str, value: str) -> str:
@@ -356,27 +369,24 @@ def no_cause_in_words(tried: Sequence[SettingsChange], undecided: Sequence[Setti
     return f"{none}; tried one at a time: {', '.join(change.words for change in tried)}"
 
 
-def _recommended(audit: Audit) -> dict[str, object] | None:
+def _recommended(audit: Audit) -> RecommendedView | None:
     found = audit.recommended
     if found is None:
         return None
     is_upgrade = VERSION_KEY in dict(found.settings)
     held = "" if is_upgrade else f"with {audit.context.words} "
-    return {
-        "settings": [{"key": key, "value": value or None} for key, value in found.settings],
-        "costs": list(found.costs),
-        "in_words": f"{remedy_in_words(SettingsChange(found.settings))}; {held}every required answer "
-        f"({_names(audit.everywhere)}) is then a no (checked)",
-    }
+    words = remedy_in_words(SettingsChange(found.settings))
+    words += f"; {held}every required answer ({_names(audit.everywhere)}) is then a no (checked)"
+    return RecommendedView(_values(found.settings), found.costs, words)
 
 
-def _remedy(change: SettingsChange) -> dict[str, object]:
-    return {
-        "settings": [{"key": key, "value": value or None} for key, value in change.settings],
-        "turns": [{"question": asked.value, "answer": reply.value} for asked, reply in change.turns],
-        "price": list(change.price),
-        "in_words": remedy_in_words(change),
-    }
+def _remedy(change: SettingsChange) -> RemedyView:
+    turns = tuple(TurnView(asked, reply) for asked, reply in change.turns)
+    return RemedyView(_values(change.settings), turns, change.price, remedy_in_words(change))
+
+
+def _values(settings: Iterable[tuple[str, str]]) -> tuple[ValueView, ...]:
+    return tuple(ValueView(key, value or None) for key, value in settings)
 
 
 _SEVERAL = 3

@@ -6,7 +6,7 @@ and which action breaks which claim if it is left out (at the constants given: b
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas_words import (
+from acked.invariants.partition.lemmas.words import (
     epochs_run_ahead,
     every_electable,
     every_heeded,

@@ -1,18 +1,14 @@
 """The lemmas of `partition`: what holds in every reachable state and is preserved by every step, by name.
 
-Said in `lemmas_basis.py` (leaders, epochs, logs) and `lemmas_commits.py` (what is committed), in the words of
-`lemmas_words.py`; `lemmas_machines.py` and `lemmas_rivals.py` have those that are asked where constants say so.
+Said in `basis` (leaders, epochs, logs) and `commits` (what is committed), in the words of `words`; `machines`, `moves` and
+`controllers` have those that are asked where constants say so.
 docs/partition_proof.md says what they are for and what is proved with them.
 """
 
 from __future__ import annotations
 
-from acked.invariants.partition import lemmas_basis as basis
-from acked.invariants.partition import lemmas_commits as commits
-from acked.invariants.partition import lemmas_machines as machines
-from acked.invariants.partition import lemmas_moves as moves
-from acked.invariants.partition import lemmas_rivals as rivals
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE, leader_has_epoch
+from acked.invariants.partition.lemmas import basis, commits, controllers, machines, moves
 from acked.invariants.property import Kind, Property
 
 
@@ -85,21 +81,21 @@ RETURN_LEMMAS: tuple[Property, ...] = (
 """And where it may be moved more than once, so that a broker that was removed comes back."""
 
 CONTROLLER_EPOCHS_ARE_DENSE = _lemma(
-    "ControllerEpochsAreDense", rivals.controller_epochs_are_dense, "no rank is left out", "docs/abstractions.md"
+    "ControllerEpochsAreDense", controllers.controller_epochs_are_dense, "no rank is left out", "docs/abstractions.md"
 )
 
-RIVAL_LEMMAS: tuple[Property, ...] = (
-    _lemma("NewestController", rivals.newest_controller, "who holds /controller has the newest epoch", "KAFKA-6082"),
+CONTROLLER_LEMMAS: tuple[Property, ...] = (
+    _lemma("NewestController", controllers.newest_controller, "who holds /controller has the newest epoch", "KAFKA-6082"),
     CONTROLLER_EPOCHS_ARE_DENSE,
-    _lemma("BelieversKnow", rivals.believers_know, "what a controller believes was so", "kip320's KnowsLeader"),
-    _lemma("RequestsReachTheLiving", rivals.requests_reach_the_living, "requests are for those who are up", "KIP-380"),
-    _lemma("OneLeader", rivals.one_leader, "who leads, or is about to, is ZooKeeper's leader", "no zombies, no moves"),
-    _lemma("RequestedIsr", rivals.requested_isr, "a request to lead has all of the ISR", "kip320's RequestIsrHasLeader"),
-    _lemma("OfficeIsHeld", rivals.office_is_held, "who is to lead holds its epoch's records", "kip320's LeaderFirst"),
-    _lemma("ToldAreBehind", rivals.told_are_behind, "no request is older than a restarted broker's log", "KIP-380"),
-    _lemma("OfficeBegan", rivals.office_began, "from its office on a leader's log is its own", "KAFKA-7128"),
-    _lemma("TruncatedForOffice", rivals.truncated_for_office, "who has truncated is its leader's prefix", "KIP-101"),
-    _lemma("KnownFollow", rivals.known_follow, "of whom a leader knows something follows it", "kip320's FollowerPrefix"),
+    _lemma("ControllersKnow", controllers.controllers_know, "what a controller believes was so", "kip320's KnowsLeader"),
+    _lemma("RequestsReachTheLiving", controllers.requests_reach_the_living, "requests are for those who are up", "KIP-380"),
+    _lemma("OneLeader", controllers.one_leader, "who leads, or is about to, is ZooKeeper's leader", "no zombies, no moves"),
+    _lemma("RequestedIsr", controllers.requested_isr, "a request to lead has all of the ISR", "kip320's RequestIsrHasLeader"),
+    _lemma("OfficeIsHeld", controllers.office_is_held, "who is to lead holds its epoch's records", "kip320's LeaderFirst"),
+    _lemma("ToldAreBehind", controllers.told_are_behind, "no request is older than a restarted broker's log", "KIP-380"),
+    _lemma("OfficeBegan", controllers.office_began, "from its office on a leader's log is its own", "KAFKA-7128"),
+    _lemma("TruncatedForOffice", controllers.truncated_for_office, "who has truncated is its leader's prefix", "KIP-101"),
+    _lemma("KnownFollow", controllers.known_follow, "of whom a leader knows something follows it", "kip320's FollowerPrefix"),
 )
 """What it takes besides where several controllers fail over, and leadership ends with its broker alone."""
 

@@ -1,6 +1,6 @@
-"""The lemmas of `partition` where several brokers race for the controller's office (ZooKeeper, from 2.2 on).
+"""The lemmas of `partition` where several candidates race for /controller (ZooKeeper, from 2.2 on).
 
-A broker hears of an epoch from whoever takes itself for the controller, so it may enter one that is not the newest, and a
+A broker hears of an epoch from every active controller, so it may enter one that is not the newest, and a
 leader that restarts may take office again in its epoch. These lemmas say what requests may be on their way: they come from
 the time of a leader that is ZooKeeper's still, or they name none. Each says what it is for, and which action breaks which
 claim if it is left out (at the constants given: brokers, offsets, records; Kafka 3.9 with ZooKeeper and two candidates).
@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping
 from acked.model.language.context import Computed
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
-from acked.model.partition.believing import is_in_charge
+from acked.model.partition.candidates import is_in_charge
 from acked.model.partition.common import counted_isr, has_session, presumes_leadership
-from acked.model.partition.rules import controllers as several
+from acked.model.partition.rules import controllers
 from acked.model.partition.rules.controllers import misses_incarnations
 from acked.model.partition.rules.derived import begins_again, truncates_by_request
 from acked.model.partition.rules.settings import crashes, leadership_moves, reassignment, unclean_election, zombies
@@ -25,9 +25,10 @@ from acked.model.partition.state import Candidate, ControllerEpoch, Epoch, Offse
 
 def _one_leader_at_a_time(given: Mapping[str, int]) -> int:
     silent = not any(given[item.name] for item in (zombies, leadership_moves, unclean_election, reassignment))
-    named = given[several.requests_name_incarnation.name] or not several.restarts_between.make(given)
-    at_once = given[several.old_controllers_refused.name] and given[several.elected_at_once.name]
-    return int(bool(several.are_many(given) and silent and named and at_once and given[several.requests_queued.name] == 1))
+    named = given[controllers.requests_name_incarnation.name] or not controllers.restarts_between.make(given)
+    at_once = given[controllers.old_controllers_refused.name] and given[controllers.elected_at_once.name]
+    in_turn = given[controllers.requests_queued.name] == 1
+    return int(bool(controllers.are_many(given) and silent and named and at_once and in_turn))
 
 
 one_leader_at_a_time = Computed(_one_leader_at_a_time)
@@ -40,40 +41,40 @@ request is on its way to a broker at a time (`requests_queued`).
 
 
 def is_told(s: State, c: Candidate, r: Replica) -> Bool:
-    """A request of the candidate, who takes itself for the controller, is on its way to the broker."""
-    return s.believer[c].active & s.believer[c].due.contains(r)
+    """A request of the candidate, which is active, is on its way to the broker."""
+    return s.candidate[c].active & s.candidate[c].due.contains(r)
 
 
-def is_news(s: State, c: Candidate, r: Replica) -> Bool:
+def will_enter(s: State, c: Candidate, r: Replica) -> Bool:
     """The broker will enter the epoch of the candidate's request, if nothing else arrives before."""
-    there, mine = s.broker[r], s.believer[c]
+    there, mine = s.broker[r], s.candidate[c]
     return is_told(s, c, r) & (there.known_controller <= mine.epoch) & (there.leader_epoch < mine.leader_epoch)
 
 
-def every_believer(s: State, body: Callable[[Candidate], Bool]) -> Bool:
-    """The body holds of everybody who takes itself for the controller."""
-    return every(Candidate, lambda c: implies(s.believer[c].active, body(c)))
+def every_active(s: State, body: Callable[[Candidate], Bool]) -> Bool:
+    """The body holds of every active controller."""
+    return every(Candidate, lambda c: implies(s.candidate[c].active, body(c)))
 
 
 def leads_soon(s: State, r: Replica, body: Callable[[Epoch], Bool]) -> Bool:
     """The body holds of every leader epoch of which a request is on its way that tells the broker that it leads."""
 
     def soon(c: Candidate) -> Bool:
-        named = is_told(s, c, r) & (s.believer[c].leader == r)
-        return implies(named, body(s.believer[c].leader_epoch))
+        named = is_told(s, c, r) & (s.candidate[c].leader == r)
+        return implies(named, body(s.candidate[c].leader_epoch))
 
     return every(Candidate, soon)
 
 
 def in_office_or_soon(s: State, r: Replica, body: Callable[[Epoch], Bool]) -> Bool:
-    """The same, and if the broker is ZooKeeper's leader the body holds of that leader epoch, too."""
+    """As `leads_soon`; and if the broker is ZooKeeper's leader the body holds of that leader epoch, too."""
     return implies(s.controller.leader == r, body(s.controller.leader_epoch)) & leads_soon(s, r, body)
 
 
 def newest_controller(s: State) -> Bool:
     """Who holds /controller has the newest controller epoch, no two have the same, and who is no controller knows nothing.
 
-    So who is in charge is the last whose writes ZooKeeper takes. Without it BecomeController breaks BelieversKnow,
+    So the controller in charge is the last whose writes ZooKeeper takes. Without it BecomeController breaks ControllersKnow,
     RequestsReachTheLiving (2, 1, 1).
     """
     if not one_leader_at_a_time.value:
@@ -81,16 +82,16 @@ def newest_controller(s: State) -> Bool:
     keeper = s.zookeeper
 
     def is_one(c: Candidate) -> Bool:
-        mine = s.believer[c]
+        mine = s.candidate[c]
         blank = mine.due.is_empty & mine.leader.is_none & mine.live.is_empty
         holds = implies(keeper.controller == c, mine.active & (mine.epoch == keeper.epoch))
         return holds & implies(mine.active, mine.epoch <= keeper.epoch) & (mine.active | blank)
 
     def differ(c: Candidate, d: Candidate) -> Bool:
-        return (c == d) | (s.believer[c].epoch != s.believer[d].epoch)
+        return (c == d) | (s.candidate[c].epoch != s.candidate[d].epoch)
 
     heard = every(Replica, lambda r: s.broker[r].known_controller <= keeper.epoch)
-    apart = every_believer(s, lambda c: every_believer(s, lambda d: differ(c, d)))
+    apart = every_active(s, lambda c: every_active(s, lambda d: differ(c, d)))
     return heard & apart & every(Candidate, is_one)
 
 
@@ -98,13 +99,13 @@ def controller_epochs_are_dense(s: State) -> Bool:
     """Below every controller epoch in use lie only controller epochs in use: ranks neither have gaps nor run out.
 
     So there is a rank for the next one, as EpochsAreDense says of leader epochs. Without it BecomeController breaks
-    BelieversKnow, NewestController (2, 1, 1).
+    ControllersKnow, NewestController (2, 1, 1).
     """
     if not one_leader_at_a_time.value:
         return truth(True)
 
     def in_use(epoch: ControllerEpoch) -> Bool:
-        believed = some(Candidate, lambda c: s.believer[c].active & (s.believer[c].epoch == epoch))
+        believed = some(Candidate, lambda c: s.candidate[c].active & (s.candidate[c].epoch == epoch))
         known = some(Replica, lambda r: s.broker[r].known_controller == epoch)
         return (s.zookeeper.epoch == epoch) | believed | known
 
@@ -114,7 +115,7 @@ def controller_epochs_are_dense(s: State) -> Bool:
     )
 
 
-def believers_know(s: State) -> Bool:
+def controllers_know(s: State) -> Bool:
     """What a controller believes was so: its leader is that of its leader epoch, for brokers and other controllers, too.
 
     Who has the newest controller epoch knows ZooKeeper's leader and leader epoch. So a request never makes two leaders of one
@@ -125,17 +126,17 @@ def believers_know(s: State) -> Bool:
     node = s.controller
 
     def knows(c: Candidate) -> Bool:
-        mine = s.believer[c]
+        mine = s.candidate[c]
         is_newest = mine.epoch == s.zookeeper.epoch
         up_to_date = (mine.leader == node.leader) & (mine.leader_epoch == node.leader_epoch)
         sends = mine.due.is_empty | mine.leader.is_some
         return implies(is_newest, up_to_date) & sends & (mine.leader_epoch <= node.leader_epoch)
 
     def was_so(c: Candidate) -> Bool:
-        mine = s.believer[c]
+        mine = s.candidate[c]
 
         def agrees(d: Candidate) -> Bool:
-            other = s.believer[d]
+            other = s.candidate[d]
             return (other.leader_epoch != mine.leader_epoch) | other.leader.is_none | (other.leader == mine.leader)
 
         in_sync = every(Replica, lambda r: implies(mine.leader == r, mine.isr.contains(r)))
@@ -144,9 +145,9 @@ def believers_know(s: State) -> Bool:
             Replica,
             lambda r: implies(s.broker[r].leader_epoch == mine.leader_epoch, s.broker[r].leader == mine.leader),
         )
-        return implies(mine.leader.is_some, in_sync & of_node & of_brokers & every_believer(s, agrees))
+        return implies(mine.leader.is_some, in_sync & of_node & of_brokers & every_active(s, agrees))
 
-    return every_believer(s, lambda c: knows(c) & was_so(c))
+    return every_active(s, lambda c: knows(c) & was_so(c))
 
 
 def requests_reach_the_living(s: State) -> Bool:
@@ -160,7 +161,7 @@ def requests_reach_the_living(s: State) -> Bool:
         return truth(True)
 
     def reach(c: Candidate, r: Replica) -> Bool:
-        mine, up = s.believer[c], has_session(s, r)
+        mine, up = s.candidate[c], has_session(s, r)
         alive = known = mine.live.contains(r)
         if misses_incarnations.value:
             known = alive & ~mine.former.contains(r)
@@ -188,11 +189,11 @@ def one_leader(s: State) -> Bool:
 
     def leads_since(leader: Replica, epoch: Epoch) -> Bool:
         def names(c: Candidate) -> Bool:
-            mine = s.believer[c]
+            mine = s.candidate[c]
             return (mine.leader_epoch < epoch) | mine.leader.is_none | (mine.leader == leader)
 
         followed = every(Replica, lambda r: implies(s.broker[r].leader_epoch >= epoch, s.broker[r].leader == leader))
-        return (s.controller.leader == leader) & followed & every_believer(s, names)
+        return (s.controller.leader == leader) & followed & every_active(s, names)
 
     def is_one(r: Replica) -> Bool:
         mine = s.broker[r]
@@ -213,13 +214,13 @@ def requested_isr(s: State) -> Bool:
     node = s.controller
 
     def enters(c: Candidate, r: Replica) -> Bool:
-        return is_news(s, c, r) & (s.believer[c].leader == r)
+        return will_enter(s, c, r) & (s.candidate[c].leader == r)
 
     def fits(c: Candidate, r: Replica) -> Bool:
-        mine = s.believer[c]
+        mine = s.candidate[c]
 
         def later(d: Candidate) -> Bool:
-            other = s.believer[d]
+            other = s.candidate[d]
             return implies(enters(d, r) & (other.leader_epoch >= mine.leader_epoch), other.isr.issubset(mine.isr))
 
         all_of_it = node.isr.issubset(mine.isr)
@@ -263,7 +264,7 @@ def told_are_behind(s: State) -> Bool:
         return truth(True)
 
     def is_behind(c: Candidate, r: Replica) -> Bool:
-        log, epoch = s.log[r], s.believer[c].leader_epoch
+        log, epoch = s.log[r], s.candidate[c].leader_epoch
         is_asked = is_told(s, c, r) & s.broker[r].leader_epoch.is_none
         return implies(is_asked, every(Offset, lambda o: implies(log.has(o), log.at(o).epoch <= epoch)))
 
@@ -298,7 +299,7 @@ def known_follow(s: State) -> Bool:
     def stays(leader: Replica, f: Replica) -> Bool:
         theirs, end, mine, held = s.broker[f], s.known_end[leader][f], s.log[leader], s.log[f]
         now = theirs.leader_epoch.is_none | (theirs.leader == leader)
-        next_one = every(Candidate, lambda c: implies(is_news(s, c, f), s.believer[c].leader == leader))
+        next_one = every(Candidate, lambda c: implies(will_enter(s, c, f), s.candidate[c].leader == leader))
         agree = every(Offset, lambda o: implies((end > o) & held.has(o), held.same_record_at(mine, o)))
         is_known = presumes_leadership(s, leader) & (leader != f) & end.is_some
         return implies(is_known, now & next_one & agree)

@@ -1,10 +1,9 @@
-"""Several controllers with ZooKeeper: the race for /controller, what an old controller still does, and its requests.
+"""The race for /controller with ZooKeeper, and what controllers write, the one in charge and old ones.
 
 A broker that creates the ephemeral node /controller is the controller, and reads the partition's state and the list of
 brokers. If its session ends, or somebody deletes the node, another may create it, while the first goes on as the controller
-until it notices. What a controller may write is decided by ZooKeeper, what a broker takes from it by the controller epoch
-that the broker knows. Everything here is there only with `controllers = "many"`. Sources: `KafkaController`,
-`PartitionStateMachine`, `KafkaZkClient`, `ReplicaManager` of 0.8.2 to 3.3; KAFKA-6082, KIP-380, KAFKA-1120, KAFKA-14154.
+until it notices. What a controller may write is decided by ZooKeeper. Everything here is there only with `controllers =
+"many"`. Sources: `KafkaController`, `PartitionStateMachine`, `KafkaZkClient` of 0.8.2 to 3.3; KAFKA-6082.
 """
 
 from __future__ import annotations
@@ -12,18 +11,15 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, some, those, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Course, Ends, Fault, Telling, Tells, Those, asks
+from acked.model.language.telling import CONTROLLER, Course, Ends, Fault, Telling, Tells, Those
 from acked.model.language.values import Bool
 from acked.model.language.words import says_set
-from acked.model.partition.believing import (
-    has_arrived,
+from acked.model.partition.candidates import (
     has_written,
     is_a_controller,
     is_in_charge,
-    is_on_its_way,
     learn,
     leave,
-    next_request,
     send,
     takes_for_dead,
 )
@@ -32,39 +28,28 @@ from acked.model.partition.common import (
     elect,
     has_session,
     note_change,
-    presumes_leadership,
     renumber_epochs,
     take_epoch,
     take_out,
 )
-from acked.model.partition.following import drop_late_answer, follow, require_fetcher_removed, resign
-from acked.model.partition.leading import take_office
-from acked.model.partition.messages import ALTER_PARTITION, ANSWERS, LEADERSHIP, no_late_answer
+from acked.model.partition.messages import LEADERSHIP
 from acked.model.partition.rules.controllers import (
-    asked_in_vain,
-    behind_controller_resent,
-    contend,
     elected_in_two_steps,
     fails_over,
+    many_controllers,
     max_controller_epoch,
     old_controllers_refused,
-    stops_late,
 )
 from acked.model.partition.rules.settings import leadership_moves, unclean_election
-from acked.model.partition.state import Candidate, Epoch, Replica, State
-from acked.model.partition.words import says_by, says_following, says_office
+from acked.model.partition.state import Candidate, Replica, State
+from acked.model.partition.words import request_text
 
 # -- words and messages -----------------------------------------------------------------------------------------------
 
 
-def _content(t: Telling) -> str:
-    mine = t.after.believer[t.controller]
-    return f"leader {mine.leader}, controller epoch {mine.epoch}"
-
-
 SENT = Tells(
-    "controller", Those(Replica, lambda t: t.after.believer[t.controller].due), _content, Course.DEPARTS, LEADERSHIP,
-    lambda t: (t.after.believer[t.controller].leader_epoch, t.after.believer[t.controller].epoch),
+    "controller", Those(Replica, lambda t: t.after.candidate[t.controller].due), request_text, Course.DEPARTS, LEADERSHIP,
+    lambda t: (t.after.candidate[t.controller].leader_epoch, t.after.candidate[t.controller].epoch),
 )  # fmt: skip
 """A LeaderAndIsr request to every broker that the controller takes for alive and that it tells something new."""
 
@@ -79,11 +64,6 @@ WRITTEN = (Tells("controller", CONTROLLER, _node), SENT)
 """What a controller writes to ZooKeeper, whose lane is the controller's where there is one, and what it sends then."""
 
 
-def arrives(broker: str) -> Tells:
-    """The newest request of the controller to the broker arrives."""
-    return Tells("controller", broker, _content, Course.ARRIVES, LEADERSHIP)
-
-
 def _says_who(t: Telling) -> str:
     if t.before.zookeeper.controller != t.controller:
         return f"candidate {t.controller}, which is the controller no longer and has not noticed,"
@@ -91,7 +71,7 @@ def _says_who(t: Telling) -> str:
 
 
 def _says_loaded(t: Telling) -> str:
-    before, after, mine = t.before.controller, t.after.controller, t.after.believer[t.controller]
+    before, after, mine = t.before.controller, t.after.controller, t.after.candidate[t.controller]
     text = f"in controller epoch {mine.epoch}; it reads leader {before.leader} and ISR {says_set(before.isr)}"
     if before.isr != after.isr:
         text += f", writes the ISR {says_set(after.isr)}"
@@ -168,8 +148,8 @@ def create_controller_node(s: State, controller: Candidate) -> None:
     require("there is no /controller", s.zookeeper.controller.is_none)
     require("does not take itself for the controller", ~is_a_controller(s, controller))
     s.zookeeper.controller = controller
-    s.believer[controller].created = True
-    s.believer[controller].epoch = s.zookeeper.epoch
+    s.candidate[controller].created = True
+    s.candidate[controller].epoch = s.zookeeper.epoch
 
 
 @action(
@@ -179,9 +159,9 @@ def create_controller_node(s: State, controller: Candidate) -> None:
 )
 def take_controller_epoch(s: State, controller: Candidate, shrinks: Bool) -> None:
     """The second write succeeds if nobody has taken a controller epoch since; whose /controller is there is not asked."""
-    require("has created /controller", s.believer[controller].created)
-    require("nobody has taken a controller epoch since", s.believer[controller].epoch == s.zookeeper.epoch)
-    s.believer[controller].created = False
+    require("has created /controller", s.candidate[controller].created)
+    require("nobody has taken a controller epoch since", s.candidate[controller].epoch == s.zookeeper.epoch)
+    s.candidate[controller].created = False
     take_charge(s, controller, shrinks)
 
 
@@ -192,8 +172,8 @@ def take_controller_epoch(s: State, controller: Candidate, shrinks: Bool) -> Non
 )
 def fail_to_take_epoch(s: State, controller: Candidate) -> None:
     """The second write fails (ControllerMovedException): /controller goes, if it is the candidate's, and all race again."""
-    require("has created /controller", s.believer[controller].created)
-    require("another has taken a controller epoch", s.believer[controller].epoch != s.zookeeper.epoch)
+    require("has created /controller", s.candidate[controller].created)
+    require("another has taken a controller epoch", s.candidate[controller].epoch != s.zookeeper.epoch)
     keeper = s.zookeeper
     keeper.controller = ite(keeper.controller == controller, None, keeper.controller)
     leave(s, controller)
@@ -209,7 +189,7 @@ def take_charge(s: State, controller: Candidate, shrinks: Bool) -> None:
     if max_controller_epoch.value:
         require("a controller epoch is left", s.zookeeper.epoch < max_controller_epoch)
     s.zookeeper.epoch = s.zookeeper.epoch + 1
-    mine = s.believer[controller]
+    mine = s.candidate[controller]
     mine.epoch = s.zookeeper.epoch
     mine.active = True
     mine.live = those(Replica, lambda r: has_session(s, r))
@@ -250,20 +230,20 @@ def may_write(s: State, c: Candidate) -> Bool:
     it names the version of the partition's own node, which the controller has read; it refrains if a newer one wrote that.
     """
     if old_controllers_refused.on:
-        return s.zookeeper.epoch == s.believer[c].epoch
-    return s.zookeeper.written_by <= s.believer[c].epoch
+        return s.zookeeper.epoch == s.candidate[c].epoch
+    return s.zookeeper.written_by <= s.candidate[c].epoch
 
 
 def require_may_write(s: State, controller: Candidate) -> None:
     """A controller, old or new, whose write ZooKeeper takes."""
-    require("takes itself for the controller", s.believer[controller].active)
+    require("takes itself for the controller", s.candidate[controller].active)
     require("ZooKeeper takes what it writes", may_write(s, controller))
 
 
 @action(
     says=lambda t: (
         f"{_says_who(t)} finds broker {t.broker} gone; {_says_state(t)}, which it tells "
-        f"{says_set(t.after.believer[t.controller].due)}"
+        f"{says_set(t.after.candidate[t.controller].due)}"
     ),
     when=lambda: bool(fails_over.value),
     actor="controller", messages=WRITTEN,
@@ -274,7 +254,7 @@ def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> 
     It leaves the ISR, and the leadership if it had it. Who is in charge has noticed at once.
     """
     require_may_write(s, controller)
-    mine = s.believer[controller]
+    mine = s.candidate[controller]
     require("is not in charge", ~is_in_charge(s, controller))
     require("it takes the broker for alive", mine.live.contains(broker))
     require("the broker has no session", ~has_session(s, broker))
@@ -288,13 +268,13 @@ def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> 
 
 @action(
     says=lambda t: f"{_says_who(t)} elects broker {t.broker}; {_says_state(t)}",
-    when=lambda: bool(contend.value),
+    when=lambda: bool(many_controllers.value),
     actor="controller", messages=WRITTEN,
 )
 def elect_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """There is no leader: a controller elects an in-sync replica that it takes for alive."""
     require_may_write(s, controller)
-    mine, isr = s.believer[controller], s.controller.isr
+    mine, isr = s.candidate[controller], s.controller.isr
     require("no leader", s.controller.leader.is_none & mine.leader.is_none)
     require("in the ISR", isr.contains(broker))
     require("alive, as far as it knows", mine.live.contains(broker))
@@ -305,13 +285,13 @@ def elect_as_controller(s: State, controller: Candidate, broker: Replica) -> Non
 
 @action(
     says=lambda t: f"{_says_who(t)} elects broker {t.broker}, which is not in sync, uncleanly; {_says_state(t)}",
-    when=lambda: bool(contend.value) and unclean_election.on,
+    when=lambda: bool(many_controllers.value) and unclean_election.on,
     actor="controller", fault=Fault.UNCLEAN, messages=WRITTEN,
 )
 def elect_uncleanly_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """With unclean.leader.election.enable any broker that the controller takes for alive is elected if no other can be."""
     require_may_write(s, controller)
-    mine = s.believer[controller]
+    mine = s.candidate[controller]
     require("no leader", s.controller.leader.is_none & mine.leader.is_none)
     require("alive, as far as it knows", mine.live.contains(broker))
     require("no candidate", (s.controller.isr & mine.live).is_empty)
@@ -322,13 +302,13 @@ def elect_uncleanly_as_controller(s: State, controller: Candidate, broker: Repli
 
 @action(
     says=lambda t: f"{_says_who(t)} moves leadership to broker {t.broker}; {_says_state(t)}",
-    when=lambda: bool(contend.value) and leadership_moves.on,
+    when=lambda: bool(many_controllers.value) and leadership_moves.on,
     actor="controller", messages=WRITTEN,
 )
 def move_leadership_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
     """Preferred election: another in-sync replica leads while the leader lives."""
     require_may_write(s, controller)
-    mine = s.believer[controller]
+    mine = s.candidate[controller]
     require("there is a leader", s.controller.leader.is_some & mine.leader.is_some)
     require("another broker", s.controller.leader != broker)
     require("in the ISR", s.controller.isr.contains(broker))
@@ -336,145 +316,6 @@ def move_leadership_as_controller(s: State, controller: Candidate, broker: Repli
     elect(s, broker, s.controller.isr)
     has_written(s, controller, truth(True))
     renumber_epochs(s)
-
-
-# -- what brokers make of requests ------------------------------------------------------------------------------------
-
-
-def require_request(s: State, controller: Candidate, broker: Replica) -> None:
-    """A request of somebody who takes itself for the controller is on its way to a broker that is up."""
-    require("takes itself for the controller", s.believer[controller].active)
-    require("a request is on its way", is_on_its_way(s, controller, broker))
-    require("up", ~s.broker[broker].down)
-
-
-def take_request(s: State, controller: Candidate, broker: Replica) -> None:
-    """The broker takes the request: it comes from as new a controller as the broker knows, which it remembers."""
-    mine = s.believer[controller]
-    require("from as new a controller as it knows", s.broker[broker].known_controller <= mine.epoch)
-    s.broker[broker].known_controller = mine.epoch
-    has_arrived(s, controller, broker)
-
-
-@action(
-    says=lambda t: says_by(t) + says_office(t), when=lambda: bool(contend.value),
-    actor="leader", messages=(arrives("leader"), Ends("leader", ALTER_PARTITION), no_late_answer("leader"), ANSWERS),
-)
-def become_leader_as_told(s: State, controller: Candidate, leader: Replica) -> None:
-    """A broker is told that it leads, in a newer leader epoch than it knows."""
-    require_request(s, controller, leader)
-    named, epoch, isr = next_request(s, controller, leader)
-    require("is to lead", named == leader)
-    require("newer leader epoch", s.broker[leader].leader_epoch < epoch)
-    take_request(s, controller, leader)
-    take_office(s, leader, epoch, isr)
-
-
-@action(
-    says=lambda t: says_by(t) + says_following(t), when=lambda: bool(contend.value),
-    actor="follower", messages=(arrives("follower"), Ends("follower", ALTER_PARTITION), no_late_answer("follower")),
-)
-def become_follower_as_told(s: State, controller: Candidate, follower: Replica, leader: Replica) -> None:
-    """A broker is told whom to follow, in a newer leader epoch than it knows."""
-    follow(s, follower, leader, epoch_of_request(s, controller, follower, leader))
-    renumber_epochs(s)
-
-
-def epoch_of_request(s: State, controller: Candidate, follower: Replica, leader: Replica) -> Epoch:
-    """The broker takes a request to follow that leader; the leader epoch in it, which is newer than it knows."""
-    require("another broker leads", leader != follower)
-    require_request(s, controller, follower)
-    named, epoch, _ = next_request(s, controller, follower)
-    require("is to follow that leader", named == leader)
-    require("newer leader epoch", s.broker[follower].leader_epoch < epoch)
-    take_request(s, controller, follower)
-    return epoch
-
-
-@action(
-    says=lambda t: (
-        f"broker {t.broker} hears from candidate {t.controller}, in controller epoch {t.after.believer[t.controller].epoch}, "
-        "of no newer leader epoch"
-    ),
-    when=lambda: bool(contend.value),
-    actor="broker", messages=(arrives("broker"),),
-)
-def hear_of_controller(s: State, controller: Candidate, broker: Replica) -> None:
-    """A request with a leader epoch that the broker knows changes nothing but the newest controller that it knows."""
-    require_request(s, controller, broker)
-    _, epoch, _ = next_request(s, controller, broker)
-    require("no newer leader epoch", s.broker[broker].leader_epoch >= epoch)
-    take_request(s, controller, broker)
-    renumber_epochs(s)
-
-
-@action(
-    says=lambda t: (
-        f"broker {t.broker} knows controller epoch {t.before.broker[t.broker].known_controller} and refuses the request of "
-        f"the old controller, candidate {t.controller}, in controller epoch {t.before.believer[t.controller].epoch}"
-    ),
-    when=lambda: bool(fails_over.value),
-    actor="broker", messages=(arrives("broker"), Tells("broker", "controller", "STALE_CONTROLLER_EPOCH")),
-)
-def refuse_old_controller(s: State, controller: Candidate, broker: Replica) -> None:
-    """STALE_CONTROLLER_EPOCH: the broker has heard from a newer controller."""
-    require_request(s, controller, broker)
-    mine = s.believer[controller]
-    require("from an older controller than it knows", s.broker[broker].known_controller > mine.epoch)
-    has_arrived(s, controller, broker)
-
-
-@action(
-    says=lambda t: (
-        f"a StopReplica request of candidate {t.controller}, meant for the broker that was shut down, reaches broker "
-        f"{t.broker} when it is back; it follows nobody any more, and keeps its leader epoch"
-    ),
-    when=lambda: bool(stops_late.value),
-    actor="broker", fault=Fault.LATE, messages=(Tells("controller", "broker", "StopReplica"),),
-)
-def stop_replica_late(s: State, controller: Candidate, broker: Replica) -> None:
-    """A StopReplica request to a broker's former incarnation stops the fetcher of the new one (KIP-380)."""
-    mine = s.believer[controller]
-    require("takes itself for the controller", mine.active)
-    require("a request is on its way", mine.stops.contains(broker))
-    require("up", ~s.broker[broker].down)
-    require("follows somebody", s.broker[broker].leader.is_some & ~presumes_leadership(s, broker))
-    require_fetcher_removed(s, broker)
-    require("from as new a controller as it knows", s.broker[broker].known_controller <= mine.epoch)
-    mine.stops = mine.stops.remove(broker)
-    s.broker[broker].known_controller = mine.epoch
-    drop_late_answer(s, broker)
-    resign(s, broker)
-    s.broker[broker].leader = None
-    renumber_epochs(s)
-
-
-@action(
-    says=lambda t: (
-        f"the request of leader {t.leader} comes to candidate {t.controller}, which is behind and answers "
-        f"FENCED_LEADER_EPOCH; broker {t.leader} takes itself for deposed and asks no more"
-    ),
-    when=lambda: bool(asked_in_vain.value and fails_over.value) and not behind_controller_resent.on,
-    actor="controller",
-    messages=(
-        *asks("leader", "controller", lambda t: f"AlterPartition: ISR {says_set(t.before.broker[t.leader].pending)}",
-              "FENCED_LEADER_EPOCH"),
-        Ends("leader", ALTER_PARTITION),
-    ),
-)  # fmt: skip
-def answer_from_behind(s: State, controller: Candidate, leader: Replica) -> None:
-    """A controller that knows an older leader epoch than the leader says that the leader is fenced (KAFKA-14154).
-
-    No release does: 2.7.0 to 3.2.3 take a newer epoch than their own to ZooKeeper, whose refusal they answer with
-    NOT_CONTROLLER; the check that did it (pull request 12032) and its mend (12506) were both new in 3.3.0.
-    """
-    broker, mine = s.broker[leader], s.believer[controller]
-    require("takes itself for the controller", mine.active)
-    require("presumes leadership", presumes_leadership(s, leader))
-    require("a change is in flight", ~broker.pending.is_empty)
-    require("not answered already", ~broker.unanswered)
-    require("knows an older leader epoch", broker.leader_epoch > mine.leader_epoch)
-    broker.unanswered = True
 
 
 ACTIONS = (
@@ -488,10 +329,4 @@ ACTIONS = (
     elect_as_controller,
     elect_uncleanly_as_controller,
     move_leadership_as_controller,
-    become_leader_as_told,
-    become_follower_as_told,
-    hear_of_controller,
-    refuse_old_controller,
-    stop_replica_late,
-    answer_from_behind,
 )

@@ -6,7 +6,7 @@ an in-sync replica dies they say nothing.
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas_words import leads_in_newest_epoch, may_commit, one_machine_dies
+from acked.invariants.partition.lemmas.words import leads_in_newest_epoch, may_commit, one_machine_dies
 from acked.model.language.quantify import every, implies, ite, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import presumes_leadership

@@ -1,8 +1,9 @@
-"""What several controllers believe: who is in charge, what each knows, and what it has yet to send.
+"""The candidates for /controller: which are active, who is in charge, what each knows, and what it has yet to send.
 
-The vocabulary of `contending.py`, and what the rest of the partition asks where there may be several controllers: who notices
-that a broker is gone or back, who hears that a leader has changed the ISR, and the renumbering of controller epochs. With one
-controller nothing here is asked. Sources: `KafkaController`, `PartitionStateMachine`, `KafkaZkClient` of 0.8.2 to 3.3.
+The vocabulary of `racing.py` and `hearing.py`, and what the rest of the partition asks where several controllers may be:
+who notices that a broker is gone or back, who hears that a leader has changed the ISR, and the renumbering of controller
+epochs. With one controller nothing here is asked. Sources: `KafkaController`, `PartitionStateMachine`, `KafkaZkClient` of
+0.8.2 to 3.3.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, OptionalValue, SetValue
 from acked.model.partition.rules.controllers import (
-    contend,
     elected_in_two_steps,
+    many_controllers,
     max_controller_epoch,
     misses_incarnations,
     queues,
@@ -30,18 +31,18 @@ from acked.model.partition.state import Candidate, ControllerEpoch, Epoch, Repli
 
 
 def is_in_charge(s: State, c: Candidate) -> Bool:
-    """The candidate takes itself for the controller, and ZooKeeper says so, too."""
-    return s.believer[c].active & (s.zookeeper.controller == c)
+    """The candidate is active, that is, it takes itself for the controller; and it holds /controller."""
+    return s.candidate[c].active & (s.zookeeper.controller == c)
 
 
 def somebody_in_charge(s: State) -> Bool:
-    """There is a controller that is the controller."""
+    """A controller is in charge."""
     return some(Candidate, lambda c: is_in_charge(s, c))
 
 
 def is_a_controller(s: State, c: Candidate) -> Bool:
     """The candidate has created /controller, or takes itself for the controller."""
-    return s.believer[c].active | s.believer[c].created if elected_in_two_steps.value else s.believer[c].active
+    return s.candidate[c].active | s.candidate[c].created if elected_in_two_steps.value else s.candidate[c].active
 
 
 # -- what a controller knows and sends --------------------------------------------------------------------------------
@@ -49,13 +50,13 @@ def is_a_controller(s: State, c: Candidate) -> Bool:
 
 def is_news(s: State, c: Candidate, broker: Replica) -> Bool:
     """The controller's request changes something at the broker: its leader epoch, or the newest controller it knows."""
-    mine, there = s.believer[c], s.broker[broker]
+    mine, there = s.candidate[c], s.broker[broker]
     return (there.leader_epoch < mine.leader_epoch) | (there.known_controller < mine.epoch)
 
 
 def learn(s: State, c: Candidate, where: Bool) -> None:
     """Where it is so, the controller knows the partition as ZooKeeper has it, and is about to send that."""
-    mine, node = s.believer[c], s.controller
+    mine, node = s.candidate[c], s.controller
     _queue(s, c, where)
     mine.leader = ite(where, node.leader, mine.leader)
     mine.leader_epoch = ite(where, node.leader_epoch, mine.leader_epoch)
@@ -66,7 +67,7 @@ def _queue(s: State, c: Candidate, where: Bool) -> None:
     """Where it is so, what is on its way stays before what comes next; with one request it is overtaken."""
     if not queues.value:
         return
-    mine = s.believer[c]
+    mine = s.candidate[c]
 
     def queue(r: Replica) -> None:
         older = mine.earlier[r]
@@ -82,7 +83,7 @@ def _unqueue(s: State, c: Candidate, broker: Replica, where: Bool) -> None:
     """Where it is so, the older of two requests to the broker is on its way no longer."""
     if not queues.value:
         return
-    older = s.believer[c].earlier[broker]
+    older = s.candidate[c].earlier[broker]
     older.leader = ite(where, None, older.leader)
     older.leader_epoch = ite(where, Epoch(literal(0)), older.leader_epoch)
     older.isr = ite(where, none_of(Replica), older.isr)
@@ -90,7 +91,7 @@ def _unqueue(s: State, c: Candidate, broker: Replica, where: Bool) -> None:
 
 def is_on_its_way(s: State, c: Candidate, broker: Replica) -> Bool:
     """A LeaderAndIsr request of the candidate is on its way to the broker."""
-    mine = s.believer[c]
+    mine = s.candidate[c]
     due = mine.due.contains(broker)
     return due | mine.earlier[broker].leader.is_some if queues.value else due
 
@@ -99,7 +100,7 @@ def next_request(
     s: State, c: Candidate, broker: Replica
 ) -> tuple[OptionalValue[Replica], Epoch, SetValue[Replica]]:
     """Leader, leader epoch and ISR of the request that arrives next: of two the older one, for they arrive in order."""
-    mine, older = s.believer[c], s.believer[c].earlier[broker]
+    mine, older = s.candidate[c], s.candidate[c].earlier[broker]
     if not queues.value:
         return mine.leader, mine.leader_epoch, mine.isr
     first = older.leader.is_some
@@ -112,7 +113,7 @@ def next_request(
 
 def has_arrived(s: State, c: Candidate, broker: Replica) -> None:
     """The request that arrives next is on its way no longer."""
-    mine = s.believer[c]
+    mine = s.candidate[c]
     rest = mine.due.remove(broker)
     if queues.value:
         older = mine.earlier[broker].leader.is_some
@@ -123,7 +124,7 @@ def has_arrived(s: State, c: Candidate, broker: Replica) -> None:
 
 def _loses_requests_of(s: State, c: Candidate, broker: Replica, where: Bool) -> None:
     """Where it is so, nothing of what the candidate has sent to the broker arrives."""
-    mine = s.believer[c]
+    mine = s.candidate[c]
     mine.due = ite(where, mine.due.remove(broker), mine.due)
     _unqueue(s, c, broker, where)
 
@@ -135,7 +136,7 @@ def send(s: State, c: Candidate, where: Bool, live: Callable[[Replica], Bool] | 
     without a leader, and one to a broker that has restarted since the controller heard of it, which refuses what names its
     former incarnation (STALE_BROKER_EPOCH, KIP-380). What was on its way before is overtaken, unless requests queue.
     """
-    mine = s.believer[c]
+    mine = s.candidate[c]
 
     def reaches(r: Replica) -> Bool:
         if live is not None:
@@ -148,7 +149,7 @@ def send(s: State, c: Candidate, where: Bool, live: Callable[[Replica], Bool] | 
 
 def has_written(s: State, c: Candidate, where: Bool) -> None:
     """Where it is so, the candidate has written the partition's state, knows it, and sends it to the brokers."""
-    s.zookeeper.written_by = ite(where, s.believer[c].epoch, s.zookeeper.written_by)
+    s.zookeeper.written_by = ite(where, s.candidate[c].epoch, s.zookeeper.written_by)
     learn(s, c, where)
     send(s, c, where)
 
@@ -158,11 +159,11 @@ def hear_of_isr(s: State, changed: Bool) -> None:
 
     What is on its way already stays as it was sent. To whom it matters is the leader.
     """
-    if not contend.value:
+    if not many_controllers.value:
         return
 
     def hear(c: Candidate) -> None:
-        mine, node = s.believer[c], s.controller
+        mine, node = s.candidate[c], s.controller
         same = changed & mine.active & (mine.leader == node.leader) & (mine.leader_epoch == node.leader_epoch)
         mine.isr = ite(same & ~mine.due.contains(mine.leader), node.isr, mine.isr)
 
@@ -171,7 +172,7 @@ def hear_of_isr(s: State, changed: Bool) -> None:
 
 def leave(s: State, c: Candidate) -> None:
     """The candidate takes itself for the controller no longer, and forgets what only a controller knows."""
-    mine = s.believer[c]
+    mine = s.candidate[c]
     mine.created = False
     mine.active = False
     mine.epoch = 0
@@ -190,7 +191,7 @@ def leave(s: State, c: Candidate) -> None:
 
 def takes_for_dead(s: State, c: Candidate, broker: Replica, where: Bool) -> None:
     """Where it is so, the candidate takes the broker for dead, and nothing of what it has sent there arrives."""
-    mine = s.believer[c]
+    mine = s.candidate[c]
     mine.live = ite(where, mine.live.remove(broker), mine.live)
     if misses_incarnations.value:
         mine.former = ite(where, mine.former.remove(broker), mine.former)
@@ -214,11 +215,11 @@ def notices_loss(s: State, broker: Replica, changed: Bool) -> None:
 
 def notices_return(s: State, broker: Replica) -> None:
     """Whoever is in charge has noticed that a broker has a session again, and tells it who leads."""
-    if not contend.value:
+    if not many_controllers.value:
         return
 
     def notice(c: Candidate) -> None:
-        mine, sees = s.believer[c], is_in_charge(s, c)
+        mine, sees = s.candidate[c], is_in_charge(s, c)
         mine.live = ite(sees, mine.live.add(broker), mine.live)
         mine.due = ite(sees & mine.leader.is_some & is_news(s, c, broker), mine.due.add(broker), mine.due)
 
@@ -230,14 +231,14 @@ def loses_requests(s: State, broker: Replica) -> None:
 
     Who is in charge notices that it is gone, and hears of the next one.
     """
-    if not contend.value:
+    if not many_controllers.value:
         return
     s.broker[broker].known_controller = None
     if not requests_name_incarnation.on:
         return
 
     def lose(c: Candidate) -> None:
-        mine = s.believer[c]
+        mine = s.candidate[c]
         _loses_requests_of(s, c, broker, truth(True))
         if misses_incarnations.value:
             mine.former = ite(mine.live.contains(broker), mine.former.add(broker), mine.former)
@@ -251,7 +252,7 @@ def stops_on_its_way(s: State, broker: Replica) -> None:
         return
 
     def stop(c: Candidate) -> None:
-        mine = s.believer[c]
+        mine = s.candidate[c]
         mine.stops = ite(is_in_charge(s, c), mine.stops.add(broker), mine.stops)
 
     for_each(Candidate, stop)
@@ -267,9 +268,9 @@ def nothing_on_its_way(s: State, broker: Replica) -> Bool:
 
 def known_leader_epochs(s: State) -> list[tuple[Bool, Epoch]]:
     """The leader epochs that controllers know, and those of requests on their way, each with whether it is in use."""
-    known = [(s.believer[c].active, s.believer[c].leader_epoch) for c in each(Candidate)]
+    known = [(s.candidate[c].active, s.candidate[c].leader_epoch) for c in each(Candidate)]
     if queues.value:
-        waiting = [s.believer[c].earlier[r] for c in each(Candidate) for r in each(Replica)]
+        waiting = [s.candidate[c].earlier[r] for c in each(Candidate) for r in each(Replica)]
         known += [(older.leader.is_some, older.leader_epoch) for older in waiting]
     return known
 
@@ -277,7 +278,7 @@ def known_leader_epochs(s: State) -> list[tuple[Bool, Epoch]]:
 def renumber_known_epochs(s: State, rank: Callable[[Epoch], Epoch]) -> None:
     """The same as ranks."""
     for c in each(Candidate):
-        mine = s.believer[c]
+        mine = s.candidate[c]
         mine.leader_epoch = rank(mine.leader_epoch)
         for r in each(Replica) if queues.value else ():
             mine.earlier[r].leader_epoch = rank(mine.earlier[r].leader_epoch)
@@ -291,13 +292,13 @@ def renumber_controller_epochs(s: State) -> None:
     in_use = [(truth(True), keeper.epoch)]
     if remembers_writer.value:
         in_use.append((truth(True), keeper.written_by))
-    in_use += [(is_a_controller(s, c), s.believer[c].epoch) for c in each(Candidate)]
+    in_use += [(is_a_controller(s, c), s.candidate[c].epoch) for c in each(Candidate)]
     in_use += [(s.broker[r].known_controller.is_some, s.broker[r].known_controller.value) for r in each(Replica)]
     rank = ranks(ControllerEpoch, in_use)
     keeper.epoch = rank(keeper.epoch)
     keeper.written_by = rank(keeper.written_by)
     for c in each(Candidate):
-        s.believer[c].epoch = rank(s.believer[c].epoch)
+        s.candidate[c].epoch = rank(s.candidate[c].epoch)
     for r in each(Replica):
         known = s.broker[r].known_controller
         s.broker[r].known_controller = ite(known.is_some, rank(known.value), known)

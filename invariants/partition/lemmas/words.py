@@ -12,7 +12,7 @@ from acked.model.language.quantify import abbreviated, every, implies, some, tru
 from acked.model.language.values import Bool
 from acked.model.partition.assignment import is_replica
 from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
-from acked.model.partition.rules.controllers import contend
+from acked.model.partition.rules.controllers import many_controllers
 from acked.model.partition.rules.derived import begins_again, dies_uncleanly
 from acked.model.partition.rules.settings import (
     LOSSY_CRASHES,
@@ -111,7 +111,7 @@ def takes_office_again() -> bool:
 
     Its high watermark may be lower then, and the start of its epoch is its log end.
     """
-    return bool(contend.value and begins_again.value)
+    return bool(many_controllers.value and begins_again.value)
 
 
 def is_behind_leader(s: State, leader: Replica, o: Offset) -> Bool:

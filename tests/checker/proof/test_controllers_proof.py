@@ -20,7 +20,7 @@ from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
 from acked.checker.solver.lemma_sets import CoreFile, shipped_file, with_older_sets
 from acked.invariants.catalogue import properties_of
-from acked.invariants.partition.lemmas import CONTROLLER_EPOCHS_ARE_DENSE, PARTITION_LEMMAS, RIVAL_LEMMAS
+from acked.invariants.partition.lemmas.catalogue import CONTROLLER_EPOCHS_ARE_DENSE, CONTROLLER_LEMMAS, PARTITION_LEMMAS
 from acked.invariants.proofs import all_lemmas, argument_of
 from acked.invariants.property import Property
 from acked.model.firstorder.reading import Reading
@@ -35,7 +35,7 @@ from tests.places import CHECKOUT
 PROMISES = tuple(
     properties_of(partition)[name] for name in ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr")
 )
-LEMMAS = (*PARTITION_LEMMAS, *RIVAL_LEMMAS)
+LEMMAS = (*PARTITION_LEMMAS, *CONTROLLER_LEMMAS)
 RIVALS: dict[str, Any] = {
     "acks": "all", "retries": False, "idempotence": False, "crashes": "clean", "unclean_election": False,
     "controllers": "many",
@@ -127,7 +127,7 @@ def test_a_step_by_which_a_leader_takes_office_keeps_every_claim() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "lemma",
-    [pytest.param(item, id=item.name, marks=() if item.name in QUICK else pytest.mark.long) for item in RIVAL_LEMMAS],
+    [pytest.param(item, id=item.name, marks=() if item.name in QUICK else pytest.mark.long) for item in CONTROLLER_LEMMAS],
 )
 def test_without_the_lemma_the_step_that_its_text_names_breaks_what_it_says(lemma: Property) -> None:
     action, claims, _, version = needed_by(lemma).groups()
@@ -138,7 +138,7 @@ def test_without_the_lemma_the_step_that_its_text_names_breaks_what_it_says(lemm
 
 
 def test_the_lemmas_are_asked_where_they_are_about_something() -> None:
-    assert set(RIVAL_LEMMAS) < set(all_lemmas(partition, partition.bind({**constants(), **SMALL})))
+    assert set(CONTROLLER_LEMMAS) < set(all_lemmas(partition, partition.bind({**constants(), **SMALL})))
     others: list[dict[str, Any]] = [
         {"controllers": "one"}, {"zombies": True}, {"leadership_moves": True}, {"unclean_election": True},
         {"requests_name_incarnation": False}, {"old_controllers_refused": False}, {"elected_at_once": False},
@@ -146,12 +146,12 @@ def test_the_lemmas_are_asked_where_they_are_about_something() -> None:
     ]  # fmt: skip
     for other in others:
         bound = partition.bind({**constants(), **SMALL, **other})
-        assert not set(RIVAL_LEMMAS) & set(all_lemmas(partition, bound)), other
+        assert not set(CONTROLLER_LEMMAS) & set(all_lemmas(partition, bound)), other
 
 
 def test_the_argument_for_all_constants_says_which_controllers_it_covers() -> None:
     argument = covering_argument(partition, switches())
-    assert set(RIVAL_LEMMAS) - {CONTROLLER_EPOCHS_ARE_DENSE} < set(argument.clauses)
+    assert set(CONTROLLER_LEMMAS) - {CONTROLLER_EPOCHS_ARE_DENSE} < set(argument.clauses)
     assert argument.least == {"max_controller_epoch": 1}
     for other in ({"zombies": True}, {"leadership_moves": True}, {"requests_name_incarnation": False}):
         with pytest.raises(ModelError, match="does not cover controllers: where several fail over its lemmas cover"):

@@ -6,11 +6,11 @@ action breaks which claim if it is left out (at the constants given: brokers, of
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas_words import leads_in_newest_epoch
+from acked.invariants.partition.lemmas.words import leads_in_newest_epoch
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import in_one_epoch, presumes_leadership
-from acked.model.partition.rules.controllers import contend
+from acked.model.partition.rules.controllers import many_controllers
 from acked.model.partition.rules.derived import truncates_by_request
 from acked.model.partition.rules.settings import asynchronous_isr, idempotence, sequence_check
 from acked.model.partition.state import Epoch, Offset, Replica, State
@@ -147,7 +147,7 @@ def vacant_epoch_is_unwritten(s: State) -> Bool:
     kip320's LeaderFirst says that nobody follows before; here a broker does, as soon as it hears. Without it BecomeLeader
     breaks WrittenByLeader (2, 1, 1).
     """
-    if contend.value:
+    if many_controllers.value:
         return truth(True)  # A leader may take office twice: what is so then says OfficeIsHeld.
 
     def unwritten(r: Replica) -> Bool:
@@ -189,7 +189,7 @@ def truncated_follower(s: State) -> Bool:
         within = every(Offset, lambda o: implies(theirs.has(o), theirs.same_record_at(mine, o)))
         is_vacant = (s.controller.leader == leader) & ~leads_in_newest_epoch(s, leader)
         is_newest = s.broker[f].leader_epoch == s.controller.leader_epoch
-        if contend.value:  # A leader may take office twice; OfficeIsHeld and TruncatedForOffice say what is so before.
+        if many_controllers.value:  # A leader may take office twice: see OfficeIsHeld and TruncatedForOffice.
             return implies(is_told, within)
         return implies(is_told, within) & implies(is_vacant & is_newest, s.broker[f].truncating)
 

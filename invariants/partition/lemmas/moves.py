@@ -8,7 +8,7 @@ records; min.insync.replicas is one less than brokers).
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas_words import may_yet_join
+from acked.invariants.partition.lemmas.words import may_yet_join
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.assignment import is_moving, is_replica

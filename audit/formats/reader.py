@@ -1,0 +1,62 @@
+"""A format as one record: what it is called, which suffixes its files have, how a text shows it, and how that is read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, unique
+from functools import cached_property
+from pathlib import PurePath
+
+from acked.cluster.vocabulary.note import Read
+
+_COMMENT = re.compile(r"^\s*[#!]")
+
+
+@unique
+class Sign(IntEnum):
+    """How surely a file is in a format; of several the surest counts."""
+
+    NONE = 0
+    LIKELY = 1
+    NAMED = 2
+    CERTAIN = 3
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file as it is read; its name is what people called it, with the suffix that they gave it."""
+
+    name: str
+    text: str
+
+    @property
+    def suffix(self) -> str:
+        """`.yml`, in lower case."""
+        return PurePath(self.name).suffix.lower()
+
+    @cached_property
+    def lines(self) -> Sequence[tuple[int, str]]:
+        """The lines with something in them, by their numbers from 1, without comments of properties."""
+        numbered = enumerate(re.split(r"\r\n|\r|\n", self.text), 1)
+        return [(at, line) for at, line in numbered if line.strip() and not _COMMENT.match(line)]
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A format; `recognises` tells how surely a text shows it, whatever the file's suffix.
+
+    `read` gives what a file says, and what it notes besides; `SpecUnreadable` says what is wrong with it. A file that says
+    nothing is an error, unless the format's `is_complete` without a setting.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    recognises: Callable[[Source], Sign]
+    read: Callable[[str, str], Iterable[Read]]
+    is_complete: bool = False
+
+    def sign(self, source: Source) -> Sign:
+        """How surely a file is in this format, its suffix counted."""
+        return max(self.recognises(source), Sign.NAMED if source.suffix in self.suffixes else Sign.NONE)

@@ -1,0 +1,46 @@
+"""What several reports of an audit tell alike: signs before answers, and what happens, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from acked.audit.decision.questions import AuditVerdict
+from acked.reports.console import glyphs_of, put_paragraph
+from acked.reports.escaping import md_text
+from acked.reports.runs.sentences import TraceSentences
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def signs(console: Console) -> Mapping[AuditVerdict, str]:
+    """By answer the sign before it: a yes is the bad one."""
+    glyphs = glyphs_of(console)
+    return {AuditVerdict.YES: glyphs.bad, AuditVerdict.NO: glyphs.good, AuditVerdict.UNDECIDED: glyphs.open}
+
+
+def sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
+
+
+def numbered(story: TraceSentences | None) -> list[str]:
+    """`1. r0 is produced`."""
+    return [] if story is None else [f"{at}. {step}" for at, step in enumerate(story.steps, 1)]
+
+
+def print_story(console: Console, story: TraceSentences | None) -> None:
+    """The steps, and what the last one breaks."""
+    if story is None:
+        return
+    for step, text in enumerate(story.steps, 1):
+        put_paragraph(console, text, "", f"     {step:>2}  ", " " * 9)
+    put_paragraph(console, story.happened, "", "     ", "     ")
+
+
+def story_markdown(story: TraceSentences | None) -> list[str]:
+    """The same as lines of Markdown, with an empty one before."""
+    if story is None:
+        return []
+    return ["", *(f"{at}. {md_text(step)}" for at, step in enumerate(story.steps, 1)), "", md_text(story.happened)]

@@ -1,0 +1,414 @@
+"""What an audit says, as frozen data: terminal, pages, SARIF, JUnit and the JSON document are made from it.
+
+The document is the view itself: its keys are the fields, in their order (`document_of`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from acked.audit.decision.gather import Severity
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.decision.upgrade import Stage
+from acked.checker.batch.outcome import FoundViolation, Task
+from acked.reports.runs.sentences import TraceSentences, sentences_of
+
+FORMAT = "acked-audit/2"
+TOPICS_FORMAT = "acked-audit-topics/1"
+
+KEY = "key"
+"""Of a field the name that the document has for it, where Python has that name for something else."""
+_ONLY_IF_ANY: Mapping[str, bool] = {"only if any": True}
+"""Of a field that the document leaves out where there is nothing in it."""
+
+
+def document_of(view: object) -> Any:
+    """A view as JSON has it."""
+    if is_dataclass(view):
+        shown = ((item, getattr(view, item.name)) for item in fields(view))
+        return {
+            item.metadata.get(KEY, item.name): document_of(value)
+            for item, value in shown
+            if value or not item.metadata.keys() & _ONLY_IF_ANY.keys()
+        }
+    if isinstance(view, Enum):
+        return view.value
+    if isinstance(view, Mapping):
+        return {document_of(key): document_of(value) for key, value in view.items()}
+    if isinstance(view, tuple):
+        return [document_of(item) for item in view]
+    return view
+
+
+def story_of(task: Task | None, found: FoundViolation | None) -> TraceSentences | None:
+    """What happens in the run that shows a yes, in words; None where there is none."""
+    return None if task is None or found is None else sentences_of(task, found)
+
+
+# -- settings -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class InsteadView:
+    """A value in whose place another is asked about; a file and a line are None where it stands in none."""
+
+    value: str
+    file: str | None
+    line: int | None
+
+
+@dataclass(frozen=True)
+class SettingView:
+    """A setting in effect, and in words where it comes from."""
+
+    key: str
+    value: str
+    source: str
+    file: str | None = None
+    line: int | None = None
+    instead_of: tuple[InsteadView, ...] = ()
+
+
+@dataclass(frozen=True)
+class FindingView:
+    """A remark on the settings themselves; `rule` is its name for machines."""
+
+    rule: str
+    level: Severity
+    text: str
+    file: str | None = None
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class PassedOverView:
+    """A name that may decide an answer, and is passed over by wish (--lenient)."""
+
+    key: str
+    file: str | None
+    line: int | None
+
+
+# -- what is asked, and answered ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class FaultsView:
+    """What may go wrong, by its name and in words."""
+
+    name: str
+    words: str
+
+
+@dataclass(frozen=True)
+class ColumnView(FaultsView):
+    """What may go wrong as the column of a table."""
+
+    heading: str
+
+
+@dataclass(frozen=True)
+class ContextView:
+    """A release on a control plane."""
+
+    kafka_version: str
+    control_plane: str
+
+
+@dataclass(frozen=True)
+class OtherView(ContextView):
+    """Another one that may be meant; `refused` is why Kafka would not start there."""
+
+    refused: str | None
+
+
+@dataclass(frozen=True)
+class ReleaseView:
+    """How the release is known."""
+
+    is_named: bool
+    source: str
+    in_words: str
+
+
+@dataclass(frozen=True)
+class ElsewhereView:
+    """What is answered in other releases that may be meant, and a story where there is none here."""
+
+    answer: AuditVerdict
+    contexts: tuple[ContextView, ...]
+    in_words: str
+    story: TraceSentences | None
+
+
+@dataclass(frozen=True)
+class CauseView:
+    """A setting that a yes hangs on: what it is `now`, and the value with which the answer is a no."""
+
+    key: str
+    now: str | None
+    source: str | None
+    file: str | None
+    line: int | None
+    no_with: str
+    in_words: str
+
+
+@dataclass(frozen=True)
+class ValueView:
+    """A setting and its new value; None takes it out."""
+
+    key: str
+    value: str | None
+
+
+@dataclass(frozen=True)
+class TurnView:
+    """What a change makes of another answer."""
+
+    question: AuditQuestion
+    answer: AuditVerdict
+
+
+@dataclass(frozen=True)
+class RemedyView:
+    """The smallest change that makes a yes a no, the other answers that it spoils, and what it costs."""
+
+    settings: tuple[ValueView, ...]
+    turns: tuple[TurnView, ...]
+    price: tuple[str, ...]
+    in_words: str
+
+
+@dataclass(frozen=True)
+class RecommendedView:
+    """One change after which every required answer is a no, and what it costs."""
+
+    settings: tuple[ValueView, ...]
+    costs: tuple[str, ...]
+    in_words: str
+
+
+@dataclass(frozen=True)
+class AnswerView:
+    """The answer to a question under faults: `answer` in the first context, `worst` of all that may be meant.
+
+    `tried`, `causes` and `undecided` are None without advice. `same_as` names the faults, or the group of topics, with which
+    the same steps were told before.
+    """
+
+    question: AuditQuestion
+    text: str
+    faults: FaultsView
+    decides: bool
+    answer: AuditVerdict
+    worst: AuditVerdict
+    in_words: str
+    promise: str = field(metadata={KEY: "property"})
+    page: str | None
+    bounds: str
+    constants: Mapping[str, int]
+    distinct_states: int | None
+    nothing_accepted: bool
+    story: TraceSentences | None
+    elsewhere: tuple[ElsewhereView, ...]
+    tried: tuple[str, ...] | None
+    causes: tuple[CauseView, ...] | None
+    no_cause: str | None
+    remedy: RemedyView | None
+    undecided: tuple[str, ...] | None
+    undecided_in_words: str
+    same_as: str | None = None
+
+    @property
+    def new_story(self) -> TraceSentences | None:
+        """What happens, where it has not been told before."""
+        return None if self.same_as is not None else self.story
+
+
+@dataclass(frozen=True)
+class TransactionView:
+    """The answer to a question about transactions with some clients; `same_as` is the group of topics that told it before."""
+
+    question: str
+    text: str
+    clients: str
+    answer: AuditVerdict
+    in_words: str
+    same_as: str | None
+    page: str | None
+    bounds: str
+    constants: Mapping[str, int]
+    distinct_states: int | None
+    story: TraceSentences | None
+
+    @property
+    def new_story(self) -> TraceSentences | None:
+        """What happens, where it has not been told before."""
+        return None if self.same_as is not None else self.story
+
+
+# -- an upgrade ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class StageView:
+    """How far an upgrade has come, or a move: its name, the heading of its column, and in words."""
+
+    name: str
+    heading: str
+    words: str
+
+
+@dataclass(frozen=True)
+class RuleView:
+    """A rule that is another one in the new release, and the stage at which it comes."""
+
+    name: str
+    stage: Stage
+    source: str
+
+
+@dataclass(frozen=True)
+class UpgradeAnswerView:
+    """An answer at every stage, and what turns it."""
+
+    question: AuditQuestion
+    faults: str
+    answers: Mapping[Stage, AuditVerdict]
+    turned_by: tuple[tuple[str, ...], ...]
+    worse_between: bool
+    worse_with: tuple[str, ...] | None
+    story: TraceSentences | None
+    in_words: str
+
+
+@dataclass(frozen=True)
+class UpgradeView:
+    """What an upgrade changes about the answers."""
+
+    to: str
+    stages: tuple[StageView, ...]
+    rules: tuple[RuleView, ...]
+    every_mixture: bool
+    answers: tuple[UpgradeAnswerView, ...]
+    in_words: str
+    assumes: str
+
+
+# -- beside an earlier audit --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class DifferenceView:
+    """A required answer that is another than before; `before` is None where it was not asked, `topic` empty for none."""
+
+    topic: str
+    question: AuditQuestion
+    faults: str
+    before: AuditVerdict | None
+    now: AuditVerdict
+    is_worse: bool
+    in_words: str
+
+
+@dataclass(frozen=True)
+class BaselineView:
+    """What changed since the audit in a file, and the verdict of what got worse."""
+
+    file: str
+    verdict: AuditVerdict
+    differences: tuple[DifferenceView, ...]
+
+
+# -- the whole ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AuditView:
+    """The audit of one configuration; `verdict` is yes, no or undecided of what is `required`.
+
+    `topics` are those whose settings these are, `contexts` how the release is known, `columns` the faults that something
+    was asked under.
+    """
+
+    format: str
+    topics: tuple[str, ...]
+    kafka_version: str
+    rules: str
+    control_plane: str
+    release: ReleaseView
+    others: tuple[OtherView, ...]
+    asked_of_others: tuple[AuditQuestion, ...]
+    faults: tuple[FaultsView, ...]
+    columns: tuple[ColumnView, ...]
+    model: str
+    assumed: str
+    not_asked: tuple[FaultsView, ...]
+    required: tuple[AuditQuestion, ...]
+    verdict: AuditVerdict
+    verdict_in_words: str
+    settings: tuple[SettingView, ...]
+    findings: tuple[FindingView, ...]
+    passed_over: tuple[PassedOverView, ...]
+    advice: bool
+    answers: tuple[AnswerView, ...]
+    recommended: RecommendedView | None
+    warnings: tuple[str, ...]
+    transactions: tuple[TransactionView, ...] = field(default=(), metadata=_ONLY_IF_ANY)
+    upgrade: UpgradeView | None = field(default=None, metadata=_ONLY_IF_ANY)
+    baseline: BaselineView | None = field(default=None, metadata=_ONLY_IF_ANY)
+
+    @property
+    def first_place(self) -> SettingView | None:
+        """The first setting that stands in a line of a file."""
+        return next((item for item in self.settings if item.line), None)
+
+
+@dataclass(frozen=True)
+class GroupView:
+    """A group of topics; without an audit `refusal` says why it was not asked about."""
+
+    number: int
+    topics: tuple[str, ...]
+    brokers: tuple[str, ...]
+    producer: str | None
+    decides: bool
+    replicas: int | None
+    min_insync_replicas: int | None
+    acks: str | None
+    verdict: AuditVerdict
+    refusal: str | None
+    audit: AuditView | None
+
+
+@dataclass(frozen=True)
+class TopicsView:
+    """The audits of several groups of topics, the worst first."""
+
+    format: str
+    required: tuple[AuditQuestion, ...]
+    verdict: AuditVerdict
+    verdict_in_words: str
+    groups: tuple[GroupView, ...]
+    left_out: tuple[str, ...]
+    baseline: BaselineView | None = field(default=None, metadata=_ONLY_IF_ANY)
+
+    @property
+    def first(self) -> AuditView | None:
+        """The audit of the first group that was asked about."""
+        return next((group.audit for group in self.groups if group.audit is not None), None)
+
+
+View = AuditView | TopicsView
+
+
+def audits_of(view: View) -> Iterator[tuple[GroupView | None, AuditView]]:
+    """Every audit, with its group where there are several."""
+    if isinstance(view, AuditView):
+        yield None, view
+    else:
+        yield from ((group, group.audit) for group in view.groups if group.audit is not None)

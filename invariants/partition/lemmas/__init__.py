@@ -1,0 +1,4 @@
+"""The lemmas of `partition`, by what they speak of; `catalogue` has their names.
+
+Floor 1.
+"""
