@@ -22,7 +22,7 @@ from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
-from acked.audit.reports.listing import print_settings, settings_view
+from acked.audit.reports.listing import print_settings, settings_document
 from acked.audit.reports.page import audit_page
 from acked.audit.reports.sarif import audit_sarif
 from acked.audit.reports.terminal import audit_markdown, print_audit
@@ -188,11 +188,10 @@ def _show_settings(given: Given, form: str, out: Path | None) -> int:
     """Tells what was read, and that nothing was decided is no failure."""
     if form not in ("text", "json"):
         raise click.UsageError(f"--show-settings is text or JSON, and --format says {form}; leave one out")
-    view = settings_view(given)
     if form == "json":
-        put_text(json_text(document_of(view)), out, "settings")
+        put_text(json_text(settings_document(given)), out, "settings")
     else:
-        put_drawn(lambda console: print_settings(console, view), out, "settings")
+        put_drawn(lambda console: print_settings(console, given), out, "settings")
     return ExitCode.HOLDS
 
 

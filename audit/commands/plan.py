@@ -11,12 +11,11 @@ import click
 from acked.audit.decision.gather import Recognised
 from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import Assumptions, AuditVerdict
-from acked.audit.moves.ask import MOST_STATES, MoveAuditor
+from acked.audit.moves.ask import MOST_STATES, MoveAuditor, PlanAudit
 from acked.audit.moves.plan import read_plan
 from acked.audit.moves.shapes import Moves, described_with, moves_of
 from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
-from acked.audit.reports.plan_view import PlanView, plan_view, worst_move
-from acked.audit.reports.view import document_of
+from acked.audit.reports.plan import plan_document, worst_move
 from acked.base.errors import ExitCode
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import KeptProcesses
@@ -70,7 +69,7 @@ def audit_plan(
     with request.output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
         searches = Searches(runner, cache, progress)
         audit = MoveAuditor(assumed, searches, request.version, request.plane).run(plan.file, moves)
-    _show(plan_view(audit), request)
+    _show(audit, request)
     if request.trace_out is not None:
         run = worst_move(audit)
         if run is not None:
@@ -79,10 +78,10 @@ def audit_plan(
     return CODES[audit.worst]
 
 
-def _show(view: PlanView, request: PlanRequest) -> None:
+def _show(audit: PlanAudit, request: PlanRequest) -> None:
     form, out = request.output.form, request.out
     if form == "text":
-        put_drawn(lambda console: print_plan(console, view), out, "audit")
+        put_drawn(lambda console: print_plan(console, audit), out, "audit")
         return
-    text = json_text(document_of(view)) if form == "json" else (plan_markdown if form == "markdown" else plan_page)(view)
+    text = json_text(plan_document(audit)) if form == "json" else (plan_markdown if form == "markdown" else plan_page)(audit)
     put_text(text, out, "audit")

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from acked.audit.commands import plan as command
+from acked.audit.moves.ask import PlanAudit
 from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
-from acked.audit.reports.plan_view import PlanView, plan_view
+from acked.audit.reports.plan import plan_document
 from acked.cli import main
 from acked.reports.console import open_console
 
@@ -51,8 +52,8 @@ def test_a_cancellation_with_unclean_elections_loses_records_and_every_form_tell
 ) -> None:
     """Claim `cancel-keeps-acked-unclean`. Without one stale log ends do it, as there are three replicas for a while."""
     trace = tmp_path / "trace.json"
-    views: list[PlanView] = []
-    monkeypatch.setattr(command, "plan_view", lambda audit: views.append(plan_view(audit)) or views[0])
+    audits: list[PlanAudit] = []
+    monkeypatch.setattr(command, "plan_document", lambda audit: audits.append(audit) or plan_document(audit))
     more = ("--set", "unclean.leader.election.enable=true", "--records", "1", "--trace-out", str(trace), "--format", "json")
     assert run(tmp_path, [3, 4], *more, faults="none,moves") == 12
     document = json.loads(capsys.readouterr().out)
@@ -61,8 +62,8 @@ def test_a_cancellation_with_unclean_elections_loses_records_and_every_form_tell
     assert "CancelMoveUncleanly" in told["cancelled"]["actions"]
     assert len(told["cancelled"]["steps"]) < len(told["moving"]["steps"])
     text = StringIO()
-    print_plan(open_console(text, width=200), views[0])
-    for shown in (text.getvalue(), plan_markdown(views[0]).replace("\\", ""), plan_page(views[0])):
+    print_plan(open_console(text, width=200), audits[0])
+    for shown in (text.getvalue(), plan_markdown(audits[0]).replace("\\", ""), plan_page(audits[0])):
         assert "acknowledged records can be lost while move 1 runs (faults: none,moves)" in shown
         assert "the operator cancels the reassignment; no old replica is in sync" in shown
         assert "logs-0 (1 → 3,4)" in shown
