@@ -17,7 +17,7 @@ import pytest
 from tests.places import CHECKOUT
 from tools import gallery
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "link": "href"}
 """What a browser loads without being asked."""
