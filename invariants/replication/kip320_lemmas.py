@@ -15,7 +15,8 @@ from collections.abc import Callable
 from acked.invariants.property import Kind, Property
 from acked.invariants.replication.domains import DOMAIN_LEMMAS
 from acked.model.language.quantify import every, implies, some
-from acked.model.language.values import Bool, SetValue
+from acked.model.language.sets import SetValue
+from acked.model.language.values import Bool
 from acked.model.replication.common import is_sent, presumes_leadership
 from acked.model.replication.state import Epoch, Offset, Replica, State
 

@@ -1,9 +1,8 @@
 """The candidates for /controller: which are active, who is in charge, what each knows, and what it has yet to send.
 
-The vocabulary of `racing.py` and `hearing.py`, and what the rest of the partition asks where there may be several controllers:
-who notices that a broker is gone or back, who hears that a leader has changed the ISR, and the renumbering of controller
-epochs. With one controller nothing here is asked. Sources: `KafkaController`, `PartitionStateMachine`, `KafkaZkClient` of 0.8.2
-to 3.3.
+The vocabulary of `racing.py` and `hearing.py`, and what the rest of the partition asks where there may be several: who
+notices that a broker is gone or back, who hears that a leader has changed the ISR, and the renumbering of controller epochs.
+With one controller nothing here is asked. Sources: `KafkaController`, `PartitionStateMachine`, `KafkaZkClient`, 0.8.2 to 3.3.
 """
 
 from __future__ import annotations
@@ -13,8 +12,9 @@ from collections.abc import Callable
 from acked.model.language.context import literal
 from acked.model.language.quantify import each, every, for_each, ite, some, those, truth
 from acked.model.language.ranks import ranks
+from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
-from acked.model.language.values import Bool, OptionalValue, SetValue
+from acked.model.language.values import Bool, OptionalValue
 from acked.model.partition.rules.controllers import (
     elected_in_two_steps,
     many_controllers,

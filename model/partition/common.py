@@ -12,8 +12,9 @@ from acked.model.language.action import require
 from acked.model.language.context import literal
 from acked.model.language.quantify import abbreviated, each, every, for_each, greatest, implies, ite, least, some, truth
 from acked.model.language.ranks import ranks
+from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
-from acked.model.language.values import Bool, OptionalValue, SetValue
+from acked.model.language.values import Bool, OptionalValue
 from acked.model.partition.assignment import completed
 from acked.model.partition.candidates import (
     known_leader_epochs,

@@ -24,9 +24,10 @@ from acked.model.language.context import active, current
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import each, every, implies, ite, some, truth
 from acked.model.language.semantics import Guard, tracing
+from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct, field, none_of
 from acked.model.language.store import Store
-from acked.model.language.values import Bool, SetValue
+from acked.model.language.values import Bool
 from acked.model.partition import state as ours
 from acked.model.partition.common import epoch_start
 from acked.model.partition.protocol import partition
