@@ -22,7 +22,7 @@ from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, active, resolve
 from acked.model.language.domain import OptionalDomain, Plain, SetDomain
 from acked.model.language.protocol import Instance
-from acked.model.language.store import Store
+from acked.model.language.storage.store import Store
 from acked.model.language.values import Id, IntLike
 
 Environment = Mapping[int, Expr]

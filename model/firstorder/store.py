@@ -17,7 +17,7 @@ from acked.model.firstorder.terms import Choice, Logic, Relation, Term
 from acked.model.firstorder.values import sort_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, OptionalDomain, Path, SetDomain
-from acked.model.language.store import SymbolicPath
+from acked.model.language.storage.store import SymbolicPath
 from acked.model.language.values import Id, IntLike, Value
 
 Key = tuple[str | None, ...]

@@ -26,13 +26,13 @@ from acked.model.language.domain import (
     as_domain,
     as_leaf,
 )
-from acked.model.language.layout import Schema
 from acked.model.language.semantics import semantics
 from acked.model.language.sets import SetValue
-from acked.model.language.store import LiteralStore, SymbolicPath
-from acked.model.language.struct_view import StructView
+from acked.model.language.storage.layout import Schema
+from acked.model.language.storage.store import LiteralStore, SymbolicPath
+from acked.model.language.storage.struct_view import StructView
+from acked.model.language.storage.views import ArrayView, LogView, assign, codes_of, struct_of, view_of
 from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value, type_name_of
-from acked.model.language.views import ArrayView, LogView, assign, codes_of, struct_of, view_of
 
 T = TypeVar("T")
 W = TypeVar("W")

@@ -22,7 +22,6 @@ from acked.model.language.context import Computed, Constant, Size, current, lite
 IntLike = int | Constant | Size | Computed
 """What stands for a number beside a typed `Int`."""
 
-B = TypeVar("B", "Bool", bool)
 
 
 def _refused(symbol: str) -> Callable[..., NoReturn]:

@@ -276,7 +276,7 @@ def known_leader_epochs(s: State) -> list[tuple[Bool, Epoch]]:
 
 
 def renumber_known_epochs(s: State, rank: Callable[[Epoch], Epoch]) -> None:
-    """The same as ranks."""
+    """The leader epochs that controllers know, and those of requests on their way, become ranks."""
     for c in each(Candidate):
         mine = s.candidate[c]
         mine.leader_epoch = rank(mine.leader_epoch)

@@ -156,7 +156,7 @@ def counted_isr(s: State, leader: Replica) -> SetValue[Replica]:
 
 
 def waited_isr(s: State, leader: Replica) -> SetValue[Replica]:
-    """The same without those that are replicas no more: with ZooKeeper the ISR may have such members for a time."""
+    """`counted_isr` without those that are replicas no more: with ZooKeeper the ISR may have such members for a time."""
     members = counted_isr(s, leader)
     return members & s.broker[leader].assigned if reassignment.on and not moves_in_one_record.on else members
 

@@ -8,8 +8,8 @@ from acked.model.formulas.errors import ModelError, StepError, UnknownName
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal, resolve
 from acked.model.language.domain import ArrayDomain, Domain, LeafDomain, LogDomain, StructDomain
-from acked.model.language.store import NoStore, StateStore, SymbolicPath
-from acked.model.language.struct_view import StructView
+from acked.model.language.storage.store import NoStore, StateStore, SymbolicPath
+from acked.model.language.storage.struct_view import StructView
 from acked.model.language.values import Bool, Id, Int, IntLike, Value, type_name_of
 
 D = TypeVar("D", bound=Domain)
