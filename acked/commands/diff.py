@@ -104,7 +104,7 @@ def _asked(spec: Spec, other: Spec) -> Question:
     from acked.checker.question.question import Question
     from acked.checker.question.user_properties import check_texts
     from acked.checker.spec.resolve import property_named
-    from acked.model.language.layout import Schema
+    from acked.model.language.storage.layout import Schema
 
     instance, beside = spec.question().instance, other.question().instance
     by_name = {item.name: item for item in (*spec.properties, *other.properties)}

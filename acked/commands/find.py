@@ -67,7 +67,7 @@ def _wanted(spec: Spec, predicate: str | None) -> tuple[Property, ...]:
     from acked.checker.question.predicate_text import example_of
     from acked.checker.question.user_properties import SOUGHT, check_texts, sought
     from acked.model.language.domain import is_name
-    from acked.model.language.layout import Schema
+    from acked.model.language.storage.layout import Schema
 
     if predicate is None:
         if not spec.reach:

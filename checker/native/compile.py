@@ -134,7 +134,7 @@ def _with_loops(plan: KernelPlan, kernel: bytes, kind: LineKind | None) -> Objec
 
 
 def for_lines(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
-    """The same kernel with the loops for a table without states of this kind."""
+    """A kernel that has been compiled, with the loops for a table without states of this kind."""
     return ObjectCode(code.processor, (*code.objects[:-1], _loops(words, kind)), code.is_optimized)
 
 

@@ -26,8 +26,8 @@ from acked.model.language.domain import (
     is_absent,
     path_name,
 )
-from acked.model.language.layout import Leaf, Schema
-from acked.model.language.store import Store, SymbolicPath
+from acked.model.language.storage.layout import Leaf, Schema
+from acked.model.language.storage.store import Store, SymbolicPath
 from acked.model.language.values import IntLike
 
 

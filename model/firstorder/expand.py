@@ -16,12 +16,13 @@ from typing import Any, cast
 from acked.model.firstorder.meaning import one_of
 from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.store import Family, FunctionStore
-from acked.model.firstorder.terms import INT, Choice, Definition, Measure, Op, Relation, Symbol, Term
+from acked.model.firstorder.symbols import INT, Op, Symbol
+from acked.model.firstorder.terms import Choice, Definition, Measure, Relation, Term
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, active, resolve
 from acked.model.language.domain import OptionalDomain, Plain, SetDomain
 from acked.model.language.protocol import Instance
-from acked.model.language.store import Store
+from acked.model.language.storage.store import Store
 from acked.model.language.values import Id, IntLike
 
 Environment = Mapping[int, Expr]

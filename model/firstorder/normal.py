@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from acked.model.firstorder.terms import BOOL, INT, Logic, Op, Symbol, Term, Variable
+from acked.model.firstorder.symbols import BOOL, INT, Op, Symbol, Variable
+from acked.model.firstorder.terms import Logic, Term
 from acked.model.formulas.connectives import evaluation_order
 
 MOST_ROWS = 8

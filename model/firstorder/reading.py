@@ -21,7 +21,8 @@ from typing import Any
 from acked.model.firstorder.definitions import measure
 from acked.model.firstorder.meaning import FirstOrder
 from acked.model.firstorder.store import Code, Content, Family, FunctionStore, Index, Key, zero
-from acked.model.firstorder.terms import BOOL, INT, Choice, Logic, Relation, Sort, Symbol, Term
+from acked.model.firstorder.symbols import BOOL, INT, Sort, Symbol
+from acked.model.firstorder.terms import Choice, Logic, Relation, Term
 from acked.model.firstorder.values import code, derived, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.action import Action, unknown_clause

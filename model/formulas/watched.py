@@ -105,7 +105,7 @@ def watched(function: object) -> Iterator[None]:
 
 
 def in_order(iterated: T) -> T:
-    """The same; if an author's function is watched, it is noted that it looks at the elements of a set one by one."""
+    """What is iterated over; if an author's function is watched, it is noted that it looks at a set's elements one by one."""
     watch = _WATCHING.get()
     if watch is not None and watch.found is None and _is_unordered(iterated):
         watch.note(sys._getframe(1), f"a {type(iterated).__name__} {_ORDER}")

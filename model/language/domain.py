@@ -17,7 +17,8 @@ from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import literal, resolve
 from acked.model.language.semantics import semantics
-from acked.model.language.values import Bool, Id, Int, IntLike, SetValue, Value
+from acked.model.language.sets import SetValue
+from acked.model.language.values import Bool, Id, Int, IntLike, Value
 
 Constants = Mapping[str, int]
 Path = tuple[str | int, ...]

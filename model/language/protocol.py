@@ -24,10 +24,10 @@ from acked.model.language.action import Action, action, by_name, refuse_unknown_
 from acked.model.language.context import Constant, Context, Setting, Settle, active
 from acked.model.language.domain import LeafDomain, Plain, is_name
 from acked.model.language.finite import FINITE
-from acked.model.language.layout import Schema, meanings
 from acked.model.language.semantics import Guard, Trace
 from acked.model.language.state import Struct
-from acked.model.language.store import Store
+from acked.model.language.storage.layout import Schema, meanings
+from acked.model.language.storage.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words
 from acked.model.language.tracings import Effect, Ground, Tracings, refuse_other
 from acked.model.language.values import Bool, Id, IntLike

@@ -125,11 +125,11 @@ class Declared:
     attributes: tuple[tuple[str, object], ...]
 
     def saying(self, text: str) -> Declared:
-        """The same with the help of a command in which it means something of its own."""
+        """This option with the help of a command in which it means something of its own."""
         return self.with_(help=text)
 
     def with_(self, **attributes: object) -> Declared:
-        """The same with other attributes."""
+        """This option with other attributes for click."""
         return replace(self, attributes=tuple({**dict(self.attributes), **attributes}.items()))
 
     def under(self, key: str) -> Callable[[Callable[..., R]], Callable[..., R]]:

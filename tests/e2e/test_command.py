@@ -26,7 +26,7 @@ PROMISED: dict[str, type | tuple[type, ...]] = {
     "violations": list,
     "actions": dict,
 }
-"""The names that DESIGN section 7 promises for the JSON of `check`."""
+"""The names that docs/json.md promises for the JSON of `check`."""
 
 FURTHER: dict[str, type | tuple[type, ...]] = {
     "symmetry": bool,

@@ -16,9 +16,9 @@ from acked.model.catalogue import FAMILY as PROTOCOLS
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
-from acked.model.language.layout import Schema
 from acked.model.language.protocol import Instance
 from acked.model.language.smt import Lowering
+from acked.model.language.storage.layout import Schema
 from tests.places import CHECKOUT
 from tests.random_expressions import BOOLS, CARDINALITIES, INTS, STATE, STATES, Recipe, build
 

@@ -18,7 +18,7 @@ from acked.model.formulas.expr import Expr
 from acked.model.formulas.located import authors_place
 from acked.model.language.context import literal, resolve
 from acked.model.language.domain import IdDomain, LeafDomain, Path, PresentDomain, SlotDomain
-from acked.model.language.layout import Leaf, Schema
+from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.values import Id, IntLike, OptionalValue
 
 SymbolicPath = tuple[Any, ...]
