@@ -16,8 +16,7 @@ import click
 from acked.base.errors import AckedError, ExitCode
 from acked.base.version import __version__
 from acked.model.formulas.errors import DomainOverflow, ModelError
-from acked.reports.shell.options import Paragraphs
-from acked.reports.shell.output import say
+from acked.reports.shell.groups import Paragraphs
 
 _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("Begin here", (
@@ -40,7 +39,7 @@ _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     )),
     ("Look into a protocol", (
         ("find", "commands.find", "Find the shortest trace to a state of your choice."),
-        ("show", "commands.check", "Show a trace that check wrote."),
+        ("show", "commands.view", "Show a trace that check wrote."),
         ("diff", "commands.diff", "Compare the rules of two specs: what one allows and the other forbids."),
         ("ablate", "commands.ablate", "Drop each guard clause in turn and report which properties break."),
         ("coverage", "commands.ablate", "Report which actions and guard clauses ever mattered."),
@@ -186,5 +185,5 @@ def _internal(error: Exception) -> int:
 
 
 def _fail(message: str, code: ExitCode) -> int:
-    say("acked: " + "".join(char if char.isprintable() else ascii(char)[1:-1] for char in message))
+    click.echo("acked: " + "".join(char if char.isprintable() else ascii(char)[1:-1] for char in message), err=True)
     return int(code)

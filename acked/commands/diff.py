@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
+from acked.checker.diagnosis.difference import compare
+from acked.checker.question.fairness import check_fairness, check_present
+from acked.checker.question.question import Question
+from acked.checker.question.user_properties import check_texts
+from acked.checker.spec.resolve import property_named
+from acked.checker.spec.spec import Spec
+from acked.model.language.layout import Schema
 from acked.reports.shell.completion import bundled_or_file
 from acked.reports.shell.options import (
     CONSTANT,
@@ -23,10 +29,7 @@ from acked.reports.shell.options import (
     shows,
 )
 from acked.reports.shell.output import Output
-
-if TYPE_CHECKING:
-    from acked.checker.question.question import Question
-    from acked.checker.spec.spec import Spec
+from acked.reports.tables.difference import difference_document, print_difference
 
 
 @click.command(short_help="Compare the rules of two specs: what one allows and the other forbids.")
@@ -64,9 +67,6 @@ def diff(first: str, second: str, changes: SpecChanges, search: SearchLimits, ou
 
     Exit code 0 if nothing differs, 1 if something does, 152 if a search was incomplete, 151 if there is nothing to compare.
     """
-    from acked.checker.diagnosis.difference import compare
-    from acked.reports.tables.difference import difference_document, print_difference
-
     specs = [AskedSpec(name, side).load() for name, side in zip((first, second), _sides(changes), strict=True)]
     questions = [_asked(specs[0], specs[1]), _asked(specs[1], specs[0])]
     with output.progress() as observer:
@@ -100,12 +100,6 @@ def _told_apart(specs: list[Spec]) -> tuple[str, str]:
 
 def _asked(spec: Spec, other: Spec) -> Question:
     """A spec's question without symmetry, about the properties of both specs in one order, as far as both can have them."""
-    from acked.checker.question.fairness import check_fairness, check_present
-    from acked.checker.question.question import Question
-    from acked.checker.question.user_properties import check_texts
-    from acked.checker.spec.resolve import property_named
-    from acked.model.language.layout import Schema
-
     instance, beside = spec.question().instance, other.question().instance
     by_name = {item.name: item for item in (*spec.properties, *other.properties)}
     asked = []

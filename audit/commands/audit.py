@@ -6,28 +6,45 @@ import sys
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from acked.audit.clusters.live import live_entries, with_producers
+from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
+from acked.audit.clusters.topics import groups_of, left_out
+from acked.audit.commands.apart import ask_apart
+from acked.audit.commands.live import SECONDS, client_properties
+from acked.audit.commands.output_files import check_fixable, read_before, since, write_fixes, write_pages, write_trace
+from acked.audit.commands.plan import PlanRequest, audit_plan
+from acked.audit.decision.audit import Audit
 from acked.audit.decision.fault_words import BESIDES, CRASHES, legend_of
+from acked.audit.decision.faults import Faults, read_faults
+from acked.audit.decision.gather import Given, Recognised, recognise, settle
+from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
+from acked.audit.formats.read import read_all
+from acked.audit.reports.document import audit_document, with_hinges
+from acked.audit.reports.junit import audit_junit
+from acked.audit.reports.listing import print_settings, settings_document
+from acked.audit.reports.page import audit_page, topics_page
+from acked.audit.reports.sarif import audit_sarif
+from acked.audit.reports.terminal import audit_markdown, print_audit
+from acked.audit.reports.topics import print_topics, topics_document, topics_markdown
+from acked.audit.reports.upgrading import upgrade_part, verdict_with
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable
 from acked.base.names import near
 from acked.base.optional import optional_packages
+from acked.base.release import Release, release
 from acked.base.version import __version__
-from acked.reports.shell.options import FORMAT, OUT, QUIET, BatchOptions, KeyValue, collects, option, searches_many
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import KeptProcesses
+from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry
+from acked.cluster.vocabulary.keys import KEYS
+from acked.reports.console import harmless, open_console
+from acked.reports.shell.batches import BatchOptions, searches_many
+from acked.reports.shell.options import FORMAT, OUT, QUIET, KeyValue, collects, option
 from acked.reports.shell.output import Output, json_text, put_drawn, put_text, say
-
-if TYPE_CHECKING:
-    from acked.audit.clusters.several import Audited
-    from acked.audit.decision.audit import Audit
-    from acked.audit.decision.faults import Faults
-    from acked.audit.decision.gather import Given, Recognised
-    from acked.audit.decision.questions import Assumptions, AuditQuestion
-    from acked.base.release import Release
-    from acked.checker.batch.cache import ResultCache
-    from acked.cluster.vocabulary.entry import SettingEntry
 
 ALL = "all"
 LOSS = "loss"
@@ -53,11 +70,6 @@ class ClusterFacts:
 
     def recognised(self, files: tuple[Path, ...], with_moves: bool = False) -> Recognised:
         """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned."""
-        from acked.audit.decision.gather import recognise
-        from acked.audit.formats.read import read_all
-        from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry
-        from acked.cluster.vocabulary.keys import KEYS
-
         entries = read_all(files)
         if self.bootstrap is not None:
             entries += self._live(self.bootstrap, with_moves)
@@ -72,10 +84,6 @@ class ClusterFacts:
         return recognise(entries, overrides, self.lenient)
 
     def _live(self, address: str, with_moves: bool) -> list[SettingEntry]:
-        from acked.audit.clusters.live import live_entries
-        from acked.audit.commands.apart import ask_apart
-        from acked.audit.commands.live import SECONDS, client_properties
-
         properties = client_properties(self.command_config)
         asked = ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
         return live_entries(asked)
@@ -93,9 +101,6 @@ class Assumed:
 
     def assumptions(self) -> Assumptions:
         """Faults and bounds as the audit takes them; the default of each question where nothing is chosen."""
-        from acked.audit.decision.faults import read_faults
-        from acked.audit.decision.questions import BY_DEFAULT
-
         assumptions = replace(BY_DEFAULT, log_size=self.log_size, records=self.records, is_thorough=self.thorough)
         if self.max_states is not None:
             assumptions = replace(assumptions, max_states=self.max_states, max_states_besides=self.max_states)
@@ -138,8 +143,6 @@ class Wanted:
     @cached_property
     def target(self) -> Release | None:
         """The release of --upgrade-to; `ConfigurationError` for one that is not known."""
-        from acked.base.release import release
-
         return None if self.upgrade_to is None else release(self.upgrade_to)
 
     @cached_property
@@ -150,8 +153,6 @@ class Wanted:
     @cached_property
     def decisive(self) -> tuple[tuple[AuditQuestion, tuple[Faults, ...]], ...]:
         """The faults that --require names for a question, `loss=one-machine`, instead of those of --faults."""
-        from acked.audit.decision.faults import read_faults
-
         found: dict[AuditQuestion, list[Faults]] = {}
         for part in self.require.split(","):
             name, separator, faults = part.partition("=")
@@ -300,14 +301,6 @@ def audit(
     the yes was seen on real brokers, 14 if they did as the model says and it was not, 1 if they do something else than the
     model, 153 if they do not start.
     """
-    from acked.audit.clusters.live import with_producers
-    from acked.audit.clusters.several import Asked, audit_groups, worst_of_groups
-    from acked.audit.clusters.topics import groups_of, left_out
-    from acked.audit.commands.output_files import check_fixable, read_before, since, write_fixes, write_pages, write_trace
-    from acked.audit.decision.gather import settle
-    from acked.checker.batch.local import KeptProcesses
-    from acked.cluster.vocabulary.entry import Scope
-
     if not files and not cluster.overrides and cluster.bootstrap is None and wanted.plan is None:
         raise click.UsageError("nothing to audit: name a FILE..., - for the standard input, --set or --bootstrap-server")
     questions, required = wanted.questions, wanted.required
@@ -317,8 +310,6 @@ def audit(
             check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
     if wanted.plan is not None:
-        from acked.audit.commands.plan import PlanRequest, audit_plan
-
         request = PlanRequest(wanted.plan, cluster.version, cluster.control_plane, cluster.entities,
                               cluster.bootstrap is not None, output, out, wanted.trace_out)  # fmt: skip
         is_bounded = assumed.max_states is not None
@@ -360,10 +351,6 @@ def _document(
     audited: list[Audited], required: tuple[AuditQuestion, ...], left_out: list[str], cache: ResultCache | None
 ) -> dict[str, Any]:
     """The audit of one group as it is, of several with their table."""
-    from acked.audit.reports.document import audit_document, with_hinges
-    from acked.audit.reports.topics import topics_document
-    from acked.audit.reports.upgrading import upgrade_part, verdict_with
-
     one = audited[0]
     if len(audited) == 1 and one.audit is not None and one.contexts is not None:
         document = audit_document(one.audit, required, one.contexts, cache, one.group.topics) | upgrade_part(one.upgrade)
@@ -405,16 +392,12 @@ def _prove(
     if output.form == "json":
         _show({**document, "proof": answer_document(answer, {})}, output.form, out, [])
     else:
-        from acked.reports.console import open_console
-
         print_answer(open_console(sys.stdout), answer)
     return int(answer.judgement.exit_code)
 
 
 def _show_settings(given: Given, form: str, out: Path | None) -> int:
     """Tells what was read, and that nothing was decided is no failure."""
-    from acked.audit.reports.listing import print_settings, settings_document
-
     if form not in ("text", "json"):
         raise click.UsageError(f"--show-settings is text or JSON, and --format says {form}; leave one out")
     document = settings_document(given)
@@ -426,29 +409,22 @@ def _show_settings(given: Given, form: str, out: Path | None) -> int:
 
 
 def _questions(text: str, option: str) -> tuple[AuditQuestion, ...]:
-    from acked.audit.decision.questions import AuditQuestion as Questions
-
-    names = [item.value for item in Questions]
+    names = [item.value for item in AuditQuestion]
     wanted = [part.strip() for part in text.split(",")]
     for name in wanted:
         if name not in (*names, ALL):
             raise ConfigurationError(
                 f"{option}: there is no question {name!r}{near(name, names)}; choose from {', '.join(names)}, {ALL}"
             )
-    return tuple(item for item in Questions if item.value in wanted or ALL in wanted)
+    return tuple(item for item in AuditQuestion if item.value in wanted or ALL in wanted)
 
 
 def _show(document: dict[str, Any], form: str, out: Path | None, files: list[str]) -> None:
     if form == "text" and "baseline" in document:
-        from acked.reports.console import harmless
-
         lines = [one["in_words"] for one in document["baseline"]["differences"]]
         put_text("".join(f"{harmless(line)}\n" for line in lines), out, "audit")
         return
     if form == "text":
-        from acked.audit.reports.terminal import print_audit
-        from acked.audit.reports.topics import print_topics
-
         shown = print_topics if "groups" in document else print_audit
         put_drawn(lambda console: shown(console, document), out, "audit")
         return
@@ -458,20 +434,11 @@ def _show(document: dict[str, Any], form: str, out: Path | None, files: list[str
 def _rendered(document: dict[str, Any], form: str, files: list[str]) -> str:
     is_one = "groups" not in document
     if form == "markdown":
-        from acked.audit.reports.terminal import audit_markdown
-        from acked.audit.reports.topics import topics_markdown
-
         return audit_markdown(document) if is_one else topics_markdown(document)
     if form == "html":
-        from acked.audit.reports.page import audit_page, topics_page
-
         return audit_page(document) if is_one else topics_page(document)
     if form == "sarif":
-        from acked.audit.reports.sarif import audit_sarif
-
         return json_text(audit_sarif(document, files, __version__))
     if form == "junit":
-        from acked.audit.reports.junit import audit_junit
-
         return audit_junit(document)
     return json_text(document)

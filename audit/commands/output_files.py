@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from acked.audit.clusters.several import Audited
+from acked.audit.clusters.topics import TopicGroup
+from acked.audit.decision.patch import patched, write_patches
+from acked.audit.decision.questions import AuditQuestion
+from acked.audit.reports.baseline import differences, read_baseline
+from acked.audit.reports.page import audit_page, topics_page
+from acked.audit.reports.stories import story_pages, with_pages, worst_counterexample
 from acked.base.errors import ConfigurationError
+from acked.base.files import write_text
 from acked.reports.shell.output import TraceFile, make_folder, say
-
-if TYPE_CHECKING:
-    from acked.audit.clusters.several import Audited
-    from acked.audit.clusters.topics import TopicGroup
-    from acked.audit.decision.questions import AuditQuestion
 
 
 def read_before(path: Path) -> dict[str, Any]:
     """An earlier audit."""
-    from acked.audit.reports.baseline import read_baseline
-
     return dict(read_baseline(path))
 
 
 def since(document: dict[str, Any], before: dict[str, Any], path: Path | None) -> tuple[dict[str, Any], str]:
     """The audit with what changed since an earlier one, and the verdict of what got worse."""
-    from acked.audit.reports.baseline import differences
-
     found = differences(before, document)
     worse = {one.now for one in found if one.is_worse}
     verdict = next((reply for reply in ("yes", "undecided") if reply in worse), "no")
@@ -36,10 +35,6 @@ def since(document: dict[str, Any], before: dict[str, Any], path: Path | None) -
 
 def write_pages(audited: list[Audited], document: dict[str, Any], folder: Path) -> None:
     """Writes the audit as a page, and a page for every story that it tells."""
-    from acked.audit.reports.page import audit_page, topics_page
-    from acked.audit.reports.stories import story_pages, with_pages
-    from acked.base.files import write_text
-
     make_folder(folder)
     pages = list(story_pages(audited, document))
     for page in pages:
@@ -50,8 +45,6 @@ def write_pages(audited: list[Audited], document: dict[str, Any], folder: Path) 
 
 def write_trace(audited: list[Audited], required: tuple[AuditQuestion, ...], path: Path) -> None:
     """Writes the trace of the first required yes, or says on stderr why there is none."""
-    from acked.audit.reports.stories import worst_counterexample
-
     found = worst_counterexample(audited, required)
     if found is not None:
         TraceFile(path).write(found)
@@ -67,8 +60,6 @@ def check_fixable(groups: Sequence[TopicGroup], folder: Path | None) -> None:
 
 def write_fixes(audited: list[Audited], folder: Path | None) -> None:
     """Writes what is recommended into copies of the files, if that is wanted, and says on stderr what that leaves to do."""
-    from acked.audit.decision.patch import patched, write_patches
-
     if folder is None:
         return
     one = next(item for item in audited if item.group.decides)

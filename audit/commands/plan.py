@@ -8,16 +8,23 @@ from typing import TYPE_CHECKING
 
 import click
 
+from acked.audit.decision.gather import Recognised
+from acked.audit.decision.joint import Searches
+from acked.audit.decision.questions import Assumptions
+from acked.audit.moves.ask import MOST_STATES, MoveAuditor
+from acked.audit.moves.plan import read_plan
+from acked.audit.moves.shapes import Moves, described_with, moves_of
+from acked.audit.reports.moves import plan_document, plan_markdown, plan_page, print_plan, worst_move
 from acked.base.errors import ExitCode
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import KeptProcesses
+from acked.cluster.vocabulary.entry import Scope
 from acked.reports.shell.output import Output, TraceFile, json_text, put_drawn, put_text, say
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from acked.audit.decision.gather import Recognised
-    from acked.audit.decision.questions import Assumptions
-    from acked.checker.batch.cache import ResultCache
-    from acked.reports.shell.options import BatchOptions
+    from acked.reports.shell.batches import BatchOptions
 
 _FORMS = ("text", "markdown", "html", "json")
 _CODES = {"no": ExitCode.HOLDS, "yes": ExitCode.INVARIANT, "undecided": ExitCode.TOO_LARGE}
@@ -51,14 +58,6 @@ def audit_plan(
     cache: ResultCache | None,
 ) -> int:
     """Asks about a plan, tells the answers, and returns the exit code; `is_bounded`: the user says how many states."""
-    from acked.audit.decision.joint import Searches
-    from acked.audit.moves.ask import MOST_STATES, MoveAuditor
-    from acked.audit.moves.plan import read_plan
-    from acked.audit.moves.shapes import Moves, described_with, moves_of
-    from acked.audit.reports.moves import plan_document, worst_move
-    from acked.checker.batch.local import KeptProcesses
-    from acked.cluster.vocabulary.entry import Scope
-
     request.check()
     plan = read_plan(request.plan)
     known = described_with(found(), plan)
@@ -80,8 +79,6 @@ def audit_plan(
 
 
 def _show(document: dict[str, object], request: PlanRequest) -> None:
-    from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
-
     form, out = request.output.form, request.out
     if form == "text":
         put_drawn(lambda console: print_plan(console, document), out, "audit")

@@ -8,11 +8,14 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from acked.audit.formats.described import DESCRIBED_FORM, described_entries
+from acked.audit.formats.environment import environment_file
 from acked.audit.formats.foreign import Format, foreign, format_of
 from acked.audit.formats.json_file import json_entries
 from acked.audit.formats.librdkafka import as_kafkas
 from acked.audit.formats.properties import property_entries
 from acked.audit.formats.spring import is_spring, spring_properties
+from acked.audit.formats.terraform import terraform_entries
+from acked.audit.formats.yaml_file import yaml_entries
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_bytes
 from acked.cluster.vocabulary.entry import INSTEAD, SettingEntry
@@ -70,16 +73,10 @@ def read_settings(path: Path) -> list[SettingEntry]:
 def _in_format(path: Path, name: str, text: str) -> list[SettingEntry]:
     form = Format.YAML if _JSON.match(text) else format_of(path, text)
     if form is Format.YAML:
-        from acked.audit.formats.yaml_file import yaml_entries
-
         return yaml_entries(name, text)
     if form is Format.HCL:
-        from acked.audit.formats.terraform import terraform_entries
-
         return terraform_entries(name, text)
     if form is Format.ENVIRONMENT:
-        from acked.audit.formats.environment import environment_file
-
         return environment_file(name, text)
     if (kind := foreign(path, text)) is not None:
         raise SpecUnreadable(f"{name} {kind}")

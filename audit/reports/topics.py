@@ -11,6 +11,16 @@ from acked.audit.clusters.topics import INTERNAL
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.document import Document, always, audit_document, with_hinges
 from acked.audit.reports.overview import MARKS, SHORT, STYLES, legend, overview
+from acked.audit.reports.terminal import (
+    body_markdown,
+    head_of,
+    not_asked_of,
+    print_answers,
+    print_body,
+    print_head,
+    print_verdict,
+    sentence,
+)
 from acked.audit.reports.transactional import transactions_told_once
 from acked.audit.reports.upgrading import upgrade_part, verdict_with
 from acked.checker.batch.cache import ResultCache
@@ -164,8 +174,6 @@ class Heads:
     @classmethod
     def of(cls, document: Document) -> Heads:
         """Groups may run different releases, as in a roll, and not all of them elect uncleanly."""
-        from acked.audit.reports.terminal import head_of
-
         heads = [(*head_of(audit), audit["model"]) for group in document["groups"] if (audit := group["audit"])]
         titles = list(dict.fromkeys(title for title, _, _ in heads))
         models = {model for _, _, model in heads}
@@ -178,8 +186,6 @@ class Heads:
 
     def of_group(self, audit: Document) -> list[str]:
         """What of this is a group's own."""
-        from acked.audit.reports.terminal import head_of
-
         title, lines = head_of(audit)
         own = [] if self.is_common else [", ".join([title, *lines])]
         return own if audit["model"] == self.model else [*own, audit["model"]]
@@ -190,8 +196,6 @@ class Heads:
 
 def print_topics(console: Console, document: Document) -> None:
     """The table of groups, then a section for each."""
-    from acked.audit.reports.terminal import print_answers, print_body, print_head, print_verdict
-
     first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
     heads = Heads.of(document)
     if first is not None:
@@ -266,8 +270,6 @@ def told_once(document: Document) -> Iterator[tuple[Document, Document | None]]:
 
 def topics_markdown(document: Document) -> str:
     """The table of groups, then a section for each, as Markdown."""
-    from acked.audit.reports.terminal import body_markdown, not_asked_of, sentence
-
     first = next((group["audit"] for group in document["groups"] if group["audit"]), None)
     lines = ["# Audit of topics", "", f"**{md_text(document['verdict_in_words'])}**", ""]
     heads = Heads.of(document)

@@ -14,14 +14,14 @@ import click
 from acked.base.errors import AckedError, ConfigurationError, ExitCode, SystemFailure
 from acked.base.names import near
 from acked.base.optional import optional_packages
+from acked.cluster.exercising.course import Kind
+from acked.cluster.reports.observations.counting import EventsExplained
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import shows
 from acked.reports.shell.output import Output, say
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from acked.cluster.exercising.course import Kind
 
 _KINDS = "kill,shutdown,pause,session,slow,answer,isr,move"
 _EXPENSIVE = "cache"
@@ -84,7 +84,6 @@ def exercise(
         from acked.cluster.exercising.exercise import Exercise
         from acked.cluster.exercising.exercise import exercise as exercised
     from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, TOPIC
-    from acked.cluster.reports.observations.counting import EventsExplained
     from acked.cluster.reports.observations.exercising import ExerciseProgress, exercise_document, print_exercise
     from acked.cluster.reports.observations.terminal import print_judged
     from acked.cluster.validating.judge import Asked, judge
@@ -109,9 +108,7 @@ def exercise(
 
 
 def _kinds(text: str) -> tuple[Kind, ...]:
-    from acked.cluster.exercising.course import Kind as Kinds
-
-    known = {kind.value: kind for kind in Kinds}
+    known = {kind.value: kind for kind in Kind}
     wanted = [part.strip() for part in text.split(",")]
     for name in wanted:
         if name not in known:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import click
 
 from acked.base.optional import optional_packages
-from acked.reports.shell.options import Paragraphs, shows, shows_without_progress
+from acked.cluster.releases.jars import release_jars, zookeeper_jars
+from acked.cluster.releases.release import Mode, release
+from acked.reports.shell.groups import Paragraphs
+from acked.reports.shell.options import shows, shows_without_progress
 from acked.reports.shell.output import Output, say
 
 
@@ -42,9 +45,6 @@ def fetch(releases: tuple[str, ...], output: Output) -> None:
     Those that are there already are only compared. A release that keeps its metadata in ZooKeeper gets a ZooKeeper server
     as well.
     """
-    from acked.cluster.releases.jars import release_jars, zookeeper_jars
-    from acked.cluster.releases.release import Mode, release
-
     with optional_packages():
         from acked.cluster.reports.reproductions.releases import fetched_document, print_fetched
 

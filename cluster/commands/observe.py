@@ -5,7 +5,10 @@ from __future__ import annotations
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
-from acked.base.release import LATEST
+from acked.base.release import LATEST, NEWEST, release
+from acked.cluster.lines.checking import check
+from acked.cluster.lines.configuration import COST, Format, configuration, is_read
+from acked.cluster.reports.observations.checking import checked_document, print_checked
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import shows
 from acked.reports.shell.output import Output, put_text, say
@@ -46,9 +49,6 @@ def observe(
         raise ConfigurationError("LOGS are read with --check; without it only the configuration is printed")
     if version is None:
         raise ConfigurationError("which release the brokers are decides how they log; name it with --kafka-version")
-    from acked.base.release import NEWEST, release
-    from acked.cluster.lines.configuration import COST, Format, configuration, is_read
-
     number = release(version)
     numbers = release(NEWEST).numbers if number.name == LATEST else number.numbers
     if not any(is_read(numbers, with_kraft) for with_kraft in (True, False)):
@@ -67,9 +67,6 @@ def observe(
 
 
 def _check(logs: tuple[str, ...], topic: str, partition: int, output: Output) -> int:
-    from acked.cluster.lines.checking import check
-    from acked.cluster.reports.observations.checking import checked_document, print_checked
-
     if not logs:
         raise ConfigurationError("--check reads LOGS; name the files or folders of all nodes")
     checked = check(logs, topic, partition)

@@ -6,15 +6,20 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from acked.base.errors import ConfigurationError
+from acked.base.release import release as number_of
+from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result
-
-if TYPE_CHECKING:
-    from acked.checker.question.question import Question
-    from acked.checker.spec.spec import Spec
-    from acked.cluster.releases.release import Mode
+from acked.checker.search.local import search
+from acked.checker.spec.spec import Spec
+from acked.cluster.releases.release import Mode, release
+from acked.cluster.transacting import script
+from acked.model.catalogue import PROTOCOLS
+from acked.model.partition.rules.versions import planes_of, rules_of
+from acked.reports.progress import ProgressReporter
+from acked.reports.runs.answers import verdict_in_words
+from acked.reports.shell.specs import changed, find_spec, under_release
 
 
 @dataclass(frozen=True)
@@ -31,15 +36,12 @@ class On:
     def mode_for(self, question: Question) -> Mode:
         """The mode in which they play this; `ConfigurationError` if another is asked for than its rules have."""
         from acked.cluster.playing.setting import mode_for
-        from acked.cluster.releases.release import release
 
         return mode_for(question, release(self.release), self.mode)
 
     @property
     def only_mode(self) -> Mode | None:
         """The mode that is asked for, or the only one that the release has."""
-        from acked.cluster.releases.release import release
-
         modes = release(self.release).modes
         return self.mode or (modes[0] if len(modes) == 1 else None)
 
@@ -58,8 +60,6 @@ def playable_run(
     `version` is the release whose rules the spec has, if not those of its file. `ConfigurationError` for a spec without a
     counterexample, and for one of which none can be played.
     """
-    from acked.reports.shell.specs import changed, find_spec
-
     spec = find_spec(name, version is not None or bool(constants))
     if version is not None:
         spec = with_rules_of(spec, version, on.only_mode, constants)
@@ -72,14 +72,9 @@ def with_rules_of(
     spec: Spec, version: str, mode: Mode | None, constants: Mapping[str, int | str] | None = None
 ) -> Spec:
     """The spec with the rules of a release, on the brokers' control plane if it is said and that release has it."""
-    from acked.base.release import release
-    from acked.model.catalogue import PROTOCOLS
-    from acked.model.partition.rules.versions import planes_of, rules_of
-    from acked.reports.shell.specs import under_release
-
     if spec.protocol is PROTOCOLS["transactions"]:
         return under_release(spec, version, None, constants)
-    plane = mode.value if mode is not None and mode.value in planes_of(rules_of(release(version))) else None
+    plane = mode.value if mode is not None and mode.value in planes_of(rules_of(number_of(version))) else None
     return under_release(spec, version, plane, constants)
 
 
@@ -92,14 +87,9 @@ def playable_counterexample(
     question: Question, title: str, name: str, on: On, quiet: bool
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a question, which messages call `name`."""
-    from acked.checker.search.local import search
-    from acked.cluster.transacting.script import is_of_transactions
-
-    if is_of_transactions(question):
+    if script.is_of_transactions(question):
         return _of_transactions(question, title, name, quiet)
     from acked.cluster.playing.playable import TIMED, as_asked, left_out, playable, ways_of
-    from acked.cluster.releases.release import release
-    from acked.reports.progress import ProgressReporter
 
     mode, timed = on.mode or on.mode_for(question), on.timed
     without = left_out(question, timed)
@@ -119,8 +109,6 @@ def playable_counterexample(
 
 def _refused(name: str, whole: Result, without: Mapping[str, str]) -> ConfigurationError:
     """Why no counterexample is played: there is none, or its shortest needs what no driver brings about."""
-    from acked.reports.runs.answers import verdict_in_words
-
     if not whole.violations:
         return ConfigurationError(f"{name} has no counterexample to play ({verdict_in_words(whole)})")
     actions = {step.action.name for step in whole.violations[0].run.actions}
@@ -130,14 +118,10 @@ def _refused(name: str, whole: Result, without: Mapping[str, str]) -> Configurat
 
 
 def _of_transactions(question: Question, title: str, name: str, quiet: bool) -> tuple[Counterexample, dict[str, str]]:
-    from acked.checker.search.local import search
-    from acked.cluster.transacting.script import as_asked, left_out, playable
-    from acked.reports.progress import ProgressReporter
-
-    without = left_out(question)
+    without = script.left_out(question)
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(playable(question), observer=observer)
+        result = search(script.playable(question), observer=observer)
         if not result.violations:
             raise _refused(name, search(question, observer=observer), without)
     violation = result.violations[0]
-    return Counterexample(title, question, as_asked(question, violation.run), violation.property), without
+    return Counterexample(title, question, script.as_asked(question, violation.run), violation.property), without

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING
 import click
 
 from acked.base.errors import ConfigurationError
-from acked.base.files import check_writable, write_text
+from acked.base.files import check_writable
 from acked.base.optional import optional_packages
+from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample
+from acked.cluster.commands.playable import On, is_trace, playable_run
 from acked.cluster.commands.reproductions import is_reproduction, saved
-from acked.reports.shell.deadline import limited
+from acked.cluster.releases.release import Mode, mode_of, release
+from acked.cluster.transacting.script import is_of_transactions
 from acked.reports.shell.options import (
     CONSTANT,
     KAFKA_VERSION,
@@ -27,13 +30,11 @@ from acked.reports.shell.options import (
     reads_trace,
     shows,
 )
-from acked.reports.shell.output import Output, say
+from acked.reports.shell.output import Output
+from acked.reports.shell.runs import run_of
 
 if TYPE_CHECKING:
-    from acked.checker.question.question import Question
-    from acked.cluster.commands.playable import On
-    from acked.cluster.playing.reproduce import Brokers, Changed, Heed, Prepared, Reproduction
-    from acked.cluster.reports.reproductions.words import Answer
+    from acked.cluster.playing.reproduce import Brokers, Changed
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,6 @@ class Machine:
     @property
     def on(self) -> On:
         """What a run has to be fit for; `ConfigurationError` for a release or a mode that there is not."""
-        from acked.cluster.commands.playable import On
-        from acked.cluster.releases.release import Mode, mode_of, release
-
         mode = None if self.control_plane is None else Mode(self.control_plane)
         mode_of(release(self.kafka), mode)
         return On(self.kafka, mode, self.timed)
@@ -69,7 +67,6 @@ class Machine:
     def changed(self) -> Changed | None:
         """What is another in the control."""
         from acked.cluster.playing.reproduce import Changed
-        from acked.cluster.releases.release import release
 
         if self.control is None:
             return None
@@ -183,11 +180,7 @@ def reproduce(
     It needs Java 17 or newer, and Maven until the release is in the cache (`acked kafka fetch`).
     """
     with optional_packages():
-        from acked.cluster.playing.reproduce import prepare
-        from acked.cluster.reports.reproductions.document import answer_document
-        from acked.cluster.reports.reproductions.terminal import print_answer
-        from acked.cluster.reports.reproductions.words import Answer, rules_in_words
-        from acked.cluster.transacting.script import is_of_transactions
+        from acked.cluster.commands.replicated import play_replication
 
     written.check()
     changed = machine.changed()
@@ -200,21 +193,8 @@ def reproduce(
     found, left_out = _run(target, asked, source, machine, output)
     if is_of_transactions(found.question):
         return _transactions(found, left_out, machine, written, output)
-    prepared = prepare(found.question, found.run, machine.brokers(found.question))
-    control = None if changed is None else prepared.control(changed)
-    for one in (prepared, control):
-        if one is not None and not output.quiet and (rules := rules_in_words(one)):
-            say(rules)
-    with limited(machine.time_limit):
-        first = _play(prepared, machine.keep, output)
-        second = None if control is None else _play(control, machine.keep, output)
-    answer = Answer(found.title, found.property, first, changed, second)
-    if left_out and not output.is_json and not output.quiet:
-        say(f"not in the search, because it cannot be played: {', '.join(left_out)}")
-    if written.page is not None:
-        _write_page(written.page, answer)
-    output.emit(lambda: answer_document(answer, left_out), lambda console: print_answer(console, answer))
-    return int(answer.judgement.exit_code)
+    on = (machine.brokers(found.question), changed)
+    return play_replication(found, left_out, on, machine.keep, machine.time_limit, written.page, output)
 
 
 def _transactions(
@@ -226,13 +206,6 @@ def _transactions(
         raise ConfigurationError("a trace of transactions is played without --html, --expire and --timed")
     on = (machine.kafka, machine.brokers().chosen_mode, machine.home)
     return play_transactions(found, left_out, on, machine.control, machine.keep, machine.time_limit, output)
-
-
-def _write_page(page: Path, answer: Answer) -> None:
-    from acked.cluster.reports.reproductions.page import reproduction_page
-
-    write_text(page, reproduction_page(answer), "page")
-    say(f"the page is {page}; open it in a browser")
 
 
 def _whole_release(
@@ -253,38 +226,11 @@ def _run(
     target: str, asked: Asked, source: TraceSource, machine: Machine, output: Output
 ) -> tuple[Counterexample, dict[str, str]]:
     """The run of a trace file, or the shortest one of a spec that can be played; and what was left out of the search."""
-    from acked.cluster.commands.playable import is_trace, playable_run
-
     changes = SpecChanges(asked.constants, asked.version)
     if is_reproduction(target) and changes.are_none and source.spec is None:
         answer, left_out = saved(target)
         before = answer.first.prepared
         return Counterexample(answer.title, before.question, before.run, answer.promise), left_out
     if is_trace(target) or source.spec is not None:
-        from acked.reports.shell.runs import run_of
-
         return run_of(target, changes, source.spec, output.quiet, source.trusts), {}
     return playable_run(target, bound(asked.constants), machine.on, output.quiet, asked.version)
-
-
-def _play(prepared: Prepared, keep: bool, output: Output) -> Reproduction:
-    from acked.cluster.playing.reproduce import reproduce as play
-
-    return play(prepared, keep, _heed(prepared, output))
-
-
-def _heed(prepared: Prepared, output: Output) -> Heed:
-    """Lines on stderr: what starts, and every step as soon as it has been seen."""
-    from acked.cluster.playing.play import SeenStep
-    from acked.cluster.playing.reproduce import Heed
-    from acked.reports.runs.view import steps_of
-
-    if output.quiet:
-        return Heed()
-    sentences = {view.index: view.sentence for view in steps_of(prepared.question, prepared.run)}
-    count = len(prepared.script.steps)
-
-    def took(done: SeenStep) -> None:
-        say(f"  {done.step.index}/{count} {sentences[done.step.index]} ({done.seconds:.1f} s)")
-
-    return Heed(lambda line: say(f"  {line}"), took)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.files import write_text
 from acked.base.optional import optional_packages
+from acked.cluster.reports.observations.counting import EventsExplained
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import CONSTANT, Constants, bound, shows
 from acked.reports.shell.output import Output, say
@@ -75,7 +77,6 @@ def validate(
     are tried, ten times as much the second time, the line counts as not explained.
     """
     with optional_packages():
-        from acked.cluster.reports.observations.counting import EventsExplained
         from acked.cluster.reports.observations.document import judged_document
         from acked.cluster.reports.observations.terminal import print_judged
         from acked.cluster.validating.judge import Asked, judge
@@ -121,7 +122,6 @@ def _stop(live: Live, before: signal._HANDLER) -> None:
 
 
 def _write_page(page: Path, judged: Judged) -> None:
-    from acked.base.files import write_text
     from acked.cluster.reports.observations.page import has_page, observation_page
 
     if not has_page(judged.verdict):

@@ -8,13 +8,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text, write_text
 from acked.checker.question.result import Verdict as Answer
+from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
 from acked.cluster.commands.playable import On, playable_of, with_rules_of
+from acked.cluster.playing.play import Played
 from acked.cluster.playing.reproduce import Brokers, prepare
 from acked.cluster.playing.reproduce import reproduce as play
 from acked.cluster.playing.setting import rules_unlike
@@ -34,9 +35,6 @@ from acked.reports.shell.deadline import OverTime, limited
 from acked.reports.shell.output import Output, json_text, say
 from acked.reports.shell.specs import all_bundled, bundled_specs
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from acked.cluster.playing.play import Played
 
 _FOLDERS = ("claims", "gallery")
 _ROLES = ("bug", "open")
@@ -134,8 +132,6 @@ def _keep(out: Path | None, whole: WholeRelease) -> None:
 
 def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Callable[[str], None]) -> ReleaseRow:
     """Asks the model, and the brokers if there is something to play."""
-    from acked.checker.search.local import search
-
     spec = one.spec
     entry = spec.gallery
     row = ReleaseRow(

@@ -14,18 +14,24 @@ from typing import TYPE_CHECKING
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable
+from acked.base.observer import ProofProgress
+from acked.base.processes import Limits
+from acked.checker.allconstants.certificate import write_certificate
+from acked.checker.allconstants.counterparts import broken_rules
+from acked.checker.allconstants.proof import AllConstantsOptions, ObligationResult, covering_argument, prove_all_constants
+from acked.checker.solver.lemma_sets import CoreFile, shipped_file
 from acked.checker.spec.spec import Spec
 from acked.commands.proving.asked import expectation, passed_over, refuse_unprovable, unmet
 from acked.commands.proving.request import make_query_folder
-from acked.reports.shell.options import STARTED
+from acked.invariants.proofs import Argument
+from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
+from acked.reports.proofs.proof import ProofReporter
+from acked.reports.shell.groups import STARTED
 from acked.reports.shell.output import Output, say
+from acked.reports.tables.summary import print_expectation, print_notes
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from acked.base.processes import Limits
-    from acked.checker.solver.lemma_sets import CoreFile
-    from acked.invariants.proofs import Argument
 
 
 @dataclass(frozen=True)
@@ -44,19 +50,6 @@ def prove_for_all_constants(
 
     `changed` are the constants that the command line sets: they must be switches.
     """
-    from acked.base.observer import ProofProgress
-    from acked.checker.allconstants.certificate import write_certificate
-    from acked.checker.allconstants.counterparts import broken_rules
-    from acked.checker.allconstants.proof import (
-        AllConstantsOptions,
-        ObligationResult,
-        covering_argument,
-        prove_all_constants,
-    )
-    from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
-    from acked.reports.proofs.proof import ProofReporter
-    from acked.reports.tables.summary import print_expectation, print_notes
-
     argument = covering_argument(spec.protocol, spec.switches)
     refuse_unprovable(spec, [item.name for item in argument.provable], argument.least)
     if sizes := [name for name in changed if name in spec.protocol.sizes]:
@@ -102,8 +95,6 @@ def prove_for_all_constants(
 
 def _lemma_sets(argument: Argument, path: Path | None) -> CoreFile:
     """The lemma sets of the user's file, or those that ship; what is not such a file must not be overwritten."""
-    from acked.checker.solver.lemma_sets import CoreFile, shipped_file
-
     if path is None:
         return CoreFile.load(shipped_file(argument))
     check_writable(path, "lemma sets")

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acked.base.errors import ConfigurationError
+from acked.checker.allconstants.proof import covering_argument
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec
 
@@ -52,8 +53,6 @@ def refuse_unprovable(spec: Spec, provable: Collection[str], least: Mapping[str,
 
 def refuse_unmade(spec: Spec, folder: Path, certificate: Certificate) -> None:
     """`ConfigurationError` unless a certificate is about what the spec asks, under its switches and at its sizes."""
-    from acked.checker.allconstants.proof import covering_argument
-
     the_certificate = f"the certificate in {folder}"
     if certificate.protocol != spec.protocol.name:
         raise ConfigurationError(

@@ -8,28 +8,29 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acked.base.errors import ExitCode
-from acked.checker.proof.result import DEFAULT_DEPTH, Method
+from acked.base.observer import Observer
+from acked.base.processes import Limits
+from acked.checker.proof.bmc import Bound, check_bounded
+from acked.checker.proof.induction import InductionOptions, prove_by_induction
+from acked.checker.proof.result import DEFAULT_DEPTH, PROOF, Method, ProofResult
+from acked.checker.question.result import Counterexample
 from acked.checker.spec.spec import Spec
 from acked.commands.proving.asked import passed_over
 from acked.commands.proving.request import ProofOptions, refuse_beside
-from acked.reports.shell.options import STARTED
+from acked.invariants.proofs import has_induction
+from acked.reports.proofs.proof import ProofReporter, differences, print_proof, proof_document
+from acked.reports.shell.groups import STARTED
 from acked.reports.shell.output import Output, TraceFile
+from acked.reports.tables.summary import print_expectation
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from acked.base.observer import Observer
-    from acked.base.processes import Limits
-    from acked.checker.proof.result import ProofResult
 
 
 def prove_spec(
     name: str, spec: Spec, options: ProofOptions, limits: Limits, trace_out: TraceFile, output: Output
 ) -> int:
     """Proves a spec, prints the answer and returns the exit code; `name` is what the user called the spec."""
-    from acked.reports.proofs.proof import ProofReporter, differences, print_proof, proof_document
-    from acked.reports.tables.summary import print_expectation
-
     method = _method(spec, options)
     refuse_beside(method)
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
@@ -40,8 +41,6 @@ def prove_spec(
     unmet = differences(spec.expect, result) if spec.expect and not is_open else None
     expectation = None if unmet is None else {"met": not unmet, "differences": unmet}
     if result.violations:
-        from acked.checker.question.result import Counterexample
-
         trace_out.write(Counterexample.of(spec.title, result.question, result.violations[0]))
 
     def show(console: Console) -> None:
@@ -56,8 +55,6 @@ def prove_spec(
 
 
 def _method(spec: Spec, options: ProofOptions) -> Method:
-    from acked.invariants.proofs import has_induction
-
     if options.method != "auto":
         return Method(options.method)
     if options.depth is not None:
@@ -67,17 +64,11 @@ def _method(spec: Spec, options: ProofOptions) -> Method:
 
 
 def _answer(spec: Spec, method: Method, options: ProofOptions, limits: Limits, observer: Observer) -> ProofResult:
-    from acked.checker.proof.result import PROOF
-
     question = spec.question()
     PROOF.check(question)
     if method is Method.BMC:
-        from acked.checker.proof.bmc import Bound, check_bounded
-
         depth = DEFAULT_DEPTH if options.depth is None else options.depth
         return check_bounded(question, Bound(depth, options.symmetry, options.smt2), limits, observer)
-    from acked.checker.proof.induction import InductionOptions, prove_by_induction
-
     induction = InductionOptions(
         options.k,
         options.minimize,

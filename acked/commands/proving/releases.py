@@ -8,14 +8,25 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acked.audit.releases.report import print_releases, releases_document, releases_markdown
+from acked.audit.releases.table import RELEASES, FaultClass, Kept, Release, ReleaseVerdict, ReleaseWork, fill_table
+from acked.base.cache import cache_folder, open_cache
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable
+from acked.base.observer import ProofProgress
+from acked.base.release import release
 from acked.base.version import __version__
-from acked.reports.shell.options import STARTED
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import BatchLimits
+from acked.checker.proof.kept import KeptProofs
+from acked.model.formulas.errors import ModelError
+from acked.model.partition.protocol import partition
+from acked.model.partition.rules.versions import planes_of, rules_of
+from acked.reports.proofs.proof import ProofReporter
+from acked.reports.shell.groups import STARTED
 from acked.reports.shell.output import Output, put_text
 
 if TYPE_CHECKING:
-    from acked.audit.releases.table import Release
     from acked.commands.proving.request import Programs, Solver
 
 
@@ -24,15 +35,6 @@ def prove_releases(version: str | None, control_plane: str | None, programs: Pro
 
     Answers that were found before are in the cache, so that what was interrupted goes on where it was.
     """
-    from acked.audit.releases.report import print_releases, releases_document, releases_markdown
-    from acked.audit.releases.table import FaultClass, Kept, ReleaseVerdict, ReleaseWork, fill_table
-    from acked.base.cache import cache_folder, open_cache
-    from acked.base.observer import ProofProgress
-    from acked.checker.batch.cache import ResultCache
-    from acked.checker.batch.local import BatchLimits
-    from acked.checker.proof.kept import KeptProofs
-    from acked.reports.proofs.proof import ProofReporter
-
     limits, markdown = solver.limits, programs.markdown
     rows = releases_named(version, control_plane)
     if markdown is not None:
@@ -80,12 +82,6 @@ def written_by(version: str | None, control_plane: str | None, markdown: Path, p
 
 def releases_named(version: str | None, control_plane: str | None) -> tuple[Release, ...]:
     """The rows of the table, or those of one release; `ConfigurationError` if there is no such release or control plane."""
-    from acked.audit.releases.table import RELEASES
-    from acked.base.release import release
-    from acked.model.formulas.errors import ModelError
-    from acked.model.partition.protocol import partition
-    from acked.model.partition.rules.versions import planes_of, rules_of
-
     if version is None:
         rows = RELEASES if control_plane is None else tuple(item for item in RELEASES if item[1] == control_plane)
         if not rows:

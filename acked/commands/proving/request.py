@@ -13,13 +13,14 @@ from click.core import ParameterSource
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable
+from acked.base.processes import Limits
 from acked.checker.proof.result import Method
+from acked.invariants.proofs import all_lemmas, lemmas_for
+from acked.invariants.property import Property
 from acked.reports.shell.output import make_folder
 
 if TYPE_CHECKING:
-    from acked.base.processes import Limits
     from acked.checker.spec.spec import Spec
-    from acked.invariants.property import Property
 
 
 class Program(Enum):
@@ -121,8 +122,6 @@ class Solver:
     @property
     def limits(self) -> Limits:
         """With the defaults of this machine; `ConfigurationError` for a time that is not finite."""
-        from acked.base.processes import Limits
-
         if not math.isfinite(self.timeout):
             raise ConfigurationError(f"--timeout {self.timeout:g} is not a number of seconds; use e.g. 86400 for a day")
         return Limits.sharing(self.jobs, self.timeout, self.memory)
@@ -143,8 +142,6 @@ class ProofOptions:
 
     def lemmas(self, spec: Spec) -> list[Property]:
         """The lemmas for the spec's properties, or all of its protocol, except those of --without."""
-        from acked.invariants.proofs import all_lemmas, lemmas_for
-
         every = all_lemmas(spec.protocol, spec.constants)
         known = [item.name for item in every]
         for name in self.without:

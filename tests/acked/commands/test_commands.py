@@ -47,9 +47,26 @@ def test_the_command_line_imports_neither_other_commands_nor_what_they_need() ->
     program = "import sys, acked.cli; print(*sys.modules)"
     command = [sys.executable, "-P", "-c", program]
     loaded = set(subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.split())
-    assert "acked.reports.shell.options" in loaded
+    assert "acked.reports.shell.groups" in loaded
     assert not [name for name in loaded if name.startswith("acked.commands.")]
-    assert not loaded & {"z3", "pyarrow", "pyspark", "rich", "llvmlite"}
+
+
+HEAVY = (
+    "asyncio", "confluent_kafka", "cvc5", "hcl2", "javaproperties", "jinja2", "kazoo", "kio", "llvmlite", "networkx", "numpy",
+    "playwright", "pyarrow", "pyspark", "rich", "scipy", "sqlglot", "tomlkit", "yaml", "z3",
+)  # fmt: skip
+"""Packages that take long to import: of them a module of commands imports only what every use of it needs."""
+NEEDED = {"commands.explore": ["numpy"], "commands.simulate": ["numpy"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("needed", [[], ["numpy"]], ids=["nothing", "numpy"])
+def test_a_command_begins_without_the_packages_that_only_some_of_its_uses_need(needed: list[str]) -> None:
+    known = {module for _, commands in _TASKS for _, module, _ in commands}
+    modules = ", ".join(f"acked.{module}" for module in sorted(known) if NEEDED.get(module, []) == needed)
+    program = f"import sys, {modules}; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
+    command = [sys.executable, "-P", "-c", program]
+    assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout == f"{needed}\n"
 
 
 def test_bundled_specs_come_from_the_top_down() -> None:

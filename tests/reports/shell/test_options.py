@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections import defaultdict
 from dataclasses import dataclass
 
@@ -15,7 +13,7 @@ from click.testing import CliRunner
 from acked.cli import cli
 from acked.commands.proving.request import REFUSED
 from acked.reports.exports import catalogue, graphs
-from acked.reports.shell.options import Binding, KeyValue, LateChoice, MemorySize, asks_spec, collects, option
+from acked.reports.shell.options import Binding, KeyValue, MemorySize, asks_spec, collects, option
 
 CONTEXT = click.Context(cli)
 COMMANDS = {name: command for name in cli.list_commands(CONTEXT) if (command := cli.get_command(CONTEXT, name))}
@@ -96,12 +94,5 @@ def test_a_value_that_is_not_valid_is_refused_with_an_example(kind: click.ParamT
 @pytest.mark.parametrize(("command", "formats"), [("export", catalogue.FORMATS), ("graph", graphs.FORMATS)])
 def test_a_new_format_is_a_choice_without_being_named_again(command: str, formats: dict[str, object]) -> None:
     (to,) = (item for item in COMMANDS[command].params if item.name == "form")
-    assert isinstance(to.type, LateChoice)
+    assert isinstance(to.type, click.Choice)
     assert to.type.choices == tuple(formats)
-
-
-def test_declaring_the_formats_imports_none_of_them() -> None:
-    program = "import sys, acked.commands.export, acked.commands.graph; print(*sys.modules)"
-    command = [sys.executable, "-P", "-c", program]
-    loaded = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.split()
-    assert [name for name in loaded if name.startswith("acked.reports.exports")] == []
