@@ -68,10 +68,9 @@ class FalseClaim:
 
     def command(self, way: str) -> list[str]:
         """The command line that asks it."""
-        asked = ["prove", self.name, "--quiet", "--format", "json", "--jobs", "1", "--timeout", f"{SECONDS:g}"]
-        if way == "bmc":
-            return [*asked, "--method", "bmc", "--depth", str(self.steps)]
-        return [*asked, "--method", "induction"] if way == "induction" else [*asked, "--all-constants"]
+        depth = ["--depth", str(self.steps)] if way == "bmc" else []
+        limits = ["--jobs", "1", "--timeout", f"{SECONDS:g}"]
+        return ["prove", way.replace(" ", "-"), self.name, "--quiet", "--format", "json", *limits, *depth]
 
 
 @cache

@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import click
 
-from acked.audit.clusters.live import live_entries, with_producers
+from acked.audit.clusters.live import with_producers
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.audit.clusters.topics import groups_of, left_out
-from acked.audit.commands.apart import ask_apart
-from acked.audit.commands.live import SECONDS, client_properties
+from acked.audit.commands.asked import FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.commands.output_files import check_fixable, read_before, since, write_fixes, write_pages, write_trace
-from acked.audit.commands.plan import PlanRequest, audit_plan
-from acked.audit.decision.audit import Audit
-from acked.audit.decision.fault_words import BESIDES, CRASHES, legend_of
+from acked.audit.commands.plan import plan
 from acked.audit.decision.faults import Faults, read_faults
-from acked.audit.decision.gather import Given, Recognised, recognise, settle
-from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
-from acked.audit.formats.read import read_all
+from acked.audit.decision.gather import Given, settle
+from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.document import audit_document, with_hinges
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.listing import print_settings, settings_document
@@ -39,75 +34,15 @@ from acked.base.release import Release, release
 from acked.base.version import __version__
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import KeptProcesses
-from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry
-from acked.cluster.vocabulary.keys import KEYS
-from acked.reports.console import harmless, open_console
+from acked.cluster.vocabulary.entry import Scope
+from acked.reports.console import harmless
 from acked.reports.shell.batches import BatchOptions, searches_many
-from acked.reports.shell.options import FORMAT, OUT, QUIET, KeyValue, collects, option
-from acked.reports.shell.output import Output, json_text, put_drawn, put_text, say
+from acked.reports.shell.groups import Branching
+from acked.reports.shell.options import FORMAT, OUT, QUIET, collects, option
+from acked.reports.shell.output import Output, json_text, put_drawn, put_text
 
 ALL = "all"
 LOSS = "loss"
-_PROOF_SECONDS = 600
-"""After so long brokers that play a story are stopped."""
-
-
-@dataclass(frozen=True)
-class ClusterFacts:
-    """What the command line says about the cluster besides its files."""
-
-    version: str | None
-    control_plane: str | None
-    topic: str | None
-    entities: tuple[str, ...]
-    overrides: tuple[tuple[str, str], ...]
-    lenient: bool
-    internal: bool
-    bootstrap: str | None
-    command_config: Path | None
-    timeout: float | None
-    producer: tuple[tuple[str, str], ...]
-
-    def recognised(self, files: tuple[Path, ...], with_moves: bool = False) -> Recognised:
-        """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned."""
-        entries = read_all(files)
-        if self.bootstrap is not None:
-            entries += self._live(self.bootstrap, with_moves)
-        elif self.command_config is not None or self.timeout is not None:
-            raise click.UsageError("--command-config and --timeout are about a running cluster; name it with "
-                                   "--bootstrap-server, or leave them out.")  # fmt: skip
-        entries += [SettingEntry(key, value, "--producer", 0, Scope.PRODUCER) for key, value in self.producer]
-        for key, _ in self.overrides:
-            if key not in KEYS:  # In a file it may be none of our business; here it was typed for us.
-                raise ConfigurationError(f"--set: {key} is not a setting that the audit uses{near(key, KEYS)}")
-        overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
-        return recognise(entries, overrides, self.lenient)
-
-    def _live(self, address: str, with_moves: bool) -> list[SettingEntry]:
-        properties = client_properties(self.command_config)
-        asked = ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
-        return live_entries(asked)
-
-
-@dataclass(frozen=True)
-class Assumed:
-    """The faults and bounds that the command line chooses."""
-
-    faults: tuple[str, ...]
-    log_size: int | None
-    records: int | None
-    thorough: bool
-    max_states: int | None
-
-    def assumptions(self) -> Assumptions:
-        """Faults and bounds as the audit takes them; the default of each question where nothing is chosen."""
-        assumptions = replace(BY_DEFAULT, log_size=self.log_size, records=self.records, is_thorough=self.thorough)
-        if self.max_states is not None:
-            assumptions = replace(assumptions, max_states=self.max_states, max_states_besides=self.max_states)
-        if self.faults:
-            faults = tuple(dict.fromkeys(read_faults(text) for text in self.faults))
-            assumptions = replace(assumptions, faults=faults, of_loss=(), besides=())
-        return assumptions
 
 
 @dataclass(frozen=True)
@@ -117,24 +52,16 @@ class Wanted:
     ask: str
     require: str
     advice: bool
-    show_settings: bool
     fix: Path | None
     baseline: Path | None
     pages: Path | None
     trace_out: Path | None
-    prove_it: bool
-    upgrade_to: str | None
-    plan: Path | None
+    show_settings: bool = False
+    prove_it: bool = False
+    upgrade_to: str | None = None
 
     def check(self, form: str) -> None:
         """Refuses forms and options that do not go with what is wanted."""
-        besides = {"--ask": self.ask not in (ALL, LOSS), "--require": self.require != LOSS, "--fix": self.fix,
-                   "--pages": self.pages, "--baseline": self.baseline, "--show-settings": self.show_settings,
-                   "--prove-it": self.prove_it, "--upgrade-to": self.upgrade_to}  # fmt: skip
-        if self.plan is not None and (name := next((name for name, given in besides.items() if given), None)):
-            raise click.UsageError(f"--plan asks what a reassignment can lose, and nothing else; leave {name} out")
-        if self.upgrade_to is not None and (form not in ("text", "markdown", "json") or self.show_settings):
-            raise click.UsageError("--upgrade-to is text, Markdown or JSON, and goes without --show-settings")
         if self.prove_it and (form not in ("text", "json") or self.show_settings):
             raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
         if self.prove_it and (self.fix is not None or self.pages is not None or self.trace_out is not None):
@@ -142,7 +69,7 @@ class Wanted:
 
     @cached_property
     def target(self) -> Release | None:
-        """The release of --upgrade-to; `ConfigurationError` for one that is not known."""
+        """The release of `audit upgrade --to`; `ConfigurationError` for one that is not known."""
         return None if self.upgrade_to is None else release(self.upgrade_to)
 
     @cached_property
@@ -172,77 +99,39 @@ class Wanted:
         return required
 
 
-_describes_cluster = collects(
-    "cluster",
-    ClusterFacts,
-    version=option("--kafka-version", metavar="V",
-                   help="The release, e.g. 3.6.1; default: what the files say, or every release in use."),
-    control_plane=option("--control-plane", type=click.Choice(["kraft", "zookeeper"]),
-                         help="Where the metadata is; default: what the files say, or both."),
-    topic=option("--topic", help="The topic to audit; default: every one, in groups of equal settings."),
-    entities=option("--entity", multiple=True, metavar="NAME",
-                    help="The cluster, node, service or profile to audit, where the files describe several that differ."),
-    overrides=option("--set", type=KeyValue("replication.factor=3"), multiple=True,
-                     help="A setting besides those of the files, or instead of one: replication.factor=3."),
-    lenient=option("--lenient", is_flag=True, help="Warn of names that resemble settings instead of refusing them."),
-    bootstrap=option("--bootstrap-server", metavar="HOST:PORT,…",
-                     help="Read a running cluster: brokers, topics and features, and change nothing."),
-    command_config=option("--command-config", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-                          help="The client's properties for --bootstrap-server, as kafka-configs.sh takes them."),
-    timeout=option("--timeout", type=click.FloatRange(1, 3600), metavar="SECONDS",
-                   help="How long the cluster may be asked; default: 30."),
-    producer=option("--producer", type=KeyValue("acks=1"), multiple=True,
-                    help="A setting of the producers: acks=1. A cluster does not know them; default there: acks=all with "
-                    "idempotence, and acks=1 for comparison."),
-    internal=option("--internal", is_flag=True, help="Audit Kafka's own topics, too: __consumer_offsets and its like."),
-)  # fmt: skip
-_assumes = collects(
-    "assumed",
-    Assumed,
-    faults=option("--faults", multiple=True, metavar="F,…",
-                  help=f"What may go wrong: one of ({legend_of(CRASHES)}) and any of ({legend_of(BESIDES)}), "
-                  "as in one-lossy,zombies. "
-                  "Repeat the option to ask about each. Default: clean, and for loss also one-machine, which decide the exit "
-                  "code; the table shows more."),
-    log_size=option("--log-size", type=click.IntRange(1, 4),
-                    help="Try it with logs of so many offsets at least, which takes longer; default: 1 or 2, by question."),
-    records=option("--records", type=click.IntRange(1, 4),
-                   help="Try it with so many records at least, which takes longer; default: 1 or 2, by question."),
-    thorough=option("--thorough", is_flag=True, help="Check the order of records with all brokers instead of three."),
-    max_states=option("--max-states", type=click.IntRange(1),
-                      help="Give a question up as undecided once so many different states of the partition are known; "
-                      "default: 20,000,000, and 2,000,000 where the answer does not decide."),
-)  # fmt: skip
-_asks = collects(
-    "wanted",
-    Wanted,
-    ask=option("--ask", metavar="Q,…", default=ALL, help="Ask only these questions; default: all."),
-    require=option("--require", metavar="Q[=F],…", default=LOSS, show_default=True,
+_ASKS = {
+    "ask": option("--ask", metavar="Q,…", default=ALL, help="Ask only these questions; default: all."),
+    "require": option("--require", metavar="Q[=F],…", default=LOSS, show_default=True,
                    help="Exit with 0 only if the answer to these is no: loss, duplicates, reordering, vanishing, writes, "
                    "or all; of a question under one fault only: loss=one-machine, loss=one-lossy+zombies."),
-    advice=option("--advice/--no-advice", default=True, help="Find the settings that cause a yes, and the smallest fix."),
-    baseline=option("--baseline", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    "advice": option("--advice/--no-advice", default=True, help="Find the settings that cause a yes, and the smallest fix."),
+    "baseline": option("--baseline", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
                     help="An earlier audit (--format json): only what got worse since is red, and text has only what "
                     "changed."),
-    pages=option("--pages", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
+    "pages": option("--pages", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
                  help="Write the audit as index.html into DIR, and beside it a page for every counterexample, which of the "
                  "shortest is the easiest to follow."),
-    trace_out=option("--trace-out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+    "trace_out": option("--trace-out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
                      help="Write the trace of the first required yes, for acked view, explore or reproduce."),
-    fix=option("--fix", metavar="OUT", type=click.Path(path_type=Path, file_okay=False),
+    "fix": option("--fix", metavar="OUT", type=click.Path(path_type=Path, file_okay=False),
                help="Write copies of FILE..., with the recommended change made, into the folder OUT; "
                "of several topics, for one --topic."),
+}  # fmt: skip
+_wants = collects(
+    "wanted",
+    Wanted,
+    **_ASKS,
     show_settings=option("--show-settings", is_flag=True,
                          help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
-    upgrade_to=option("--upgrade-to", metavar="V",
-                      help="Ask the same while brokers are upgraded to this release and afterwards: which answers change, "
-                      "by which rule, and whether one is worse in between."),
-    plan=option("--plan", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-                help="Ask whether a reassignment can lose records: what kafka-reassign-partitions --execute takes, or "
-                "--generate prints; FILE... or the cluster say where partitions are now."),
     prove_it=option("--prove-it", is_flag=True, help="Play the story of a yes on a throw-away cluster of your release, with "
                     "your settings (text or JSON)."),
 )  # fmt: skip
+_wants_upgrade = collects(
+    "wanted",
+    Wanted,
+    **_ASKS,
+    upgrade_to=option("--to", metavar="V", required=True, help="The release to which the brokers are upgraded."),
+)
 _shows = collects(
     "output",
     Output,
@@ -253,11 +142,15 @@ _shows = collects(
 )
 
 
-@click.command(short_help="Check what your own Kafka settings guarantee for acknowledged records.")
-@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
-@_describes_cluster
-@_assumes
-@_asks
+@click.command(
+    cls=Branching,
+    moved={"--plan": "acked audit plan PLAN FILE...", "--upgrade-to": "acked audit upgrade FILE... --to V"},
+    short_help="Check what your own Kafka settings guarantee for acknowledged records.",
+)
+@FILES.under("files")
+@describes_cluster
+@assumes
+@_wants
 @searches_many
 @_shows
 @OUT.under("out")
@@ -301,7 +194,52 @@ def audit(
     the yes was seen on real brokers, 14 if they did as the model says and it was not, 1 if they do something else than the
     model, 153 if they do not start.
     """
-    if not files and not cluster.overrides and cluster.bootstrap is None and wanted.plan is None:
+    return _audit(files, cluster, assumed, wanted, batch, output, out)
+
+
+@click.command(short_help="Ask the same while brokers are upgraded, and afterwards.")
+@FILES.under("files")
+@describes_cluster
+@assumes
+@_wants_upgrade
+@searches_many
+@collects("output", Output, quiet=QUIET,
+          form=FORMAT.with_(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
+@OUT.under("out")
+def upgrade(
+    files: tuple[Path, ...],
+    cluster: ClusterFacts,
+    assumed: Assumed,
+    wanted: Wanted,
+    batch: BatchOptions,
+    output: Output,
+    out: Path | None,
+) -> int:
+    """Ask what `acked audit` asks while brokers are upgraded to another release, and afterwards.
+
+    It says which answers change, by which rule, and whether one is worse in between. FILEs and exit codes are those of
+    `acked audit`.
+
+    \b
+    acked audit upgrade server.properties --kafka-version 2.4 --to 2.5
+    """
+    return _audit(files, cluster, assumed, wanted, batch, output, out)
+
+
+audit.add(plan)
+audit.add(upgrade)
+
+
+def _audit(
+    files: tuple[Path, ...],
+    cluster: ClusterFacts,
+    assumed: Assumed,
+    wanted: Wanted,
+    batch: BatchOptions,
+    output: Output,
+    out: Path | None,
+) -> int:
+    if not files and not cluster.overrides and cluster.bootstrap is None:
         raise click.UsageError("nothing to audit: name a FILE..., - for the standard input, --set or --bootstrap-server")
     questions, required = wanted.questions, wanted.required
     wanted.check(output.form)
@@ -309,12 +247,6 @@ def audit(
         if path is not None:
             check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
-    if wanted.plan is not None:
-        request = PlanRequest(wanted.plan, cluster.version, cluster.control_plane, cluster.entities,
-                              cluster.bootstrap is not None, output, out, wanted.trace_out)  # fmt: skip
-        is_bounded = assumed.max_states is not None
-        known = partial(cluster.recognised, files, with_moves=True)
-        return audit_plan(request, known, assumptions, is_bounded, batch, batch.cache())
     before = None if wanted.baseline is None else read_before(wanted.baseline)
     found = cluster.recognised(files)
     if wanted.show_settings:
@@ -334,7 +266,15 @@ def audit(
         document, verdict = since(document, before, wanted.baseline)
     if wanted.prove_it:
         audits = [item.audit for item in audited if item.audit is not None]
-        return _prove(audits, required, document, _CODES[verdict], output, out)
+        with optional_packages():
+            from acked.audit.commands.prove_it import prove_first
+
+        if output.form == "text":
+            _show(document, output.form, out, [])
+        code, proof = prove_first(audits, required, _CODES[verdict], output)
+        if output.form == "json":
+            _show({**document, **proof}, output.form, out, [])
+        return code
     _show(document, output.form, out, [str(file) for file in files])
     if wanted.pages is not None:
         write_pages(audited, document, wanted.pages)
@@ -356,44 +296,6 @@ def _document(
         document = audit_document(one.audit, required, one.contexts, cache, one.group.topics) | upgrade_part(one.upgrade)
         return verdict_with(with_hinges(document, one.hinges), one.upgrade, required)
     return topics_document(audited, required, left_out, cache)
-
-
-def _prove(
-    audits: list[Audit],
-    required: tuple[AuditQuestion, ...],
-    document: dict[str, Any],
-    code: ExitCode,
-    output: Output,
-    out: Path | None,
-) -> int:
-    """Shows the audit, then what real brokers do with the story of its first yes that can be played."""
-    with optional_packages():
-        from acked.audit.commands.prove_it import prove, to_prove
-        from acked.cluster.playing.reproduce import Heed
-        from acked.cluster.reports.reproductions.document import answer_document
-        from acked.cluster.reports.reproductions.terminal import print_answer
-
-    if output.form == "text":
-        _show(document, output.form, out, [])
-    chosen, why_not = None, "there is no yes to prove"
-    for result in audits:
-        try:
-            chosen = chosen or to_prove(result, required, output.quiet)
-        except ConfigurationError as error:
-            why_not = str(error)
-    if chosen is None:
-        say(f"--prove-it: {why_not}")
-        if output.form == "json":
-            _show({**document, "proof": None, "not_proved": why_not}, output.form, out, [])
-        return code
-    if chosen.without_idempotence and not output.quiet:
-        say("--prove-it: the producer has no producer id, which makes no difference to what is lost")
-    answer = prove(chosen, _PROOF_SECONDS, Heed() if output.quiet else Heed(lambda line: say(f"  {line}")))
-    if output.form == "json":
-        _show({**document, "proof": answer_document(answer, {})}, output.form, out, [])
-    else:
-        print_answer(open_console(sys.stdout), answer)
-    return int(answer.judgement.exit_code)
 
 
 def _show_settings(given: Given, form: str, out: Path | None) -> int:

@@ -206,7 +206,7 @@ def _legend(document: Document) -> list[str]:
     if any(answer["follows_from"] is not None for answer in answers):
         lines.append("yes, too: what can be lost without a move, or without a cancellation, can be lost with one")
     if any(answer["story"] is not None and answer["stage"] == "now" for answer in answers):
-        lines.append("what is lost without the move is told, with what helps, by the audit without --plan")
+        lines.append("what is lost without the move is told, with what helps, by `acked audit`")
     return lines
 
 

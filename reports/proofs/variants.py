@@ -41,7 +41,7 @@ def print_matrix(console: Console, matrix: Matrix, total_seconds: float) -> None
 
 
 def matrix_document(matrix: Matrix, total_seconds: float) -> dict[str, object]:
-    """The document of `prove --matrix`; `trace_length` counts the states of the shortest violating run."""
+    """The document of `prove variants`; `trace_length` counts the states of the shortest violating run."""
     return {
         "engine": "z3",
         "constants": dict(matrix.constants),
@@ -81,7 +81,7 @@ def matrix_markdown(matrix: Matrix) -> Iterator[str]:
     yield "verdict and length; otherwise there would be no table. CommitRequest, a lemma of KIP-320's proof, stands for"
     yield "leader completeness."
     yield ""
-    yield "Times are of one run on two cores. This page is made by `python tools/promises.py`; `acked prove --matrix` prints"
+    yield "Times are of one run on two cores. This page is made by `python tools/promises.py`; `acked prove variants` prints"
     yield "the same."
     yield ""
     yield from table_markdown(verdicts_table(matrix))

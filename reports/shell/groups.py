@@ -1,4 +1,4 @@
-"""What the command line begins with: when it began, and groups of commands, their help and what is said of a wrong name.
+"""What the command line begins with: when it began, groups of commands, and a command with others below its name.
 
 Apart from the options, which need specs.
 """
@@ -6,8 +6,11 @@ Apart from the options, which need specs.
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from acked.base.names import near
 
@@ -29,3 +32,40 @@ class Paragraphs(click.Group):
         formatter.write_paragraph()
         for line in (self.epilog or "").splitlines():
             formatter.write(f"  {line}\n" if line else "\n")
+
+
+class Branching(click.Command):
+    """A command below whose name there are others: `acked audit FILE...` and `acked audit plan`.
+
+    A first word that is none of them is the command's own argument. `moved` are options that a release before had here, each
+    with what is typed now.
+    """
+
+    def __init__(self, *given: Any, moved: Mapping[str, str], **more: Any) -> None:
+        super().__init__(*given, **more)
+        self.branches: dict[str, click.Command] = {}
+        self._moved = moved
+
+    def add(self, branch: click.Command) -> None:
+        """Puts a command below this one."""
+        assert branch.name is not None
+        self.branches[branch.name] = branch
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        if args and args[0] in self.branches:
+            return self.branches[args[0]].make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        given = [arg.partition("=")[0] for arg in args]
+        if (option := next((name for name in self._moved if name in given), None)) and not extra.get("resilient_parsing"):
+            raise click.UsageError(f"{option} is no option of `acked {info_name}` any more; use `{self._moved[option]}`")
+        return super().make_context(info_name, args, parent, **extra)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_options(ctx, formatter)
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, branch.get_short_help_str(100)) for name, branch in self.branches.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        known = [CompletionItem(name) for name in self.branches if name.startswith(incomplete)]
+        return [*known, *super().shell_complete(ctx, incomplete)]

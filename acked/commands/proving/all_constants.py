@@ -1,4 +1,4 @@
-"""`acked prove SPEC --all-constants`: a protocol's proof for any number of brokers, offsets, records and leader epochs.
+"""`acked prove all-constants SPEC`: a protocol's proof for any number of brokers, offsets, records and leader epochs.
 
 Of the spec's constants it keeps the switches; sizes are open. What is proved is what the spec asks, or it is refused.
 """
@@ -54,7 +54,7 @@ def prove_for_all_constants(
     refuse_unprovable(spec, [item.name for item in argument.provable], argument.least)
     if sizes := [name for name in changed if name in spec.protocol.sizes]:
         raise ConfigurationError(
-            f"--all-constants is about every value of the constants {', '.join(spec.protocol.sizes)}; leave -c "
+            f"a proof for all constants is about every value of the constants {', '.join(spec.protocol.sizes)}; leave -c "
             f"{' and -c '.join(sizes)} out"
         )
     make_query_folder(files.smt2)
@@ -88,7 +88,7 @@ def prove_for_all_constants(
     besides = {"asked": list(asked), "expectation": expectation(differing), "notes": [*passed_over(spec)]}
     output.emit(lambda: {**all_constants_document(proof, rules), **besides}, show)
     if files.certificate is not None and not output.is_json:
-        told = f"is in {files.certificate}; acked prove --check DIR confirms it"
+        told = f"is in {files.certificate}; acked prove check DIR confirms it"
         say(f"the certificate {told if proof.holds else 'was not written, because the proof is incomplete'}")
     return int(ExitCode.UNMET_EXPECTATION if differing and proof.holds else proof.exit_code)
 

@@ -42,7 +42,7 @@ def refuse_unprovable(spec: Spec, provable: Collection[str], least: Mapping[str,
     if others := [item.name for item in spec.properties if item.name not in provable]:
         raise ConfigurationError(
             f"{where}there is no proof for all constants of {', '.join(others)}; of {spec.protocol.name} there is one of "
-            f"{', '.join(provable)}, so ask these, or leave --all-constants out"
+            f"{', '.join(provable)}, so ask these, or `acked prove induction`"
         )
     # Of what is a bound and no size 0 says that there is none: epochs are kept by rank.
     if small := [name for name, number in least.items() if name in spec.protocol.sizes and spec.constants[name] < number]:

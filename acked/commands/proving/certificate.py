@@ -1,4 +1,4 @@
-"""`acked prove --check DIR`: a certificate, made again and confirmed by a second solver."""
+"""`acked prove check DIR`: a certificate, made again and confirmed by a second solver."""
 
 from __future__ import annotations
 

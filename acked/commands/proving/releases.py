@@ -1,4 +1,4 @@
-"""`acked prove --releases`: which releases of Kafka keep which promises, for all constants."""
+"""`acked prove releases`: which releases of Kafka keep which promises, for all constants."""
 
 from __future__ import annotations
 
@@ -27,19 +27,21 @@ from acked.reports.shell.groups import STARTED
 from acked.reports.shell.output import Output, put_text
 
 if TYPE_CHECKING:
-    from acked.commands.proving.request import Programs, Solver
+    from acked.commands.proving.request import Solver
 
 
-def prove_releases(version: str | None, control_plane: str | None, programs: Programs, solver: Solver, output: Output) -> int:
+def prove_releases(
+    version: str | None, control_plane: str | None, markdown: Path | None, use_cache: bool, solver: Solver, output: Output
+) -> int:
     """Fills the table, or the rows of one release, prints it and returns the exit code; writes the page, if one is named.
 
     Answers that were found before are in the cache, so that what was interrupted goes on where it was.
     """
-    limits, markdown = solver.limits, programs.markdown
+    limits = solver.limits
     rows = releases_named(version, control_plane)
     if markdown is not None:
         check_writable(markdown, "table")
-    store, folder = (open_cache(), cache_folder("results")) if programs.use_cache else (None, None)
+    store, folder = (open_cache(), cache_folder("results")) if use_cache else (None, None)
     total = len(rows) * len(FaultClass) * len(Kept)
     done = 0
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
@@ -62,7 +64,7 @@ def prove_releases(version: str | None, control_plane: str | None, programs: Pro
         cells = fill_table(rows, tuple(FaultClass), work)
     seconds = time.perf_counter() - STARTED
     if markdown is not None:
-        command = written_by(version, control_plane, markdown, programs, solver)
+        command = written_by(version, control_plane, markdown, use_cache, solver)
         put_text("\n".join(releases_markdown(cells, command)) + "\n", markdown, "table")
     output.emit(lambda: releases_document(cells, seconds), lambda console: print_releases(console, cells, seconds))
     verdicts = {item.verdict for item in cells}
@@ -71,13 +73,15 @@ def prove_releases(version: str | None, control_plane: str | None, programs: Pro
     return int(ExitCode.TOO_LARGE if ReleaseVerdict.OPEN in verdicts else ExitCode.HOLDS)
 
 
-def written_by(version: str | None, control_plane: str | None, markdown: Path, programs: Programs, solver: Solver) -> str:
+def written_by(
+    version: str | None, control_plane: str | None, markdown: Path, use_cache: bool, solver: Solver
+) -> str:
     """The command line that writes the same page, with all that has a say in what is found."""
-    said = ["acked", "prove", "--releases", "--markdown", str(markdown)]
+    said = ["acked", "prove", "releases", "--markdown", str(markdown)]
     for option, value in (("--kafka-version", version), ("--control-plane", control_plane), ("--jobs", solver.jobs)):
         said += [] if value is None else [option, str(value)]
     said += ["--timeout", f"{solver.timeout:g}"]
-    return shlex.join(said if programs.use_cache else [*said, "--no-cache"])
+    return shlex.join(said if use_cache else [*said, "--no-cache"])
 
 
 def releases_named(version: str | None, control_plane: str | None) -> tuple[Release, ...]:

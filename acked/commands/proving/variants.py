@@ -1,4 +1,4 @@
-"""`acked prove --matrix`: every shipped variant against every named property."""
+"""`acked prove variants`: every shipped variant against every named property."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import click
 import pytest
 
 from acked.cli import _TASKS, cli
+from acked.reports.shell.groups import Branching
 from acked.reports.shell.specs import all_bundled
 from tests.places import CHECKOUT
 
@@ -38,8 +39,9 @@ def test_every_listed_command_answers_to_its_name(name: str) -> None:
 def test_every_command_that_a_module_defines_is_listed() -> None:
     found = [item for stem in MODULES for item in vars(import_module(stem)).values()]
     commands = [item for item in found if isinstance(item, click.Command) and item is not cli]
-    groups = [item for item in commands if isinstance(item, click.Group)]
-    inside = {id(item) for group in groups for item in group.commands.values()}
+    below = [item.commands for item in commands if isinstance(item, click.Group)]
+    below += [item.branches for item in commands if isinstance(item, Branching)]
+    inside = {id(item) for known in below for item in known.values()}
     assert {item.name for item in commands if id(item) not in inside} == set(names())
 
 

@@ -127,8 +127,9 @@ def test_an_interrupted_table_has_what_was_found_and_says_what_was_not_asked(mon
 def test_the_page_was_written_by_the_command_that_it_names() -> None:
     (line,) = (line for line in PAGE.read_text("utf-8").splitlines() if line.endswith("` wrote this page"))
     _, name, *options = shlex.split(line.split("`")[1])
-    given = prove.make_context(name, options).params
-    assert given["releases"]
+    context = prove.make_context(name, options)
+    given = context.params
+    assert context.command.name == "releases"
     assert PAGE.samefile(CHECKOUT / given["markdown"])
     assert given["version"] is given["control_plane"] is None
 
