@@ -87,7 +87,7 @@ def page() -> str:
             parts += ["", "| option | what it does |", "|---|---|"]
             parts += [f"| `{_cell(names, in_code=True)}` | {_cell(text)} |" for names, text in rows]
         if command.epilog and not isinstance(command, click.Group):
-            parts += ["", *_text(command.epilog)]
+            parts += ["", "```text", command.epilog, "```"]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(parts)) + "\n"
 
 

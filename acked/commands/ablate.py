@@ -34,7 +34,7 @@ Covered = dict[str, tuple[dict[str, ActionCount], list[ClauseCoverage]]]
 """By protocol: how often each action was enabled, and what each clause of a guard decided."""
 
 
-@click.command(short_help="Drop each guard clause in turn and report which properties break.")
+@click.command(short_help="Drop each guard clause in turn; which properties break?")
 @asks_spec
 @searches_many
 @click.option("--max-states", type=click.IntRange(1),

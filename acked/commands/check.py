@@ -20,7 +20,7 @@ from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.spec.spec import Spec
 from acked.reports.console import open_console
 from acked.reports.shell.engines import AUTO, ENGINE_CHOICES, EngineOptions, answer
-from acked.reports.shell.groups import STARTED
+from acked.reports.shell.groups import STARTED, Epilogue
 from acked.reports.shell.options import (
     AskedSpec,
     KeyValue,
@@ -61,7 +61,31 @@ _chooses_engine = collects(
 )  # fmt: skip
 
 
-@click.command(short_help="Explore every reachable state of a spec.")
+@click.command(
+    cls=Epilogue,
+    short_help="Explore every reachable state of a spec.",
+    epilog="""\
+A spec is a TOML file that asks one question:
+
+  title    = "KIP-320 fencing keeps every committed record"
+  protocol = "kip320"
+  [constants]
+  replicas = 3
+  log_size = 2
+  max_records = 2
+  max_leader_epoch = 2
+  [check]
+  invariants = ["WeakIsr", "StrongIsr"]
+  [expect]
+  verdict = "holds"
+
+Instead of, or besides, invariants: [liveness.NAME] leads_to = ["TRIGGER", "GOAL"] or eventually = "GOAL", under
+[fairness] weak = ["Action"], strong = ["Action(parameter)"]; [check] recoverable = ["GOAL"].
+
+Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property, liveness or recoverability violated,
+14 real brokers did as the model says, and no promise was seen broken, 1 holds but not as expected, 152 incomplete,
+130 interrupted, 150 file unreadable, 151 usage or configuration (also `acked` alone, which prints this), 153 system.""",
+)
 @asks_spec
 @searches
 @click.option("--continue", "go_on", is_flag=True, help="Go on after a violation: a shortest trace for every property.")
@@ -95,6 +119,7 @@ def check(
     \b
     acked check kip320                             a bundled spec
     acked check kip320 -c replicas=2 -c log_size=3 with other constants
+    acked check acks-1-loses --kafka-version 3.6   `partition` with the rules of a release
     acked check my.toml --trace-out trace.json     keep the counterexample; then `acked view trace.json`
     """
     options = replace(options, spec=asked.name, memory=search.memory)

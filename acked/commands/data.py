@@ -27,10 +27,12 @@ from acked.checker.search.local import search
 from acked.checker.spark.session import SparkSettings
 from acked.checker.spec.spec import Spec
 from acked.checker.store.run_directory import RunDirectory
+from acked.commands.graph import graph
 from acked.reports import units
 from acked.reports.console import open_console
 from acked.reports.shell.completion import bundled_or_file
 from acked.reports.shell.engines import spark_driver
+from acked.reports.shell.groups import Branching
 from acked.reports.shell.options import QUIET, AskedSpec, SpecChanges, asks_spec, changes_spec
 from acked.reports.shell.output import Output, say
 from acked.reports.tables.profile import draw_profile, print_profile
@@ -64,7 +66,7 @@ class _Levels(click.ParamType[frozenset[int]]):
         return frozenset(found)
 
 
-@click.command(short_help="Write the reachable states as Parquet.")
+@click.command(cls=Branching, short_help="Write the reachable states as Parquet; query, stats, graph.")
 @asks_spec
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The new folder for the dataset.")
 @click.option("--transitions", is_flag=True, help="Also write every transition from one state to another.")
@@ -175,7 +177,7 @@ def query(
     Spark, which takes some seconds to start.
 
     \b
-    acked query kip320 "select level, count(*) from states where size(quorum.isr) = 1 group by level order by level"
+    acked states query kip320 "select level, count(*) from states where size(quorum.isr) = 1 group by level order by level"
     """
     from acked.checker.dataset.sql import answer_sql
 
@@ -230,7 +232,7 @@ def stats(place: Path, out: Path | None) -> int:
 
     \b
     acked states kip320 --out states
-    acked stats states
+    acked states stats states
     """
     if out is not None:
         if out.suffix != ".svg":
@@ -328,3 +330,7 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
         raise SystemFailure(f"cannot write {path}: {error.strerror}; choose another place or make room") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+for _branch in (query, stats, graph):
+    states.add(_branch)

@@ -32,7 +32,7 @@ from acked.reports.shell.output import Output
 from acked.reports.tables.difference import difference_document, print_difference
 
 
-@click.command(short_help="Compare the rules of two specs: what one allows and the other forbids.")
+@click.command(short_help="Compare two specs: what one allows and the other forbids.")
 @click.argument("first", metavar="SPEC_A", shell_complete=bundled_or_file)
 @click.argument("second", metavar="SPEC_B", shell_complete=bundled_or_file)
 @collects(

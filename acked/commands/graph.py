@@ -42,7 +42,7 @@ def graph(
     --collapse merges states that agree in the fields that matter into one node, e.g. --collapse quorum.
 
     \b
-    acked graph kip320 -c replicas=2 --levels 4 --to svg -o states.svg
+    acked states graph kip320 -c replicas=2 --levels 4 --to svg -o states.svg
     """
     if out is not None:
         check_writable(out, "graph")

@@ -67,7 +67,7 @@ _draws = collects(
 )  # fmt: skip
 
 
-@click.command(short_help="Look for a violation in random traces, for constants that no search reaches.")
+@click.command(short_help="Look for a violation in random traces, where no search ends.")
 @asks_spec
 @_draws
 @WORKERS.saying("Threads; the answer does not depend on them.").under("workers")

@@ -13,6 +13,7 @@ from acked.audit.clusters.live import with_producers
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.audit.clusters.topics import groups_of, left_out
 from acked.audit.commands.asked import FILES, Assumed, ClusterFacts, assumes, describes_cluster
+from acked.audit.commands.durability import matrix
 from acked.audit.commands.output_files import check_fixable, read_before, since, write_fixes, write_pages, write_trace
 from acked.audit.commands.plan import plan
 from acked.audit.decision.faults import Faults, read_faults
@@ -145,7 +146,7 @@ _shows = collects(
 @click.command(
     cls=Branching,
     moved={"--plan": "acked audit plan PLAN FILE...", "--upgrade-to": "acked audit upgrade FILE... --to V"},
-    short_help="Check what your own Kafka settings guarantee for acknowledged records.",
+    short_help="Check what your own settings guarantee; plan, upgrade, matrix.",
 )
 @FILES.under("files")
 @describes_cluster
@@ -226,8 +227,8 @@ def upgrade(
     return _audit(files, cluster, assumed, wanted, batch, output, out)
 
 
-audit.add(plan)
-audit.add(upgrade)
+for _branch in (plan, upgrade, matrix):
+    audit.add(_branch)
 
 
 def _audit(

@@ -154,7 +154,7 @@ def matrix(
     unclean_election, crashes), [bounds] with log_size, records, max_states. Options override it.
 
     \b
-    acked matrix --kafka-version 2.8,3.9 --acks 1,all --min-isr 1,2 --replicas 3 --crashes clean
+    acked audit matrix --kafka-version 2.8,3.9 --acks 1,all --min-isr 1,2 --replicas 3 --crashes clean
 
     Exit codes: 0 if every cell is decided, whatever the answers are, 152 if one is not.
     """

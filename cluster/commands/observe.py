@@ -1,4 +1,4 @@
-"""The command `observe`: how nodes are told to log what `acked validate` needs, and whether recorded logs have it."""
+"""The command `observe`: how nodes are told to log what `acked kafka validate` needs, and whether recorded logs have it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from acked.reports.shell.options import shows
 from acked.reports.shell.output import Output, put_text, say
 
 
-@click.command(short_help="Print the logging configuration that `acked validate` needs.")
+@click.command(short_help="Print the logging configuration that `acked kafka validate` needs.")
 @click.argument("logs", metavar="[LOGS...]", nargs=-1)
 @click.option(
     "--kafka-version", "version", metavar="V", shell_complete=known_releases, help="The release of the brokers."
@@ -30,16 +30,16 @@ from acked.reports.shell.output import Output, put_text, say
 def observe(
     logs: tuple[str, ...], version: str | None, topic: str, partition: int, library: str | None, check: bool, output: Output
 ) -> int:
-    """Print how brokers and controllers are told to log what `acked validate` needs, and on stderr what it costs.
+    """Print how brokers and controllers are told to log what `acked kafka validate` needs, and on stderr what it costs.
 
     Five loggers (of 2.8, which is read with ZooKeeper, other ones), a layout that names the thread, and filters for lines
     that come often and are not needed. With --check no configuration is printed: LOGS, files and folders of all nodes, are
     read, lines are counted by what they tell, and what is missing or not understood is named.
 
     \b
-    acked observe --kafka-version 3.9 --topic orders > observe.properties
-    acked observe --kafka-version 4.1 --topic orders --log-format broker-loggers
-    acked observe logs/ --topic orders --check
+    acked kafka observe --kafka-version 3.9 --topic orders > observe.properties
+    acked kafka observe --kafka-version 4.1 --topic orders --log-format broker-loggers
+    acked kafka observe logs/ --topic orders --check
 
     Exit code 0; 150 if a file cannot be read or, with --check, something is missing; 151 for usage.
     """

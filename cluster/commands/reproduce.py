@@ -161,7 +161,7 @@ def reproduce(
     `acked view` makes the page of a saved answer again, and `acked show` shows it, without brokers.
 
     Where the lines of the release are read (KRaft from 3.3, 2.8 with ZooKeeper), what the brokers logged meanwhile is held
-    against the model as by `acked validate`; a line of the answer says so, and the exit code does not depend on it.
+    against the model as by `acked kafka validate`; a line of the answer says so, and the exit code does not depend on it.
 
     Traces of `partition` and of `transactions` can be played; the latter since Kafka 3.0, and as text or JSON only.
 

@@ -173,7 +173,7 @@ def cleared(cluster: Cluster, topic: str) -> bool:
 
 
 def can_be_validated(prepared: Prepared) -> bool:
-    """Whether `acked validate` reads what these brokers log."""
+    """Whether `acked kafka validate` reads what these brokers log."""
     mode = prepared.brokers.chosen_mode
     return is_read(release(prepared.brokers.version).number, mode is Mode.KRAFT)
 

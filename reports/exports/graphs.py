@@ -141,4 +141,4 @@ def _edge(root: ET.Element, source: tuple[float, float], target: tuple[float, fl
 
 
 FORMATS: dict[str, Callable[[nx.MultiDiGraph], str]] = {"graphml": graphml, "dot": dot, "svg": svg, "json": node_link}
-"""What `acked graph --to` takes."""
+"""What `acked states graph --to` takes."""

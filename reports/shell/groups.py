@@ -18,7 +18,16 @@ STARTED = time.perf_counter()
 """When the process began, as far as its answer's `total_seconds` are concerned."""
 
 
-class Paragraphs(click.Group):
+class Epilogue(click.Command):
+    """A command whose help ends with its epilogue as that is written."""
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        for line in (self.epilog or "").splitlines():
+            formatter.write(f"  {line}\n" if line else "\n")
+
+
+class Paragraphs(Epilogue, click.Group):
     """A group whose help keeps the examples as they are written, and which says what command was probably meant."""
 
     def resolve_command(
@@ -28,10 +37,6 @@ class Paragraphs(click.Group):
             ctx.fail(f"No such command {args[0]!r}{near(args[0], self.list_commands(ctx))}.")
         return super().resolve_command(ctx, args)
 
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write_paragraph()
-        for line in (self.epilog or "").splitlines():
-            formatter.write(f"  {line}\n" if line else "\n")
 
 
 class Branching(click.Command):
@@ -41,10 +46,18 @@ class Branching(click.Command):
     with what is typed now.
     """
 
-    def __init__(self, *given: Any, moved: Mapping[str, str], **more: Any) -> None:
+    def __init__(self, *given: Any, moved: Mapping[str, str] | None = None, **more: Any) -> None:
         super().__init__(*given, **more)
         self.branches: dict[str, click.Command] = {}
-        self._moved = moved
+        self._moved = moved or {}
+        first = next(item for item in self.params if isinstance(item, click.Argument))
+        others = first.shell_complete
+
+        def complete(ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+            names = [name for name in self.branches if name.startswith(incomplete) and not ctx.params.get(first.name or "")]
+            return [*map(CompletionItem, names), *others(ctx, incomplete)]
+
+        first.shell_complete = complete  # type: ignore[method-assign]
 
     def add(self, branch: click.Command) -> None:
         """Puts a command below this one."""
@@ -65,7 +78,3 @@ class Branching(click.Command):
         super().format_options(ctx, formatter)
         with formatter.section("Commands"):
             formatter.write_dl([(name, branch.get_short_help_str(100)) for name, branch in self.branches.items()])
-
-    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        known = [CompletionItem(name) for name in self.branches if name.startswith(incomplete)]
-        return [*known, *super().shell_complete(ctx, incomplete)]

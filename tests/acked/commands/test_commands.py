@@ -8,8 +8,9 @@ from importlib import import_module
 
 import click
 import pytest
+from click.testing import CliRunner
 
-from acked.cli import _TASKS, cli
+from acked.cli import _TASKS, MOVED, cli
 from acked.reports.shell.groups import Branching
 from acked.reports.shell.specs import all_bundled
 from tests.places import CHECKOUT
@@ -34,6 +35,13 @@ def test_every_listed_command_answers_to_its_name(name: str) -> None:
     assert command.name == name
     [said] = [text for _, commands in _TASKS for listed, _, text in commands if listed == name]
     assert command.get_short_help_str(100) == said
+
+
+@pytest.mark.parametrize(("name", "above"), MOVED.items())
+def test_a_command_that_stands_below_another_answers_to_its_name_alone(name: str, above: str) -> None:
+    alone, below = (CliRunner().invoke(cli, [*words, "--help"]).output for words in ([name], [above, name]))
+    assert f"Usage: cli {name} [OPTIONS]" in alone
+    assert alone == below.replace(f"Usage: cli {above} {name} ", f"Usage: cli {name} ")
 
 
 def test_every_command_that_a_module_defines_is_listed() -> None:
