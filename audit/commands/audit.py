@@ -20,10 +20,8 @@ from acked.audit.decision.faults import Faults, read_faults
 from acked.audit.decision.gather import Given, settle
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.document import audit_document, with_hinges
-from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.listing import print_settings, settings_document
 from acked.audit.reports.page import audit_page, topics_page
-from acked.audit.reports.sarif import audit_sarif
 from acked.audit.reports.terminal import audit_markdown, print_audit
 from acked.audit.reports.topics import print_topics, topics_document, topics_markdown
 from acked.audit.reports.upgrading import upgrade_part, verdict_with
@@ -341,7 +339,11 @@ def _rendered(document: dict[str, Any], form: str, files: list[str]) -> str:
     if form == "html":
         return audit_page(document) if is_one else topics_page(document)
     if form == "sarif":
+        from acked.audit.reports.sarif import audit_sarif
+
         return json_text(audit_sarif(document, files, __version__))
     if form == "junit":
+        from acked.audit.reports.junit import audit_junit
+
         return audit_junit(document)
     return json_text(document)

@@ -16,9 +16,10 @@ from tools.commands import commands
 
 COMMANDS = {path.removeprefix("acked "): command for path, command, _ in commands()}
 OWN = {
-    "--cache", "--constant", "--control-plane", "--faults", "--format", "--from", "--html", "--jobs", "--kafka-version", "--levels",
-    "--log-size", "--markdown", "--master", "--max-states", "--memory", "--out", "--partition", "--records", "--run-dir",
-    "--seed", "--select", "--slow", "--stories", "--symmetry", "--timeout", "--to", "--topic", "--trace-out", "--workers",
+    "--cache", "--constant", "--control-plane", "--faults", "--format", "--from", "--html", "--jobs", "--kafka-version",
+    "--levels", "--log-size", "--markdown", "--master", "--max-states", "--memory", "--out", "--partition", "--records",
+    "--run-dir", "--seed", "--select", "--slow", "--stories", "--symmetry", "--timeout", "--to", "--topic",
+    "--trace-out", "--workers",
 }  # fmt: skip
 """Options that do not do the same in every command: their help says what they do there."""
 
