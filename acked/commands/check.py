@@ -84,7 +84,7 @@ Instead of, or besides, invariants: [liveness.NAME] leads_to = ["TRIGGER", "GOAL
 
 Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property, liveness or recoverability violated,
 14 real brokers did as the model says, and no promise was seen broken, 1 holds but not as expected, 152 incomplete,
-130 interrupted, 150 file unreadable, 151 usage or configuration (also `acked` alone, which prints this), 153 system.""",
+130 interrupted, 150 file unreadable, 151 usage or configuration (also `acked` alone), 153 system.""",
 )
 @asks_spec
 @searches
