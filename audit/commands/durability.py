@@ -22,7 +22,8 @@ from acked.checker.batch.outcome import Task
 from acked.checker.spec.resolve import property_named
 from acked.invariants.property import Property
 from acked.model.partition.protocol import partition
-from acked.reports.shell.options import BatchOptions, collects, option, searches_many_anywhere, shows
+from acked.reports.shell.batches import BatchOptions, searches_many_anywhere
+from acked.reports.shell.options import collects, option, shows
 from acked.reports.shell.output import Output, make_folder
 
 MAX_VALUES = 1000
@@ -153,7 +154,7 @@ def matrix(
     unclean_election, crashes), [bounds] with log_size, records, max_states. Options override it.
 
     \b
-    acked matrix --kafka-version 2.8,3.9 --acks 1,all --min-isr 1,2 --replicas 3 --crashes clean
+    acked audit matrix --kafka-version 2.8,3.9 --acks 1,all --min-isr 1,2 --replicas 3 --crashes clean
 
     Exit codes: 0 if every cell is decided, whatever the answers are, 152 if one is not.
     """

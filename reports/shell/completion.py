@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from acked.model.catalogue import PROTOCOLS
+from acked.reports.shell.specs import all_bundled, bundled_specs
+
 if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem
@@ -21,8 +24,6 @@ def bundled_or_file(context: click.Context, parameter: click.Parameter, incomple
     """Bundled specs by name, with their folder once a folder is typed; and the shell's own files."""
     from click.shell_completion import CompletionItem
 
-    from acked.reports.shell.specs import all_bundled, bundled_specs
-
     root = bundled_specs()
     if "/" in incomplete:
         names = [path.relative_to(root).with_suffix("").as_posix() for path in all_bundled()]
@@ -33,8 +34,6 @@ def bundled_or_file(context: click.Context, parameter: click.Parameter, incomple
 
 def shipped_protocols(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Protocols by name."""
-    from acked.model.catalogue import PROTOCOLS
-
     return completed(PROTOCOLS, incomplete)
 
 
