@@ -9,7 +9,6 @@ from pathlib import Path
 
 import click
 
-
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
