@@ -175,7 +175,7 @@ def test_a_verified_certificate_of_what_is_expected_to_be_violated_is_not_as_exp
         one = (ObligationResult("initial state", "WeakIsr", SolverVerdict.UNSAT, 0.1, ()),)
         return Verification(Certificate("0.1", "x", "kip320", {}, (), told.goals, "", "z3", one), (), one, "cvc5", 1.0)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("acked.checker.allconstants.verification.verify", verified)
+    monkeypatch.setattr("acked.commands.proving.certificate.verify", verified)
     proof = certificate(tmp_path, "WeakIsr", "StrongIsr")
     done = call(capsys, "prove", "check", proof, spec(tmp_path, UNEXPECTED), "--quiet")
     assert (done.returncode, "verdict is holds, expected violated" in done.stdout) == (1, True)
