@@ -24,7 +24,7 @@ IntLike = int | Constant | Size | Computed
 
 
 
-def _refused(symbol: str) -> Callable[..., NoReturn]:
+def _refuse(symbol: str) -> Callable[..., NoReturn]:
     def refuse(self: Value, *_: object) -> NoReturn:
         raise ModelError(f"{with_article(self.type_name)} has no `{symbol}`; {self.instead}")
 
@@ -39,24 +39,24 @@ class Value(metaclass=Sort):
     instead: ClassVar[str] = "compare it with == or !="
 
     if not TYPE_CHECKING:  # a type checker is to find these by their absence, an author by their message
-        __lt__, __le__, __gt__, __ge__ = map(_refused, ("<", "<=", ">", ">="))
-        __add__ = __radd__ = _refused("+")
-        __sub__ = __rsub__ = __neg__ = _refused("-")
-        __mul__ = __rmul__ = _refused("*")
-        __floordiv__ = __rfloordiv__ = _refused("//")
-        __truediv__ = __rtruediv__ = _refused("/")
-        __mod__ = __rmod__ = _refused("%")
-        __pow__ = __rpow__ = _refused("**")
-        __lshift__ = __rlshift__ = _refused("<<")
-        __rshift__ = __rrshift__ = _refused(">>")
-        __and__ = __rand__ = _refused("&")
-        __or__ = __ror__ = _refused("|")
-        __xor__ = __rxor__ = _refused("^")
-        __invert__ = _refused("~")
-        __abs__ = _refused("abs(…)")
-        __len__ = _refused("len(…)")
-        __contains__ = _refused("in")
-        __getitem__ = _refused("[…]")
+        __lt__, __le__, __gt__, __ge__ = map(_refuse, ("<", "<=", ">", ">="))
+        __add__ = __radd__ = _refuse("+")
+        __sub__ = __rsub__ = __neg__ = _refuse("-")
+        __mul__ = __rmul__ = _refuse("*")
+        __floordiv__ = __rfloordiv__ = _refuse("//")
+        __truediv__ = __rtruediv__ = _refuse("/")
+        __mod__ = __rmod__ = _refuse("%")
+        __pow__ = __rpow__ = _refuse("**")
+        __lshift__ = __rlshift__ = _refuse("<<")
+        __rshift__ = __rrshift__ = _refuse(">>")
+        __and__ = __rand__ = _refuse("&")
+        __or__ = __ror__ = _refuse("|")
+        __xor__ = __rxor__ = _refuse("^")
+        __invert__ = _refuse("~")
+        __abs__ = _refuse("abs(…)")
+        __len__ = _refuse("len(…)")
+        __contains__ = _refuse("in")
+        __getitem__ = _refuse("[…]")
 
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("__") or name in self.__slots__:
@@ -348,11 +348,11 @@ class OptionalValue(Value, Generic[V]):
         return Bool(self.expr.pool.eq(self.expr, self.code_of(other)))
 
     def __lt__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
-        self._ordered()
+        self._require_order()
         return self._before(self.expr, self.code_of(other))
 
     def __gt__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
-        self._ordered()
+        self._require_order()
         return self._before(self.code_of(other), self.expr)
 
     @staticmethod
@@ -370,7 +370,7 @@ class OptionalValue(Value, Generic[V]):
     def __ge__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
         return ~(self < other)
 
-    def _ordered(self) -> None:
+    def _require_order(self) -> None:
         if not issubclass(self.item, Int):
             raise ModelError(f"{with_article(self.item.type_name)} has no order; compare with == or !=")
 
