@@ -1,4 +1,4 @@
-"""How fast `acked validate` is: a long run of one leader and two followers, written as lines, and read as it would be.
+"""How fast `acked kafka validate` is: a long run of one leader and two followers, written as lines, and read as it would be.
 
     python benchmarks/observation.py --events 1000000
 

@@ -87,19 +87,19 @@ def main() -> None:
     print(f"$ python benchmarks/symbolic.py {' '.join(sys.argv[1:])}".rstrip())
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start\n")
 
-    whole = ["--method", "induction", "--timeout", "7200"]
+    whole = ["--timeout", "7200"]
     if options.refutations:
         refutations(options.runs)
         return
     questions = [
-        ("induction of kip320 (3,2,2,2)", ["prove", "kip320", *whole], [0]),
-        ("induction of kip320 (5,3,3,3)", ["prove", "kip320", *constants(5, 3, 3, 3), *whole], [0]),
+        ("induction of kip320 (3,2,2,2)", ["prove", "induction", "kip320", *whole], [0]),
+        ("induction of kip320 (5,3,3,3)", ["prove", "induction", "kip320", *constants(5, 3, 3, 3), *whole], [0]),
         ("(5,3,3,3) without symmetry", ["prove", "kip320", *constants(5, 3, 3, 3), *whole, "--no-symmetry"], [0]),
-        ("bmc of kip320 (3,2,2,2), 8 actions, no violation", ["prove", "kip320", "--depth", "8"], [152]),
-        ("bmc of kip320, 8 actions, without symmetry", ["prove", "kip320", "--depth", "8", "--no-symmetry"], [152]),
-        ("shortest violation of truncate-to-hw, bmc", ["prove", "truncate-to-hw", "--depth", "12"], [12]),
+        ("bmc of kip320 (3,2,2,2), 8 actions, no violation", ["prove", "bmc", "kip320", "--depth", "8"], [152]),
+        ("bmc of kip320, 8 actions, without symmetry", ["prove", "bmc", "kip320", "--depth", "8", "--no-symmetry"], [152]),
+        ("shortest violation of truncate-to-hw, bmc", ["prove", "bmc", "truncate-to-hw", "--depth", "12"], [12]),
         ("shortest violation of truncate-to-hw, search", ["check", "truncate-to-hw"], [12]),
-        ("shortest violation of kip101, bmc", ["prove", "kip101", "--depth", "12"], [12]),
+        ("shortest violation of kip101, bmc", ["prove", "bmc", "kip101", "--depth", "12"], [12]),
         ("shortest violation of kip101, search", ["check", "kip101"], [12]),
     ]
     for what, command, codes in questions:
@@ -108,7 +108,7 @@ def main() -> None:
         show(what, [run(command, codes) for _ in range(options.runs)], command)
     if options.large:
         for numbers in ((5, 5, 5, 5), (7, 7, 7, 7), (9, 8, 8, 8)):
-            command = ["prove", "kip320", *constants(*numbers), *whole]
+            command = ["prove", "induction", "kip320", *constants(*numbers), *whole]
             show(f"induction of kip320 {numbers}", [run(command, [0])], command)
 
 
@@ -123,7 +123,7 @@ def refutations(runs: int) -> None:
     print(f"{'variant':<18} {'shortest run':>13} {'wall':>10} {'computing':>9} {'wall':>10} {'computing':>9}")
     for name in VARIANTS:
         times, lengths = "", set()
-        for command in (["prove", name, "--depth", str(LONGEST), "--timeout", "7200"], ["check", name]):
+        for command in (["prove", "bmc", name, "--depth", str(LONGEST), "--timeout", "7200"], ["check", name]):
             done = [run(command, [12]) for _ in range(runs)]
             lengths |= {item.answer["violations"][0]["trace_length"] for item in done}
             wall, used = (statistics.median(values) for values in zip(*((i.seconds, i.processor) for i in done), strict=True))
@@ -131,7 +131,7 @@ def refutations(runs: int) -> None:
         if len(lengths) != 1:
             raise SystemExit(f"{name}: the shortest runs differ in length, {sorted(lengths)}; that is a defect")
         print(f"{name:<18} {lengths.pop():>13}{times}", flush=True)
-    print(f"medians of {runs}: $ acked prove VARIANT --depth {LONGEST} --timeout 7200, $ acked check VARIANT")
+    print(f"medians of {runs}: $ acked prove bmc VARIANT --depth {LONGEST} --timeout 7200, $ acked check VARIANT")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from acked.cluster.observation.validation import Verdict, validate
 
 LINES = Path(__file__).resolve().parent / "data" / "lines"
 OBSERVED = LINES.parent / "observed"
-"""What runs of `acked exercise` left: a metadata log, and all files of a short one."""
+"""What runs of `acked kafka exercise` left: a metadata log, and all files of a short one."""
 RUNS = ("k39-s1", "k39-s3", "k39-s5", "k4-s1", "k4-s3", "k4-s5")
 
 

@@ -1,7 +1,7 @@
 """The judge of every search: breadth-first search in plain Python, as slow and as obvious as can be.
 
 What lives here: `explore`, which computes whole levels by the plain evaluator and only then derives from them, declaratively,
-what DESIGN section 4 says an engine must answer; and `assert_same_answer`, the comparison. It shares no code with the engines
+what an engine must answer; and `assert_same_answer`, the comparison. It shares no code with the engines
 beyond the expressions and `acked.model.formulas.evaluate`.
 """
 

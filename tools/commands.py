@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.cli import cli  # noqa: E402
+from acked.reports.shell.groups import Branching  # noqa: E402
 
 
 def commands() -> Iterator[tuple[str, click.Command, click.Context]]:
@@ -25,10 +26,19 @@ def _below(group: click.Group, context: click.Context) -> Iterator[tuple[str, cl
     for name in group.list_commands(context):
         command = group.get_command(context, name)
         assert command is not None
-        inner = click.Context(command, parent=context, info_name=name, max_content_width=100)
-        yield inner.command_path, command, inner
-        if isinstance(command, click.Group):
-            yield from _below(command, inner)
+        yield from _with_others(name, command, context)
+
+
+def _with_others(
+    name: str, command: click.Command, context: click.Context
+) -> Iterator[tuple[str, click.Command, click.Context]]:
+    inner = click.Context(command, parent=context, info_name=name, max_content_width=100)
+    yield inner.command_path, command, inner
+    if isinstance(command, click.Group):
+        yield from _below(command, inner)
+    if isinstance(command, Branching):
+        for branch, below in command.branches.items():
+            yield from _with_others(f"{name} {branch}", below, context)
 
 
 def names() -> Iterator[str]:

@@ -62,10 +62,10 @@ class FalseClaim:
 
     def command(self, way: str) -> list[str]:
         """The command line that asks it."""
-        asked = ["prove", self.name, "--jobs", "1", "--timeout", f"{SECONDS:g}"]
+        asked = [self.name, "--jobs", "1", "--timeout", f"{SECONDS:g}"]
         if way == "bmc":
-            return [*asked, "--method", "bmc", "--depth", str(self.steps)]
-        return [*asked, "--method", "induction"] if way == "induction" else [*asked, "--all-constants"]
+            asked += ["--depth", str(self.steps)]
+        return ["prove", way.replace(" ", "-"), *asked]
 
 
 @cache

@@ -294,7 +294,7 @@ def refusals() -> dict[str, str]:
 
 
 def refusal_of_transactions(spec: Spec) -> str:
-    """The same for a spec of `transactions`."""
+    """Why a spec is not played, of `transactions`."""
     if spec.version is not None and not number_of(spec.version).since("3.0"):
         return "releases before 3.0 do not describe their transactions (KIP-664)"
     try:

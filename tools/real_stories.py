@@ -5,7 +5,7 @@
 
 `--others` plays those that are not of the prototype, three times each.
 `--burners` starts so many processes beside them that do nothing but use a processor. What was counted stands in
-docs/real_stories.json, with the load of the machine, and from there in docs/real.md (`python tools/real.py --page`).
+docs/real_stories.json, with the load of the machine, and from there in docs/real.md.
 """
 
 from __future__ import annotations

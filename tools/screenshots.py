@@ -77,7 +77,7 @@ def viewer(browser: Browser, folder: Path) -> None:
 
 
 def side_by_side(browser: Browser, folder: Path) -> None:
-    """The same run under kip320, in the dark."""
+    """A run beside itself under kip320, in the dark."""
     page = opened(browser, page_of(folder, "truncate-to-hw", "--against", "kip320"), scheme="dark")
     page.keyboard.press("End")
     keep(page, "side-by-side")

@@ -5,7 +5,7 @@
 
 Every release is upgraded to each of the next ones (`--span` of them), with acks=all and acks=1, with and without idempotence,
 with min.insync.replicas 1 and 2, of two replicas unless `--replicas` says otherwise. The five questions are asked under each
-class of faults before and after the upgrade; where both are no, under every mixture of rules that `acked audit --upgrade-to`
+class of faults before and after the upgrade; where both are no, under every mixture of rules that `acked audit upgrade --to`
 asks about. A search that passes `--max-states` is undecided. Exit code 12 if an answer is worse only in between.
 """
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from acked.base.bounds import Bounds
+from acked.base.observer import Observer
+from acked.checker.diagnosis.easiest import Easiest, easiest_of
+from acked.checker.diagnosis.necessary import Necessity, necessity
+from acked.checker.question.result import Counterexample, Result, Violation
+from acked.invariants.property import ONE_TRACE
+from acked.reports.pictures.effort import effort_of
+from acked.reports.runs.terminal import print_trace
+from acked.reports.runs.view import view_of
 from acked.reports.shell.output import say
+from acked.reports.tables.necessity import easiest_document, necessity_document, print_easiest, print_necessity
 
 if TYPE_CHECKING:
-    from acked.base.bounds import Bounds
-    from acked.base.observer import Observer
-    from acked.checker.diagnosis.easiest import Easiest
-    from acked.checker.diagnosis.necessary import Necessity
-    from acked.checker.question.result import Result, Violation
+    from rich.console import Console
 
 
 @dataclass(frozen=True)
@@ -23,13 +29,30 @@ class ExplainedViolation:
     easiest: Easiest | None
     necessity: Necessity | None
 
+    def document(self, title: str, result: Result) -> dict[str, dict[str, Any]]:
+        """What is said of it under further keys of `check --format json`; nothing for what was not asked."""
+        question, found = result.question, {}
+        if self.easiest is not None:
+            found["easiest"] = easiest_document(title, question, self.easiest)
+        if self.necessity is not None:
+            found["explained"] = necessity_document(title, question, self.violation, self.necessity)
+        return found
+
+    def show(self, console: Console, title: str, result: Result) -> None:
+        """Prints the trace, what it was chosen for, and what it needs."""
+        print_trace(console, view_of(Counterexample.of(title, result.question, self.violation)))
+        if self.easiest is not None:
+            console.print()
+            print_easiest(console, self.easiest)
+        if self.necessity is not None:
+            print_necessity(console, result.question, self.violation, self.necessity)
+        console.print()
+
 
 def explain_violations(
     result: Result, bounds: Bounds, observer: Observer, easiest: bool, explain: bool
 ) -> list[ExplainedViolation]:
     """Every violation of a result, in its order, with its easiest trace and its explanation if they are asked for."""
-    from acked.invariants.property import ONE_TRACE
-
     made = []
     for violation in result.violations:
         explained = ExplainedViolation(violation, None, None)
@@ -39,32 +62,11 @@ def explain_violations(
             made.append(explained)
             continue
         if easiest:
-            from acked.checker.diagnosis.easiest import easiest_of
-            from acked.reports.pictures.effort import effort_of
-
             observer.phase("comparing the shortest counterexamples")
             found = easiest_of(result.question, violation, effort_of(result.question.instance), bounds, observer)
             explained = replace(explained, violation=found.violation, easiest=found)
         if explain:
-            from acked.checker.diagnosis.necessary import necessity
-
             observer.phase("searching without one action at a time")
             explained = replace(explained, necessity=necessity(result.question, explained.violation, bounds))
         made.append(explained)
     return made
-
-
-def explanations_document(title: str, result: Result, violations: list[ExplainedViolation]) -> dict[str, Any]:
-    """The further keys of `check --format json`; none for what was not asked."""
-    if all(item.easiest is None and item.necessity is None for item in violations):
-        return {}  # without importing what is not needed
-    from acked.reports.tables.necessity import easiest_document, necessity_document
-
-    question = result.question
-    easiest = [easiest_document(title, question, item.easiest) for item in violations if item.easiest is not None]
-    explained = [
-        necessity_document(title, question, item.violation, item.necessity)
-        for item in violations
-        if item.necessity is not None
-    ]
-    return {**({"easiest": easiest} if easiest else {}), **({"explained": explained} if explained else {})}

@@ -93,7 +93,6 @@ def _relative(text: str, package: str, copied: set[str]) -> str:
     text = re.sub(rf"^from {re.escape(package)}\.({modules}) import", r"from .\1 import", text, flags=re.MULTILINE)
 
     def together(found: re.Match[str]) -> str:
-        names = {item.strip() for item in found[1].split(",")}
-        return f"from . import {found[1]}" if names <= copied else found[0]
+        return f"from . import {found[1]}" if copied.issuperset(re.findall(r"\w+", found[1])) else found[0]
 
-    return re.sub(rf"^from {re.escape(package)} import ([\w, ]+)$", together, text, flags=re.MULTILINE)
+    return re.sub(rf"^from {re.escape(package)} import ([\w, ]+|\([\w,\s]+\))$", together, text, flags=re.MULTILINE)

@@ -10,20 +10,20 @@ import click
 
 from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.base.files import check_writable
+from acked.checker.batch.local import answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task
-from acked.checker.question.coverage import ClauseCoverage
+from acked.checker.gate.ablation import ablate as run
+from acked.checker.gate.gate import Selection, choose
+from acked.checker.question.coverage import ClauseCoverage, clause_coverage, merged
 from acked.checker.question.result import ActionCount, StopReason
 from acked.checker.spec.spec import Spec, load_spec
+from acked.reports.gate.ablation import ablation_document, ablation_markdown, print_ablation
+from acked.reports.shell.batches import BatchOptions, searches_many
 from acked.reports.shell.completion import bundled_or_file
-from acked.reports.shell.options import (
-    AskedSpec,
-    BatchOptions,
-    asks_spec,
-    searches_many,
-    shows,
-)
+from acked.reports.shell.options import AskedSpec, asks_spec, shows
 from acked.reports.shell.output import Output, put_text, say
 from acked.reports.shell.specs import find_spec
+from acked.reports.tables.coverage import coverage_document, coverage_page, print_coverage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +34,7 @@ Covered = dict[str, tuple[dict[str, ActionCount], list[ClauseCoverage]]]
 """By protocol: how often each action was enabled, and what each clause of a guard decided."""
 
 
-@click.command(short_help="Drop each guard clause in turn and report which properties break.")
+@click.command(short_help="Drop each guard clause in turn; which properties break?")
 @asks_spec
 @searches_many
 @click.option("--max-states", type=click.IntRange(1),
@@ -56,9 +56,6 @@ def ablate(
 
     Exit code 0 if every clause was decided, 152 if one was not.
     """
-    from acked.checker.gate.ablation import ablate as run
-    from acked.reports.gate.ablation import ablation_document, ablation_markdown, print_ablation
-
     if markdown is not None:
         check_writable(markdown, "table")
     chosen = asked.load()
@@ -90,8 +87,6 @@ def coverage(specs: tuple[str, ...], batch: BatchOptions, html: Path | None, out
 
     Exit code 0 if every search saw all reachable states, 152 if not.
     """
-    from acked.reports.tables.coverage import coverage_document, coverage_page, print_coverage
-
     def show(console: Console) -> None:
         for protocol, (actions, clauses) in found.items():
             print_coverage(console, protocol, actions, clauses)
@@ -108,8 +103,6 @@ def coverage(specs: tuple[str, ...], batch: BatchOptions, html: Path | None, out
 
 def _named(specs: tuple[str, ...]) -> list[Spec]:
     """The specs of these names, and those in folders of these names."""
-    from acked.checker.gate.gate import Selection, choose
-
     chosen = []
     for name in specs:
         if Path(name).is_dir():
@@ -125,8 +118,6 @@ def _named(specs: tuple[str, ...]) -> list[Spec]:
 def _covered(
     specs: tuple[str, ...], batch: BatchOptions, progress: Callable[[int, int], None]
 ) -> tuple[Covered, bool]:
-    from acked.checker.batch.local import answer_all
-    from acked.checker.question.coverage import clause_coverage, merged
 
     chosen = _named(specs)
     tasks = [replace(Task.of(spec, Probing.COVERAGE), every_property=True) for spec in chosen]

@@ -1,4 +1,4 @@
-"""The commands `check` and `show`."""
+"""The command `check`."""
 
 from __future__ import annotations
 
@@ -11,35 +11,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from acked.asking.explained import ExplainedViolation, explain_violations, explanations_document
+from acked.base.bounds import Bounds
 from acked.base.errors import ExitCode
-from acked.checker.question.result import Counterexample
+from acked.base.observer import Observer
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.overflow import Overflow
+from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.spec.spec import Spec
-from acked.cluster.commands.reproductions import is_reproduction, read_saved
+from acked.reports.console import open_console
 from acked.reports.shell.engines import AUTO, ENGINE_CHOICES, EngineOptions, answer
+from acked.reports.shell.groups import STARTED, Epilogue
 from acked.reports.shell.options import (
-    STARTED,
     AskedSpec,
     KeyValue,
     SearchLimits,
-    TraceSource,
     asks_spec,
     collects,
     option,
-    reads_trace,
     searches,
     shows,
-    shows_without_progress,
     warn_without_cache,
     writes_trace,
 )
 from acked.reports.shell.output import Output, TraceFile, say
 from acked.reports.shell.specs import with_symmetry
+from acked.reports.tables.summary import print_expectation, print_result
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from acked.checker.question.result import Result
+    from acked.asking.explained import ExplainedViolation
 
 _chooses_engine = collects(
     "options",
@@ -60,7 +61,31 @@ _chooses_engine = collects(
 )  # fmt: skip
 
 
-@click.command(short_help="Explore every reachable state of a spec.")
+@click.command(
+    cls=Epilogue,
+    short_help="Explore every reachable state of a spec.",
+    epilog="""\
+A spec is a TOML file that asks one question:
+
+  title    = "KIP-320 fencing keeps every committed record"
+  protocol = "kip320"
+  [constants]
+  replicas = 3
+  log_size = 2
+  max_records = 2
+  max_leader_epoch = 2
+  [check]
+  invariants = ["WeakIsr", "StrongIsr"]
+  [expect]
+  verdict = "holds"
+
+Instead of, or besides, invariants: [liveness.NAME] leads_to = ["TRIGGER", "GOAL"] or eventually = "GOAL", under
+[fairness] weak = ["Action"], strong = ["Action(parameter)"]; [check] recoverable = ["GOAL"].
+
+Exit codes: 0 holds, 11 deadlock, 12 invariant violated, 13 step property, liveness or recoverability violated,
+14 real brokers did as the model says, and no promise was seen broken, 1 holds but not as expected, 152 incomplete,
+130 interrupted, 150 file unreadable, 151 usage or configuration (also `acked` alone), 153 system.""",
+)
 @asks_spec
 @searches
 @click.option("--continue", "go_on", is_flag=True, help="Go on after a violation: a shortest trace for every property.")
@@ -94,11 +119,9 @@ def check(
     \b
     acked check kip320                             a bundled spec
     acked check kip320 -c replicas=2 -c log_size=3 with other constants
+    acked check acks-1-loses --kafka-version 3.6   `partition` with the rules of a release
     acked check my.toml --trace-out trace.json     keep the counterexample; then `acked view trace.json`
     """
-    from acked.checker.question.ledger import StopPolicy
-    from acked.checker.question.overflow import Overflow
-
     options = replace(options, spec=asked.name, memory=search.memory)
     options.check(has_workers=search.workers is not None)
     warn_without_cache()
@@ -114,7 +137,7 @@ def check(
     try:
         with output.progress() as observer:
             result = answer(question, options, bounds, policy, observer)
-            violations = explain_violations(result, bounds, observer, easiest, explain)
+            violations = _explained(result, bounds, observer, easiest, explain)
     except Overflow as overflow:
         _show_overflow(Counterexample(spec.title, overflow.question, overflow.run), trace_out, output)
         raise
@@ -132,9 +155,18 @@ def check(
     return int(ExitCode.UNMET_EXPECTATION if differences and code == ExitCode.HOLDS else code)
 
 
+def _explained(
+    result: Result, bounds: Bounds, observer: Observer, easiest: bool, explain: bool
+) -> list[ExplainedViolation]:
+    if not result.violations:
+        return []  # Without importing what shows a trace.
+    from acked.asking.explained import explain_violations
+
+    return explain_violations(result, bounds, observer, easiest, explain)
+
+
 def _show_overflow(way: Counterexample, trace_out: TraceFile, output: Output) -> None:
     """The way to a step that leaves a field's domain, which the error that follows tells."""
-    from acked.reports.console import open_console
     from acked.reports.runs.terminal import print_trace
     from acked.reports.runs.view import view_of
 
@@ -147,13 +179,17 @@ def _show_overflow(way: Counterexample, trace_out: TraceFile, output: Output) ->
 def _document(
     name: str, spec: Spec, result: Result, violations: list[ExplainedViolation], seconds: float, differences: list[str] | None
 ) -> dict[str, Any]:
+
     from acked.reports.runs.document import check_document
 
     expectation = None
     if differences is not None and (differences or not _is_open(result)):
         expectation = {"met": not differences, "differences": differences}
     document = check_document(name, spec.title, result, seconds, expectation)
-    return {**document, **explanations_document(spec.title, result, violations)}
+    for explained in violations:
+        for key, more in explained.document(spec.title, result).items():
+            document.setdefault(key, []).append(more)
+    return document
 
 
 def _print(
@@ -164,24 +200,9 @@ def _print(
     seconds: float,
     differences: list[str] | None,
 ) -> None:
-    from acked.reports.tables.summary import print_expectation, print_result
 
     for explained in violations:
-        from acked.reports.runs.terminal import print_trace
-        from acked.reports.runs.view import view_of
-
-        violation = explained.violation
-        print_trace(console, view_of(Counterexample.of(spec.title, result.question, violation)))
-        if explained.easiest is not None:
-            from acked.reports.tables.necessity import print_easiest
-
-            console.print()
-            print_easiest(console, explained.easiest)
-        if explained.necessity is not None:
-            from acked.reports.tables.necessity import print_necessity
-
-            print_necessity(console, result.question, violation, explained.necessity)
-        console.print()
+        explained.show(console, spec.title, result)
     print_result(console, None if violations else spec.title, result, seconds)
     if differences is not None:
         print_expectation(console, result.verdict, differences, _is_open(result))
@@ -189,40 +210,4 @@ def _print(
 
 def _is_open(result: Result) -> bool:
     """Whether the search was interrupted, so that what it has not found says nothing."""
-    from acked.checker.question.result import StopReason
-
     return result.stopped is StopReason.INTERRUPTED
-
-
-@click.command(short_help="Show a trace that check wrote.")
-@click.argument("trace", type=click.Path(path_type=Path))
-@reads_trace
-@shows_without_progress
-def show(trace: Path, source: TraceSource, output: Output) -> None:
-    """Show a trace that `check --trace-out` wrote.
-
-    The trace is first replayed step by step: a file that is not a trace of its protocol is refused, with the first step that
-    the protocol does not allow and the guard that forbids it. Traces of TLC and Apalache are replayed with --spec. TRACE
-    may also be what `reproduce --format json` wrote.
-
-    \b
-    acked show trace.json
-    acked show tlc.json --spec my.toml
-    """
-    from acked.checker.replay.trace_file import read_trace, trace_document
-    from acked.reports.runs.terminal import print_trace
-    from acked.reports.runs.view import view_of
-    from acked.reports.shell.runs import trace_of
-
-    if source.spec is None and is_reproduction(str(trace)):
-        answer, left_out = read_saved(str(trace))
-        from acked.cluster.reports.reproductions.document import answer_document
-        from acked.cluster.reports.reproductions.terminal import print_answer
-
-        output.emit(lambda: answer_document(answer, left_out), lambda console: print_answer(console, answer))
-        return
-    shown = read_trace(trace, trusts=source.trusts) if source.spec is None else trace_of(trace, source.spec)
-    output.emit(
-        lambda: trace_document(shown),
-        lambda console: print_trace(console, view_of(shown)),
-    )

@@ -17,19 +17,31 @@ import click
 
 from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.base.files import check_writable, write_text
+from acked.base.observer import Observer
+from acked.checker.dataset.profile import read_profile
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.predicate import PredicateError
+from acked.checker.question.question import Question
+from acked.checker.question.result import StopReason
+from acked.checker.search.local import search
+from acked.checker.spark.session import SparkSettings
+from acked.checker.spec.spec import Spec
+from acked.checker.store.run_directory import RunDirectory
+from acked.commands.graph import graph
+from acked.reports import units
+from acked.reports.console import open_console
 from acked.reports.shell.completion import bundled_or_file
+from acked.reports.shell.engines import spark_driver
+from acked.reports.shell.groups import Branching
 from acked.reports.shell.options import QUIET, AskedSpec, SpecChanges, asks_spec, changes_spec
 from acked.reports.shell.output import Output, say
+from acked.reports.tables.profile import draw_profile, print_profile
+from acked.reports.tables.rows import as_csv, as_json, print_rows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from acked.base.observer import Observer
     from acked.checker.dataset.parquet import Condition
-    from acked.checker.question.question import Question
-    from acked.checker.spark.session import SparkSettings
-    from acked.checker.spec.spec import Spec
-    from acked.checker.store.run_directory import RunDirectory
 
 _FORMS = {".csv": "csv", ".json": "json", ".parquet": "parquet"}
 
@@ -54,7 +66,7 @@ class _Levels(click.ParamType[frozenset[int]]):
         return frozenset(found)
 
 
-@click.command(short_help="Write the reachable states as Parquet.")
+@click.command(cls=Branching, short_help="Write the reachable states as Parquet; query, stats, graph.")
 @asks_spec
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The new folder for the dataset.")
 @click.option("--transitions", is_flag=True, help="Also write every transition from one state to another.")
@@ -82,7 +94,6 @@ def states(
     acked states kip320 --out states --where "quorum.isr == {0}"
     """
     from acked.checker.dataset.parquet import Written, refuse_occupied, write_dataset
-    from acked.reports import units
 
     refuse_occupied(out)
     chosen = asked.load()
@@ -108,7 +119,6 @@ def states(
 def _condition(question: Question, where: str) -> tuple[Condition | None, str]:
     """The condition as a predicate of ours; if it is none, the reason, and then it may still be SQL."""
     from acked.checker.dataset.parquet import Condition
-    from acked.checker.question.predicate import PredicateError
 
     try:
         return Condition(question, where), ""
@@ -128,7 +138,6 @@ def _refuse_condition(question: Question, where: str, refusal: str) -> None:
 
 def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
     from acked.checker.dataset.sql import keep_where
-    from acked.reports.shell.engines import spark_driver
 
     temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
     try:
@@ -168,10 +177,9 @@ def query(
     Spark, which takes some seconds to start.
 
     \b
-    acked query kip320 "select level, count(*) from states where size(quorum.isr) = 1 group by level order by level"
+    acked states query kip320 "select level, count(*) from states where size(quorum.isr) = 1 group by level order by level"
     """
     from acked.checker.dataset.sql import answer_sql
-    from acked.reports.shell.engines import spark_driver
 
     form = None
     if out is not None:
@@ -195,9 +203,6 @@ def query(
 
         _replace(out, lambda temporary: pq.write_table(table, temporary))
     else:
-        from acked.reports.console import open_console
-        from acked.reports.tables.rows import as_csv, as_json, print_rows
-
         listed = table.to_pylist()
         if out is None:
             print_rows(open_console(sys.stdout), names, listed[:rows], len(listed) > rows)
@@ -227,12 +232,8 @@ def stats(place: Path, out: Path | None) -> int:
 
     \b
     acked states kip320 --out states
-    acked stats states
+    acked states stats states
     """
-    from acked.checker.dataset.profile import read_profile
-    from acked.reports.console import open_console
-    from acked.reports.tables.profile import draw_profile, print_profile
-
     if out is not None:
         if out.suffix != ".svg":
             raise ConfigurationError(f"--out {out}: the picture is SVG; give it a name that ends in .svg")
@@ -250,7 +251,6 @@ def stats(place: Path, out: Path | None) -> int:
 
 def _settings(master: str | None) -> SparkSettings:
     from acked.checker.dataset.sql import CONF
-    from acked.checker.spark.session import SparkSettings
 
     return SparkSettings(master or "local[*]", CONF)
 
@@ -270,11 +270,6 @@ def _folder(prefix: str) -> Iterator[Path]:
 @contextmanager
 def _explored(question: Question, run_dir: Path | None, observer: Observer) -> Iterator[RunDirectory]:
     """A run directory with the reachable states: the one that is named, or that of a search made now."""
-    from acked.checker.question.ledger import StopPolicy
-    from acked.checker.question.result import StopReason
-    from acked.checker.search.local import search
-    from acked.checker.store.run_directory import RunDirectory
-
     if run_dir is not None:
         with RunDirectory.open(run_dir, question) as run:
             yield run
@@ -335,3 +330,7 @@ def _replace(path: Path, write: Callable[[Path], object]) -> None:
         raise SystemFailure(f"cannot write {path}: {error.strerror}; choose another place or make room") from None
     finally:
         temporary.unlink(missing_ok=True)
+
+
+for _branch in (query, stats, graph):
+    states.add(_branch)

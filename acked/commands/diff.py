@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
+from acked.checker.diagnosis.difference import compare
+from acked.checker.question.fairness import check_fairness, check_present
+from acked.checker.question.question import Question
+from acked.checker.question.user_properties import check_texts
+from acked.checker.spec.resolve import property_named
+from acked.checker.spec.spec import Spec
 from acked.reports.shell.completion import bundled_or_file
 from acked.reports.shell.options import (
     CONSTANT,
@@ -23,13 +28,10 @@ from acked.reports.shell.options import (
     shows,
 )
 from acked.reports.shell.output import Output
-
-if TYPE_CHECKING:
-    from acked.checker.question.question import Question
-    from acked.checker.spec.spec import Spec
+from acked.reports.tables.difference import difference_document, print_difference
 
 
-@click.command(short_help="Compare the rules of two specs: what one allows and the other forbids.")
+@click.command(short_help="Compare two specs: what one allows and the other forbids.")
 @click.argument("first", metavar="SPEC_A", shell_complete=bundled_or_file)
 @click.argument("second", metavar="SPEC_B", shell_complete=bundled_or_file)
 @collects(
@@ -64,9 +66,6 @@ def diff(first: str, second: str, changes: SpecChanges, search: SearchLimits, ou
 
     Exit code 0 if nothing differs, 1 if something does, 152 if a search was incomplete, 151 if there is nothing to compare.
     """
-    from acked.checker.diagnosis.difference import compare
-    from acked.reports.tables.difference import difference_document, print_difference
-
     specs = [AskedSpec(name, side).load() for name, side in zip((first, second), _sides(changes), strict=True)]
     questions = [_asked(specs[0], specs[1]), _asked(specs[1], specs[0])]
     with output.progress() as observer:
@@ -100,11 +99,8 @@ def _told_apart(specs: list[Spec]) -> tuple[str, str]:
 
 def _asked(spec: Spec, other: Spec) -> Question:
     """A spec's question without symmetry, about the properties of both specs in one order, as far as both can have them."""
-    from acked.checker.question.fairness import check_fairness, check_present
     from acked.checker.question.question import Question
-    from acked.checker.question.user_properties import check_texts
-    from acked.checker.spec.resolve import property_named
-    from acked.model.language.layout import Schema
+    from acked.model.language.storage.layout import Schema
 
     instance, beside = spec.question().instance, other.question().instance
     by_name = {item.name: item for item in (*spec.properties, *other.properties)}

@@ -5,15 +5,13 @@ from __future__ import annotations
 import signal
 import threading
 import webbrowser
-from typing import TYPE_CHECKING
 
 import click
 
+from acked.explorer.server import ExplorerServer, page_of
+from acked.explorer.session import Walk
 from acked.reports.shell.options import AskedSpec, asks_spec
 from acked.reports.shell.output import say
-
-if TYPE_CHECKING:
-    from acked.explorer.server import ExplorerServer
 
 
 @click.command(short_help="Walk through the states in a browser.")
@@ -29,9 +27,6 @@ def explore(asked: AskedSpec, port: int, opens: bool) -> None:
     \b
     acked explore kip320 --open
     """
-    from acked.explorer.server import ExplorerServer, page_of
-    from acked.explorer.session import Walk
-
     spec = asked.load()
     walk = Walk(spec.title, spec.question())
     with ExplorerServer(port, walk, lambda token: page_of(walk, token)) as server:

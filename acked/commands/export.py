@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable
+from acked.reports.exports.catalogue import FORMATS
+from acked.reports.exports.exported import Exported
+from acked.reports.runs.view import view_of
 from acked.reports.shell.completion import bundled_or_file
-from acked.reports.shell.options import OUT, QUIET, LateChoice, SpecChanges, TraceSource, changes_spec, reads_trace
+from acked.reports.shell.options import OUT, QUIET, SpecChanges, TraceSource, changes_spec, reads_trace
 from acked.reports.shell.output import put_text
 from acked.reports.shell.runs import run_of
 
 
-def _formats() -> Iterable[str]:
-    from acked.reports.exports.catalogue import FORMATS
-
-    return FORMATS
-
-
 @click.command(short_help="Write a trace for other tools, or as a picture.")
 @click.argument("target", metavar="TRACE|SPEC", shell_complete=bundled_or_file)
-@click.option("--to", "form", type=LateChoice(_formats), required=True, help="The format.")
+@click.option("--to", "form", type=click.Choice(tuple(FORMATS)), required=True, help="The format.")
 @OUT.under("out")
 @click.option("--step", type=click.IntRange(0), help="With --to svg: the step that is drawn; default: the last.")
 @changes_spec
@@ -40,10 +36,6 @@ def export(
     acked export truncate-to-hw --to mermaid -o trace.mmd
     acked export trace.json --to svg --step 5 -o step5.svg
     """
-    from acked.reports.exports.catalogue import FORMATS
-    from acked.reports.exports.exported import Exported
-    from acked.reports.runs.view import view_of
-
     if out is not None:
         check_writable(out, "export")
     if step is not None and form != "svg":

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.names import near
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.predicate_text import example_of
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result, StopReason
+from acked.checker.question.user_properties import SOUGHT, check_texts, sought
+from acked.checker.search.local import search as run
+from acked.checker.spec.spec import Spec
+from acked.invariants.property import Property
+from acked.model.language.domain import is_name
 from acked.reports.shell.options import TRACE_OUT, AskedSpec, SearchLimits, asks_spec, collects, searches, shows
 from acked.reports.shell.output import Output, TraceFile
-
-if TYPE_CHECKING:
-    from acked.checker.question.result import Result
-    from acked.checker.spec.spec import Spec
-    from acked.invariants.property import Property
+from acked.reports.tables.find import PredicateSearch, find_document, print_find
 
 
 @click.command(short_help="Find the shortest trace to a state of your choice.")
@@ -40,11 +44,6 @@ def find(asked: AskedSpec, predicate: str | None, search: SearchLimits, trace_ou
     Exit code 0 if there is such a state (for several predicates: for each), 1 if one is unreachable (all reachable states
     were seen), 152 if the search ended before it was decided, 151 for an invalid predicate: the message names the column.
     """
-    from acked.checker.question.ledger import StopPolicy
-    from acked.checker.question.question import Question
-    from acked.checker.search.local import search as run
-    from acked.reports.tables.find import PredicateSearch, find_document, print_find
-
     spec = asked.load()
     wanted = _wanted(spec, predicate)
     trace_out.check()
@@ -64,10 +63,7 @@ def find(asked: AskedSpec, predicate: str | None, search: SearchLimits, trace_ou
 
 
 def _wanted(spec: Spec, predicate: str | None) -> tuple[Property, ...]:
-    from acked.checker.question.predicate_text import example_of
-    from acked.checker.question.user_properties import SOUGHT, check_texts, sought
-    from acked.model.language.domain import is_name
-    from acked.model.language.layout import Schema
+    from acked.model.language.storage.layout import Schema
 
     if predicate is None:
         if not spec.reach:
@@ -86,8 +82,6 @@ def _wanted(spec: Spec, predicate: str | None) -> tuple[Property, ...]:
 
 
 def _code(result: Result, wanted: tuple[Property, ...]) -> ExitCode:
-    from acked.checker.question.result import StopReason
-
     if len(result.violations) == len(wanted):
         return ExitCode.HOLDS
     if result.stopped is StopReason.COMPLETE:

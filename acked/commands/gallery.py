@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from acked.asking.made_pages import MadePages, PageCache
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.files import read_bytes, write_text
 from acked.base.version import __version__
+from acked.checker.question.result import StopReason
+from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
+from acked.invariants.catalogue import properties_of
+from acked.model.catalogue import PROTOCOLS
+from acked.model.partition.protocol import partition
+from acked.model.partition.rules.versions import VERSIONS
+from acked.reports.pages.gallery import MARK, MAX_BYTES, Story, front_page
+from acked.reports.pages.gallery_stories import on_real_brokers, release_in_words, stories_of
 from acked.reports.shell.options import CACHE, OUT, QUIET, warn_without_cache
 from acked.reports.shell.output import Output, make_folder, say
 from acked.reports.shell.specs import all_bundled, on_brokers
-
-if TYPE_CHECKING:
-    from acked.asking.made_pages import MadePages, PageCache
-    from acked.reports.pages.gallery import Story
-
 
 _REFERENCE = ("counts", "answers", "controls")
 """Folders of specs that check acked itself: the questions of others at other bounds or with a clause left out."""
@@ -42,10 +45,6 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, qui
     \b
     acked gallery -o site --select 'kip*'
     """
-    from acked.asking.made_pages import PageCache
-    from acked.reports.pages.gallery import MAX_BYTES, Story
-    from acked.reports.pages.gallery_stories import on_real_brokers
-
     bundled = [load_spec(path) for path in all_bundled()]
     specs = [spec for spec in bundled if is_wanted(spec, select, slow)]
     left_out = [] if select else [spec for spec in bundled if is_wanted(spec, select, True) and spec not in specs]
@@ -77,11 +76,6 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, qui
 
 def _made(spec: Spec, cache: PageCache | None, quiet: bool) -> MadePages:
     """The rows and pages of a spec, found by a search."""
-    from acked.asking.made_pages import MadePages
-    from acked.checker.question.result import StopReason
-    from acked.checker.search.local import search
-    from acked.reports.pages.gallery_stories import stories_of
-
     with Output(quiet=quiet).progress() as observer:
         result = search(spec.question(), policy=spec.policy, observer=observer)
         if result.stopped is StopReason.INTERRUPTED:
@@ -95,13 +89,6 @@ def _made(spec: Spec, cache: PageCache | None, quiet: bool) -> MadePages:
 
 def _write_index(out: Path, stories: list[Story], done: int, specs: list[Spec], left_out: list[Spec]) -> None:
     """The front page, of what is answered so far."""
-    from acked.invariants.catalogue import properties_of
-    from acked.model.catalogue import PROTOCOLS
-    from acked.model.partition.protocol import partition
-    from acked.model.partition.rules.versions import VERSIONS
-    from acked.reports.pages.gallery import front_page
-    from acked.reports.pages.gallery_stories import release_in_words
-
     worded: dict[str, dict[str, list[str]]] = {}  # By property: each of its promises, and the protocols with that one.
     for protocol in PROTOCOLS.values():
         for name, item in properties_of(protocol).items():
@@ -133,8 +120,6 @@ def is_wanted(spec: Spec, select: tuple[str, ...], slow: bool) -> bool:
 
 def _make_ready(out: Path) -> None:
     """An empty folder, or one that held a gallery before; anything else is left alone."""
-    from acked.reports.pages.gallery import MARK
-
     if out.exists() and not out.is_dir():
         raise SystemFailure(f"cannot write the gallery to {out}: it is a file; name a folder")
     if out.is_dir() and any(out.iterdir()):

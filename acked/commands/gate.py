@@ -9,7 +9,6 @@ import sys
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -17,14 +16,22 @@ from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable, read_text, write_text
 from acked.base.names import near
 from acked.base.version import __version__
+from acked.checker.gate.gate import Candidate, GateEntry, GateReport, Selection, choose, judge, parse_shard, run_gate
+from acked.checker.spec.spec import parse_spec
+from acked.checker.spec.variants import file_and_variant
+from acked.reports.gate.annotations import commands
+from acked.reports.gate.failures import Failure, failure_of
+from acked.reports.gate.gate import GateProgress, gate_document, print_gate
+from acked.reports.gate.job_summary import gate_markdown
+from acked.reports.gate.junit import junit_xml
+from acked.reports.gate.sarif import sarif_document
+from acked.reports.pages.page import render, trace_data
+from acked.reports.runs.still import still
+from acked.reports.shell.batches import BatchOptions, searches_many_anywhere
 from acked.reports.shell.completion import bundled_or_file
-from acked.reports.shell.options import BatchOptions, collects, option, searches_many_anywhere, shows_without_progress
+from acked.reports.shell.options import collects, option, shows_without_progress
 from acked.reports.shell.output import Output, json_text, make_folder, say
 from acked.reports.shell.specs import all_bundled, bundled_spec, bundled_specs, full_name
-
-if TYPE_CHECKING:
-    from acked.checker.gate.gate import GateEntry, GateReport
-    from acked.reports.gate.failures import Failure
 
 
 @dataclass(frozen=True)
@@ -90,9 +97,6 @@ def gate(
 
     Exit code 0 if it is green, 1 if not, 150 if a file could not be read.
     """
-    from acked.checker.gate.gate import Selection, choose, parse_shard, run_gate
-    from acked.reports.gate.gate import GateProgress
-
     started = time.perf_counter()
     if accept_violations and not update:
         raise ConfigurationError("--accept-violations needs --update; add --update or leave it out")
@@ -134,25 +138,15 @@ def _meant(paths: tuple[str, ...]) -> str:
 
 
 def _finish(report: GateReport, files: GateFiles, output: Output) -> None:
-    from acked.reports.gate.annotations import commands
-    from acked.reports.gate.failures import failure_of
-    from acked.reports.gate.gate import gate_document, print_gate
-
     told = [failure_of(entry) for entry in report.red]
     written: dict[Path, list[str]] = {}
     if files.artifacts is not None:
         written = {item.entry.candidate.path: _write_artifacts(item, files.artifacts) for item in told}
     if files.junit is not None:
-        from acked.reports.gate.junit import junit_xml
-
         write_text(files.junit, junit_xml(report, told), "JUnit file")
     if files.sarif is not None:
-        from acked.reports.gate.sarif import sarif_document
-
         write_text(files.sarif, json_text(sarif_document(report, told, __version__)), "SARIF file")
     if files.markdown is not None:
-        from acked.reports.gate.job_summary import gate_markdown
-
         write_text(files.markdown, gate_markdown(report, told, written), "summary")
     output.emit(lambda: gate_document(report, told), lambda console: print_gate(console, report, told))
     if os.environ.get("GITHUB_ACTIONS") == "true":
@@ -162,9 +156,6 @@ def _finish(report: GateReport, files: GateFiles, output: Output) -> None:
 
 def _write_artifacts(item: Failure, folder: Path) -> list[str]:
     """The trace, the page and the last picture of every violated promise of a red spec; their paths."""
-    from acked.reports.pages.page import render, trace_data
-    from acked.reports.runs.still import still
-
     spec = item.entry.candidate.spec
     assert spec is not None or not item.violations
     names = []
@@ -194,10 +185,7 @@ def _updated(report: GateReport, accept_violations: bool) -> GateReport:
 
 
 def _updated_entry(entry: GateEntry, accept_violations: bool) -> GateEntry:
-    from acked.checker.gate.gate import Candidate, judge
     from acked.checker.gate.update import updated_text
-    from acked.checker.spec.spec import parse_spec
-    from acked.checker.spec.variants import file_and_variant
 
     spec, outcome, path = entry.candidate.spec, entry.outcome, entry.candidate.path
     if spec is None or outcome is None or entry.is_green or spec.count_only:

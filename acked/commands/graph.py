@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable
+from acked.checker.explore.graph import GraphBounds, collapsed, state_graph
 from acked.checker.question.result import Words
+from acked.checker.replay.trace_file import read_trace
 from acked.model.language.protocol import Instance
-from acked.reports.shell.options import OUT, AskedSpec, LateChoice, asks_spec
+from acked.reports.exports.graphs import FORMATS
+from acked.reports.shell.options import OUT, AskedSpec, asks_spec
 from acked.reports.shell.output import put_text, say
-
-
-def _formats() -> Iterable[str]:
-    from acked.reports.exports.graphs import FORMATS
-
-    return FORMATS
 
 
 @click.command(short_help="Write a small state space as a graph.")
 @asks_spec
-@click.option("--to", "form", type=LateChoice(_formats), required=True, help="The format.")
+@click.option("--to", "form", type=click.Choice(tuple(FORMATS)), required=True, help="The format.")
 @OUT.under("out")
 @click.option("--levels", type=click.IntRange(1), help="Only this many levels, the initial state being the first.")
 @click.option("--from", "start", metavar="TRACE", type=click.Path(path_type=Path),
@@ -46,11 +42,8 @@ def graph(
     --collapse merges states that agree in the fields that matter into one node, e.g. --collapse quorum.
 
     \b
-    acked graph kip320 -c replicas=2 --levels 4 --to svg -o states.svg
+    acked states graph kip320 -c replicas=2 --levels 4 --to svg -o states.svg
     """
-    from acked.checker.explore.graph import GraphBounds, collapsed, state_graph
-    from acked.reports.exports.graphs import FORMATS
-
     if out is not None:
         check_writable(out, "graph")
     instance = asked.load().question().instance
@@ -64,8 +57,6 @@ def graph(
 
 def _end_of(path: Path, instance: Instance) -> Words:
     """The last state of a trace of the same protocol and constants."""
-    from acked.checker.replay.trace_file import read_trace
-
     shown = read_trace(path, instance.protocol)
     theirs = shown.question.instance
     if (theirs.protocol, theirs.constants, theirs.dropped) != (instance.protocol, instance.constants, instance.dropped):

@@ -12,6 +12,7 @@ import click
 
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
+from acked.base.release import release
 from acked.checker.question.question import DEADLOCK
 from acked.checker.spec.spec import Spec, load_spec
 from acked.checker.spec.variants import as_own_file, name_of
@@ -21,10 +22,19 @@ from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
+from acked.model.partition.rules.versions import rules_of
 from acked.reports.shell.completion import completed
 from acked.reports.shell.options import CONTROL_PLANE, shows_without_progress
 from acked.reports.shell.output import Output
 from acked.reports.shell.specs import all_bundled, full_name, on_brokers
+from acked.reports.tables.listing import (
+    SpecRow,
+    print_constants,
+    print_profile,
+    print_properties,
+    print_protocols,
+    print_specs,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -70,10 +80,6 @@ def check_what(what: str, version: str | None, control_plane: str | None) -> Non
 
 def show_release(what: str, version: str | None, control_plane: str | None, output: Output) -> None:
     """Prints the constants of a protocol as a release of Kafka has them."""
-    from acked.base.release import release
-    from acked.model.partition.rules.versions import rules_of
-    from acked.reports.tables.listing import print_profile
-
     protocol = PROTOCOLS[what]
     if version is not None and protocol.has_profiles:
         version = rules_of(release(version))
@@ -204,8 +210,6 @@ def _about_spec(spec: Spec, brokers: str | None) -> dict[str, Any]:
 
 def print_listing(console: Console, what: str, chosen: Filter) -> None:
     """The listing for people."""
-    from acked.reports.tables.listing import SpecRow, print_constants, print_properties, print_protocols, print_specs
-
     if what in PROTOCOLS:
         print_protocols(console, [PROTOCOLS[what]])
     if what in ("protocols", "all"):

@@ -7,18 +7,25 @@ import re
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING
 
 import click
 
+from acked.asking.working_copy import working_copy
+from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
-from acked.base.files import check_writable, write_text
+from acked.base.files import check_writable, read_text, write_text
+from acked.checker.question.question import Question
+from acked.checker.search.local import search
+from acked.checker.spec.resolve import protocol_named
+from acked.checker.spec.user_protocol import is_reference
+from acked.invariants.catalogue import properties_of
+from acked.model.catalogue import PROTOCOLS
+from acked.model.language.protocol import Protocol
 from acked.reports.shell.completion import shipped_protocols
-from acked.reports.shell.options import Paragraphs, option
+from acked.reports.shell.groups import Paragraphs
+from acked.reports.shell.options import option
 from acked.reports.shell.output import make_folder, say
-
-if TYPE_CHECKING:
-    from acked.model.language.protocol import Protocol
+from acked.reports.shell.specs import bundled_spec
 
 MAX_STATES = 1_000_000
 """Distinct states at which the search for a new spec's answer ends."""
@@ -76,12 +83,6 @@ def protocol(name: str, origin: str | None, out: Path) -> None:
 
 def _copied(origin: str, name: str) -> dict[Path, str]:
     """A working copy of a shipped protocol, and the spec of the original with the copy's name."""
-    from acked.asking.working_copy import working_copy
-    from acked.base.files import read_text
-    from acked.checker.spec.resolve import protocol_named
-    from acked.checker.spec.user_protocol import is_reference
-    from acked.reports.shell.specs import bundled_spec
-
     if is_reference(origin):
         raise ConfigurationError(f"--from {origin}: a file of your own is copied without acked; name a shipped protocol")
     copy = working_copy(protocol_named(origin), name)
@@ -108,13 +109,6 @@ def spec(name: str, protocol_name: str, out: Path) -> None:
     \b
     acked new spec my-question --protocol partition && acked check my-question.toml
     """
-    from acked.base.bounds import Bounds
-    from acked.checker.question.question import Question
-    from acked.checker.search.local import search
-    from acked.checker.spec.resolve import protocol_named
-    from acked.checker.spec.user_protocol import is_reference
-    from acked.invariants.catalogue import properties_of
-
     if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9_-]*", name):
         raise ConfigurationError(f"{name!r} cannot name a spec; use letters, digits, - and _, e.g. my-question")
     if is_reference(protocol_name):
@@ -160,8 +154,6 @@ def _small(asked: Protocol) -> dict[str, int]:
 
 
 def _refuse_shipped(name: str) -> None:
-    from acked.model.catalogue import PROTOCOLS
-
     if name in PROTOCOLS:
         raise ConfigurationError(f"{name} is a shipped protocol; choose another name for yours")
 

@@ -11,15 +11,19 @@ import click
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.names import repeated
-from acked.checker.question.result import Counterexample
+from acked.checker.explore.simulate import Plan, Simulation
+from acked.checker.explore.simulate import simulate as run
+from acked.checker.question.question import Question
+from acked.checker.question.result import Counterexample, exit_code_of
+from acked.invariants.property import ONE_TRACE
+from acked.reports.runs.terminal import print_trace
+from acked.reports.runs.view import view_of
 from acked.reports.shell.options import TRACE_OUT, WORKERS, AskedSpec, asks_spec, collects, option, shows
 from acked.reports.shell.output import Output, TraceFile
+from acked.reports.tables.simulation import print_simulation, simulation_document
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from acked.checker.explore.simulate import Plan, Simulation
-    from acked.checker.question.question import Question
 
 
 class _Weight(click.ParamType[tuple[str, int]]):
@@ -45,8 +49,6 @@ class Draws:
 
     def plan(self) -> Plan:
         """The same with a seed."""
-        from acked.checker.explore.simulate import Plan
-
         if twice := repeated(name for name, _ in self.weights):
             raise ConfigurationError(f"--weight {', '.join(twice)} is given twice; give each action once")
         seed = secrets.randbelow(1 << 32) if self.seed is None else self.seed
@@ -65,7 +67,7 @@ _draws = collects(
 )  # fmt: skip
 
 
-@click.command(short_help="Look for a violation in random traces, for constants that no search reaches.")
+@click.command(short_help="Look for a violation in random traces, where no search ends.")
 @asks_spec
 @_draws
 @WORKERS.saying("Threads; the answer does not depend on them.").under("workers")
@@ -84,11 +86,6 @@ def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: Tra
 
     Finding nothing is not a proof, so that exits with 152; a violation with 11, 12 or 13, as `acked check` does.
     """
-    from acked.checker.explore.simulate import simulate as run
-    from acked.checker.question.question import Question
-    from acked.invariants.property import ONE_TRACE
-    from acked.reports.tables.simulation import simulation_document
-
     spec = asked.load()
     if not spec.properties:
         raise ConfigurationError(f"{asked.name} asks for no property; name invariants in [check]")
@@ -114,10 +111,6 @@ def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: Tra
 
 
 def _print(console: Console, title: str, question: Question, found: Simulation, seconds: float) -> None:
-    from acked.reports.runs.terminal import print_trace
-    from acked.reports.runs.view import view_of
-    from acked.reports.tables.simulation import print_simulation
-
     if found.violation is not None:
         print_trace(console, view_of(Counterexample.of(title, question, found.violation)))
         console.print()
@@ -125,6 +118,4 @@ def _print(console: Console, title: str, question: Question, found: Simulation, 
 
 
 def _code(found: Simulation) -> ExitCode:
-    from acked.checker.question.result import exit_code_of
-
     return ExitCode.TOO_LARGE if found.violation is None else exit_code_of([found.violation])

@@ -1,4 +1,4 @@
-"""The command `view`: a trace as one HTML page."""
+"""The commands `view` and `show`: a trace as one HTML page, and in the terminal."""
 
 from __future__ import annotations
 
@@ -9,13 +9,22 @@ import click
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable, write_text
+from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample
+from acked.checker.replay.retrace import under
+from acked.checker.replay.trace_file import read_trace, trace_document
+from acked.checker.spec.resolve import protocol_named
 from acked.checker.spec.variants import name_of
 from acked.cluster.commands.reproductions import is_reproduction, read_saved
+from acked.model.formulas.errors import ModelError
+from acked.reports.pages.page import pair_data, render, trace_data
+from acked.reports.runs.blocked import blocked_in_words
+from acked.reports.runs.terminal import print_trace
+from acked.reports.runs.view import view_of
 from acked.reports.shell.completion import bundled_or_file, shipped_protocols
-from acked.reports.shell.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace
-from acked.reports.shell.output import say
-from acked.reports.shell.runs import run_of
+from acked.reports.shell.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace, shows_without_progress
+from acked.reports.shell.output import Output, say
+from acked.reports.shell.runs import run_of, trace_of
 
 
 @click.command(short_help="Make one HTML page of a trace, to step through.")
@@ -48,8 +57,6 @@ def view(
     acked view truncate-to-hw                     the shortest counterexample of a bundled spec
     acked view trace.json --against kip320        what KIP-320 would have prevented
     """
-    from acked.reports.pages.page import pair_data, render, trace_data
-
     if other is not None and against is not None:
         raise ConfigurationError("name a second trace or --against, not both")
     if other is not None and source.spec is not None:
@@ -87,13 +94,6 @@ def _write(page: Path, text: str) -> None:
 
 def _against(shown: Counterexample, name: str, first: dict[str, Any]) -> dict[str, Any]:
     """The same trace under other rules, as far as these allow it, beside the page's own."""
-    from acked.checker.question.question import Question
-    from acked.checker.replay.retrace import under
-    from acked.checker.spec.resolve import protocol_named
-    from acked.model.formulas.errors import ModelError
-    from acked.reports.pages.page import pair_data, trace_data
-    from acked.reports.runs.blocked import blocked_in_words
-
     protocol, instance = protocol_named(name), shown.question.instance
     if protocol.state is not instance.protocol.state:
         raise ConfigurationError(f"{name} has other fields than {instance.protocol.name}, so it cannot follow the same trace")
@@ -108,3 +108,32 @@ def _against(shown: Counterexample, name: str, first: dict[str, Any]) -> dict[st
     why = blocked_in_words(found.blocked)
     note = f"The same trace under {name}: step {found.blocked.index} does not happen, because {why}."
     return pair_data(first, second, note, why)
+
+
+@click.command(short_help="Show a trace that check wrote.")
+@click.argument("trace", type=click.Path(path_type=Path))
+@reads_trace
+@shows_without_progress
+def show(trace: Path, source: TraceSource, output: Output) -> None:
+    """Show a trace that `check --trace-out` wrote.
+
+    The trace is first replayed step by step: a file that is not a trace of its protocol is refused, with the first step that
+    the protocol does not allow and the guard that forbids it. Traces of TLC and Apalache are replayed with --spec. TRACE
+    may also be what `reproduce --format json` wrote.
+
+    \b
+    acked show trace.json
+    acked show tlc.json --spec my.toml
+    """
+    if source.spec is None and is_reproduction(str(trace)):
+        answer, left_out = read_saved(str(trace))
+        from acked.cluster.reports.reproductions.document import answer_document
+        from acked.cluster.reports.reproductions.terminal import print_answer
+
+        output.emit(lambda: answer_document(answer, left_out), lambda console: print_answer(console, answer))
+        return
+    shown = read_trace(trace, trusts=source.trusts) if source.spec is None else trace_of(trace, source.spec)
+    output.emit(
+        lambda: trace_document(shown),
+        lambda console: print_trace(console, view_of(shown)),
+    )

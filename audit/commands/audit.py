@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,41 +11,45 @@ import click
 from acked.audit.clusters.live import with_producers
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.audit.clusters.topics import groups_of, left_out
-from acked.audit.commands.options import Assumed, ClusterFacts, Wanted, asks, assumes, describes_cluster, shows
+from acked.audit.commands.asked import FILES, Assumed, ClusterFacts, assumes, describes_cluster
+from acked.audit.commands.durability import matrix
+from acked.audit.commands.options import Wanted, asks, asks_upgrade, shows
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
-from acked.audit.commands.plan import CODES, PlanRequest, audit_plan
-from acked.audit.decision.audit import Audit
+from acked.audit.commands.plan import CODES, plan
 from acked.audit.decision.gather import Given, settle
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
-from acked.audit.reports.listing import print_settings, settings_view
+from acked.audit.reports.listing import print_settings, settings_document
 from acked.audit.reports.page import audit_page
 from acked.audit.reports.sarif import audit_sarif
 from acked.audit.reports.terminal import audit_markdown, print_audit
 from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
 from acked.audit.reports.view import AuditView, View, document_of
-from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.errors import ExitCode
 from acked.base.files import check_writable
 from acked.base.optional import optional_packages
 from acked.base.version import __version__
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import KeptProcesses
 from acked.cluster.vocabulary.entry import Scope
-from acked.reports.console import harmless, open_console
-from acked.reports.shell.options import OUT, BatchOptions, searches_many
-from acked.reports.shell.output import Output, json_text, put_drawn, put_text, say
+from acked.reports.console import harmless
+from acked.reports.shell.batches import BatchOptions, searches_many
+from acked.reports.shell.groups import Branching
+from acked.reports.shell.options import FORMAT, OUT, QUIET, collects
+from acked.reports.shell.output import Output, json_text, put_drawn, put_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-_PROOF_SECONDS = 600
-"""After so long brokers that play a story are stopped."""
 
-
-@click.command(short_help="Check what your own Kafka settings guarantee for acknowledged records.")
-@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path, allow_dash=True))
+@click.command(
+    cls=Branching,
+    moved={"--plan": "acked audit plan PLAN FILE...", "--upgrade-to": "acked audit upgrade FILE... --to V"},
+    short_help="Check what your own settings guarantee; plan, upgrade, matrix.",
+)
+@FILES.under("files")
 @describes_cluster
 @assumes
 @asks
@@ -94,7 +96,52 @@ def audit(
     the yes was seen on real brokers, 14 if they did as the model says and it was not, 1 if they do something else than the
     model, 153 if they do not start.
     """
-    if not files and not cluster.overrides and cluster.bootstrap is None and wanted.plan is None:
+    return _audit(files, cluster, assumed, wanted, batch, output, out)
+
+
+@click.command(short_help="Ask the same while brokers are upgraded, and afterwards.")
+@FILES.under("files")
+@describes_cluster
+@assumes
+@asks_upgrade
+@searches_many
+@collects("output", Output, quiet=QUIET,
+          form=FORMAT.with_(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
+@OUT.under("out")
+def upgrade(
+    files: tuple[Path, ...],
+    cluster: ClusterFacts,
+    assumed: Assumed,
+    wanted: Wanted,
+    batch: BatchOptions,
+    output: Output,
+    out: Path | None,
+) -> int:
+    """Ask what `acked audit` asks while brokers are upgraded to another release, and afterwards.
+
+    It says which answers change, by which rule, and whether one is worse in between. FILEs and exit codes are those of
+    `acked audit`.
+
+    \b
+    acked audit upgrade server.properties --kafka-version 2.4 --to 2.5
+    """
+    return _audit(files, cluster, assumed, wanted, batch, output, out)
+
+
+for _branch in (plan, upgrade, matrix):
+    audit.add(_branch)
+
+
+def _audit(
+    files: tuple[Path, ...],
+    cluster: ClusterFacts,
+    assumed: Assumed,
+    wanted: Wanted,
+    batch: BatchOptions,
+    output: Output,
+    out: Path | None,
+) -> int:
+    if not files and not cluster.overrides and cluster.bootstrap is None:
         raise click.UsageError("nothing to audit: name a FILE..., - for the standard input, --set or --bootstrap-server")
     questions, required = wanted.questions, wanted.required
     wanted.check(output.form)
@@ -102,12 +149,6 @@ def audit(
         if path is not None:
             check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
-    if wanted.plan is not None:
-        request = PlanRequest(wanted.plan, cluster.version, cluster.control_plane, cluster.entities,
-                              cluster.bootstrap is not None, output, out, wanted.trace_out)  # fmt: skip
-        is_bounded = assumed.max_states is not None
-        known = partial(cluster.recognised, files, with_moves=True)
-        return audit_plan(request, known, assumptions, is_bounded, batch, batch.cache())
     before = None if wanted.baseline is None else read_baseline(wanted.baseline)
     found = cluster.recognised(files)
     if wanted.show_settings:
@@ -128,7 +169,15 @@ def audit(
         view, verdict = replace(view, baseline=changed), changed.verdict
     if wanted.prove_it:
         audits = [item.audit for item in audited if item.audit is not None]
-        return _prove(audits, required, view, CODES[verdict], output, out)
+        with optional_packages():
+            from acked.audit.commands.prove_it import prove_first
+
+        if output.form == "text":
+            _show(view, output.form, out, [])
+        code, proof = prove_first(audits, required, CODES[verdict], output)
+        if output.form == "json":
+            put_text(json_text({**document_of(view), **proof}), out, "audit")
+        return code
     _show(view, output.form, out, [str(file) for file in files])
     if wanted.pages is not None:
         write_pages(audited, view, wanted.pages)
@@ -146,53 +195,14 @@ def _view(
     return topics_view(audited, required, left_out, cache) if alone is None else alone
 
 
-def _prove(
-    audits: list[Audit],
-    required: tuple[AuditQuestion, ...],
-    view: View,
-    code: ExitCode,
-    output: Output,
-    out: Path | None,
-) -> int:
-    """Shows the audit, then what real brokers do with the story of its first yes that can be played."""
-    with optional_packages():
-        from acked.audit.commands.prove_it import prove, to_prove
-        from acked.cluster.playing.reproduce import Listener
-        from acked.cluster.reports.reproductions.document import answer_document
-        from acked.cluster.reports.reproductions.terminal import print_answer
-
-    if output.form == "text":
-        _show(view, output.form, out, [])
-    chosen, why_not = None, "there is no yes to prove"
-    for result in audits:
-        try:
-            chosen = chosen or to_prove(result, required, output.quiet)
-        except ConfigurationError as error:
-            why_not = str(error)
-    if chosen is None:
-        say(f"--prove-it: {why_not}")
-        if output.form == "json":
-            put_text(json_text({**document_of(view), "proof": None, "not_proved": why_not}), out, "audit")
-        return code
-    if chosen.without_idempotence and not output.quiet:
-        say("--prove-it: the producer has no producer id, which makes no difference to what is lost")
-    answer = prove(chosen, _PROOF_SECONDS, Listener() if output.quiet else Listener(lambda line: say(f"  {line}")))
-    if output.form == "json":
-        put_text(json_text({**document_of(view), "proof": answer_document(answer, {})}), out, "audit")
-    else:
-        print_answer(open_console(sys.stdout), answer)
-    return int(answer.judgement.exit_code)
-
-
 def _show_settings(given: Given, form: str, out: Path | None) -> int:
     """Tells what was read, and that nothing was decided is no failure."""
     if form not in ("text", "json"):
         raise click.UsageError(f"--show-settings is text or JSON, and --format says {form}; leave one out")
-    view = settings_view(given)
     if form == "json":
-        put_text(json_text(document_of(view)), out, "settings")
+        put_text(json_text(settings_document(given)), out, "settings")
     else:
-        put_drawn(lambda console: print_settings(console, view), out, "settings")
+        put_drawn(lambda console: print_settings(console, given), out, "settings")
     return ExitCode.HOLDS
 
 

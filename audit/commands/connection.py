@@ -14,6 +14,7 @@ from typing import Any, Self
 
 from acked.audit.commands.scram import HASHES, Scram, Unavailable
 from acked.base.optional import optional_packages
+from acked.base.sockets import read_exactly
 
 API_VERSIONS, SASL_HANDSHAKE, SASL_AUTHENTICATE, DESCRIBE_TOPIC_PARTITIONS = 18, 17, 36, 75
 LIST_REASSIGNMENTS = 46
@@ -48,7 +49,6 @@ class Connection:
     def ask(self, api: int, values: Mapping[str, object]) -> Any:
         """A request and its answer's body, in kio's form."""
         with optional_packages():
-            from acked.base.sockets import read_exactly
             from acked.cluster.wire.codec import Unreadable, read_response, response_correlation, write_request
 
         self._number += 1

@@ -6,21 +6,25 @@ import os
 import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 import click
 
+from acked.audit.decision.durability import DurabilityTable, Filled, fill, read_table, with_axis
 from acked.audit.decision.fault_words import CRASHES, names_of
+from acked.audit.reports.durability import as_csv, as_document, as_rows, print_durability, write_parquet
+from acked.audit.reports.durability_page import durability_page, story_pages
 from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.base.files import check_writable, write_text
-from acked.reports.shell.options import BatchOptions, collects, option, searches_many_anywhere, shows
+from acked.base.optional import optional_packages
+from acked.checker.batch.outcome import Task
+from acked.checker.spec.resolve import property_named
+from acked.invariants.property import Property
+from acked.model.partition.protocol import partition
+from acked.reports.shell.batches import BatchOptions, searches_many_anywhere
+from acked.reports.shell.options import collects, option, shows
 from acked.reports.shell.output import Output, make_folder
-
-if TYPE_CHECKING:
-    from acked.audit.decision.durability import DurabilityTable, Filled
-    from acked.checker.batch.outcome import Task
-    from acked.invariants.property import Property
 
 MAX_VALUES = 1000
 """Values of one range on the command line."""
@@ -39,8 +43,6 @@ class AxisValues:
 
     def put_into(self, table: DurabilityTable) -> DurabilityTable:
         """The table with these axes."""
-        from acked.audit.decision.durability import with_axis
-
         for field in fields(self):
             text = getattr(self, field.name)
             if text is not None:
@@ -83,8 +85,6 @@ class TableFiles:
             if path is not None:
                 check_writable(path, what)
         if self.parquet is not None:
-            from acked.base.optional import optional_packages
-
             with optional_packages():
                 import pyarrow  # noqa: F401  # Missed now, and not once the table is filled.
         if self.stories is not None and self.html is None:
@@ -93,20 +93,12 @@ class TableFiles:
     def write(self, filled: Filled, property: str, rows: list[dict[str, Any]]) -> None:
         """Writes those that are named; `rows` are the cells of CSV and Parquet."""
         if self.html is not None:
-            from acked.audit.reports.durability_page import durability_page
-            from acked.checker.spec.resolve import property_named
-            from acked.model.partition.protocol import partition
-
             asked = property_named(partition, property)
             pages = {} if self.stories is None else _write_stories(self.stories, self.html, filled, asked)
             write_text(self.html, durability_page(filled, asked, pages), "page")
         if self.csv is not None:
-            from acked.audit.reports.durability import as_csv
-
             write_text(self.csv, as_csv(rows), "CSV file")
         if self.parquet is not None:
-            from acked.audit.reports.durability import write_parquet
-
             try:
                 write_parquet(rows, self.parquet)
             except OSError as error:
@@ -162,13 +154,10 @@ def matrix(
     unclean_election, crashes), [bounds] with log_size, records, max_states. Options override it.
 
     \b
-    acked matrix --kafka-version 2.8,3.9 --acks 1,all --min-isr 1,2 --replicas 3 --crashes clean
+    acked audit matrix --kafka-version 2.8,3.9 --acks 1,all --min-isr 1,2 --replicas 3 --crashes clean
 
     Exit codes: 0 if every cell is decided, whatever the answers are, 152 if one is not.
     """
-    from acked.audit.decision.durability import DurabilityTable, fill, read_table
-    from acked.audit.reports.durability import as_document, as_rows, print_durability
-
     table = cell.put_into(axes.put_into(DurabilityTable() if file is None else read_table(file)))
     files.check()
     cache = batch.cache()
@@ -183,8 +172,6 @@ def matrix(
 
 def _write_stories(folder: Path, page: Path, filled: Filled, property: Property) -> dict[Task, str]:
     """Writes the page of every counterexample; their addresses relative to the table's page."""
-    from acked.audit.reports.durability_page import story_pages
-
     make_folder(folder)
     where = os.path.relpath(folder.resolve(), page.resolve().parent)
     addresses = {}

@@ -1,27 +1,26 @@
-"""What `acked audit --plan` does: asks about the moves of a reassignment, and writes the answers."""
+"""The command `audit plan`: asks about the moves of a reassignment, and writes the answers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
-from acked.audit.decision.gather import Recognised
+from acked.audit.commands.asked import FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.decision.joint import Searches
-from acked.audit.decision.questions import Assumptions, AuditVerdict
-from acked.audit.moves.ask import MOST_STATES, MoveAuditor
+from acked.audit.decision.questions import AuditVerdict
+from acked.audit.moves.ask import MOST_STATES, MoveAuditor, PlanAudit
 from acked.audit.moves.plan import read_plan
 from acked.audit.moves.shapes import Moves, described_with, moves_of
 from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
-from acked.audit.reports.plan_view import PlanView, plan_view, worst_move
-from acked.audit.reports.view import document_of
+from acked.audit.reports.plan import plan_document, worst_move
 from acked.base.errors import ExitCode
-from acked.checker.batch.cache import ResultCache
+from acked.base.files import check_writable
 from acked.checker.batch.local import KeptProcesses
 from acked.cluster.vocabulary.entry import Scope
-from acked.reports.shell.options import BatchOptions
+from acked.reports.shell.batches import BatchOptions, searches_many
+from acked.reports.shell.options import FORMAT, OUT, QUIET, collects, option
 from acked.reports.shell.output import Output, TraceFile, json_text, put_drawn, put_text, say
 
 CODES = {
@@ -32,57 +31,61 @@ CODES = {
 _FORMS = ("text", "markdown", "html", "json")
 
 
-@dataclass(frozen=True)
-class PlanRequest:
-    """What `--plan` is asked with: the plan, what names release and services, and where the answer goes."""
-
-    plan: Path
-    version: str | None
-    plane: str | None
-    entities: tuple[str, ...]
-    is_live: bool
-    output: Output
-    out: Path | None
-    trace_out: Path | None
-
-    def check(self) -> None:
-        """Refuses forms that a plan's answers are not told in."""
-        if self.output.form not in _FORMS:
-            raise click.UsageError(f"--plan is told as {', '.join(_FORMS[:-1])} or {_FORMS[-1]}, not as {self.output.form}")
-
-
-def audit_plan(
-    request: PlanRequest,
-    found: Callable[[], Recognised],
-    assumptions: Assumptions,
-    is_bounded: bool,
+@click.command(short_help="Ask whether a reassignment can lose records.")
+@click.argument("plan", metavar="PLAN", type=click.Path(path_type=Path, dir_okay=False))
+@FILES.under("files")
+@describes_cluster
+@assumes
+@searches_many
+@collects("output", Output, form=FORMAT.with_(type=click.Choice(_FORMS), help="The form of the answer."), quiet=QUIET)
+@option("--trace-out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+        help="Write the trace of the worst move, for acked view, explore or reproduce.").under("trace_out")  # fmt: skip
+@OUT.under("out")
+def plan(
+    plan: Path,
+    files: tuple[Path, ...],
+    cluster: ClusterFacts,
+    assumed: Assumed,
     batch: BatchOptions,
-    cache: ResultCache | None,
+    output: Output,
+    trace_out: Path | None,
+    out: Path | None,
 ) -> int:
-    """Asks about a plan, tells the answers, and returns the exit code; `is_bounded`: the user says how many states."""
-    request.check()
-    plan = read_plan(request.plan)
-    known = described_with(found(), plan)
-    moves = moves_of(known, plan, request.entities)
-    if request.is_live and not any(entry.scope is Scope.PRODUCER for entry in known.known):
+    """Ask whether a reassignment can lose records.
+
+    PLAN is what `kafka-reassign-partitions --execute` takes, or what --generate prints; FILEs, which are those of
+    `acked audit`, or the cluster say where partitions are now. Exit codes are those of `acked audit`.
+
+    \b
+    acked audit plan reassignment.json topics.txt --kafka-version 4.1
+    acked audit plan reassignment.json --bootstrap-server kafka:9092
+    """
+    for path, what in ((out, "audit"), (trace_out, "trace")):
+        if path is not None:
+            check_writable(path, what)
+    assumptions = assumed.assumptions()
+    read = read_plan(plan)
+    known = described_with(cluster.recognised(files, with_moves=True), read)
+    moves = moves_of(known, read, cluster.entities)
+    if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in known.known):
         moves = Moves(tuple(one for group in moves.groups for one in group.by_producer()), moves.unchanged)
-    assumed = assumptions if is_bounded else replace(assumptions, max_states=MOST_STATES)
-    with request.output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
-        searches = Searches(runner, cache, progress)
-        audit = MoveAuditor(assumed, searches, request.version, request.plane).run(plan.file, moves)
-    _show(plan_view(audit), request)
-    if request.trace_out is not None:
+    if assumed.max_states is None:
+        assumptions = replace(assumptions, max_states=MOST_STATES)
+    with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
+        searches = Searches(runner, batch.cache(), progress)
+        audit = MoveAuditor(assumptions, searches, cluster.version, cluster.control_plane).run(read.file, moves)
+    _show(audit, output.form, out)
+    if trace_out is not None:
         run = worst_move(audit)
         if run is not None:
-            TraceFile(request.trace_out).write(run)
-        say(f"the trace is in {request.trace_out}" if run is not None else "no answer is a yes, so no trace was written")
+            TraceFile(trace_out).write(run)
+        say(f"the trace is in {trace_out}" if run is not None else "no answer is a yes, so no trace was written")
     return CODES[audit.worst]
 
 
-def _show(view: PlanView, request: PlanRequest) -> None:
-    form, out = request.output.form, request.out
+def _show(audit: PlanAudit, form: str, out: Path | None) -> None:
     if form == "text":
-        put_drawn(lambda console: print_plan(console, view), out, "audit")
+        put_drawn(lambda console: print_plan(console, audit), out, "audit")
         return
-    text = json_text(document_of(view)) if form == "json" else (plan_markdown if form == "markdown" else plan_page)(view)
+    text = json_text(plan_document(audit)) if form == "json" else (plan_markdown if form == "markdown" else plan_page)(audit)
     put_text(text, out, "audit")

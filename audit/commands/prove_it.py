@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from acked.audit.decision.audit import Answer as AuditAnswer
 from acked.audit.decision.audit import Audit
 from acked.audit.decision.questions import NEEDS, AuditQuestion, AuditVerdict
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration
-from acked.base.errors import ConfigurationError
+from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.release import release as number_of
 from acked.checker.question.question import Question
 from acked.cluster.commands.playable import playable_counterexample
@@ -19,11 +21,15 @@ from acked.cluster.playing.reproduce import Listener, reproduce
 from acked.cluster.playing.setting import Brokers, Setting
 from acked.cluster.releases.release import Mode, releases
 from acked.cluster.replicating.protocol import REPLICATION
+from acked.cluster.reports.reproductions.document import answer_document
+from acked.cluster.reports.reproductions.terminal import print_answer
 from acked.cluster.reports.reproductions.words import Answer
 from acked.cluster.vocabulary import keys
 from acked.model.partition.rules.settings import idempotence, in_flight_refused
 from acked.model.partition.rules.versions import rules_of
+from acked.reports.console import open_console
 from acked.reports.shell.deadline import limited
+from acked.reports.shell.output import Output, say
 
 OF_TOPIC = {
     keys.MIN_ISR: keys.MIN_ISR,
@@ -35,6 +41,10 @@ _SILENT = {rule.name for rule in NEEDS} | {in_flight_refused.name}
 """Rules that an audit sets where they say nothing, so that releases which differ in them alone are searched once."""
 
 
+_SECONDS = 600
+"""After so long brokers that play a story are stopped."""
+
+
 @dataclass(frozen=True)
 class ToProve:
     """A yes that can be played, and what is said of it; `refused` are those before it that cannot be, with the reasons."""
@@ -43,6 +53,27 @@ class ToProve:
     title: str
     refused: tuple[str, ...]
     without_idempotence: bool
+
+
+def prove_first(
+    audits: Sequence[Audit], required: Sequence[AuditQuestion], code: ExitCode, output: Output
+) -> tuple[int, dict[str, Any]]:
+    """Plays the story of the first yes that can be played: the exit code, which is `code` without one, and keys for JSON."""
+    chosen, why_not = None, "there is no yes to prove"
+    for result in audits:
+        try:
+            chosen = chosen or to_prove(result, required, output.quiet)
+        except ConfigurationError as error:
+            why_not = str(error)
+    if chosen is None:
+        say(f"--prove-it: {why_not}")
+        return code, {"proof": None, "not_proved": why_not}
+    if chosen.without_idempotence and not output.quiet:
+        say("--prove-it: the producer has no producer id, which makes no difference to what is lost")
+    answer = prove(chosen, _SECONDS, Listener() if output.quiet else Listener(lambda line: say(f"  {line}")))
+    if not output.is_json:
+        print_answer(open_console(sys.stdout), answer)
+    return int(answer.judgement.exit_code), {"proof": answer_document(answer, {})}
 
 
 def to_prove(audit: Audit, required: Sequence[AuditQuestion], quiet: bool) -> ToProve | None:

@@ -225,10 +225,10 @@ def check_upgrade(now: Deployment, target: Release) -> None:
     """`ConfigurationError` for an upgrade that there is not."""
     source, plane = now.release, now.plane
     if target.numbers <= source.numbers:
-        raise ConfigurationError(f"--upgrade-to {target.name} is not newer than Kafka {source.name}, from which it is asked")
+        raise ConfigurationError(f"--to {target.name} is not newer than Kafka {source.name}, from which it is asked")
     if plane not in planes_in(target):
         raise ConfigurationError(
-            f"--upgrade-to {target.name}: there is no {plane_words(plane)} in it; a cluster is migrated to KRaft first "
+            f"--to {target.name}: there is no {plane_words(plane)} in it; a cluster is migrated to KRaft first "
             "(at the latest with 3.9), so ask about that with --control-plane kraft"
         )
 

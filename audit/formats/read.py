@@ -11,9 +11,9 @@ from acked.audit.formats import described, environment, foreign, json_file, prop
 from acked.audit.formats.reader import Reader, Source
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_bytes
-from acked.cluster.vocabulary.entry import INSTEAD, SettingEntry
+from acked.cluster.vocabulary.entry import INSTEAD
 from acked.cluster.vocabulary.names import is_known, names_setting
-from acked.cluster.vocabulary.note import Note, Read, settings_of
+from acked.cluster.vocabulary.note import Note, Read
 
 MAX_BYTES = 4 << 20
 """No file of settings comes near this; a larger one is something else."""
@@ -68,11 +68,6 @@ def read_file(path: Path) -> list[Read]:
     if not found and not reader.is_complete:
         raise SpecUnreadable(f"{name} has no setting in it; {INSTEAD}")
     return found
-
-
-def read_settings(path: Path) -> list[SettingEntry]:
-    """The settings of a file, without what it notes besides."""
-    return list(settings_of(read_file(path)))
 
 
 def _text(name: str, data: bytes) -> str:

@@ -43,7 +43,7 @@ def print_releases(console: Console, cells: Sequence[ReleaseCell], total_seconds
 
 
 def releases_document(cells: Sequence[ReleaseCell], total_seconds: float) -> dict[str, object]:
-    """The document of `prove --releases`; `steps` counts those of the shortest trace that the search of the spec found."""
+    """The document of `prove releases`; `steps` counts those of the shortest trace that the search of the spec found."""
     return {
         "method": "induction for all constants, and explicit search of specs under the release's rules",
         "cells": [

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from acked.audit.decision.gather import Given, Severity
+from acked.audit.decision.gather import Given
 from acked.audit.reports.terminal import LEVELS
+from acked.cluster.vocabulary.entry import SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.reports.console import put_paragraph
 
@@ -16,56 +16,35 @@ if TYPE_CHECKING:
 FORMAT = "acked-settings/1"
 
 
-@dataclass(frozen=True)
-class ReadSettingView:
-    """A setting that counts, and where it stands."""
-
-    key: str
-    value: str
-    source: str
-    file: str
-    line: int | None
+def _in_order(given: Given) -> list[SettingEntry]:
+    """The settings that count, in the order of an audit's table."""
+    return [given.entries[key] for key in KEYS if key in given.entries]
 
 
-@dataclass(frozen=True)
-class RemarkView:
-    """A remark on what was read; `where` is None where it is about no one place."""
-
-    rule: str
-    level: Severity
-    text: str
-    where: str | None
-
-
-@dataclass(frozen=True)
-class SettingsView:
-    """The settings that count, in the order of an audit's table, and what is to be remarked on them."""
-
-    format: str
-    settings: tuple[ReadSettingView, ...]
-    findings: tuple[RemarkView, ...]
-
-
-def settings_view(given: Given) -> SettingsView:
-    """What was read."""
-    entries = [given.entries[key] for key in KEYS if key in given.entries]
-    return SettingsView(
-        FORMAT,
-        tuple(ReadSettingView(one.key, one.value, one.source, one.file, one.line or None) for one in entries),
-        tuple(
-            RemarkView(finding.rule, finding.level, finding.text, None if finding.entry is None else finding.entry.where)
+def settings_document(given: Given) -> dict[str, object]:
+    """The settings that count, and what is to be remarked on them, as JSON."""
+    return {
+        "format": FORMAT,
+        "settings": [
+            {"key": entry.key, "value": entry.value, "source": entry.source, "file": entry.file, "line": entry.line or None}
+            for entry in _in_order(given)
+        ],
+        "findings": [
+            {"rule": finding.rule, "level": finding.level.value, "text": finding.text,
+             "where": None if finding.entry is None else finding.entry.where}
             for finding in given.findings
-        ),
-    )
+        ],
+    }  # fmt: skip
 
 
-def print_settings(console: Console, view: SettingsView) -> None:
+def print_settings(console: Console, given: Given) -> None:
     """A line for each setting, `min.insync.replicas=2  compose.yml:8`, and one for each remark."""
-    if not view.settings:
+    if not given.entries:
         put_paragraph(console, "the files set nothing that decides an answer: the release's defaults count")
-    width = max((len(f"{item.key}={item.value}") for item in view.settings), default=0)
-    for item in view.settings:
-        put_paragraph(console, item.source, "", f"{item.key}={item.value}".ljust(min(width, 60) + 2), "    ")
-    for found in view.findings:
-        where = "" if found.where is None else f"{found.where}: "
+    said = [(f"{entry.key}={entry.value}", entry.source) for entry in _in_order(given)]
+    width = max((len(text) for text, _ in said), default=0)
+    for text, source in said:
+        put_paragraph(console, source, "", text.ljust(min(width, 60) + 2), "    ")
+    for found in given.findings:
+        where = "" if found.entry is None else f"{found.entry.where}: "
         put_paragraph(console, f"{where}{found.text}", LEVELS[found.level], f"{found.level.value:<8} ", " " * 9)

@@ -6,11 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.moves.ask import MoveStage
+from acked.audit.moves.ask import LOSS, STAGE_WORDS, AskedMove, MoveAnswer, MoveStage, PlanAudit
+from acked.audit.moves.shapes import MoveShape
 from acked.audit.reports.overview import MARKS, STYLES
 from acked.audit.reports.page import grid
-from acked.audit.reports.plan_view import MoveAnswerView, MoveGroupView, PlanView
+from acked.audit.reports.plan import OUTSIDE, STAGE_HEADINGS, answer_in_words, stages_of, verdict_in_words
 from acked.audit.reports.telling import print_story, signs, story_markdown
+from acked.audit.reports.view import story_of
 from acked.model.language.words import says_list
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
@@ -23,47 +25,43 @@ if TYPE_CHECKING:
 _MOST_NAMED = 5
 
 
-def plan_table(view: PlanView) -> Table:
+def plan_table(audit: PlanAudit) -> Table:
     """A row for each group and class of faults."""
+    stages = stages_of(audit)
     rows: list[tuple[TableCell, ...]] = []
-    for group in view.groups:
-        if group.refusal:
-            rows.append((TableCell(_short(group)), TableCell("-"), *(TableCell("not asked", "dim") for _ in view.stages)))
-        for faults in view.faults if group.answers else ():
-            found = {item.stage.value: item for item in group.answers if item.faults == faults.name}
-            cells = (_cell(found.get(stage.name)) for stage in view.stages)
-            rows.append((TableCell(_short(group)), TableCell(faults.heading), *cells))
-    return table(("move", "fault", *(stage.heading for stage in view.stages)), rows)
+    for number, one in enumerate(audit.asked, 1):
+        name = TableCell(_short(number, one.group.shape))
+        if one.group.refusal:
+            rows.append((name, TableCell("-"), *(TableCell("not asked", "dim") for _ in stages)))
+        for faults in audit.faults if one.answers else ():
+            rows.append((name, TableCell(faults.heading), *(_cell(one.of(stage, faults)) for stage in stages)))
+    return table(("move", "fault", *(STAGE_HEADINGS[stage] for stage in stages)), rows)
 
 
-def _cell(answer: MoveAnswerView | None) -> TableCell:
+def _cell(answer: MoveAnswer | None) -> TableCell:
     if answer is None:
         return TableCell("-")
-    text = answer.answer.value
+    text = answer.reply.value
     if answer.follows_from is not None:
         text = "yes, too"
     elif answer.story is not None:
-        text = f"yes ({len(answer.story.steps)})"
-    return TableCell(text, STYLES[answer.answer], MARKS[answer.answer])
+        text = f"yes ({answer.story.trace_length - 1})"
+    return TableCell(text, STYLES[answer.reply], MARKS[answer.reply])
 
 
-def _title(group: MoveGroupView) -> str:
-    return f"{group.number}. {group.move}"
-
-
-def _short(group: MoveGroupView) -> str:
+def _short(number: int, shape: MoveShape) -> str:
     """`2. 3 +1 -1`."""
-    changes = [f"+{group.added}"] * bool(group.added) + [f"-{group.removed}"] * bool(group.removed)
-    return f"{group.number}. {group.replicas} {' '.join(changes)}"
+    changes = [f"+{shape.added}"] * bool(shape.added) + [f"-{shape.removed}"] * bool(shape.removed)
+    return f"{number}. {shape.replicas} {' '.join(changes)}"
 
 
-def _legend(view: PlanView) -> list[str]:
-    if not view.groups:
+def _legend(audit: PlanAudit) -> list[str]:
+    if not audit.asked:
         return []
     lines = ["2. 3 +1 -1: the second move, of 3 replicas, with 1 added and 1 removed"]
-    lines += [f"{stage.heading}: {stage.words}" for stage in view.stages]
-    lines += [f"{faults.heading} ({faults.name}): {faults.words}" for faults in view.faults]
-    answers = [answer for group in view.groups for answer in group.answers]
+    lines += [f"{STAGE_HEADINGS[stage]}: {STAGE_WORDS[stage]}" for stage in stages_of(audit)]
+    lines += [f"{faults.heading} ({faults.name}): {faults.words}" for faults in audit.faults]
+    answers = [answer for one in audit.asked for answer in one.answers]
     if any(answer.story is not None for answer in answers):
         lines.append("yes (4): it can happen, in 4 steps at least; the steps are below")
     if any(answer.follows_from is not None for answer in answers):
@@ -73,38 +71,42 @@ def _legend(view: PlanView) -> list[str]:
     return lines
 
 
-def _partitions(group: MoveGroupView) -> str:
+def _partitions(one: AskedMove) -> str:
     named = [
-        f"{item.topic}-{item.partition} ({','.join(map(str, item.replicas))} → {','.join(map(str, item.target))})"
-        for item in group.partitions
+        f"{move.then.name} ({','.join(map(str, move.now.replicas))} → {','.join(map(str, move.then.replicas))})"
+        for move in one.group.moves
     ]
     return f"{', '.join(named[:_MOST_NAMED])}{_more(named)}"
+
+
+def _notes(one: AskedMove) -> list[str]:
+    return [text for text in (one.group.refusal, one.group.topics.producer) if text]
 
 
 def _more(names: Sequence[str]) -> str:
     return f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
 
 
-def _told(view: PlanView) -> Iterator[tuple[MoveGroupView, Sequence[MoveAnswerView]]]:
+def _told(audit: PlanAudit) -> Iterator[tuple[int, AskedMove, Sequence[MoveAnswer]]]:
     """Groups with the answers that are told of: each yes that comes of the plan, and what is undecided."""
-    for group in view.groups:
-        now = (item for item in group.answers if item.stage is MoveStage.NOW)
-        without = {item.faults for item in now if item.answer is AuditVerdict.YES}
-        told = [item for item in group.answers if item.story is not None and item.faults not in without]
-        yield group, [*told, *(item for item in group.answers if item.answer is AuditVerdict.UNDECIDED)]
+    for number, one in enumerate(audit.asked, 1):
+        now = (answer for answer in one.answers if answer.stage is MoveStage.NOW)
+        without = {answer.faults for answer in now if answer.reply is AuditVerdict.YES}
+        told = [answer for answer in one.answers if answer.story is not None and answer.faults not in without]
+        yield number, one, [*told, *(answer for answer in one.answers if answer.reply is AuditVerdict.UNDECIDED)]
 
 
-def _about(view: PlanView, answer: MoveAnswerView) -> str:
-    heads = {stage.name: stage.heading for stage in view.stages}
-    return f"{heads[answer.stage.value]}, {answer.faults}, {answer.context}: {answer.in_words}"
+def _about(answer: MoveAnswer) -> str:
+    words = answer_in_words(answer)
+    return f"{STAGE_HEADINGS[answer.stage]}, {answer.faults.name}, {answer.context.words}: {words}"
 
 
-def _head(view: PlanView) -> list[str]:
-    return [f"release: {item.source}: {item.in_words}" for item in view.releases]
+def _head(audit: PlanAudit) -> list[str]:
+    return [f"release: {found.source}: {found.first.words}" for found in audit.contexts]
 
 
-def _unchanged(view: PlanView) -> str:
-    names = view.unchanged
+def _unchanged(audit: PlanAudit) -> str:
+    names = audit.moves.unchanged
     shown = says_list(list(names[:_MOST_NAMED]))
     return f"on the same brokers as before, so nothing is asked: {shown}{_more(names)}" if names else ""
 
@@ -112,62 +114,66 @@ def _unchanged(view: PlanView) -> str:
 # -- forms ----------------------------------------------------------------------------------------------------------------
 
 
-def print_plan(console: Console, view: PlanView) -> None:
+def print_plan(console: Console, audit: PlanAudit) -> None:
     """The answers, fitting the console's width."""
     sign = signs(console)
-    put_paragraph(console, f"The plan {view.plan}. {view.question}", "bold", "", "  ")
-    for line in _head(view):
+    put_paragraph(console, f"The plan {audit.file}. {LOSS.text}", "bold", "", "  ")
+    for line in _head(audit):
         put_paragraph(console, line, "dim", "", "  ")
-    if view.groups:
+    if audit.asked:
         put(console, [])
-        print_table(console, plan_table(view))
+        print_table(console, plan_table(audit))
         put(console, [])
-    for line in [*_legend(view), view.not_asked]:
+    for line in [*_legend(audit), OUTSIDE]:
         put_paragraph(console, line, "dim", "  ", "    ")
-    for group, answers in _told(view):
+    for number, one, answers in _told(audit):
         put(console, [])
-        put_paragraph(console, f"{group.move}: {_partitions(group)}", "bold", f"{group.number}. ", "   ")
-        for text in (group.refusal, group.producer):
-            if text:
-                put_paragraph(console, text, "", "   ", "   ")
+        put_paragraph(console, f"{one.group.shape.words}: {_partitions(one)}", "bold", f"{number}. ", "   ")
+        for text in _notes(one):
+            put_paragraph(console, text, "", "   ", "   ")
         for answer in answers:
-            put_paragraph(console, _about(view, answer), STYLES[answer.answer], f"   {sign[answer.answer]} ", "     ")
-            print_story(console, answer.story)
+            put_paragraph(console, _about(answer), STYLES[answer.reply], f"   {sign[answer.reply]} ", "     ")
+            print_story(console, story_of(answer.task, answer.story))
     put(console, [])
-    if unchanged := _unchanged(view):
+    if unchanged := _unchanged(audit):
         put_paragraph(console, unchanged, "dim", "  ", "    ")
-    put_paragraph(console, view.verdict_in_words, STYLES[view.verdict], f"{sign[view.verdict]} ", "  ")
+    put_paragraph(console, verdict_in_words(audit), STYLES[audit.worst], f"{sign[audit.worst]} ", "  ")
 
 
-def plan_markdown(view: PlanView) -> str:
+def plan_markdown(audit: PlanAudit) -> str:
     """The answers as a Markdown page."""
-    lines = [f"# The plan {md_text(view.plan)}", "", view.question]
-    lines += ["", f"**{md_text(view.verdict_in_words)}**"]
-    lines += [part for line in _head(view) for part in ("", f"{md_text(line)}.")]
-    lines += ["", *table_markdown(plan_table(view)), ""] if view.groups else []
-    lines += [f"- {md_text(line)}" for line in _legend(view)]
-    for group, answers in _told(view):
-        lines += ["", f"## {md_text(_title(group))}", "", f"{md_text(_partitions(group))}."]
-        lines += [part for text in (group.refusal, group.producer) if text for part in ("", f"{md_text(text)}.")]
+    lines = [f"# The plan {md_text(audit.file)}", "", LOSS.text, "", f"**{md_text(verdict_in_words(audit))}**"]
+    lines += [part for line in _head(audit) for part in ("", f"{md_text(line)}.")]
+    lines += ["", *table_markdown(plan_table(audit)), ""] if audit.asked else []
+    lines += [f"- {md_text(line)}" for line in _legend(audit)]
+    for number, one, answers in _told(audit):
+        lines += ["", f"## {md_text(f'{number}. {one.group.shape.words}')}", "", f"{md_text(_partitions(one))}."]
+        lines += [part for text in _notes(one) for part in ("", f"{md_text(text)}.")]
         for answer in answers:
-            lines += ["", f"### {md_text(_about(view, answer))}", *(story_markdown(answer.story) or [""])]
-    if unchanged := _unchanged(view):
+            story = story_markdown(story_of(answer.task, answer.story))
+            lines += ["", f"### {md_text(_about(answer))}", *(story or [""])]
+    if unchanged := _unchanged(audit):
         lines += ["", f"Partitions {md_text(unchanged)}."]
-    return "\n".join([*lines, "", md_text(view.not_asked)]) + "\n"
+    return "\n".join([*lines, "", md_text(OUTSIDE)]) + "\n"
 
 
-def plan_page(view: PlanView) -> str:
+def plan_page(audit: PlanAudit) -> str:
     """The answers as one HTML page, without scripts and network."""
+    groups = [
+        {"title": f"{number}. {one.group.shape.words}", "partitions": _partitions(one), "notes": _notes(one),
+         "answers": [(answer.reply.value, _about(answer), story_of(answer.task, answer.story)) for answer in answers]}
+        for number, one, answers in _told(audit)
+    ]  # fmt: skip
     data = {
-        "view": view,
-        "head": _head(view),
-        **grid(plan_table(view)),
-        "legend": _legend(view),
-        "groups": [
-            {"title": _title(group), "partitions": _partitions(group), "notes": [group.refusal, group.producer],
-             "answers": [(answer, _about(view, answer)) for answer in answers]}
-            for group, answers in _told(view)
-        ],
-        "unchanged": _unchanged(view),
-    }  # fmt: skip
+        "plan": audit.file,
+        "question": LOSS.text,
+        "verdict": audit.worst.value,
+        "verdict_in_words": verdict_in_words(audit),
+        "not_asked": OUTSIDE,
+        "head": _head(audit),
+        **grid(plan_table(audit)),
+        "legend": _legend(audit),
+        "groups": groups,
+        "unchanged": _unchanged(audit),
+    }
     return render_report("plan.html.j2", data)

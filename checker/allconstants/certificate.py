@@ -202,7 +202,7 @@ def read_certificate(folder: Path) -> Certificate:
     """What the folder's manifest says; `SpecUnreadable` if there is none, or it is not one."""
     path = folder / MANIFEST
     if not folder.is_dir():
-        raise SpecUnreadable(f"{folder} is no folder; name the one that --certificate wrote")
+        raise SpecUnreadable(f"{folder} is no folder; name the one that `acked prove all-constants --certificate` wrote")
     text = read_text(path, _WHAT)
     try:
         document = json.loads(text)

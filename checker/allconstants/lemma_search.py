@@ -32,7 +32,7 @@ ONE_CLAUSE_WAY = 10
 """The way in which a promise is asked that says in other words what one clause says."""
 
 FIRST_EFFORT = SEARCH_EFFORT // 20
-"""The same for what is tried before a small instance is asked: most obligations need no more."""
+"""How much may be spent on what is tried before a small instance is asked: most obligations need no more."""
 
 class CoreSearch:
     """Looks for lemma sets: small instances name candidates, z3's proof of the obligation itself says which it used."""

@@ -16,6 +16,7 @@ from acked.base.observer import Observer, Progress
 from acked.base.processes import Done, Limits, Lost, Note, ProcessPool, Reply, Service
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.outcome import Outcome, Task
+from acked.checker.search.local import search
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.model.language.tracings import Tracings
 
@@ -184,8 +185,6 @@ class BatchProcess:
 
     def answer(self, task: Task, tell: Callable[[Progress], None]) -> Outcome | InvalidTask:
         """Runs the search; an invalid task yields `InvalidTask` with a one-sentence reason."""
-        from acked.checker.search.local import search
-
         try:
             bounds = Bounds(1, self._memory, task.max_depth, task.max_states)
             return Outcome.of(search(task.question(self._tracings), bounds, task.policy, _Throttled(tell)))

@@ -10,8 +10,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-import numpy as np
-
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError, ExitCode
 from acked.base.observer import Observer
@@ -170,6 +168,8 @@ class _Backwards:
         self, depth: int, call: Callable[[int, int, int, int, int], int]
     ) -> list[tuple[Shard, int, int, int]]:
         """What a native loop lists of all shards' states of a level, counted from 1."""
+        import numpy as np
+
         found = []
         for shard, (begin, end) in zip(self._search.shards, self._search.levels[depth - 1], strict=True):
             room = _ROOM

@@ -149,7 +149,7 @@ _Taken = list[tuple[ActionInstance | None, list[int]]]
 
 
 def _taken(instance: Instance, actions: Sequence[ActionInstance]) -> tuple[_Taken, BlockedStep | None]:
-    """The same actions one after the other, as codes with the action that led there; what forbids the first that cannot be.
+    """The states of actions taken in another instance, with the action that led there; what forbids the first that cannot be.
 
     Switches change what is kept of the past, so that states differ where nothing that matters does: actions are followed
     here, not states.
@@ -170,7 +170,7 @@ def _taken(instance: Instance, actions: Sequence[ActionInstance]) -> tuple[_Take
 
 
 def _otherwise_told(instance: Instance, step: ActionInstance, codes: Sequence[int]) -> ActionInstance | None:
-    """The same event where rules tell two kinds of it apart by a yes or no, such as whether a restart is a clean one."""
+    """A step's event where rules tell two kinds of it apart by a yes or no, such as whether a restart is a clean one."""
 
     def without_answers(item: ActionInstance) -> dict[str, Any]:
         return {name: value for name, value in item.arguments.items() if not isinstance(value, bool)}

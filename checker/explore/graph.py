@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-
-import networkx as nx
+from typing import TYPE_CHECKING
 
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError, ConfigurationError, ExitCode
@@ -19,6 +18,9 @@ from acked.checker.question.result import StopReason, Words
 from acked.checker.replay.explain import in_words
 from acked.checker.search.local import search
 from acked.model.language.protocol import Instance
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 
 class TooLarge(AckedError):
@@ -41,6 +43,8 @@ def state_graph(instance: Instance, bounds: GraphBounds, start: Words | None = N
     Nodes have `state` (decoded) and `level` (from 1), edges have `action` (the instance's label). `TooLarge` names the way
     out.
     """
+    import networkx as nx
+
     if start is None and bounds.levels is None:
         _refuse_early(instance, bounds)
     begins = list(instance.initial) if start is None else [start]
@@ -72,6 +76,8 @@ def collapsed(graph: nx.MultiDiGraph, instance: Instance, fields: Sequence[str])
     A node's `states` counts what it stands for, its level is the least of theirs; edges that stay inside a node are left out,
     and equal ones are one.
     """
+    import networkx as nx
+
     leaves = _chosen(instance, fields)
     groups: dict[tuple[str, ...], int] = {}
     of: dict[int, int] = {}

@@ -18,8 +18,8 @@ MOST_REST_BITS = 127
 """More bits beyond its first word a state may not have to be kept without itself."""
 FIRST_LINES, MOST_FIRST_LINES = 1 << 9, 1 << 17
 """Lines of a new part: as few as a layout allows, and where the first would take more memory than this, none is used."""
-DISPLACEMENT_BITS, FEWEST_DISPLACEMENT_BITS = 8, 5
-"""How far from its line an entry may stand, in bits, and how few they may be in a small part."""
+DISPLACEMENT_BITS = 8
+"""How far from its line an entry may stand, in bits."""
 SMALL_LINES = {5: 1 << 17, 6: 1 << 18, 7: 1 << 19}
 """Parts of fewer lines do with so many bits of displacement."""
 FAR_ENOUGH = {5: 22, 6: 22, 7: 23, 8: 30}

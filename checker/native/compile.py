@@ -16,9 +16,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-import llvmlite
-import llvmlite.binding as llvm
+from typing import Any
 
 from acked.base.cache import NotOurs, open_cache
 from acked.checker.loops import expansion as loops
@@ -44,13 +42,24 @@ class ObjectCode:
 
 
 @cache
-def _initialize() -> None:
+def _llvm() -> Any:
+    """LLVM's binding, which is imported for the first code: what only names a search does not wait for it."""
+    import llvmlite.binding as llvm
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
+    return llvm
 
 
-def _target_machine(optimize: int) -> llvm.TargetMachine:
-    _initialize()
+@cache
+def _version() -> str:
+    import llvmlite
+
+    return str(llvmlite.__version__)
+
+
+def _target_machine(optimize: int) -> Any:
+    llvm = _llvm()
     # Large: the loader may put constants further from the code than a 32-bit displacement reaches, because searches reserve
     # gigabytes of address space in between.
     return llvm.Target.from_default_triple().create_target_machine(
@@ -64,6 +73,7 @@ def _target_machine(optimize: int) -> llvm.TargetMachine:
 
 def processor() -> str:
     """The processor that compiled code is for: name and features."""
+    llvm = _llvm()
     return f"{llvm.get_host_cpu_name()} {llvm.get_host_cpu_features().flatten()}"
 
 
@@ -79,6 +89,7 @@ def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
 
 
 def _emit_here(ir: str, codegen: int, passes: int | None) -> bytes:
+    llvm = _llvm()
     module = llvm.parse_assembly(ir)
     module.verify()
     machine = _target_machine(codegen)
@@ -100,7 +111,7 @@ def kernel_key(plan: KernelPlan) -> str:
     """What the compiled code depends on, as a hash."""
     checks = [(check.action, check.bit) for check in plan.step_checks]
     expressions = [*plan.state_violations, *(check.violated for check in plan.step_checks)]
-    llvm_version = f"{llvmlite.__version__} {llvm.llvm_version_info}"
+    llvm_version = f"{_version()} {_llvm().llvm_version_info}"
     parts = [plan.instance.fingerprint(expressions), str(checks), _source_hash(), llvm_version, processor()]
     if plan.is_symmetric:
         parts += [symmetry.signature(plan.instance, sort) for sort in orbits.renamed_sorts(plan.instance)]
@@ -134,19 +145,19 @@ def _with_loops(plan: KernelPlan, kernel: bytes, kind: LineKind | None) -> Objec
 
 
 def for_lines(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
-    """The same kernel with the loops for a table without states of this kind."""
+    """A kernel that has been compiled, with the loops for a table without states of this kind."""
     return ObjectCode(code.processor, (*code.objects[:-1], _loops(words, kind)), code.is_optimized)
 
 
 def _of_processor() -> dict[str, int]:
     """Literals that say what this processor can do."""
-    return {"COMPRESSES": int(bool(llvm.get_host_cpu_features().get("avx512vbmi2")))}
+    return {"COMPRESSES": int(bool(_llvm().get_host_cpu_features().get("avx512vbmi2")))}
 
 
 def _loops(words: int, kind: LineKind | None) -> bytes:
     constants = {**literals(words, kind), **_of_processor()}
     functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
-    key = hashlib.sha256(f"{_source_hash()} {llvmlite.__version__} {processor()} {constants}".encode()).hexdigest()
+    key = hashlib.sha256(f"{_source_hash()} {_version()} {processor()} {constants}".encode()).hexdigest()
     return _cached(f"{key}-loops", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
 
 
@@ -180,7 +191,7 @@ class Kernel:
     """
 
     def __init__(self, code: ObjectCode) -> None:
-        _initialize()
+        llvm = _llvm()
         self.is_optimized = code.is_optimized
         self.size = sum(map(len, code.objects))
         empty = llvm.parse_assembly("")
@@ -209,7 +220,7 @@ def compile_functions(functions: Sequence[Callable[..., object]], constants: Map
     constants = {**constants, **_of_processor()}
     modules = sorted({function.__module__ for function in functions})
     sources = [Path(sys.modules[name].__file__ or "").read_bytes() for name in modules]
-    parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), llvmlite.__version__, processor()]
+    parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), _version(), processor()]
     key = hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
     return _cached(f"{key}-functions", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, ProofProgress
 from acked.base.processes import Limits, Lost, Note, ProcessPool
@@ -36,6 +37,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Violation, Words
 from acked.checker.question.symmetry import Symmetry, check_symmetry
+from acked.checker.search.local import LocalSearch
 from acked.checker.shards.shard import Shard
 from acked.checker.solver.conjuncts import Pieces, hints
 from acked.checker.solver.lemma_sets import shipped_sets
@@ -333,9 +335,6 @@ def explored(result: ProofResult, max_states: int, observer: Observer) -> ProofR
 
     Beyond `max_states` distinct states the search gives up, and what it did not find stays unknown.
     """
-    from acked.base.bounds import Bounds
-    from acked.checker.search.local import LocalSearch
-
     assert result.induction is not None
     observer.phase("looking for the counterexamples among the reachable states")
     explorer = LocalSearch(

@@ -97,7 +97,7 @@ class Conjunct:
     @property
     def property(self) -> Property:
         """The conjunct as a property of a state."""
-        return Property(self.text, Kind.STATE, self._holds, self.text, "proposed by acked prove --suggest", "")
+        return Property(self.text, Kind.STATE, self._holds, self.text, "proposed by acked prove suggest", "")
 
     def _holds(self, s: Any) -> Bool:
         def over(left: tuple[Variable, ...], values: dict[str, Any]) -> Bool:

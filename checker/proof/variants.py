@@ -24,6 +24,7 @@ from acked.checker.proof.result import ProofResult
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
+from acked.checker.search.local import search
 from acked.invariants.proofs import all_lemmas, lemmas_for
 from acked.invariants.property import Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
@@ -134,8 +135,6 @@ class Searched:
     @staticmethod
     def all_of(protocol: Protocol, promises: Sequence[Property], constants: Mapping[str, int] = CONSTANTS) -> Searched:
         """One search for all promises."""
-        from acked.checker.search.local import search
-
         begin = time.perf_counter()
         found = search(Question(protocol.instantiate(constants), tuple(promises)), policy=StopPolicy.EVERY_PROPERTY)
         if found.stopped is StopReason.INTERRUPTED:

@@ -13,7 +13,7 @@ from acked.model.language.context import active
 from acked.model.language.finite import FINITE
 from acked.model.language.protocol import ActionInstance, Instance
 from acked.model.language.semantics import Trace
-from acked.model.language.store import PlacedStore
+from acked.model.language.storage.store import PlacedStore
 
 
 class Overflow(DomainOverflow):

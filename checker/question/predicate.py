@@ -29,8 +29,8 @@ from acked.model.language.domain import (
     as_leaf,
     path_name,
 )
-from acked.model.language.layout import Schema
 from acked.model.language.protocol import Instance
+from acked.model.language.storage.layout import Schema
 from acked.model.language.values import Id
 
 MAX_LENGTH = 2000

@@ -20,7 +20,7 @@ from acked.model.language.domain import (
     SetDomain,
     path_name,
 )
-from acked.model.language.layout import Leaf, Schema
+from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.values import Id
 
 

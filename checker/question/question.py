@@ -137,7 +137,7 @@ class Question:
         return KernelPlan(self.instance, (*plan.state_violations, *states), tuple(checks), self.is_symmetric)
 
     def without_graph_properties(self) -> Question:
-        """The same question without what only the graph of all states decides."""
+        """This question without what only the graph of all states decides."""
         return replace(self, properties=tuple(item for item in self.properties if item.kind not in GRAPH_KINDS))
 
     def _with_graph_properties(self, plan: KernelPlan) -> KernelPlan:

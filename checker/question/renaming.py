@@ -23,7 +23,8 @@ from acked.model.language.domain import (
     StructDomain,
 )
 from acked.model.language.protocol import ActionInstance, Instance
-from acked.model.language.values import Id, sets_of
+from acked.model.language.sets import sets_of
+from acked.model.language.values import Id
 
 
 @unique
@@ -123,7 +124,7 @@ class Standing:
         return IdKind.SET if any(map(self._is_made_a_set, args)) else IdKind.PLAIN
 
     def _is_made_a_set(self, node: Expr) -> bool:
-        """Whether a number was compared as a set of the sort (`values.SetValue`), or is a part of such a set."""
+        """Whether a number was compared as a set of the sort (`SetValue`), or is a part of such a set."""
         if node.id in self._sets:
             return True
         return node.op in (Op.BITAND, Op.BITOR, Op.BITXOR) and any(map(self._is_made_a_set, node.args))

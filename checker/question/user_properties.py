@@ -8,10 +8,10 @@ from acked.checker.question.predicate import PredicateError, meaning
 from acked.checker.question.question import Probe
 from acked.invariants.property import Kind, Liveness, Property
 from acked.model.formulas.expr import Expr, Pool
-from acked.model.language.layout import Schema
 from acked.model.language.protocol import Instance
 from acked.model.language.quantify import vacuously
 from acked.model.language.state import Struct, leaves_of
+from acked.model.language.storage.layout import Schema
 from acked.model.language.values import Bool
 
 SOUGHT = "Sought"

@@ -26,7 +26,7 @@ Row = tuple[str, bool, int, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class SolverField:
-    """One leaf of the state; named as `acked.model.language.layout.Leaf` names it, so that a `Lowering` takes either."""
+    """One leaf of the state; named as `Leaf` of the layout names it, so that a `Lowering` takes either."""
 
     name: str
     bits: int

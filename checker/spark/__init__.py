@@ -1,4 +1,4 @@
-"""The same search over Spark's executors.
+"""The breadth-first search over Spark's executors.
 
 Floor 6.
 """

@@ -114,7 +114,7 @@ def _bundled() -> Path | None:
 
 
 def _passing(name: str) -> Path:
-    """The same as in the cache, in a folder of ours alone that is removed when this process ends."""
+    """Where it lies without a cache: in a folder of ours alone that is removed when this process ends."""
     place = Path(tempfile.mkdtemp(prefix="acked-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)
     folder = place / name / "bin"

@@ -19,7 +19,7 @@ _CONSUMERS = {"list", "tuple", "iter", "enumerate", "zip", "map", "filter", "dic
 
 
 def told(tree: ast.Module) -> ast.Module:
-    """The same module, whose loops tell; what is changed is the tree that was given."""
+    """A module whose loops tell in which order they iterate; what is changed is the tree that was given."""
     made: ast.Module = _Wrapping().visit(tree)
     module, name = "acked.model.formulas.watched", ast.alias("in_order", _NAME)
     at = next((number for number, line in enumerate(made.body) if not _is_prelude(line)), len(made.body))

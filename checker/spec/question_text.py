@@ -22,8 +22,8 @@ from acked.checker.question.user_properties import (
 from acked.checker.spec.resolve import property_named, protocol_named
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import DomainOverflow, ModelError
-from acked.model.language.layout import Schema
 from acked.model.language.protocol import Instance, Protocol
+from acked.model.language.storage.layout import Schema
 from acked.model.language.tracings import Tracings
 
 

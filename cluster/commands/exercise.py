@@ -14,14 +14,14 @@ import click
 from acked.base.errors import AckedError, ConfigurationError, ExitCode, SystemFailure
 from acked.base.names import near
 from acked.base.optional import optional_packages
+from acked.cluster.exercising.course import Kind
+from acked.cluster.reports.observations.counting import EventsExplained
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import shows
 from acked.reports.shell.output import Output, say
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from acked.cluster.exercising.course import Kind
 
 _KINDS = "kill,shutdown,pause,session,slow,answer,isr,move"
 _EXPENSIVE = "cache"
@@ -55,7 +55,7 @@ _EXPENSIVE = "cache"
 )
 @click.option(
     "--out", type=click.Path(path_type=Path, file_okay=False), metavar="DIR",
-    help="Keep the nodes' logs and data directories, and what was acknowledged, in this folder, for `acked validate`.",
+    help="Keep the nodes' logs and data directories, and what was acknowledged, in this folder, for `acked kafka validate`.",
 )
 @shows
 def exercise(
@@ -68,11 +68,11 @@ def exercise(
     held up, and leadership moves, in an order that the seed decides; how the brokers' threads run is theirs, so two runs of
     one seed differ. Releases from 3.3 on run with KRaft, 2.8 with ZooKeeper. At the end all brokers run, their replicas are
     equal, and every acknowledged record is looked for. Then the logs are explained as steps of the model, and the disks
-    compared, as by `acked validate`.
+    compared, as by `acked kafka validate`.
 
     \b
-    acked exercise --kafka 4.1.0 --minutes 10 --seed 7
-    acked exercise --kafka 3.9.1 --faults kill,cache --out logs/
+    acked kafka exercise --kafka 4.1.0 --minutes 10 --seed 7
+    acked kafka exercise --kafka 3.9.1 --faults kill,cache --out logs/
 
     Brokers listen on loopback only and end with the command. Exit code 0 valid, and no acknowledged record is missing; 12 if
     a line is not explained, a promise does not hold, or a record is missing; 150 if a line is worded in a way that is not
@@ -84,7 +84,6 @@ def exercise(
         from acked.cluster.exercising.exercise import Exercise
         from acked.cluster.exercising.exercise import exercise as exercised
     from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, TOPIC
-    from acked.cluster.reports.observations.counting import EventsExplained
     from acked.cluster.reports.observations.exercising import ExerciseProgress, exercise_document, print_exercise
     from acked.cluster.reports.observations.terminal import print_judged
     from acked.cluster.validating.judge import Asked, judge
@@ -103,15 +102,13 @@ def exercise(
 
     output.emit(lambda: exercise_document(done, judged, TOPIC), show)
     if out is not None:
-        kept_in = f"acked validate {out} --topic {TOPIC} --data {out / DATA} --acknowledged {out / ACKNOWLEDGED}"
+        kept_in = f"acked kafka validate {out} --topic {TOPIC} --data {out / DATA} --acknowledged {out / ACKNOWLEDGED}"
         say(f"what nodes and producer wrote is in {out}: {kept_in}")
     return int(ExitCode.HOLDS if judged.is_valid and not done.missing else ExitCode.INVARIANT)
 
 
 def _kinds(text: str) -> tuple[Kind, ...]:
-    from acked.cluster.exercising.course import Kind as Kinds
-
-    known = {kind.value: kind for kind in Kinds}
+    known = {kind.value: kind for kind in Kind}
     wanted = [part.strip() for part in text.split(",")]
     for name in wanted:
         if name not in known:

@@ -5,22 +5,31 @@ from __future__ import annotations
 import click
 
 from acked.base.optional import optional_packages
-from acked.reports.shell.options import Paragraphs, shows, shows_without_progress
+from acked.cluster.commands.exercise import exercise
+from acked.cluster.commands.observe import observe
+from acked.cluster.commands.validate import validate
+from acked.cluster.releases.jars import release_jars, zookeeper_jars
+from acked.cluster.releases.release import Mode, release
+from acked.reports.shell.groups import Paragraphs
+from acked.reports.shell.options import shows, shows_without_progress
 from acked.reports.shell.output import Output, say
 
 
 @click.group(
     cls=Paragraphs,
-    short_help="List and fetch the Kafka releases that `acked reproduce` starts.",
+    short_help="Releases; whether a real cluster did what the model allows.",
     epilog="""\
 Examples:
 
   acked kafka list          which releases can be started, and which are on this machine
   acked kafka fetch 4.1.0   fetch the jars of one, with what it needs to start
+  acked kafka observe --kafka-version 4.1 --topic orders   how brokers are told to log what is needed
+  acked kafka validate logs/ --topic orders                is what they did a behaviour of the model?
+  acked kafka exercise --kafka 4.1.0 --minutes 10          the same of a cluster that is disturbed at random
 """,
 )
 def kafka() -> None:
-    """The Kafka releases that `acked reproduce` starts: which there are, and their jars."""
+    """Real Kafka: the releases that `acked reproduce` starts, and whether a cluster did what the model allows."""
 
 
 @kafka.command("list")
@@ -42,9 +51,6 @@ def fetch(releases: tuple[str, ...], output: Output) -> None:
     Those that are there already are only compared. A release that keeps its metadata in ZooKeeper gets a ZooKeeper server
     as well.
     """
-    from acked.cluster.releases.jars import release_jars, zookeeper_jars
-    from acked.cluster.releases.release import Mode, release
-
     with optional_packages():
         from acked.cluster.reports.reproductions.releases import fetched_document, print_fetched
 
@@ -60,3 +66,7 @@ def fetch(releases: tuple[str, ...], output: Output) -> None:
         if Mode.ZOOKEEPER in one.modes:
             zookeeper_jars(progress)
     output.emit(lambda: fetched_document(got), lambda console: print_fetched(console, got))
+
+
+for _command in (observe, validate, exercise):
+    kafka.add_command(_command)

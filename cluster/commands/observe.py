@@ -1,17 +1,20 @@
-"""The command `observe`: how nodes are told to log what `acked validate` needs, and whether recorded logs have it."""
+"""The command `observe`: how nodes are told to log what `acked kafka validate` needs, and whether recorded logs have it."""
 
 from __future__ import annotations
 
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
-from acked.base.release import LATEST
+from acked.base.release import LATEST, NEWEST, release
+from acked.cluster.lines.checking import check
+from acked.cluster.lines.configuration import COST, Format, configuration, is_read
+from acked.cluster.reports.observations.checking import checked_document, print_checked
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import shows
 from acked.reports.shell.output import Output, put_text, say
 
 
-@click.command(short_help="Print the logging configuration that `acked validate` needs.")
+@click.command(short_help="Print the logging configuration that `acked kafka validate` needs.")
 @click.argument("logs", metavar="[LOGS...]", nargs=-1)
 @click.option(
     "--kafka-version", "version", metavar="V", shell_complete=known_releases, help="The release of the brokers."
@@ -27,16 +30,16 @@ from acked.reports.shell.output import Output, put_text, say
 def observe(
     logs: tuple[str, ...], version: str | None, topic: str, partition: int, library: str | None, check: bool, output: Output
 ) -> int:
-    """Print how brokers and controllers are told to log what `acked validate` needs, and on stderr what it costs.
+    """Print how brokers and controllers are told to log what `acked kafka validate` needs, and on stderr what it costs.
 
     Five loggers (of 2.8, which is read with ZooKeeper, other ones), a layout that names the thread, and filters for lines
     that come often and are not needed. With --check no configuration is printed: LOGS, files and folders of all nodes, are
     read, lines are counted by what they tell, and what is missing or not understood is named.
 
     \b
-    acked observe --kafka-version 3.9 --topic orders > observe.properties
-    acked observe --kafka-version 4.1 --topic orders --log-format broker-loggers
-    acked observe logs/ --topic orders --check
+    acked kafka observe --kafka-version 3.9 --topic orders > observe.properties
+    acked kafka observe --kafka-version 4.1 --topic orders --log-format broker-loggers
+    acked kafka observe logs/ --topic orders --check
 
     Exit code 0; 150 if a file cannot be read or, with --check, something is missing; 151 for usage.
     """
@@ -46,9 +49,6 @@ def observe(
         raise ConfigurationError("LOGS are read with --check; without it only the configuration is printed")
     if version is None:
         raise ConfigurationError("which release the brokers are decides how they log; name it with --kafka-version")
-    from acked.base.release import NEWEST, release
-    from acked.cluster.lines.configuration import COST, Format, configuration, is_read
-
     number = release(version)
     numbers = release(NEWEST).numbers if number.name == LATEST else number.numbers
     if not any(is_read(numbers, with_kraft) for with_kraft in (True, False)):
@@ -67,9 +67,6 @@ def observe(
 
 
 def _check(logs: tuple[str, ...], topic: str, partition: int, output: Output) -> int:
-    from acked.cluster.lines.checking import check
-    from acked.cluster.reports.observations.checking import checked_document, print_checked
-
     if not logs:
         raise ConfigurationError("--check reads LOGS; name the files or folders of all nodes")
     checked = check(logs, topic, partition)

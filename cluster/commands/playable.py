@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acked.base.errors import ConfigurationError
+from acked.base.release import release as number_of
+from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result
+from acked.model.catalogue import PROTOCOLS
+from acked.model.partition.rules.versions import planes_of, rules_of
+from acked.reports.runs.answers import verdict_in_words
+from acked.reports.shell.specs import under_release
 
 if TYPE_CHECKING:
     from acked.checker.question.question import Question
@@ -50,14 +56,9 @@ def with_rules_of(
     spec: Spec, version: str, mode: Mode | None, constants: Mapping[str, int | str] | None = None
 ) -> Spec:
     """The spec with the rules of a release, on the brokers' control plane if it is said and that release has it."""
-    from acked.base.release import release
-    from acked.model.catalogue import PROTOCOLS
-    from acked.model.partition.rules.versions import planes_of, rules_of
-    from acked.reports.shell.specs import under_release
-
     if spec.protocol is PROTOCOLS["transactions"]:
         return under_release(spec, version, None, constants)
-    plane = mode.value if mode is not None and mode.value in planes_of(rules_of(release(version))) else None
+    plane = mode.value if mode is not None and mode.value in planes_of(rules_of(number_of(version))) else None
     return under_release(spec, version, plane, constants)
 
 
@@ -91,8 +92,6 @@ def playable_counterexample(
 
 def _refused(name: str, whole: Result, without: Mapping[str, str]) -> ConfigurationError:
     """Why no counterexample is played: there is none, or its shortest needs what no driver brings about."""
-    from acked.reports.runs.answers import verdict_in_words
-
     if not whole.violations:
         return ConfigurationError(f"{name} has no counterexample to play ({verdict_in_words(whole)})")
     actions = {step.action.name for step in whole.violations[0].run.actions}

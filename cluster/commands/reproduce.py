@@ -12,6 +12,7 @@ from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable, write_text
 from acked.base.optional import optional_packages
 from acked.checker.question.result import Counterexample
+from acked.cluster.commands.playable import is_trace, playable_run
 from acked.cluster.commands.reproductions import is_reproduction, read_saved
 from acked.reports.shell.deadline import limited
 from acked.reports.shell.options import (
@@ -28,6 +29,7 @@ from acked.reports.shell.options import (
     shows,
 )
 from acked.reports.shell.output import Output, say
+from acked.reports.shell.runs import run_of
 
 if TYPE_CHECKING:
     from acked.cluster.playing.protocol import PreparedRun
@@ -149,7 +151,7 @@ def reproduce(
     `acked view` makes the page of a saved answer again, and `acked show` shows it, without brokers.
 
     Where the lines of the release are read (KRaft from 3.3, 2.8 with ZooKeeper), what the brokers logged meanwhile is held
-    against the model as by `acked validate`; a line of the answer says so, and the exit code does not depend on it.
+    against the model as by `acked kafka validate`; a line of the answer says so, and the exit code does not depend on it.
 
     Traces of `partition` and of `transactions` can be played; the latter since Kafka 3.0.
 
@@ -226,16 +228,12 @@ def _run(
     target: str, asked: Asked, source: TraceSource, machine: Machine, output: Output
 ) -> tuple[Counterexample, dict[str, str]]:
     """The run of a trace file, or the shortest one of a spec that can be played; and what was left out of the search."""
-    from acked.cluster.commands.playable import is_trace, playable_run
-
     changes = SpecChanges(asked.constants, asked.version)
     if is_reproduction(target) and changes.are_none and source.spec is None:
         answer, left_out = read_saved(target)
         before = answer.first.prepared
         return Counterexample(answer.title, before.question, before.run, answer.promise), left_out
     if is_trace(target) or source.spec is not None:
-        from acked.reports.shell.runs import run_of
-
         return run_of(target, changes, source.spec, output.quiet, source.trusts), {}
     return playable_run(target, bound(asked.constants), machine.brokers, output.quiet, asked.version, machine.timed)
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acked.base.errors import SpecUnreadable
+from acked.base.files import open_file
+from acked.base.optional import optional_packages
+
 if TYPE_CHECKING:
     from acked.cluster.reports.reproductions.words import Answer
 
@@ -14,9 +18,6 @@ _ENOUGH = 200
 
 def is_reproduction(target: str) -> bool:
     """Whether a target is a file that calls itself a reproduction in its first line or two; nothing else of it is read."""
-    from acked.base.errors import SpecUnreadable
-    from acked.base.files import open_file
-
     path = Path(target)
     if not path.is_file():
         return False
@@ -29,8 +30,6 @@ def is_reproduction(target: str) -> bool:
 
 def read_saved(target: str) -> tuple[Answer, dict[str, str]]:
     """What was saved, and the actions that its search left out; `SpecUnreadable` names the part that is wrong."""
-    from acked.base.optional import optional_packages
-
     with optional_packages():
         from acked.cluster.reports.reproductions.reading import read_answer
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.files import write_text
 from acked.base.optional import optional_packages
+from acked.cluster.reports.observations.counting import EventsExplained
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import CONSTANT, Constants, bound, shows
 from acked.reports.shell.output import Output, say
@@ -55,17 +57,17 @@ def validate(
     """Say whether the logs of a cluster are a behaviour of the model, or which line no behaviour explains.
 
     LOGS are the files of all brokers and controllers, one node a file, rotated and compressed ones too, folders of them, or
-    `-` for one node's lines on stdin, from the creation of the topic on, written with the configuration that `acked observe`
-    prints. Every line about the partition is explained as steps of `partition`, in an order in which they may have happened,
-    and promises are checked on the way. If no behaviour explains a line, the answer names it, with the clause of the rules
-    that forbids it and what else might come next.
+    `-` for one node's lines on stdin, from the creation of the topic on, written with the configuration that `acked kafka
+    observe` prints. Every line about the partition is explained as steps of `partition`, in an order in which they may
+    have happened, and promises are checked on the way. If no behaviour explains a line, the answer names it, with the
+    clause of the rules that forbids it and what else might come next.
 
     \b
-    acked observe --kafka-version 4.1 --topic orders          how brokers are told to log it
-    acked validate logs/ --topic orders --partition 0
-    acked validate b0.log b1.log.gz b2.log c.log -t orders -c min_insync_replicas=2
-    acked validate logs/ -t orders --data copies/ --acknowledged producer.csv
-    acked validate logs/ -t orders --follow                   while the cluster runs
+    acked kafka observe --kafka-version 4.1 --topic orders          how brokers are told to log it
+    acked kafka validate logs/ --topic orders --partition 0
+    acked kafka validate b0.log b1.log.gz b2.log c.log -t orders -c min_insync_replicas=2
+    acked kafka validate logs/ -t orders --data copies/ --acknowledged producer.csv
+    acked kafka validate logs/ -t orders --follow                   while the cluster runs
 
     With --follow it ends at the first line that is not explained, or at Ctrl-C with the verdict up to there.
 
@@ -75,7 +77,6 @@ def validate(
     are tried, ten times as much the second time, the line counts as not explained.
     """
     with optional_packages():
-        from acked.cluster.reports.observations.counting import EventsExplained
         from acked.cluster.reports.observations.document import judged_document
         from acked.cluster.reports.observations.terminal import print_judged
         from acked.cluster.validating.judge import Asked, judge
@@ -121,7 +122,6 @@ def _stop(live: Live, before: signal._HANDLER) -> None:
 
 
 def _write_page(page: Path, judged: Judged) -> None:
-    from acked.base.files import write_text
     from acked.cluster.reports.observations.page import has_page, observation_page
 
     if not has_page(judged.verdict):

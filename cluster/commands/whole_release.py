@@ -13,6 +13,7 @@ from typing import Any
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text, write_text
 from acked.checker.question.result import Verdict as Answer
+from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
 from acked.cluster.commands.playable import playable_of, with_rules_of
 from acked.cluster.playing.play import PlayedRun
@@ -133,8 +134,6 @@ def _keep(out: Path | None, whole: WholeRelease) -> None:
 
 def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Callable[[str], None]) -> ReleaseRow:
     """Asks the model, and the brokers if there is something to play."""
-    from acked.checker.search.local import search
-
     spec = one.spec
     entry = spec.gallery
     row = ReleaseRow(

@@ -20,7 +20,7 @@ from acked.cluster.lines.reading import STDIN, opened
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, first_word
 
 HEAD = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,](\d{3}) ([A-Z]+) +\[([^\]]*)\] (\S+) (.*)")
-"""The layout that `acked observe` asks for: date with milliseconds, level, thread, logger, message."""
+"""The layout that `acked kafka observe` asks for: date with milliseconds, level, thread, logger, message."""
 KAFKA_DEFAULT = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
 """How a line of Kafka's own layout begins, which names no thread and ends with the logger in brackets."""
 NODE = re.compile(
@@ -249,12 +249,12 @@ class Lines:
         if KAFKA_DEFAULT.match(text) and text.rstrip().removesuffix(")").rpartition("(")[2] in STRICT:
             raise SpecUnreadable(
                 f"{file}:{number}: the lines of this file do not name their threads, without which those of one step cannot "
-                "be told from another's; log with the pattern that `acked observe` prints"
+                "be told from another's; log with the pattern that `acked kafka observe` prints"
             )
         if _LOGGER.search(text) and self._is_unknown(text):
             raise SpecUnreadable(
-                f"{file}:{number}: this line about {self.name} has another layout than the one that `acked observe` prints, "
-                f"so what it tells would be lost: {text.strip()[:300]}"
+                f"{file}:{number}: this line about {self.name} has another layout than the one that `acked kafka observe` "
+                f"prints, so what it tells would be lost: {text.strip()[:300]}"
             )
 
     def _note_setting(self, node: Node, text: str) -> None:

@@ -1,7 +1,7 @@
 """What a producer was acknowledged, from a file that it wrote, and whether it is there.
 
 The file is CSV with a first line that names its columns, or JSON lines; `offset` must be there, `value` may be, the record's
-value as UTF-8 text. Other columns are passed over. `acked exercise` writes one.
+value as UTF-8 text. Other columns are passed over. `acked kafka exercise` writes one.
 """
 
 from __future__ import annotations

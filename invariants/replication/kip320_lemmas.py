@@ -15,7 +15,8 @@ from collections.abc import Callable
 from acked.invariants.property import Kind, Property
 from acked.invariants.replication.domains import DOMAIN_LEMMAS
 from acked.model.language.quantify import every, implies, some
-from acked.model.language.values import Bool, SetValue
+from acked.model.language.sets import SetValue
+from acked.model.language.values import Bool
 from acked.model.replication.common import is_sent, presumes_leadership
 from acked.model.replication.state import Epoch, Offset, Replica, State
 
@@ -78,7 +79,7 @@ def _may_commit_since(s: State, r: Replica, e: Epoch, is_cut: Callable[[Epoch], 
 
 
 def _written_once(condition: Callable[[Epoch], Bool]) -> Callable[[Epoch], Bool]:
-    """The same condition, but made only once for each epoch: under large constants making it takes longer than proving."""
+    """A condition that is made only once for each epoch: under large constants making it takes longer than proving."""
     made: dict[int, Bool] = {}
 
     def known(c: Epoch) -> Bool:
@@ -267,7 +268,7 @@ def stale_leader_is_stuck(s: State) -> Bool:
 
 
 def late_leader_is_stuck(s: State) -> Bool:
-    """The same of a leader that has not taken office yet, by the ISR that its request announces."""
+    """The ISR that is announced to a leader not yet in office covers every later ISR, or a member left for a later epoch."""
     return every(
         Epoch,
         lambda e: implies(

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from acked.invariants.property import Kind, Property
 from acked.model.language.quantify import every, implies
-from acked.model.language.values import Bool, SetValue
+from acked.model.language.sets import SetValue
+from acked.model.language.values import Bool
 from acked.model.replication.common import presumes_leadership
 from acked.model.replication.state import Epoch, Offset, Replica, State
 

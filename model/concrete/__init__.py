@@ -1,4 +1,4 @@
-"""The same protocols read with concrete values, one state at a time: logs of any length, real epochs, steps as Python
+"""Protocols read with concrete values, one state at a time: logs of any length, real epochs, steps as Python
 functions.
 
 Floor 3.

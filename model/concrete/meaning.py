@@ -10,7 +10,8 @@ from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, resolve
 from acked.model.language.finite import Finite
-from acked.model.language.values import Bool, Int, SetValue, Value
+from acked.model.language.sets import SetValue
+from acked.model.language.values import Bool, Int, Value
 
 V = TypeVar("V", bound=Value)
 N = TypeVar("N", bound=Int)

@@ -61,7 +61,7 @@ def compiled_values(
 def leaves_read(pool: Inputs, layout: Layout, roots: Iterable[Expr]) -> frozenset[int]:
     """Where in a state expressions read: numbers of leaves, and of logs after them."""
     found: set[int] = set()
-    for node in _reached(pool, roots):
+    for node in _nodes_below(pool, roots):
         match pool.input_of(node) if node.op is Op.FIELD else None:
             case Leaf(number):
                 found.add(number)
@@ -83,7 +83,7 @@ def _expressions(versions: Iterable[Version]) -> Iterable[Expr]:
                 yield from (first, stop, *_expressions([log, other]))
 
 
-def _reached(pool: Inputs, roots: Iterable[Expr]) -> list[Expr]:
+def _nodes_below(pool: Inputs, roots: Iterable[Expr]) -> list[Expr]:
     """Every node that the roots need, once."""
     found: dict[int, Expr] = {}
     open_nodes = list(roots)
@@ -111,7 +111,7 @@ class _Writer:
         self._needs: dict[int, frozenset[int]] = {}
         self._looking: dict[int, bool] = {}
         self._starts: dict[tuple[int, int], str] = {}
-        for node in (*roots, *(part for item in _reached(pool, roots) for part in parts_of(pool, item))):
+        for node in (*roots, *(part for item in _nodes_below(pool, roots) for part in parts_of(pool, item))):
             self._uses[node.id] = self._uses.get(node.id, 0) + 1
 
     def line(self, text: str) -> None:
@@ -145,21 +145,21 @@ class _Writer:
             return self._names[node.id]
         if node.is_const:
             return str(bool(node.value)) if node.is_bool else str(node.value)
-        made = self._read(node) if node.op is Op.FIELD else self._computed(node)
+        made = self._read(node) if node.op is Op.FIELD else self._compute(node)
         shared = self._uses.get(node.id, 0) > 1 and not (node.op is Op.FIELD and made.startswith("p_"))
-        return self._named(node, made) if shared or self._depths.get(made, 0) > _DEEPEST else made
+        return self._name(node, made) if shared or self._depths.get(made, 0) > _DEEPEST else made
 
-    def _computed(self, node: Expr) -> str:
+    def _compute(self, node: Expr) -> str:
         if node.op is Op.NOT:
-            return self._nested("(not {})", [self.text(node.args[0])])
+            return self._nest("(not {})", [self.text(node.args[0])])
         if node.op is Op.ITE:
             condition, then, other = (self.text(arg) for arg in node.args)
-            return self._nested("({1} if {0} else {2})", [condition, then, other])
+            return self._nest("({1} if {0} else {2})", [condition, then, other])
         if node.op in (Op.AND, Op.OR):
             wanted = sorted(dict.fromkeys(self._operands(node)), key=self._looks_up)  # What is cheap decides first.
             parts = [self.text(part) for part in wanted]
-            return self._nested("(" + f" {node.op.value} ".join(["{}"] * len(parts)) + ")", parts)
-        return self._nested(f"({{}} {_SYMBOLS[node.op]} {{}})", [self.text(arg) for arg in node.args])
+            return self._nest("(" + f" {node.op.value} ".join(["{}"] * len(parts)) + ")", parts)
+        return self._nest(f"({{}} {_SYMBOLS[node.op]} {{}})", [self.text(arg) for arg in node.args])
 
     def _operands(self, node: Expr) -> list[Expr]:
         """The operands of nested connectives, but for those that have a use of their own."""
@@ -167,12 +167,12 @@ class _Writer:
             return list(node.args)
         return operands(node, node.op)
 
-    def _nested(self, form: str, parts: list[str]) -> str:
+    def _nest(self, form: str, parts: list[str]) -> str:
         text = form.format(*parts)
         self._depths[text] = 1 + max((self._depths.get(part, 0) for part in parts), default=0)
         return text
 
-    def _named(self, node: Expr | None, text: str) -> str:
+    def _name(self, node: Expr | None, text: str) -> str:
         self._count += 1
         name = f"t{self._count}"
         self.line(f"{name} = {text}")
@@ -196,7 +196,7 @@ class _Writer:
                 # Most reads are in the last run, for which no function is called.
                 taken = f"({runs} := s[{len(self._layout.leaves) + log}]) and {runs}[-1][0] <= ({at} := {{}})"
                 made = f"({runs}[-1][1] if {taken} else record_at({runs}, {at}, {blank}) if {runs} else {blank})[{field}]"
-                return self._nested(made, [where])
+                return self._nest(made, [where])
             case Search() as search:
                 return self._loop(search)
         raise AssertionError("an input that is not written")
@@ -212,7 +212,7 @@ class _Writer:
         starts = [
             self._starts_of(log, by + (-1 if search.wanted is Wanted.GREATEST else 0)) for log, by in search.breaks.runs
         ]
-        found = self._named(None, "False" if search.wanted is Wanted.SOME else self.text(search.otherwise))
+        found = self._name(None, "False" if search.wanted is Wanted.SOME else self.text(search.otherwise))
         moved = -1 if search.wanted is Wanted.GREATEST else 0
         tried = [str(hi if search.wanted is Wanted.GREATEST else lo)]
         tried += [f"{point} + {moved}" if moved else point for point in points]
@@ -237,25 +237,25 @@ class _Writer:
         if (log, moved) not in self._starts:
             move = f" + {moved}" if moved else ""
             made = f"[run[0]{move} for run in s[{len(self._layout.leaves) + log}]]"
-            self._starts[log, moved] = self._named(None, made)
+            self._starts[log, moved] = self._name(None, made)
         return self._starts[log, moved]
 
     def _uses_within(self, search: Search) -> dict[int, int]:
         """How often the body of a loop needs what depends on its variable, which other loops with the same one need, too."""
         found = dict(self._uses)
-        inside = [node for node in _reached(self._pool, [search.body]) if search.variable.id in self._needed(node)]
+        inside = [node for node in _nodes_below(self._pool, [search.body]) if search.variable.id in self._variables_of(node)]
         for node in inside:
             found[node.id] = 1 if node is search.body else 0
         for node in inside:
             for part in parts_of(self._pool, node):
-                if search.variable.id in self._needed(part):
+                if search.variable.id in self._variables_of(part):
                     found[part.id] += 1
         return found
 
     def _looks_up(self, node: Expr) -> bool:
         """Whether an expression reads records."""
         if node.id not in self._looking:
-            reached = (item for item in _reached(self._pool, [node]) if item.op is Op.FIELD)
+            reached = (item for item in _nodes_below(self._pool, [node]) if item.op is Op.FIELD)
             self._looking[node.id] = any(isinstance(self._pool.input_of(item), Lookup) for item in reached)
         return self._looking[node.id]
 
@@ -267,20 +267,20 @@ class _Writer:
             if node.id in seen or node.is_const:
                 continue
             seen.add(node.id)
-            if variable.id in self._needed(node):
+            if variable.id in self._variables_of(node):
                 open_nodes += parts_of(self._pool, node)
             elif node.id not in self._names:
                 text = self.text(node)
                 if node.id not in self._names and not text.startswith("p_"):
-                    self._named(node, text)
+                    self._name(node, text)
 
-    def _needed(self, node: Expr) -> frozenset[int]:
+    def _variables_of(self, node: Expr) -> frozenset[int]:
         """The variables that a node depends on."""
         known = self._needs.get(node.id)
         if known is None:
             for inner in evaluation_order([node]):
                 parts = parts_of(self._pool, inner)
-                needs = frozenset().union(*(self._needed(part) for part in parts)) if parts else frozenset()
+                needs = frozenset().union(*(self._variables_of(part) for part in parts)) if parts else frozenset()
                 if inner.op is Op.FIELD:
                     read = self._pool.input_of(inner)
                     if isinstance(read, Variable):

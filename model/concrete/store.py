@@ -26,8 +26,8 @@ from acked.model.language.domain import (
     is_absent,
     path_name,
 )
-from acked.model.language.layout import Leaf, Schema
-from acked.model.language.store import Store, SymbolicPath
+from acked.model.language.storage.layout import Leaf, Schema
+from acked.model.language.storage.store import Store, SymbolicPath
 from acked.model.language.values import IntLike
 
 
@@ -71,7 +71,7 @@ class Layout(Schema):
 
     def _leaves(self, domain: Domain, path: Path) -> Iterator[tuple[Path, LeafDomain]]:
         if isinstance(domain, LeafDomain):
-            yield path, self._seen(path, domain)
+            yield path, self._domain(path, domain)
         elif isinstance(domain, StructDomain):
             for name, inner in domain.struct.domains().items():
                 yield from self._leaves(inner, (*path, name))
@@ -84,13 +84,13 @@ class Layout(Schema):
                 self._logs.append((path, domain))
             yield (*path, LogDomain.END), domain.end
 
-    def _seen(self, path: Path, domain: LeafDomain) -> LeafDomain:
+    def _domain(self, path: Path, domain: LeafDomain) -> LeafDomain:
         names = [part for part in path if isinstance(part, str)]
         hidden = any(".".join(names[:count]) in self._unseen for count in range(1, len(names) + 1))
         return PresentDomain(domain, 0) if hidden else domain
 
     def _place(self, path: Path, domain: LogDomain) -> LogPlace:
-        fields = [(field, self._seen((*path, LogDomain.RECORDS, *field), leaf)) for field, leaf in domain.record_leaves()]
+        fields = [(field, self._domain((*path, LogDomain.RECORDS, *field), leaf)) for field, leaf in domain.record_leaves()]
         present = [(field, leaf) for field, leaf in fields if not is_absent(leaf, self.constants)]
         kept = [(field, leaf.cardinality(self.constants) - 1) for field, leaf in present]
         return LogPlace(path, self.by_path[*path, LogDomain.END], tuple(kept))

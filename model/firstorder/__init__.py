@@ -1,4 +1,4 @@
-"""The same protocols read as first-order logic, for all constants at once.
+"""Protocols read as first-order logic, for all constants at once.
 
 Floor 3.
 """

@@ -7,19 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
-from acked.model.firstorder.terms import (
-    BOOL,
-    INT,
-    Implication,
-    Logic,
-    Measure,
-    Op,
-    Relation,
-    Symbol,
-    Term,
-    Variable,
-    free_variables,
-)
+from acked.model.firstorder.symbols import BOOL, INT, Op, Symbol, Variable
+from acked.model.firstorder.terms import Implication, Logic, Measure, Relation, Term, free_variables
 from acked.model.formulas.errors import ModelError
 
 

@@ -16,12 +16,13 @@ from typing import Any, cast
 from acked.model.firstorder.meaning import one_of
 from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.store import Family, FunctionStore
-from acked.model.firstorder.terms import INT, Choice, Definition, Measure, Op, Relation, Symbol, Term
+from acked.model.firstorder.symbols import INT, Op, Symbol
+from acked.model.firstorder.terms import Choice, Definition, Measure, Relation, Term
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, active, resolve
 from acked.model.language.domain import OptionalDomain, Plain, SetDomain
 from acked.model.language.protocol import Instance
-from acked.model.language.store import Store
+from acked.model.language.storage.store import Store
 from acked.model.language.values import Id, IntLike
 
 Environment = Mapping[int, Expr]
@@ -156,10 +157,10 @@ class Expansion:
             return self._is_member(pool.int(self._chosen[symbol]), args[0])
         measure = self._reading.logic.measures.get(symbol)
         if measure is not None:
-            return self._measured(measure, args)
+            return self._measure(measure, args)
         definition = self._reading.logic.definitions.get(symbol)
         if definition is not None:
-            return self._defined(definition, args)
+            return self._define(definition, args)
         name = symbol.name.removesuffix(".is_some")
         family = self._families[name]
         if isinstance(family.domain, SetDomain):
@@ -177,7 +178,7 @@ class Expansion:
             mask, member = pool.shl(mask, pool.int(1)), pool.add(member, pool.int(1))
         return pool.not_(pool.eq(pool.bitand(mask, pool.shl(pool.int(1), member)), pool.int(0)))
 
-    def _measured(self, measure: Measure, args: list[Expr]) -> Expr:
+    def _measure(self, measure: Measure, args: list[Expr]) -> Expr:
         """Whether the set has as many members as the threshold says, or as another set."""
         if measure.symbol not in self._told:
             self._told.add(measure.symbol)
@@ -189,7 +190,7 @@ class Expansion:
             least = self._pool.int(resolve(cast(IntLike, measure.threshold), self._instance.constants))
         return self._pool.le(least, self._sum(measure.relation, env, lambda _: 1))
 
-    def _defined(self, definition: Definition, args: list[Expr]) -> Expr:
+    def _define(self, definition: Definition, args: list[Expr]) -> Expr:
         """The value of which the meaning holds: a truth value, or a number that the constants bound."""
         pool = self._pool
         env = {item.number: value for item, value in zip(definition.variables, args, strict=True)}

@@ -8,12 +8,14 @@ from typing import Any, TypeVar
 from acked.model.firstorder.definitions import abbreviated, extreme
 from acked.model.firstorder.normal import substitute
 from acked.model.firstorder.store import Code, FunctionStore, empty
-from acked.model.firstorder.terms import BOOL, INT, Choice, Logic, Sort, Symbol, Term
+from acked.model.firstorder.symbols import BOOL, INT, Sort, Symbol
+from acked.model.firstorder.terms import Choice, Logic, Term
 from acked.model.firstorder.values import SymbolicOptional, SymbolicSet, code, derived, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import resolve
 from acked.model.language.domain import IdDomain, Range, as_leaf
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value
+from acked.model.language.sets import SetValue
+from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value
 
 V = TypeVar("V", bound=Value)
 N = TypeVar("N", bound=Int)

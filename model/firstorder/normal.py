@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from acked.model.firstorder.terms import BOOL, INT, Logic, Op, Symbol, Term, Variable
+from acked.model.firstorder.symbols import BOOL, INT, Op, Symbol, Variable
+from acked.model.firstorder.terms import Logic, Term
 from acked.model.formulas.connectives import evaluation_order
 
 MOST_ROWS = 8
@@ -80,7 +81,7 @@ class Normaliser:
                 return [literals for arg in term.args for literals in self._literal(arg, holds)]
             return self._one_of(_alternatives(logic, term, holds))
         if term.op is Op.EQ and term.args[0].is_bool:
-            a, b = term.args[0], _signed(logic, term.args[1], holds)
+            a, b = term.args[0], _with_sign(logic, term.args[1], holds)
             return [*self._literal(logic.or_(logic.not_(a), b), True), *self._literal(logic.or_(a, logic.not_(b)), True)]
         literal = term if holds else logic.not_(term)
         if literal is logic.true:
@@ -111,7 +112,7 @@ class Normaliser:
             if not found:
                 return []
             if len(found) > 1 and not (_only_denies(found) and len(rows) * len(found) <= MOST_ROWS):
-                found = [(self._joined(found),)]
+                found = [(self._join(found),)]
             rows = [tuple(dict.fromkeys((*row, *literals))) for row in rows for literals in found]
         return rows
 
@@ -126,7 +127,7 @@ class Normaliser:
         self._meanings += [(logic.not_(name), *literals) for literals in self._split(part, True, universal)]
         return name
 
-    def _joined(self, part: list[tuple[Term, ...]]) -> Term:
+    def _join(self, part: list[tuple[Term, ...]]) -> Term:
         return self._logic.all(self._logic.any(literals) for literals in part)
 
     def _quantifier(self, term: Term, holds: bool, universal: tuple[Term, ...]) -> list[tuple[Term, ...]]:
@@ -134,7 +135,7 @@ class Normaliser:
         *bounds, body = term.args
         if (term.op is Op.EVERY) is holds:
             variable = logic.bound(term.value)
-            outside = self._outside(variable, bounds)
+            outside = self._beyond(variable, bounds)
             inner = self._split(body, holds, (*universal, variable))
             return [(*outside, *literals) for literals in inner]
         # Only what the body speaks of decides what exists.
@@ -143,14 +144,14 @@ class Normaliser:
         symbol = Symbol(f"{self._prefix}{self._skolems}", tuple(item.sort for item in arguments), term.value.sort)
         self._functions.add(symbol)
         witness = logic.apply(symbol, arguments)
-        inside = [(logic.not_(item),) for item in self._outside(witness, bounds)]
+        inside = [(logic.not_(item),) for item in self._beyond(witness, bounds)]
         if term.op is Op.SOME or not arguments or (not bounds and all(item.sort is INT for item in arguments)):
             inside.append((marked(logic, witness, term.value.hint),))
         if bounds and not arguments:
             inside.append((marked(logic, witness - 1, term.value.hint),))
         return inside + self._split(substitute(logic, body, {term.value: witness}), holds, universal)
 
-    def _outside(self, x: Term, bounds: list[Term]) -> tuple[Term, ...]:
+    def _beyond(self, x: Term, bounds: list[Term]) -> tuple[Term, ...]:
         if not bounds:
             return ()
         return (self._logic.lt(x, bounds[0]), self._logic.lt(bounds[1], x))
@@ -162,17 +163,17 @@ class Normaliser:
             kept = tuple(item for item in dict.fromkeys(literals) if item is not logic.false)
             if any(item is logic.true or logic.not_(item) in kept for item in kept):
                 return None
-            solved = next((found for item in kept if (found := self._solved(item)) is not None), None)
+            solved = next((found for item in kept if (found := self._solution(item)) is not None), None)
             if solved is None:
                 break
             literals = tuple(substitute(logic, item, {solved[0]: solved[1]}) for item in kept)
         numbers = frozenset().union(*(item.free for item in kept)) if kept else frozenset()
         known = {node.value.number: node for node in evaluation_order(kept) if node.op is Op.VARIABLE}
         variables = tuple(known[number] for number in sorted(numbers))
-        kept = self._shifted(variables, kept)
+        kept = self._count_from(variables, kept)
         return Clause(variables, kept, self._pattern(variables, kept))
 
-    def _shifted(self, variables: tuple[Term, ...], literals: tuple[Term, ...]) -> tuple[Term, ...]:
+    def _count_from(self, variables: tuple[Term, ...], literals: tuple[Term, ...]) -> tuple[Term, ...]:
         """A variable that functions only take with an offset, e.g. x - 1, is counted from there, so that hints fit it."""
         logic = self._logic
         for x in variables:
@@ -195,7 +196,7 @@ class Normaliser:
                 left -= atom.free
         return (*chosen, *(marked(self._logic, x) for x in variables if x.value.number in left))
 
-    def _solved(self, literal: Term) -> tuple[Variable, Term] | None:
+    def _solution(self, literal: Term) -> tuple[Variable, Term] | None:
         """The variable that `literal` says to differ from a term: only where it equals the term is there more to say."""
         if literal.op is not Op.NOT or literal.args[0].op is not Op.EQ:
             return None
@@ -214,7 +215,7 @@ def _only_denies(clauses: Sequence[tuple[Term, ...]]) -> bool:
     return len(literals) == len(clauses) and all(item.op is Op.NOT and item.args[0].op is Op.APPLY for item in literals)
 
 
-def _signed(logic: Logic, term: Term, holds: bool) -> Term:
+def _with_sign(logic: Logic, term: Term, holds: bool) -> Term:
     return term if holds else logic.not_(term)
 
 
@@ -224,7 +225,7 @@ def _alternatives(logic: Logic, term: Term, holds: bool) -> list[Term]:
         return _alternatives(logic, term.args[0], not holds)
     if term.op is (Op.OR if holds else Op.AND):
         return [part for arg in term.args for part in _alternatives(logic, arg, holds)]
-    return [_signed(logic, term, holds)]
+    return [_with_sign(logic, term, holds)]
 
 
 def _shift(term: Term, x: Term) -> int | None:

@@ -17,7 +17,8 @@ from itertools import product
 from acked.model.firstorder.normal import Clause, Normaliser, marked
 from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.store import Family
-from acked.model.firstorder.terms import BOOL, INT, Detail, Op, Symbol, Term
+from acked.model.firstorder.symbols import BOOL, INT, Op, Symbol
+from acked.model.firstorder.terms import Detail, Term
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.language.domain import LeafDomain, OptionalDomain, Range
 from acked.model.language.values import Id

@@ -21,7 +21,8 @@ from typing import Any
 from acked.model.firstorder.definitions import measure
 from acked.model.firstorder.meaning import FirstOrder
 from acked.model.firstorder.store import Code, Content, Family, FunctionStore, Index, Key, zero
-from acked.model.firstorder.terms import BOOL, INT, Choice, Logic, Relation, Sort, Symbol, Term
+from acked.model.firstorder.symbols import BOOL, INT, Sort, Symbol
+from acked.model.firstorder.terms import Choice, Logic, Relation, Term
 from acked.model.firstorder.values import code, derived, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.action import Action, unknown_clause
@@ -88,7 +89,7 @@ class Reading:
     ) -> None:
         self.protocol = protocol
         self.least: Mapping[str, int] = {**protocol.sizes, **least}
-        self.switches = self._settled(constants or {})
+        self.switches = self._settings(constants or {})
         smallest = {**self.switches, **self.least}
         self.logic = Logic({threshold: max(resolve(threshold, smallest), 1) for threshold in protocol.thresholds})
         self.sizes: dict[str, Term] = {name: self.logic.apply(Symbol(name, (), INT)) for name in self.least}
@@ -141,7 +142,7 @@ class Reading:
 
     # -- internals ----------------------------------------------------------------------------------------------
 
-    def _settled(self, given: Mapping[str, object]) -> dict[str, int]:
+    def _settings(self, given: Mapping[str, object]) -> dict[str, int]:
         """The constants that are not sizes, checked."""
         sizes = self.least
         some = {item.name: item.hi for item in self.protocol.constants if item.name in sizes}

@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 
 from acked.model.firstorder.normal import Clause
 from acked.model.firstorder.query import Hints, Query
-from acked.model.firstorder.terms import BOOL, INT, Op, Sort, Symbol, Term
+from acked.model.firstorder.symbols import BOOL, INT, Op, Sort, Symbol
+from acked.model.firstorder.terms import Term
 from acked.model.formulas.connectives import evaluation_order
 
 LOGIC = "UFLIA"

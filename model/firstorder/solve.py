@@ -10,7 +10,8 @@ from typing import Any
 import z3
 
 from acked.model.firstorder.normal import Clause
-from acked.model.firstorder.terms import BOOL, INT, Op, Sort, Symbol, Term, Variable
+from acked.model.firstorder.symbols import BOOL, INT, Op, Sort, Symbol, Variable
+from acked.model.firstorder.terms import Term
 from acked.model.formulas.connectives import evaluation_order
 
 Z3 = Any

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from acked.model.firstorder.normal import substitute
-from acked.model.firstorder.terms import Choice, Logic, Op, Relation, Sort, Term
+from acked.model.firstorder.symbols import Op, Sort
+from acked.model.firstorder.terms import Choice, Logic, Relation, Term
 from acked.model.firstorder.values import sort_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, OptionalDomain, Path, SetDomain
-from acked.model.language.store import SymbolicPath
+from acked.model.language.storage.store import SymbolicPath
 from acked.model.language.values import Id, IntLike, Value
 
 Key = tuple[str | None, ...]

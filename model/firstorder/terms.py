@@ -18,62 +18,9 @@ from enum import Enum, unique
 from types import MappingProxyType
 from typing import Any, NoReturn, TypeAlias, cast
 
+from acked.model.firstorder.symbols import BOOL, INT, Op, Sort, Symbol, Variable
 from acked.model.formulas.connectives import Connective, Connectives, evaluation_order
 from acked.model.formulas.errors import ModelError
-
-
-@dataclass(frozen=True)
-class Sort:
-    """What a term stands for: a truth value, an integer, or one of unknown many ids."""
-
-    name: str
-
-
-BOOL = Sort("Bool")
-INT = Sort("Int")
-
-
-@dataclass(frozen=True)
-class Symbol:
-    """A function or, without arguments, a constant that an interpretation gives a value."""
-
-    name: str
-    arguments: tuple[Sort, ...]
-    result: Sort
-
-
-@dataclass(frozen=True)
-class Variable:
-    """A bound variable; the number is unique in its `Logic`."""
-
-    number: int
-    sort: Sort
-    hint: str
-
-    @property
-    def name(self) -> str:
-        """`Epoch!12`: the type that it ranges over and the number."""
-        return f"{self.hint}!{self.number}"
-
-
-@unique
-class Op(Enum):
-    """The closed set of node kinds."""
-
-    CONST = "const"
-    VARIABLE = "variable"
-    APPLY = "apply"
-    ADD = "+"
-    SUB = "-"
-    MUL = "*"
-    EQ = "="
-    LT = "<"
-    NOT = "not"
-    AND = "and"
-    OR = "or"
-    ITE = "ite"
-    EVERY = "forall"
-    SOME = "exists"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

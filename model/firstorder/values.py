@@ -10,10 +10,12 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import TypeVar, cast
 
 from acked.model.firstorder.definitions import compared, measure
-from acked.model.firstorder.terms import BOOL, Choice, Logic, Relation, Sort, Symbol, Term, free_variables
+from acked.model.firstorder.symbols import BOOL, Sort, Symbol
+from acked.model.firstorder.terms import Choice, Logic, Relation, Term, free_variables
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
-from acked.model.language.values import Bool, Count, Id, IntLike, OptionalValue, SetValue, Value
+from acked.model.language.sets import SetValue
+from acked.model.language.values import Bool, Count, Id, IntLike, OptionalValue, Value
 
 V = TypeVar("V", bound=Value)
 I = TypeVar("I", bound=Id)  # noqa: E741

@@ -62,7 +62,7 @@ class _Watch:
     def call(self, frame: FrameType, event: str, called: Any) -> None:
         """A profile function."""
         if event == "c_call":
-            what = _asked(frame, called)
+            what = _wrong_call(frame, called)
         elif event == "call" and frame.f_code is _ENVIRONMENT:
             what = f"the environment {_WORLD}"
         else:
@@ -105,7 +105,7 @@ def watched(function: object) -> Iterator[None]:
 
 
 def in_order(iterated: T) -> T:
-    """The same; if an author's function is watched, it is noted that it looks at the elements of a set one by one."""
+    """What is iterated over; if an author's function is watched, it is noted that it looks at a set's elements one by one."""
     watch = _WATCHING.get()
     if watch is not None and watch.found is None and _is_unordered(iterated):
         watch.note(sys._getframe(1), f"a {type(iterated).__name__} {_ORDER}")
@@ -119,7 +119,7 @@ def _is_unordered(iterated: object) -> bool:
     return not all(isinstance(item, int) for item in iterated)
 
 
-def _asked(frame: FrameType, called: Any) -> str:
+def _wrong_call(frame: FrameType, called: Any) -> str:
     """What is wrong with the call of one of Python's own functions; empty if nothing is."""
     owner, name, module = getattr(called, "__self__", None), called.__name__, getattr(called, "__module__", None)
     if isinstance(owner, Random):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
-from typing import TypeVar, get_type_hints
+from typing import get_type_hints
 
 from acked.model.formulas.authored import refuse_deferred, refuse_nameless, refuse_result, with_article
 from acked.model.formulas.errors import ModelError, UnknownName, heeded
@@ -40,7 +40,6 @@ def require(label: str, condition: Bool | bool = ...) -> None:  # type: ignore[a
     guards.append(Guard(label, Bool.lift(condition), caller.f_code.co_filename, caller.f_lineno))
 
 
-F = TypeVar("F", bound=Callable[..., None])
 
 
 @dataclass(frozen=True)

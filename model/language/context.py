@@ -20,7 +20,7 @@ from acked.model.formulas.expr import Expr, Pool
 def _needs_value(sign: str) -> Callable[..., object]:
     def refuse(self: _Unbound, other: object = 0) -> object:
         if isinstance(other, (int, _Unbound)):
-            raise ModelError(f"{_called(self)} stands before or after `{sign}` and has no value yet; write .value {sign} …")
+            raise ModelError(f"{_name_of(self)} stands before or after `{sign}` and has no value yet; write .value {sign} …")
         return NotImplemented
 
     return refuse
@@ -31,7 +31,7 @@ class _Unbound:
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, int):
-            raise ModelError(f"{_called(self)} is compared with {other} before it has a value; write .value == {other}")
+            raise ModelError(f"{_name_of(self)} is compared with {other} before it has a value; write .value == {other}")
         return vars(self) == vars(other) if type(other) is type(self) else NotImplemented
 
     if not TYPE_CHECKING:  # Beside a symbolic number it is that which compares and computes.
@@ -40,13 +40,13 @@ class _Unbound:
         __rmul__, __rfloordiv__, __rmod__, __rsub__ = map(_needs_value, ("*", "//", "%", "-"))
 
     def __bool__(self) -> NoReturn:
-        raise ModelError(f"{_called(self)} is always true to Python, whatever its value; write .value, or .on of a switch")
+        raise ModelError(f"{_name_of(self)} is always true to Python, whatever its value; write .value, or .on of a switch")
 
     def __hash__(self) -> int:
         return hash((type(self), *vars(self).values()))
 
 
-def _called(bound: _Unbound) -> str:
+def _name_of(bound: _Unbound) -> str:
     constant = bound.constant if isinstance(bound, Size) else bound
     return f"constant {constant.name}" if isinstance(constant, Constant) else "a computed number"
 

@@ -17,7 +17,8 @@ from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import literal, resolve
 from acked.model.language.semantics import semantics
-from acked.model.language.values import Bool, Id, Int, IntLike, SetValue, Value
+from acked.model.language.sets import SetValue
+from acked.model.language.values import Bool, Id, Int, IntLike, Value
 
 Constants = Mapping[str, int]
 Path = tuple[str | int, ...]
@@ -297,10 +298,10 @@ class StructDomain(Domain):
             yield from (((name, *path), part) for path, part in inner)
 
     def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
-        parts = [(name, domain.reader((*path, name), places, constants)) for name, domain in self._shown(constants)]
+        parts = [(name, domain.reader((*path, name), places, constants)) for name, domain in self._fields_shown(constants)]
         return lambda codes: {name: read(codes) for name, read in parts}
 
-    def _shown(self, constants: Constants) -> Iterator[tuple[str, Domain]]:
+    def _fields_shown(self, constants: Constants) -> Iterator[tuple[str, Domain]]:
         for name, domain in self.struct.domains().items():
             if not is_absent(domain, constants):
                 yield name, domain
@@ -309,7 +310,7 @@ class StructDomain(Domain):
         for name, domain in self.struct.domains().items():
             if is_absent(domain, constants):
                 codes.update({leaf: 0 for leaf, _ in domain.leaves((*path, name), constants)})
-        domains = dict(self._shown(constants))
+        domains = dict(self._fields_shown(constants))
         if not isinstance(value, dict) or set(value) != set(domains):
             raise ModelError(f"{path_name(path) or 'the state'} must have exactly the fields {', '.join(domains)}")
         for name, domain in domains.items():

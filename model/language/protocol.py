@@ -24,10 +24,10 @@ from acked.model.language.action import Action, action, by_name, refuse_unknown_
 from acked.model.language.context import Constant, Context, Setting, Settle, active
 from acked.model.language.domain import LeafDomain, Plain, is_name
 from acked.model.language.finite import FINITE
-from acked.model.language.layout import Schema, meanings
 from acked.model.language.semantics import Guard, Trace
 from acked.model.language.state import Struct
-from acked.model.language.store import Store
+from acked.model.language.storage.layout import Schema, meanings
+from acked.model.language.storage.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words
 from acked.model.language.tracings import Effect, Ground, Tracings, refuse_other
 from acked.model.language.values import Bool, Id, IntLike
@@ -264,12 +264,12 @@ class Instance:
     def counterpart(self, step: ActionInstance) -> ActionInstance | None:
         """Another instance's action instance as this one has it, by name and arguments; None if it has no such one."""
         if step.label not in self._counterparts:
-            self._counterparts[step.label] = self._bound(step.action.name, step.arguments)
+            self._counterparts[step.label] = self._instance_of(step.action.name, step.arguments)
         return self._counterparts[step.label]
 
     def fired(self, name: str, arguments: Mapping[str, Plain]) -> ActionInstance:
         """The instance of an action with these arguments, alone traced; `ModelError` if there is none."""
-        made = self._bound(name, arguments)
+        made = self._instance_of(name, arguments)
         if made is None:
             raise ModelError(f"{self.protocol.name} has no action {name} with {dict(arguments)} under these constants")
         return made
@@ -279,7 +279,7 @@ class Instance:
         made = next(self._trace_action(item), None)
         return None if made is None else tuple(guard.label for guard in made.guards)
 
-    def _bound(self, name: str, arguments: Mapping[str, Plain]) -> ActionInstance | None:
+    def _instance_of(self, name: str, arguments: Mapping[str, Plain]) -> ActionInstance | None:
         rule = self._rules.get(name)
         if rule is None or (parameters := rule.parameters()).keys() != arguments.keys():
             return None
@@ -392,10 +392,10 @@ class Instance:
                     item.apply(self._root(store), bound)
             except StepError:
                 # Of a binding that its clauses rule out, what it would do is not a mistake.
-                if all(guard.condition is not self.pool.false for guard in self._kept(item, guards)):
+                if all(guard.condition is not self.pool.false for guard in self._keep(item, guards)):
                     raise
             left = store.left()
-        kept = self._kept(item, guards)
+        kept = self._keep(item, guards)
         guard = self.pool.all(guard.condition for guard in kept)
         if guard is self.pool.false:
             return None
@@ -406,7 +406,7 @@ class Instance:
         overflows = tuple((leaf, bad) for leaf, new in updates if (bad := leaves[leaf].outside(new)) is not None)
         return Effect(kept, guard, updates, overflows)
 
-    def _kept(self, item: Action, guards: Sequence[Guard]) -> tuple[Guard, ...]:
+    def _keep(self, item: Action, guards: Sequence[Guard]) -> tuple[Guard, ...]:
         """The clauses that are not to be left out."""
         dropped = {(item.name, guard.label) for guard in guards} & self.dropped
         self._dropped |= dropped

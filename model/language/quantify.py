@@ -14,8 +14,9 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.context import active, current
 from acked.model.language.finite import ANTECEDENTS, Conditional
 from acked.model.language.semantics import semantics, tracing
+from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value, type_name_of
+from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value, type_name_of
 
 V = TypeVar("V", bound=Value)
 N = TypeVar("N", bound=Int)

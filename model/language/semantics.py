@@ -13,7 +13,8 @@ from typing import Any, Protocol, TypeVar
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, current
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value
+from acked.model.language.sets import SetValue
+from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value
 
 V = TypeVar("V", bound=Value)
 N = TypeVar("N", bound=Int)

@@ -1,6 +1,4 @@
-"""Symbolic access to a state: structs, arrays and logs, read and written in ordinary Python.
-
-`Struct` and `field` (how a protocol declares its state), and the views of arrays and logs.
+"""How a protocol declares its state, and structs of it, read and written in ordinary Python: `Struct` and `field`.
 
 Everything a protocol does to its state goes through the store's `read` and `write` on paths whose indices may be
 symbolic; another reading of the same source (e.g. over unbounded sorts) only needs another store.
@@ -8,16 +6,15 @@ symbolic; another reading of the same source (e.g. over unbounded sorts) only ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overload
 
-from acked.model.formulas.errors import ModelError, StepError
+from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
-from acked.model.language.context import current, literal, resolve
+from acked.model.language.context import current
 from acked.model.language.domain import (
     ArrayDomain,
-    Declaration,
     Domain,
     LeafDomain,
     LogDomain,
@@ -29,12 +26,13 @@ from acked.model.language.domain import (
     as_domain,
     as_leaf,
 )
-from acked.model.language.held import Held
-from acked.model.language.layout import Schema
 from acked.model.language.semantics import semantics
-from acked.model.language.store import LiteralStore, NoStore, StateStore, SymbolicPath
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, SetValue, Value, type_name_of
-from acked.model.language.view import View
+from acked.model.language.sets import SetValue
+from acked.model.language.storage.layout import Schema
+from acked.model.language.storage.store import LiteralStore, SymbolicPath
+from acked.model.language.storage.struct_view import StructView
+from acked.model.language.storage.views import ArrayView, LogView, assign, codes_of, struct_of, view_of
+from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value, type_name_of
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -43,55 +41,6 @@ N = TypeVar("N", bound=Int)
 I = TypeVar("I", bound=Id)  # noqa: E741
 S = TypeVar("S", bound="Struct")
 K = TypeVar("K", bound=Value)
-
-
-def _index(expr: Expr, count: int, what: str) -> int:
-    if not 0 <= expr.value < count:
-        raise StepError(f"{what} {expr.value} does not exist: there are {count}, from 0")
-    return expr.value
-
-
-def view_of(domain: Domain, store: StateStore, path: SymbolicPath) -> Any:
-    """Symbolic access to what stands at `path` of a store: a value, or the view of a struct, an array or a log."""
-    match domain:
-        case StructDomain():
-            return _struct(domain.struct).at(store, path)
-        case ArrayDomain():
-            return ArrayView(store, path, domain)
-        case LogDomain():
-            return LogView(store, path, domain)
-        case LeafDomain():
-            return domain.wrap(store.read(path))
-    raise AssertionError(f"no view of a {type(domain).__name__}")
-
-
-def _struct(declared: type[Declaration]) -> type[Struct]:
-    assert issubclass(declared, Struct)
-    return declared
-
-
-def _assign(
-    domain: Domain, store: StateStore, path: SymbolicPath, value: object, writer: Struct | None, when: Expr | None = None
-) -> None:
-    """One change of the store: all of the value is read before any of it is written."""
-    codes = _codes_of(domain, value)
-    store.begin(writer, isinstance(domain, StructDomain), path)
-    for field_path, code in codes.items():
-        store.write((*path, *field_path), code, when)
-
-
-def _codes_of(domain: Domain, value: object) -> dict[SymbolicPath, Expr]:
-    """The codes of a value that is to be stored: of a struct those of all its fields."""
-    if isinstance(domain, LeafDomain):
-        return {(): domain.code_of(value)}
-    if not isinstance(domain, StructDomain):
-        raise ModelError("arrays and logs are changed by element, append or truncate, not assigned whole")
-    if not isinstance(value, domain.struct):
-        raise ModelError(f"expected a {domain.struct.type_name}, got {type_name_of(value)}")
-    codes: dict[SymbolicPath, Expr] = {}
-    for name, inner in domain.struct.domains().items():
-        codes |= {(name, *path): code for path, code in _codes_of(inner, getattr(value, name)).items()}
-    return codes
 
 
 class Field(Generic[T, W]):
@@ -121,7 +70,7 @@ class Field(Generic[T, W]):
         if isinstance(domain, LeafDomain):
             return domain.wrap(obj._read((self.name,)))
         if isinstance(domain, StructDomain):
-            return _struct(domain.struct).at(obj._store, path, obj if obj._path else None, obj._within)
+            return struct_of(domain).at(obj._store, path, obj if obj._path else None, obj._within)
         return view_of(domain, obj._store, path)
 
     def __delete__(self, obj: Struct) -> None:
@@ -130,10 +79,10 @@ class Field(Generic[T, W]):
     def __set__(self, obj: Struct, value: W) -> None:
         obj._refuse_if_replaced()
         when = None if obj._within is None else obj._within().expr
-        _assign(self.domain, obj._store, (*obj._path, self.name), value, obj, when)
+        assign(self.domain, obj._store, (*obj._path, self.name), value, obj, when)
 
 
-class Struct(Held):
+class Struct(StructView):
     """Named fields. As a class it declares a domain; its instances give symbolic access to one such struct.
 
     `Record(id=i, epoch=e)` makes one in place; every field must be given.
@@ -157,17 +106,8 @@ class Struct(Held):
             raise ModelError(self._not_made(bool(unnamed)))
         codes: dict[SymbolicPath, Expr] = {}
         for name, domain in domains.items():
-            codes |= {(name, *path): code for path, code in _codes_of(domain, values[name]).items()}
+            codes |= {(name, *path): code for path, code in codes_of(domain, values[name]).items()}
         self._bind(LiteralStore(codes), (), None, None)
-
-    @classmethod
-    def at(
-        cls, store: StateStore, path: SymbolicPath, holder: Struct | None = None, within: Callable[[], Bool] | None = None
-    ) -> Self:
-        """Access to the struct at `path` of a store, taken out of another one if `holder` is given."""
-        view = cls.__new__(cls)
-        view._bind(store, path, holder, within)
-        return view
 
     @classmethod
     @cache
@@ -216,127 +156,6 @@ class Struct(Held):
         raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set")
 
 
-class ArrayView(View[ArrayDomain], Generic[K, T, W]):
-    """One element per value of the index type: `s.replica[leader]`, read or assigned."""
-
-    __slots__ = ()
-    no_loop = "an array cannot be looped over; quantify over its index type with every(…) or some(…)"
-    no_length = "an array has no len(…); it has one element per value of its index type"
-    no_truth = "an array has no truth value; compare its elements"
-    no_equality = "arrays have no ==; compare their elements with every(…)"
-    no_other = "an array"
-
-    def __getitem__(self, index: K) -> T:
-        return cast(T, view_of(self._domain.element, self._store, self._element(index)))
-
-    def __setitem__(self, index: K, value: W) -> None:
-        _assign(self._domain.element, self._store, self._element(index), value, None)
-
-    def _element(self, index: K) -> SymbolicPath:
-        domain = self._domain.index
-        code = domain.code_of(index)
-        if not code.is_const or (isinstance(index, Id) and code.value < 0):  # no id, which is beyond the array
-            return (*self._path, code)
-        count = domain.cardinality(current().constants)
-        return (*self._path, _index(code, count, type_name_of(index)))
-
-
-class LogView(View[LogDomain], Generic[S, N]):
-    """A replica's log: offsets below `end` hold records, nothing lies beyond."""
-
-    __slots__ = ()
-    no_loop = "a log cannot be looped over; quantify over its offsets with every(…) or some(…)"
-    no_length = "a log has no len(…); use its `.end`"
-    no_truth = "a log has no truth value; use `.is_empty`"
-    no_equality = "logs have no ==; compare their ends, and their records with same_record_at(…)"
-    no_other = "a log"
-    no_index = "a log has no […]; write .at(offset) or .last, and .has(offset) for whether there is one"
-
-    @property
-    def end(self) -> N:
-        """The log end offset: the offset that the next record will get."""
-        return cast(N, self._domain.end.wrap(self._store.read((*self._path, LogDomain.END))))
-
-    @property
-    def is_empty(self) -> Bool:
-        """Whether the log holds no record."""
-        return self._end_is(0)
-
-    @property
-    def is_full(self) -> Bool:
-        """Whether no record fits any more."""
-        return self._end_is(self._slots())
-
-    @property
-    def last(self) -> S:
-        """The newest record; meaningful only if the log is not empty."""
-        return self.at(self.end - 1)
-
-    def has(self, offset: N) -> Bool:
-        """Whether the log holds a record at `offset`."""
-        return (offset >= 0) & (offset < self.end)
-
-    def at(self, offset: N) -> S:
-        """The record at `offset`; meaningful only where `has(offset)`.
-
-        Elsewhere it is blank (its ids are none, and equal to one another), or the one in the log's last slot, and what is
-        assigned to it goes nowhere.
-        """
-        domain = self._domain
-        record = cast(type[S], domain.record)
-        index = self._store.slot(_plain(domain.offset.lift(offset)), domain.size)
-        if index is None:
-            return record.at(NoStore(domain.record_leaves()), ())
-        return record.at(self._store, (*self._path, LogDomain.RECORDS, index), None, lambda: self.has(offset))
-
-    def same_record_at(self, other: LogView[S, N], offset: N) -> Bool:
-        """Whether both logs hold the same record at `offset`."""
-        return self.has(offset) & other.has(offset) & (self.at(offset) == other.at(offset))
-
-    def append(self, record: S) -> None:
-        """Puts a record at the log end; a full log makes the end leave its domain, which is an error of the protocol."""
-        end = self.end
-        codes = _codes_of(StructDomain(self._domain.record), record)
-        place = (*self._path, LogDomain.RECORDS, _plain(end.expr))
-        self._store.begin(None, True, place)
-        if not end.expr.is_const or end.expr.value < self._slots():
-            for field_path, code in codes.items():
-                self._store.write((*place, *field_path), code)
-        self._set_end(end + 1)
-
-    def copy(self, other: LogView[S, N], until: N) -> None:
-        """Appends another log's records from this log's end on, up to but without offset `until`; that log must hold them."""
-        pool = current().pool
-        end, stop = self.end, self._domain.offset.lift(until)
-        self._store.begin(None, True)
-        slots, source = (*self._path, LogDomain.RECORDS), (*other._path, LogDomain.RECORDS)
-        self._store.copy(slots, source, self._domain.record_leaves(), self._slots(), (end.expr, stop))
-        self._set_end(type(end)(pool.ite(pool.lt(end.expr, stop), stop, end.expr)))
-
-    def truncate(self, offset: N | IntLike) -> None:
-        """Drops every record from `offset` on; an offset beyond the end changes nothing."""
-        pool = current().pool
-        cut = self._domain.offset.lift(offset)
-        end = self.end
-        self._store.begin(None, True)
-        self._store.blank_from((*self._path, LogDomain.RECORDS), self._domain.record_leaves(), self._slots(), cut)
-        self._set_end(type(end)(pool.ite(pool.lt(cut, end.expr), cut, end.expr)))
-
-    def _end_is(self, offset: int) -> Bool:
-        end = self.end.expr
-        return Bool(end.pool.eq(end, literal(offset)))
-
-    def _slots(self) -> int:
-        return resolve(self._domain.size)
-
-    def _set_end(self, end: N) -> None:
-        self._store.write((*self._path, LogDomain.END), self._domain.end.code_of(end))
-
-
-def _plain(expr: Expr) -> int | Expr:
-    return expr.value if expr.is_const else expr
-
-
 # -- how a protocol declares its state: each returns what mypy should believe about the field's type -------------------
 
 
@@ -372,7 +191,7 @@ class Typed(Generic[T, W]):
 
     if not TYPE_CHECKING:
         def __call__(self, *_: object) -> NoReturn:  # fmt: skip
-            raise ModelError("this declares a field and makes no value; a set is none_of(…).add(…), an optional maybe(…)")
+            raise ModelError("this declares a field and makes no value; a set is none_of(…).add(…), no value None")
 
 
 def Between(item: type[N], lo: IntLike, hi: IntLike) -> Typed[N, N | IntLike]:  # noqa: N802
@@ -487,18 +306,6 @@ def none_of(item: type[I]) -> SetValue[I]:
     'holds'
     """
     return semantics().uniform_set(item, everything=False)
-
-
-def maybe(item: type[V], value: V | None) -> OptionalValue[V]:
-    """A value or none as an optional value, for what takes nothing else, such as an element of an array.
-
-    >>> @invariant
-    ... def none_is_nobody(s: State) -> Bool:
-    ...     return maybe(Broker, None).is_none & (maybe(Broker, s.leader) == s.leader)
-    >>> check(ask(toylog, none_is_nobody, brokers=2, records=1)).verdict.value
-    'holds'
-    """
-    return semantics().optional_value(semantics().no_value(item).code_of(value), item)
 
 
 def leaves_of(state: Struct) -> tuple[Schema, Sequence[Expr]]:

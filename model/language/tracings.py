@@ -17,8 +17,8 @@ from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.formulas.watched import CHANGED
 from acked.model.language.domain import Constants, Path
-from acked.model.language.layout import Leaf, Schema
 from acked.model.language.semantics import Guard
+from acked.model.language.storage.layout import Leaf, Schema
 
 MAX_NODES = 500_000
 """A pool with more nodes (some 150 MB) is not added to: the next instance begins a new one."""

@@ -1,10 +1,10 @@
 """Typed symbolic values: what an author of a protocol computes with.
 
-`Bool`, `Int` and `Id` (whose subclasses are a protocol's own types, such as `Offset` or `Replica`), optional values and sets,
-each a thin typed coat over an expression.
+`Bool`, `Int` and `Id` (whose subclasses are a protocol's own types, such as `Offset` or `Replica`), and optional values,
+each a thin typed coat over an expression; sets are in `sets.py`.
 
-The types keep what they are: an `Id` can only be compared for equality, an `Int` of one unit only with its own unit, and
-bit tricks stay inside this module. That is what lets the same source be read as first-order logic later.
+The types keep what they are: an `Id` can only be compared for equality, an `Int` of one unit only with its own unit. That is
+what lets the same source be read as first-order logic later.
 """
 
 from __future__ import annotations
@@ -14,18 +14,17 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, Self, TypeVar
 
-from acked.model.formulas.authored import Sort, asks_for_truth, must_be_used, with_article, words_of
+from acked.model.formulas.authored import Sort, asks_for_truth, with_article, words_of
 from acked.model.formulas.errors import ModelError, UnknownName
-from acked.model.formulas.expr import Expr, Op, Pool
+from acked.model.formulas.expr import Expr
 from acked.model.language.context import Computed, Constant, Size, current, literal, resolve
 
 IntLike = int | Constant | Size | Computed
 """What stands for a number beside a typed `Int`."""
 
-B = TypeVar("B", "Bool", bool)
 
 
-def _refused(symbol: str) -> Callable[..., NoReturn]:
+def _refuse(symbol: str) -> Callable[..., NoReturn]:
     def refuse(self: Value, *_: object) -> NoReturn:
         raise ModelError(f"{with_article(self.type_name)} has no `{symbol}`; {self.instead}")
 
@@ -40,24 +39,24 @@ class Value(metaclass=Sort):
     instead: ClassVar[str] = "compare it with == or !="
 
     if not TYPE_CHECKING:  # a type checker is to find these by their absence, an author by their message
-        __lt__, __le__, __gt__, __ge__ = map(_refused, ("<", "<=", ">", ">="))
-        __add__ = __radd__ = _refused("+")
-        __sub__ = __rsub__ = __neg__ = _refused("-")
-        __mul__ = __rmul__ = _refused("*")
-        __floordiv__ = __rfloordiv__ = _refused("//")
-        __truediv__ = __rtruediv__ = _refused("/")
-        __mod__ = __rmod__ = _refused("%")
-        __pow__ = __rpow__ = _refused("**")
-        __lshift__ = __rlshift__ = _refused("<<")
-        __rshift__ = __rrshift__ = _refused(">>")
-        __and__ = __rand__ = _refused("&")
-        __or__ = __ror__ = _refused("|")
-        __xor__ = __rxor__ = _refused("^")
-        __invert__ = _refused("~")
-        __abs__ = _refused("abs(…)")
-        __len__ = _refused("len(…)")
-        __contains__ = _refused("in")
-        __getitem__ = _refused("[…]")
+        __lt__, __le__, __gt__, __ge__ = map(_refuse, ("<", "<=", ">", ">="))
+        __add__ = __radd__ = _refuse("+")
+        __sub__ = __rsub__ = __neg__ = _refuse("-")
+        __mul__ = __rmul__ = _refuse("*")
+        __floordiv__ = __rfloordiv__ = _refuse("//")
+        __truediv__ = __rtruediv__ = _refuse("/")
+        __mod__ = __rmod__ = _refuse("%")
+        __pow__ = __rpow__ = _refuse("**")
+        __lshift__ = __rlshift__ = _refuse("<<")
+        __rshift__ = __rrshift__ = _refuse(">>")
+        __and__ = __rand__ = _refuse("&")
+        __or__ = __ror__ = _refuse("|")
+        __xor__ = __rxor__ = _refuse("^")
+        __invert__ = _refuse("~")
+        __abs__ = _refuse("abs(…)")
+        __len__ = _refuse("len(…)")
+        __contains__ = _refuse("in")
+        __getitem__ = _refuse("[…]")
 
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("__") or name in self.__slots__:
@@ -73,7 +72,7 @@ class Value(metaclass=Sort):
     @classmethod
     def lift(cls, value: object) -> Expr:
         """The expression of a value of this type, or of a plain one that stands for it; `ModelError` for anything else."""
-        raise _mismatch("Bool, Int or Id", value)
+        raise mismatch("Bool, Int or Id", value)
 
     def __eq__(self, other: object) -> Bool:  # type: ignore[override]
         """Whether both are the same; also with an optional value of the type, which then is not none."""
@@ -116,11 +115,12 @@ _NO_CODES = (int, str, Value, Constant, Size, Computed, type(None))
 def _public(kind: type) -> list[str]:
     """What an author may ask of a value."""
     of_ours = {"expr", "lift", "type_name", "instead", "item", "code_of", "mask_of", "lo", "hi", "size"}
-    hidden = of_ours - {"size"} if issubclass(kind, SetValue) else of_ours
+    hidden = of_ours - {"size"} if hasattr(kind, "mask_of") else of_ours
     return [name for name in dir(kind) if not name.startswith("_") and name not in hidden] or ["only its comparisons"]
 
 
-def _mismatch(expected: str, got: object) -> ModelError:
+def mismatch(expected: str, got: object) -> ModelError:
+    """What is wrong where something else stands than a value of the expected type."""
     if isinstance(got, type):
         return ModelError(f"expected {with_article(expected)}, got the type {got.__name__}; write a value of it")
     return ModelError(f"expected {with_article(expected)}, got {with_article(type_name_of(got))}")
@@ -152,7 +152,7 @@ class Bool(Value):
             return value.expr
         if isinstance(value, bool):
             return current().pool.bool(value)
-        raise _mismatch("Bool", value)
+        raise mismatch("Bool", value)
 
     def __and__(self, other: Bool | bool) -> Bool:
         return Bool(self.expr.pool.and_(self.expr, Bool.lift(other)))
@@ -196,7 +196,7 @@ class Int(Value):
                 return value.expr
         elif isinstance(value, (int, Constant, Size, Computed)) and not isinstance(value, bool):
             return literal(resolve(value))
-        raise _mismatch(cls.type_name, value)
+        raise mismatch(cls.type_name, value)
 
     def __add__(self, other: Self | IntLike) -> Self:
         return type(self)(self.expr.pool.add(self.expr, self.lift(other)))
@@ -266,7 +266,7 @@ class Id(Value):
             if not 0 <= value < resolve(cls.size):
                 raise ModelError(f"{cls.type_name} {value} does not exist: there are {resolve(cls.size)}, from 0")
             return literal(value)
-        raise _mismatch(cls.type_name, value)
+        raise mismatch(cls.type_name, value)
 
 
 V = TypeVar("V", bound=Value)
@@ -338,7 +338,7 @@ class OptionalValue(Value, Generic[V]):
             return literal(0)
         if isinstance(other, OptionalValue):
             if other.item is not self.item:
-                raise _mismatch(self.type_name, other)
+                raise mismatch(self.type_name, other)
             return other.expr
         value, base = self.item.lift(other), self._base
         code = pool.add(value, literal(1 - base))
@@ -348,11 +348,11 @@ class OptionalValue(Value, Generic[V]):
         return Bool(self.expr.pool.eq(self.expr, self.code_of(other)))
 
     def __lt__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
-        self._ordered()
+        self._require_order()
         return self._before(self.expr, self.code_of(other))
 
     def __gt__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
-        self._ordered()
+        self._require_order()
         return self._before(self.code_of(other), self.expr)
 
     @staticmethod
@@ -370,126 +370,8 @@ class OptionalValue(Value, Generic[V]):
     def __ge__(self, other: V | OptionalValue[V] | IntLike) -> Bool:
         return ~(self < other)
 
-    def _ordered(self) -> None:
+    def _require_order(self) -> None:
         if not issubclass(self.item, Int):
             raise ModelError(f"{with_article(self.item.type_name)} has no order; compare with == or !=")
 
     __hash__ = Value.__hash__
-
-
-I = TypeVar("I", bound=Id)  # noqa: E741
-
-
-class SetValue(Value, Generic[I]):
-    """A set of ids. The expression is a mask: bit k stands for id k.
-
-    An optional id may stand for a member: none is in no set. Adding it gives a set with a bit beyond all ids, so that
-    assigning that set is caught as leaving the domain.
-    """
-
-    __slots__ = ("item",)
-    instead = "use |, &, -, contains(…), issubset(…), `.size`, == or !="
-
-    def __init__(self, mask: Expr, item: type[I]) -> None:
-        super().__init__(mask)
-        self.item = item
-        if type(mask) is Expr and mask.op is not Op.CONST:
-            sets_of(mask.pool, item).add(mask.id)
-
-    @property
-    def type_name(self) -> str:  # type: ignore[override]
-        """How errors name the type."""
-        return f"set of {self.item.type_name}s"
-
-    @property
-    def is_empty(self) -> Bool:
-        """Whether nothing is in the set."""
-        return Bool(self.expr.pool.eq(self.expr, literal(0)))
-
-    @property
-    def size(self) -> Count:
-        """The number of members."""
-        pool = self.expr.pool
-        total = literal(0)
-        for k in range(resolve(self.item.size)):
-            total = pool.add(total, pool.ite(self.contains(self.item(literal(k))).expr, literal(1), literal(0)))
-        return Count(total)
-
-    def reaches(self, threshold: IntLike) -> Bool:
-        """Whether the set has at least so many members.
-
-        Where sizes are unknown, this can be said of the thresholds that a protocol declares, and nothing else of a size.
-        """
-        return self.size >= threshold
-
-    def as_many_as(self, other: SetValue[I]) -> Bool:
-        """Whether the set has at least as many members as the other."""
-        return self.size >= other.size
-
-    def contains(self, member: I | OptionalValue[I]) -> Bool:
-        """Whether `member` is in the set; false of none."""
-        pool = self.expr.pool
-        bit = pool.bitand(self.expr, self._bit(member))
-        return Bool(pool.not_(pool.eq(bit, literal(0))))
-
-    def add(self, member: I | OptionalValue[I]) -> SetValue[I]:
-        """The set with `member`, which becomes a field's by assignment: `s.members = s.members.add(m)`."""
-        must_be_used("add", sys._getframe(1))
-        return SetValue(self.expr.pool.bitor(self.expr, self._bit(member)), self.item)
-
-    def remove(self, member: I | OptionalValue[I]) -> SetValue[I]:
-        """The set without `member`, which becomes a field's by assignment; without none it is the same set."""
-        must_be_used("remove", sys._getframe(1))
-        return self - SetValue(self._bit(member), self.item)
-
-    def is_only(self, member: I | OptionalValue[I]) -> Bool:
-        """Whether `member` is the only one in the set."""
-        return Bool(self.expr.pool.eq(self.expr, self._bit(member)))
-
-    def issubset(self, other: SetValue[I]) -> Bool:
-        """Whether every member is in `other` too."""
-        return (self - other).is_empty
-
-    def __or__(self, other: SetValue[I]) -> SetValue[I]:
-        return SetValue(self.expr.pool.bitor(self.expr, self.mask_of(other)), self.item)
-
-    def __and__(self, other: SetValue[I]) -> SetValue[I]:
-        return SetValue(self.expr.pool.bitand(self.expr, self.mask_of(other)), self.item)
-
-    def __sub__(self, other: SetValue[I]) -> SetValue[I]:
-        pool, without = self.expr.pool, self.mask_of(other)
-        ones = (1 << resolve(self.item.size)) - 1
-        if max(self.expr.hi, without.hi) > ones:  # none may be among the members
-            ones = 2 * ones + 1
-        return SetValue(pool.bitand(self.expr, pool.bitxor(without, literal(ones))), self.item)
-
-    def __eq__(self, other: object) -> Bool:  # type: ignore[override]
-        return Bool(self.expr.pool.eq(self.expr, self.mask_of(other)))
-
-    def mask_of(self, other: object) -> Expr:
-        """The mask of another set of the same type; `ModelError` for anything else."""
-        if isinstance(other, SetValue) and other.item is self.item:
-            return other.expr
-        raise _mismatch(self.type_name, other)
-
-    def _bit(self, member: I | OptionalValue[I]) -> Expr:
-        if isinstance(member, OptionalValue) and member.item is self.item:
-            member = member.value
-        number = self.item.lift(member)
-        pool, one = number.pool, literal(1)
-        if number.lo >= 0:
-            return pool.shl(one, number)
-        # No id has the number −1: what is lower can be shifted by, and back.
-        up = literal(-int(number.lo))
-        shifted = pool.shr(pool.shl(one, pool.add(number, up)), up)
-        return pool.ite(pool.eq(number, literal(-1)), literal(1 << resolve(self.item.size)), shifted)
-
-    __hash__ = Value.__hash__
-
-
-def sets_of(pool: Pool, item: type[Id]) -> set[int]:
-    """The nodes of a pool that were made a set of a sort; of one of constants alone nothing else would say what it is."""
-    known = pool.notes.get((SetValue, item))
-    if known is None:
-        known = pool.notes[SetValue, item] = set()
-    return known  # type: ignore[return-value]

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from acked.model.language.action import action, require
 from acked.model.language.quantify import each, every, ite
+from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling, Tells, Those
-from acked.model.language.values import SetValue
 from acked.model.majority.common import (
     is_no_newer,
     majority,

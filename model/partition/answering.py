@@ -117,7 +117,7 @@ def fetch_late(s: State, follower: Replica, leader: Replica, end: Offset) -> Non
     actor="follower", fault=Fault.LATE, messages=FETCH_LATE,
 )
 def fetch_late_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
-    """The same where the leader's high watermark waits for a follower outside the ISR that may soon join (KAFKA-4485)."""
+    """As `fetch_late`, where the leader's high watermark waits for one outside the ISR that may soon join (KAFKA-4485)."""
     answer_late(s, follower, leader, end, hold_high_watermark)
 
 
@@ -294,7 +294,7 @@ def become_follower_before_removal(s: State, follower: Replica, leader: Replica)
     actor="follower", messages=(arrives("follower"),),
 )
 def become_follower_as_told_before_removal(s: State, controller: Candidate, follower: Replica, leader: Replica) -> None:
-    """The same where one of several controllers tells it."""
+    """A follower hears first of the next leader, where one of several controllers tells it."""
     hear_first(s, follower, leader, epoch_of_request(s, controller, follower, leader))
     renumber_epochs(s)
 

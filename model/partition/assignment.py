@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from acked.model.language.action import require
 from acked.model.language.quantify import abbreviated, ite, truth
+from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
-from acked.model.language.values import Bool, SetValue
+from acked.model.language.values import Bool
 from acked.model.partition.rules.derived import moves_again
 from acked.model.partition.rules.settings import (
     ADDED_IN_SYNC,

@@ -12,8 +12,9 @@ from acked.model.language.action import require
 from acked.model.language.context import literal
 from acked.model.language.quantify import abbreviated, each, every, for_each, greatest, implies, ite, least, some, truth
 from acked.model.language.ranks import ranks
+from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
-from acked.model.language.values import Bool, OptionalValue, SetValue
+from acked.model.language.values import Bool, OptionalValue
 from acked.model.partition.assignment import completed
 from acked.model.partition.candidates import (
     known_leader_epochs,
@@ -155,7 +156,7 @@ def counted_isr(s: State, leader: Replica) -> SetValue[Replica]:
 
 
 def waited_isr(s: State, leader: Replica) -> SetValue[Replica]:
-    """The same without those that are replicas no more: with ZooKeeper the ISR may have such members for a time."""
+    """`counted_isr` without those that are replicas no more: with ZooKeeper the ISR may have such members for a time."""
     members = counted_isr(s, leader)
     return members & s.broker[leader].assigned if reassignment.on and not moves_in_one_record.on else members
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from acked.model.language.action import action, require
 from acked.model.language.quantify import every, for_each, ite, truth
+from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Fault, Telling
-from acked.model.language.values import Bool, SetValue
+from acked.model.language.values import Bool
 from acked.model.language.words import says_brokers, says_set
 from acked.model.partition.assignment import has_heard_of_removal, require_replica_of, take_up_assignment
 from acked.model.partition.candidates import hear_of_isr, somebody_in_charge

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, those, truth
+from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Fault, Telling
-from acked.model.language.values import Bool, SetValue
+from acked.model.language.values import Bool
 from acked.model.language.words import says_set
 from acked.model.partition.assignment import is_complete, is_moving, is_replica, keeps_something
 from acked.model.partition.common import commit_isr, has_session, note_change, renumber_epochs, stop_waiting, take_epoch

@@ -305,7 +305,7 @@ def _start_controller(s: State) -> None:
 
 
 def _assign_first(s: State, first: Replica) -> None:
-    """The same where only some brokers hold a copy; the others know nothing of the partition."""
+    """The beginning where only some brokers hold a copy; the others know nothing of the partition."""
     members = some_of(Replica, assigned)
 
     def follow(broker: Replica) -> None:

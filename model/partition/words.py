@@ -26,7 +26,7 @@ def answers_of(t: Telling, leader: int) -> list[str]:
 
 
 def says_answers(t: Telling, leader: int) -> str:
-    """The same as the end of a sentence about the leader."""
+    """How a leader answers waiting producers, as the end of a sentence about it."""
     return "".join(f"; it {answer}" for answer in answers_of(t, leader))
 
 

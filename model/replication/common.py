@@ -9,8 +9,9 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.plain import PlainStruct
 from acked.model.language.quantify import every, greatest, ite, smaller
+from acked.model.language.sets import SetValue
 from acked.model.language.telling import CONTROLLER, PRODUCER, Course, Fault, Telling, Tells, Those
-from acked.model.language.values import Bool, OptionalValue, SetValue
+from acked.model.language.values import Bool, OptionalValue
 from acked.model.language.words import says_cut, says_set
 from acked.model.replication.state import Epoch, Offset, Record, Replica, State, log_size, max_leader_epoch, max_records
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
-
-import networkx as nx
 
 from acked.checker.replay.explain import in_words
 from acked.reports.console import harmless
 from acked.reports.exports.diagrams import dot_text
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 _ACROSS, _DOWN, _RADIUS = 150, 34, 11
 _MAX_SHOWN = 60
@@ -38,6 +40,8 @@ def _flat(path: str, value: object) -> dict[str, str]:
 
 def _plain(graph: nx.MultiDiGraph) -> nx.MultiDiGraph:
     """The graph with texts and numbers only."""
+    import networkx as nx
+
     plain = nx.MultiDiGraph()
     for node, data in graph.nodes(data=True):
         more = {"states": data["states"]} if "states" in data else {}
@@ -49,6 +53,8 @@ def _plain(graph: nx.MultiDiGraph) -> nx.MultiDiGraph:
 
 def graphml(graph: nx.MultiDiGraph) -> str:
     """GraphML, as Gephi, yEd and networkx read it: a typed attribute per field."""
+    import networkx as nx
+
     target = io.BytesIO()
     nx.write_graphml(_plain(graph), target)
     return target.getvalue().decode("utf-8") + "\n"
@@ -94,6 +100,8 @@ def _names(graph: nx.MultiDiGraph) -> dict[int, str]:
 
 def svg(graph: nx.MultiDiGraph) -> str:
     """A picture: a column per level, a circle per state, its fields and the actions in the tooltips."""
+    import networkx as nx
+
     place = nx.multipartite_layout(graph, subset_key="level", scale=1) if len(graph) else {}
     columns: dict[int, list[int]] = {}
     for node, level in graph.nodes(data="level"):
@@ -133,4 +141,4 @@ def _edge(root: ET.Element, source: tuple[float, float], target: tuple[float, fl
 
 
 FORMATS: dict[str, Callable[[nx.MultiDiGraph], str]] = {"graphml": graphml, "dot": dot, "svg": svg, "json": node_link}
-"""What `acked graph --to` takes."""
+"""What `acked states graph --to` takes."""

@@ -63,7 +63,7 @@ def ablation_table(found: Ablation) -> Table:
 
 
 def ablation_markdown(found: Ablation) -> str:
-    """The same as Markdown, with the shortest story of every clause in short sentences."""
+    """What clauses are for as Markdown, with the shortest story of every clause in short sentences."""
     lines = [f"# What the clauses of {md_text(found.spec.protocol.name)} are for", "", f"{md_text(found.spec.title)}.", ""]
     lines += [md_code(subject_in_words(found.spec.question().instance)), ""]
     lines += table_markdown(ablation_table(found))
@@ -79,7 +79,7 @@ def ablation_markdown(found: Ablation) -> str:
 
 
 def ablation_document(found: Ablation) -> dict[str, object]:
-    """The same as JSON; `state` of a clause is needed, idle, bounds or undecided."""
+    """What clauses are for as JSON; `state` of a clause is needed, idle, bounds or undecided."""
     names = {"needed": "needed", "idle": "idle", "bound": "bounds", "open": "undecided"}
     return {
         "format": ABLATION_FORMAT,

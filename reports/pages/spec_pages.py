@@ -296,10 +296,10 @@ def claims_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
     return lines[:-1]
 
 
-def claims_list(answers: Iterable[AnsweredSpec]) -> list[str]:
-    """Every claim in a line, for readers without their page."""
+def false_claims(answers: Iterable[AnsweredSpec]) -> list[str]:
+    """The claims that are false, a line each, for readers without their page."""
     rows = _claims(item for item in answers if item.spec.claim is not None)
-    return [f"- {'True' if claim.true else '**False**'}: {item.spec.title}. (`{item.spec.name}`)" for item, claim in rows]
+    return [f"- {item.spec.title}. (`{item.spec.name}`)" for item, claim in rows if not claim.true]
 
 
 def _claims(told: Iterable[AnsweredSpec]) -> Iterator[tuple[AnsweredSpec, Claim]]:

@@ -49,7 +49,7 @@ def print_all_constants(
     for rule in rules:
         _print_rule(console, rule, glyphs)
     if rules:
-        words = f"whether a trace of {proof.protocol} violates the promises: ask acked check or acked prove --method bmc"
+        words = f"whether a trace of {proof.protocol} violates the promises: ask acked check or acked prove bmc"
         put_paragraph(console, words, "dim")
     left = [item for item in proof.open if item.verdict is SolverVerdict.UNKNOWN]
     for subject, reason in dict.fromkeys((item.subject, item.reason) for item in left):

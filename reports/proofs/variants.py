@@ -40,7 +40,7 @@ def print_matrix(console: Console, matrix: Matrix, total_seconds: float) -> None
 
 
 def matrix_document(matrix: Matrix, total_seconds: float) -> dict[str, object]:
-    """The document of `prove --matrix`; `trace_length` counts the states of the shortest violating run."""
+    """The document of `prove variants`; `trace_length` counts the states of the shortest violating run."""
     return {
         "engine": "z3",
         "constants": dict(matrix.constants),

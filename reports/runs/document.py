@@ -1,6 +1,6 @@
 """The JSON document of what `check` answers.
 
-Plain dicts, lists, strings, numbers, booleans and None, under the names that DESIGN promises.
+Plain dicts, lists, strings, numbers, booleans and None, under the names that docs/json.md promises.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def subject_in_words(instance: Instance) -> str:
 
 
 def subject(protocol: str, constants: Sequence[tuple[str, object]], dropped: Sequence[str]) -> str:
-    """The same of a trace whose instance is not at hand."""
+    """As `subject_in_words`, of a trace whose instance is not at hand."""
     bound = ", ".join(f"{name}={in_words(value)}" for name, value in constants)
     text = f"{protocol}: {bound}" if bound else protocol
     return f"{text}; weakened, without {'; '.join(map(repr, dropped))}" if dropped else text

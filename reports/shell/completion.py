@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from acked.checker.spec.variants import name_of
+from acked.model.catalogue import PROTOCOLS
+from acked.reports.shell.specs import all_bundled, full_name
+
 if TYPE_CHECKING:
     import click
     from click.shell_completion import CompletionItem
@@ -21,17 +25,12 @@ def bundled_or_file(context: click.Context, parameter: click.Parameter, incomple
     """Bundled specs by name, with their folder once a folder is typed; and the shell's own files."""
     from click.shell_completion import CompletionItem
 
-    from acked.checker.spec.variants import name_of
-    from acked.reports.shell.specs import all_bundled, full_name
-
     named = full_name if "/" in incomplete else name_of
     return [*completed(map(named, all_bundled()), incomplete), CompletionItem(incomplete, type="file")]
 
 
 def shipped_protocols(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Protocols by name."""
-    from acked.model.catalogue import PROTOCOLS
-
     return completed(PROTOCOLS, incomplete)
 
 

@@ -1,7 +1,7 @@
 """Which engine answers a question: the engines by name, the options of `acked check` that choose one, and the handover.
 
-`ENGINES`, `EngineOptions`, `answer`, and the run directory and Spark driver that they need; and the runner of commands that
-ask many questions. What an engine supports stands with the engine (`Capabilities`).
+`ENGINES`, `EngineOptions`, `answer`, and the run directory and Spark driver that they need. What an engine supports stands
+with the engine (`Capabilities`).
 """
 
 from __future__ import annotations
@@ -14,19 +14,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acked.base.bounds import Bounds
+from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.names import repeated
+from acked.base.observer import Observer
+from acked.checker.question.engine import Engine, Storage
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result, StopReason
+from acked.checker.search.local import LocalEngine
+from acked.checker.store.run_directory import DEFAULT_BUCKETS, RunDirectory
 
 if TYPE_CHECKING:
-    from acked.base.bounds import Bounds
-    from acked.base.observer import Observer
-    from acked.checker.batch.local import Runner
-    from acked.checker.question.engine import Engine
-    from acked.checker.question.ledger import StopPolicy
-    from acked.checker.question.question import Question
-    from acked.checker.question.result import Result
     from acked.checker.spark.session import SparkDriver, SparkSettings
-    from acked.checker.store.run_directory import RunDirectory
 
 
 @dataclass(frozen=True)
@@ -97,8 +98,6 @@ class EngineOptions:
 
 
 def _local(options: EngineOptions) -> Engine[RunDirectory]:
-    from acked.checker.search.local import LocalEngine
-
     return LocalEngine()
 
 
@@ -119,9 +118,6 @@ def answer(
     question: Question, options: EngineOptions, bounds: Bounds, policy: StopPolicy, observer: Observer
 ) -> Result:
     """Has the chosen engine answer, and another one continue if the options say so and memory ends the search."""
-    from acked.checker.question.engine import Storage
-    from acked.checker.question.result import StopReason
-
     engine = options.chosen
     supports = engine.capabilities
     is_stored = supports.storage is Storage.REQUIRED or options.keeps is not None or options.hands_over
@@ -137,25 +133,9 @@ def answer(
         return replace(over, seconds=result.seconds + over.seconds, notes=(note, *over.notes))
 
 
-def batch_runner(jobs: int | None, memory: int | None, master: str | None) -> Runner:
-    """What searches for a command that asks many questions: processes here, or tasks of a Spark."""
-    from acked.checker.batch.local import BatchLimits
-
-    if master is None:
-        return BatchLimits.default(jobs, memory)
-    from acked.checker.batch.spark import SparkBatch
-    from acked.checker.spark.session import SparkSettings
-
-    if jobs is not None:
-        raise ConfigurationError("--jobs is for processes here; Spark's slots are chosen by --master, e.g. local[2]")
-    settings = SparkSettings(master)
-    return SparkBatch(lambda: spark_driver(settings), memory)
-
-
 @contextmanager
 def spark_driver(settings: SparkSettings, folder: Path | None = None) -> Iterator[SparkDriver]:
     """A Spark driver whose log is in a folder, or in the cache, where it stays only if something went wrong."""
-    from acked.base.cache import cache_folder
     from acked.checker.spark.session import SparkDriver
 
     if folder is not None:
@@ -173,8 +153,6 @@ def spark_driver(settings: SparkSettings, folder: Path | None = None) -> Iterato
 
 @contextmanager
 def _run_directory(question: Question, options: EngineOptions) -> Iterator[RunDirectory]:
-    from acked.checker.store.run_directory import DEFAULT_BUCKETS, RunDirectory
-
     goes_on = options.disk is not None and RunDirectory.is_begun(options.disk)
     if goes_on and options.buckets is not None:
         raise ConfigurationError(f"{options.disk} holds a run, whose --buckets were fixed when it began; leave them out")
@@ -200,8 +178,6 @@ def _run_directory(question: Question, options: EngineOptions) -> Iterator[RunDi
 
 def _with_resume_hint(result: Result, options: EngineOptions) -> Result:
     """Adds the command that resumes an incomplete search."""
-    from acked.checker.question.result import StopReason
-
     if result.violations or result.stopped not in (StopReason.MEMORY, StopReason.INTERRUPTED):
         return result
     place = options.keeps

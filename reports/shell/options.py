@@ -7,51 +7,27 @@ from __future__ import annotations
 
 import functools
 import re
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
-from acked.base.version import __version__
+from acked.base.bounds import Bounds, default_memory, default_workers
+from acked.base.cache import cache_folder, why_no_cache
+from acked.base.errors import ConfigurationError
+from acked.base.names import repeated
+from acked.checker.spec.spec import Spec
 from acked.reports.shell.completion import bundled_or_file, known_releases
 from acked.reports.shell.output import Output, TraceFile, say
-
-if TYPE_CHECKING:
-    from acked.base.bounds import Bounds
-    from acked.checker.batch.cache import ResultCache
-    from acked.checker.batch.local import BatchLimits, Runner
-    from acked.checker.spec.spec import Spec
-
-STARTED = time.perf_counter()
-"""When the process began, as far as its answer's `total_seconds` are concerned."""
+from acked.reports.shell.specs import changed, find_spec, under_release
 
 Value = int | str
 """Of a constant: a number, true or false, or the name of a choice."""
 
 Constants = tuple[tuple[str, Value], ...]
 """What `--constant` binds, in the order of the command line."""
-
-
-class Paragraphs(click.Group):
-    """A group whose help keeps the examples as they are written, and which says what command was probably meant."""
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        if not args[0].startswith("-") and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
-            from acked.base.names import near
-
-            ctx.fail(f"No such command {args[0]!r}{near(args[0], self.list_commands(ctx))}.")
-        return super().resolve_command(ctx, args)
-
-    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        formatter.write_paragraph()
-        for line in (self.epilog or "").splitlines():
-            formatter.write(f"  {line}\n" if line else "\n")
 
 
 # -- types of values ----------------------------------------------------------------------------------------------------
@@ -100,18 +76,6 @@ class KeyValue(click.ParamType[tuple[str, str]]):
         return name.strip(), text.strip()
 
 
-class LateChoice(click.Choice[str]):
-    """One of the names that a function returns; it is called when they are needed, so that a declaration imports nothing."""
-
-    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
-        self._names = names
-        self.case_sensitive = True
-
-    @cached_property
-    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
-        return tuple(self._names())
-
-
 # -- declaring options --------------------------------------------------------------------------------------------------
 
 R = TypeVar("R")
@@ -125,11 +89,11 @@ class Declared:
     attributes: tuple[tuple[str, object], ...]
 
     def saying(self, text: str) -> Declared:
-        """The same with the help of a command in which it means something of its own."""
+        """This option with the help of a command in which it means something of its own."""
         return self.with_(help=text)
 
     def with_(self, **attributes: object) -> Declared:
-        """The same with other attributes."""
+        """This option with other attributes for click."""
         return replace(self, attributes=tuple({**dict(self.attributes), **attributes}.items()))
 
     def under(self, key: str) -> Callable[[Callable[..., R]], Callable[..., R]]:
@@ -194,9 +158,7 @@ MAX_STATES = option("--max-states", type=click.IntRange(1),
                     help="Stop once more distinct states are known; the answer is then incomplete.")  # fmt: skip
 MEMORY = option("--memory", type=MemorySize(),
                 help="Memory for the visited states, e.g. 4GB; default: most of what is free.")  # fmt: skip
-MEMORY_EACH = MEMORY.saying("Memory for the visited states of each search, e.g. 2GB; default: a share of what is free.")
 JOBS = option("-j", "--jobs", type=click.IntRange(1, 256), help="Searches at a time; default: one per core.")
-MASTER = option("--master", help="Search in tasks of this Spark instead of here, e.g. local[2] or spark://HOST:PORT.")
 CACHE = option("--cache/--no-cache", default=True,
                help="Reuse answers that were found before; with --no-cache search anew and store nothing.")  # fmt: skip
 FORMAT = option("--format", type=click.Choice(["text", "json"]), default="text", show_default=True,
@@ -225,8 +187,6 @@ class SpecChanges:
 
     def put_into(self, spec: Spec, deadlock: bool = False) -> Spec:
         """The spec with these changes; `deadlock` also asks whether some action is enabled in every state."""
-        from acked.reports.shell.specs import changed, under_release
-
         constants = bound(self.constants)
         if self.version is not None or self.control_plane is not None:
             spec, constants = under_release(spec, self.version, self.control_plane, constants), {}
@@ -250,16 +210,11 @@ class AskedSpec:
 
     def load(self, deadlock: bool = False) -> Spec:
         """The spec with its changes; `deadlock` also asks whether some action is enabled in every state."""
-        from acked.reports.shell.specs import find_spec
-
         return self.changes.put_into(find_spec(self.name, not self.changes.are_none), deadlock)
 
 
 def bound(constants: Constants) -> dict[str, Value]:
     """The constants by name; `ConfigurationError` if one is given twice."""
-    from acked.base.errors import ConfigurationError
-    from acked.base.names import repeated
-
     if twice := repeated(name for name, _ in constants):
         raise ConfigurationError(f"constant {', '.join(twice)} is given twice; give each once")
     return dict(constants)
@@ -277,44 +232,8 @@ class SearchLimits:
     @property
     def bounds(self) -> Bounds:
         """With the defaults of this machine."""
-        from acked.base.bounds import Bounds, default_memory, default_workers
-
         workers, memory = self.workers or default_workers(), self.memory or default_memory()
         return Bounds(workers, memory, self.max_depth, self.max_states)
-
-
-@dataclass(frozen=True)
-class BatchOptions:
-    """Where many searches run, and whether answers that were found before count."""
-
-    jobs: int | None = None
-    memory: int | None = None
-    master: str | None = None
-    use_cache: bool = True
-
-    @property
-    def limits(self) -> BatchLimits:
-        """Processes of this machine."""
-        from acked.checker.batch.local import BatchLimits
-
-        return BatchLimits.default(self.jobs, self.memory)
-
-    def runner(self) -> Runner:
-        """Processes of this machine, or tasks of the Spark that --master names."""
-        from acked.reports.shell.engines import batch_runner
-
-        return batch_runner(self.jobs, self.memory, self.master)
-
-    def cache(self) -> ResultCache | None:
-        """Where answers are kept between runs; None with --no-cache and, with a warning, where nothing can be kept."""
-        from acked.base.cache import cache_folder
-        from acked.checker.batch.cache import ResultCache
-
-        if not self.use_cache:
-            return None
-        warn_without_cache()
-        folder = cache_folder("results")
-        return None if folder is None else ResultCache(folder, __version__)
 
 
 @dataclass(frozen=True)
@@ -325,8 +244,6 @@ class TraceSource:
     trusts: bool = False
 
     def __post_init__(self) -> None:
-        from acked.base.errors import ConfigurationError
-
         if self.spec is not None and self.trusts:
             raise ConfigurationError("--spec names the protocol, so the trace's own is not run; leave out --trust or --spec")
 
@@ -339,8 +256,6 @@ changes_spec = collects("changes", SpecChanges, **changing)
 searches = collects(
     "search", SearchLimits, workers=WORKERS, max_depth=MAX_DEPTH, max_states=MAX_STATES, memory=MEMORY
 )
-searches_many = collects("batch", BatchOptions, jobs=JOBS, memory=MEMORY_EACH, use_cache=CACHE)
-searches_many_anywhere = collects("batch", BatchOptions, jobs=JOBS, master=MASTER, memory=MEMORY_EACH, use_cache=CACHE)
 reads_trace = collects(
     "source",
     TraceSource,
@@ -355,7 +270,5 @@ shows_without_progress = collects("output", Output, form=FORMAT)
 
 def warn_without_cache() -> None:
     """Warns that the usual place for the cache is not used; `ConfigurationError` if the chosen one must not be."""
-    from acked.base.cache import cache_folder, why_no_cache
-
     if cache_folder() is None and (reason := why_no_cache()):
         say(f"warning: {reason}")

@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING
 
 import click
 
+from acked.base.errors import SystemFailure
+from acked.base.files import check_writable, write_text
+from acked.reports.console import open_console
+from acked.reports.progress import BatchProgress, ProgressReporter
+
 if TYPE_CHECKING:
     from rich.console import Console
 
     from acked.checker.question.result import Counterexample
-    from acked.reports.progress import BatchProgress, ProgressReporter
-
 
 def say(text: str) -> None:
     """Prints a message on stderr."""
@@ -34,15 +37,11 @@ def put_text(text: str, out: Path | None, what: str) -> None:
     if out is None:
         click.echo(text, nl=False)
         return
-    from acked.base.files import write_text
-
     write_text(out, text, what)
 
 
 def put_drawn(draw: Callable[[Console], object], out: Path | None, what: str) -> None:
     """What is drawn on a console, on the terminal's or, 120 columns wide, as the text of a file; `what` as in `put_text`."""
-    from acked.reports.console import open_console
-
     if out is None:
         draw(open_console(sys.stdout))
         return
@@ -53,8 +52,6 @@ def put_drawn(draw: Callable[[Console], object], out: Path | None, what: str) ->
 
 def make_folder(folder: Path) -> None:
     """Makes a folder and those above it where they are missing; `SystemFailure` if that cannot be."""
-    from acked.base.errors import SystemFailure
-
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -78,20 +75,14 @@ class Output:
         if self.is_json:
             click.echo(json_text(document()), nl=False)
             return
-        from acked.reports.console import open_console
-
         show(open_console(sys.stdout))
 
     def progress(self) -> ProgressReporter:
         """Shows on stderr how a search goes; for a `with` block."""
-        from acked.reports.progress import ProgressReporter
-
         return ProgressReporter(sys.stderr, quiet=self.quiet)
 
     def batch_progress(self, noun: str) -> BatchProgress:
         """Shows on stderr how many of many are done; for a `with` block. `noun` says what they are, in the plural."""
-        from acked.reports.progress import BatchProgress
-
         return BatchProgress(noun, sys.stderr, self.quiet)
 
 
@@ -104,14 +95,11 @@ class TraceFile:
     def check(self) -> None:
         """Fails before long work if the file cannot be written."""
         if self.path is not None:
-            from acked.base.files import check_writable
-
             check_writable(self.path, "trace")
 
     def write(self, found: Counterexample) -> None:
         """Writes a trace file."""
         if self.path is not None:
-            from acked.base.files import write_text
             from acked.checker.replay.trace_file import trace_document
 
             write_text(self.path, json_text(trace_document(found)), "trace")

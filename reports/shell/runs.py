@@ -8,8 +8,17 @@ from pathlib import Path
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.checker.question.result import Counterexample
+from acked.checker.replay.foreign import read_foreign
+from acked.checker.replay.retrace import retrace
+from acked.checker.replay.trace_file import is_ours, read_trace
+from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec
+from acked.reports.progress import ProgressReporter
+from acked.reports.runs.answers import verdict_in_words
+from acked.reports.runs.blocked import blocked_in_words
+from acked.reports.runs.view import steps_of
 from acked.reports.shell.options import UNCHANGED, SpecChanges
+from acked.reports.shell.specs import find_spec
 
 
 def run_of(
@@ -36,7 +45,6 @@ def run_of(
             raise ConfigurationError(
                 f"{target} is a trace, whose constants are fixed; leave -c and --kafka-version out, or name a spec"
             )
-        from acked.checker.replay.trace_file import read_trace
 
         return read_trace(path, trusts=trusts)
     return _violation(target, changes, quiet)
@@ -44,19 +52,11 @@ def run_of(
 
 def trace_of(path: Path, spec_name: str) -> Counterexample:
     """A trace file, of ours or of another tool's, as a run of the spec that the user names."""
-    from acked.checker.replay.trace_file import is_ours, read_trace
-    from acked.reports.shell.specs import find_spec
-
     spec = find_spec(spec_name)
     return read_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
 
 
 def _violation(name: str, changes: SpecChanges, quiet: bool) -> Counterexample:
-    from acked.checker.search.local import search
-    from acked.reports.progress import ProgressReporter
-    from acked.reports.runs.answers import verdict_in_words
-    from acked.reports.shell.specs import find_spec
-
     spec = changes.put_into(find_spec(name, not changes.are_none))
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         result = search(spec.question(), observer=observer)
@@ -68,11 +68,6 @@ def _violation(name: str, changes: SpecChanges, quiet: bool) -> Counterexample:
 
 
 def _foreign(path: Path, spec: Spec) -> Counterexample:
-    from acked.checker.replay.foreign import read_foreign
-    from acked.checker.replay.retrace import retrace
-    from acked.reports.runs.blocked import blocked_in_words
-    from acked.reports.runs.view import steps_of
-
     question = spec.question()
     trace = read_foreign(path, question.instance)
     found = retrace(question.instance, trace.states, trace.hints)

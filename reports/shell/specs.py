@@ -13,9 +13,13 @@ from pathlib import Path
 from acked.base.errors import ConfigurationError, SpecUnreadable, SystemFailure
 from acked.base.files import PACKAGE
 from acked.base.names import near
+from acked.base.release import release
+from acked.checker.question.question import DEADLOCK
+from acked.checker.spec.resolve import bind_constants, no_constant, settle
 from acked.checker.spec.spec import Spec, judge, load_spec, protocol_in
 from acked.checker.spec.user_protocol import is_reference
 from acked.checker.spec.variants import file_and_variant, name_of, specs_in, specs_under
+from acked.model.formulas.errors import ModelError
 
 
 def bundled_specs() -> Path:
@@ -104,9 +108,6 @@ def under_release(
     """
     from dataclasses import replace
 
-    from acked.base.release import release
-    from acked.checker.spec.resolve import bind_constants, settle
-    from acked.model.formulas.errors import ModelError
     from acked.model.partition.rules.versions import rules_of
 
     if not spec.protocol.has_profiles:
@@ -134,9 +135,6 @@ def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> S
     """The spec with other constants or another question, and without its expectation, which is about the old ones."""
     from dataclasses import replace
 
-    from acked.checker.question.question import DEADLOCK
-    from acked.checker.spec.resolve import bind_constants, settle
-
     properties = spec.properties
     if deadlock and DEADLOCK not in properties:
         properties = (*properties, DEADLOCK)
@@ -149,8 +147,6 @@ def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> S
 
 def _known(spec: Spec, constants: Mapping[str, int | str]) -> Mapping[str, int | str]:
     """The constants, which the spec's protocol has; `ConfigurationError` names the first that it has not."""
-    from acked.checker.spec.resolve import no_constant
-
     for name in constants:
         if name not in spec.constants:
             raise ConfigurationError(no_constant(spec.protocol, name, spec.constants))

@@ -54,7 +54,7 @@ def coverage_page(
     specs: Sequence[str],
     found: Mapping[str, tuple[Mapping[str, ActionCount], Sequence[ClauseCoverage]]],
 ) -> str:
-    """The same as one HTML page, which needs no script and no network."""
+    """The coverage as one HTML page, which needs no script and no network."""
     kinds = {"green": "keeps", "dim": "soft", "yellow": "undecided", "bold yellow": "undecided"}
     protocols = [
         {
@@ -83,7 +83,7 @@ def coverage_document(
     specs: Sequence[str],
     found: Mapping[str, tuple[Mapping[str, ActionCount], Sequence[ClauseCoverage]]],
 ) -> dict[str, object]:
-    """The same as JSON, by protocol."""
+    """The coverage as JSON, by protocol."""
     return {
         "format": COVERAGE_FORMAT,
         "specs": list(specs),

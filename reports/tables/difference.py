@@ -93,7 +93,7 @@ def _answer(length: int | None, result: Result) -> str:
 
 
 def difference_document(names: tuple[str, str], found: Comparison) -> dict[str, object]:
-    """The same as JSON; a property's number is the states of its shortest violation, null where there is none."""
+    """The difference as JSON; a property's number is the states of its shortest violation, null where there is none."""
     sides = []
     for at, side in enumerate(found.sides):
         question = side.result.question

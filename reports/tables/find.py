@@ -81,7 +81,7 @@ def _print_answer(console: Console, search: PredicateSearch, predicate: Property
 
 
 def find_document(name: str, search: PredicateSearch, seconds: float) -> dict[str, Any]:
-    """The same as JSON; `name` is what the user called the spec."""
+    """What was found as JSON; `name` is what the user called the spec."""
     result, instance = search.result, search.result.question.instance
     return {
         "spec": name,

@@ -160,7 +160,7 @@ def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
 
 
 def _with_turned(protocol: Protocol, number: int) -> Iterator[dict[str, int]]:
-    """The same with so many constants of two values at the other one: some actions need one switch on and another off."""
+    """Configurations with so many two-valued constants turned: some actions need one switch on and another off."""
     turnable = [item for item in protocol.constants if item.hi - item.lo == 1]
     for constants, chosen in product(list(_configurations(protocol)), combinations(turnable, number)):
         yield {**constants, **{item.name: item.lo + item.hi - constants[item.name] for item in chosen}}

@@ -78,7 +78,7 @@ def _print_beside(console: Console, question: Question, violation: Violation, ne
 
 
 def necessity_document(title: str, question: Question, violation: Violation, found: Necessity) -> dict[str, Any]:
-    """The same as JSON; `kept` is null if no single change of an event keeps the promise."""
+    """Which events are necessary, as JSON; `kept` is null if no single change of an event keeps the promise."""
     kept = found.kept
     return {
         "property": violation.property.name,

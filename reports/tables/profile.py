@@ -48,7 +48,7 @@ def _share(new: int, enabled: int) -> str:
 
 
 def draw_profile(profile: Profile) -> str:
-    """The same as a picture, in SVG."""
+    """The profile as a picture, in SVG."""
     numbers = [level.number for level in profile.levels]
     states = [level.states for level in profile.levels]
     so_far = Series(list(itertools.accumulate(states)), "#4477aa")

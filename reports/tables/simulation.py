@@ -58,7 +58,7 @@ def actions_table(found: Simulation) -> Table:
 def simulation_document(
     spec: str, title: str, question: Question, found: Simulation, seconds: float
 ) -> dict[str, Any]:
-    """The same as JSON; `violation` is null if none was found."""
+    """The simulation as JSON; `violation` is null if none was found."""
     violation = found.violation
     estimate, least, most = found.distinct
     return {

@@ -34,11 +34,13 @@ def test_a_part_is_whole_on_the_site(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 def test_runs_are_told_as_before() -> None:
     assert gallery.runs() == json.loads(gallery.RUNS.read_text("utf-8")), "run tools/made.py"
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", ["claims", "gallery"])
 def test_links_within_the_gallery_and_the_claims_lead_to_headings(name: str) -> None:
     text = whole(f"<!-- made: {name} -->\n<!-- end -->\n")
@@ -50,6 +52,7 @@ def test_links_within_the_gallery_and_the_claims_lead_to_headings(name: str) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_files_that_a_made_part_names_are_there(page: Path) -> None:
     named = re.findall(r"`((?:specs|docs|tools|tests|cluster|model)/[\w./-]*)`", whole(page.read_text("utf-8")))

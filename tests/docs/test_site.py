@@ -15,8 +15,9 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.places import CHECKOUT
+from tools import gallery
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 LOADS = {"script": "src", "img": "src", "iframe": "src", "source": "src", "video": "src", "audio": "src", "link": "href"}
 """What a browser loads without being asked."""
@@ -60,7 +61,8 @@ class Read(HTMLParser):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built once."""
+    """The site, built once; the runs that it tells are searched before, and then in the session's cache."""
+    assert gallery.runs()
     place = tmp_path_factory.mktemp("site")
     done = build(CHECKOUT / "docs", place)
     assert done.returncode == 0, done.stdout + done.stderr

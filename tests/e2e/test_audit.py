@@ -1,4 +1,4 @@
-"""`acked audit` and `acked matrix` as a user runs them: formats, files, exit codes."""
+"""`acked audit` and `acked audit matrix` as a user runs them: formats, files, exit codes."""
 
 from __future__ import annotations
 

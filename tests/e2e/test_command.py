@@ -26,7 +26,7 @@ PROMISED: dict[str, type | tuple[type, ...]] = {
     "violations": list,
     "actions": dict,
 }
-"""The names that DESIGN section 7 promises for the JSON of `check`."""
+"""The names that docs/json.md promises for the JSON of `check`."""
 
 FURTHER: dict[str, type | tuple[type, ...]] = {
     "symmetry": bool,
@@ -389,7 +389,7 @@ def test_acked_alone_prints_the_help_and_has_answered_nothing() -> None:
     alone, asked = acked(), acked("--help")
     assert (alone.stdout, alone.stderr) == (asked.stdout, "")
     assert (alone.returncode, asked.returncode) == (151, 0)
-    assert "151 usage or configuration (also `acked` alone" in " ".join(asked.stdout.split())
+    assert "151 usage (also `acked` alone" in " ".join(asked.stdout.split())
     assert acked("kafka").stdout == acked("kafka", "--help").stdout
 
 

@@ -1,4 +1,4 @@
-"""`acked states`, `acked query` and `acked stats` as a user runs them."""
+"""`acked states`, `acked states query` and `acked states stats` as a user runs them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`acked prove --all-constants` and `--check` answer what the spec asks, or refuse; and the spec's expectation counts."""
+"""`acked prove all-constants` and `check` answer what the spec asks, or refuse; and the spec's expectation counts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_claim_that_the_argument_does_not_prove_is_refused_with_what_it_does(
         ("refused-is-not-written", "RefusalsAreTrue", "AckedRecordsSurvive, AckedRecordsInIsr, CommittedInIsr, HwWithinIsr"),
         (spec(tmp_path, FALSE), "NothingWritten", "WeakIsr, StrongIsr"),
     ):
-        done = call(capsys, "prove", name, "--all-constants", "--certificate", tmp_path / "certificate")
+        done = call(capsys, "prove", "all-constants", name, "--certificate", tmp_path / "certificate")
         assert_one_sentence(done, 151, f"there is no proof for all constants of {asked}", told)
         assert not (tmp_path / "certificate").exists()
 
@@ -61,18 +61,18 @@ def test_a_claim_that_the_argument_does_not_prove_is_refused_with_what_it_does(
 def test_whatever_else_a_spec_asks_is_refused(
     text: str, sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert_one_sentence(call(capsys, "prove", spec(tmp_path, text), "--all-constants"), 151, sentence)
+    assert_one_sentence(call(capsys, "prove", "all-constants", spec(tmp_path, text)), 151, sentence)
 
 
 def test_a_proof_says_that_it_does_not_decide_what_can_be_reached(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """[reach] used to be passed over in silence."""
     told = "a proof looks for no states, so whether Written can be reached is not decided; ask acked check"
     seeking = spec(tmp_path, SEEKS)
-    for way in ((), ("--method", "bmc", "--depth", "1")):
-        answer = json.loads(call(capsys, "prove", seeking, *way, "--format", "json", "--quiet").stdout)
+    for way in ((), ("bmc", "--depth", "1")):
+        answer = json.loads(call(capsys, "prove", *way, seeking, "--format", "json", "--quiet").stdout)
         assert told in answer["notes"]
     proof = certificate(tmp_path, "WeakIsr", "StrongIsr")
-    assert told in json.loads(call(capsys, "prove", seeking, "--check", proof, "--format", "json", "-q").stdout)["notes"]
+    assert told in json.loads(call(capsys, "prove", "check", proof, seeking, "--format", "json", "-q").stdout)["notes"]
 
 
 def test_a_working_copy_has_no_argument_of_the_protocol_that_it_was_copied_from(
@@ -85,7 +85,7 @@ def test_a_working_copy_has_no_argument_of_the_protocol_that_it_was_copied_from(
         "                initial=kip320.run_initial, actions=kip320.actions[1:])\n"
     )
     copy = spec(tmp_path, TINY.replace('protocol = "kip320"', 'protocol = "mine.py:mine"'))
-    done = call(capsys, "prove", copy, "--all-constants")
+    done = call(capsys, "prove", "all-constants", copy)
     assert_one_sentence(done, 151, "no argument for all constants is known of mine", "as acked has them")
 
 
@@ -93,7 +93,7 @@ def test_a_working_copy_has_no_argument_of_the_protocol_that_it_was_copied_from(
 def test_a_proof_of_what_is_expected_to_be_violated_is_not_as_expected(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    done = call(capsys, "prove", spec(tmp_path, UNEXPECTED), "--all-constants", "--quiet")
+    done = call(capsys, "prove", "all-constants", spec(tmp_path, UNEXPECTED), "--quiet")
     assert done.returncode == 1
     assert "holds: every obligation is proved" in done.stdout
     assert "verdict is holds, expected violated" in done.stdout
@@ -101,7 +101,7 @@ def test_a_proof_of_what_is_expected_to_be_violated_is_not_as_expected(
 
 @pytest.mark.slow
 def test_every_property_that_kip320_asks_is_proved_those_of_steps_too(capsys: pytest.CaptureFixture[str]) -> None:
-    done = call(capsys, "prove", "kip320", "--all-constants", "--format", "json", "--quiet")
+    done = call(capsys, "prove", "all-constants", "kip320", "--format", "json", "--quiet")
     answer = json.loads(done.stdout)
     asked = list(load_spec(SPECS / "kip320.toml").asked.properties)
     assert (done.returncode, answer["verdict"], answer["asked"]) == (0, "holds", asked)
@@ -134,9 +134,9 @@ def certificate(folder: Path, *goals: str) -> Path:
 def test_a_certificate_is_held_against_what_the_spec_asks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     proof = certificate(tmp_path, "WeakIsr", "StrongIsr")
     asks_more = spec(tmp_path, TINY.replace('["WeakIsr"]', '["WeakIsr", "HwWithinLog"]'))
-    done = call(capsys, "prove", asks_more, "--check", proof)
+    done = call(capsys, "prove", "check", proof, asks_more)
     assert_one_sentence(done, 151, "is about WeakIsr, StrongIsr, and mine asks for HwWithinLog too")
-    done = call(capsys, "prove", spec(tmp_path, FALSE), "--check", proof)
+    done = call(capsys, "prove", "check", proof, spec(tmp_path, FALSE))
     assert_one_sentence(done, 151, "there is no proof for all constants of NothingWritten")
 
 
@@ -159,7 +159,7 @@ def test_a_certificate_that_promises_what_cannot_be_proved_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     proof = certificate(tmp_path, "WeakIsr", "StrongIsr", "NothingWritten")
-    done = call(capsys, "prove", "--check", proof, "--quiet")
+    done = call(capsys, "prove", "check", proof, "--quiet")
     assert done.returncode == 1
     assert "refused: this is not the proof that it says" in done.stdout
 
@@ -175,11 +175,11 @@ def test_a_verified_certificate_of_what_is_expected_to_be_violated_is_not_as_exp
         one = (ObligationResult("initial state", "WeakIsr", SolverVerdict.UNSAT, 0.1, ()),)
         return Verification(Certificate("0.1", "x", "kip320", {}, (), told.goals, "", "z3", one), (), one, "cvc5", 1.0)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("acked.checker.allconstants.verification.verify", verified)
+    monkeypatch.setattr("acked.commands.proving.certificate.verify", verified)
     proof = certificate(tmp_path, "WeakIsr", "StrongIsr")
-    done = call(capsys, "prove", spec(tmp_path, UNEXPECTED), "--check", proof, "--quiet")
+    done = call(capsys, "prove", "check", proof, spec(tmp_path, UNEXPECTED), "--quiet")
     assert (done.returncode, "verdict is holds, expected violated" in done.stdout) == (1, True)
-    done = call(capsys, "prove", spec(tmp_path, TINY), "--check", proof, "--quiet")
+    done = call(capsys, "prove", "check", proof, spec(tmp_path, TINY), "--quiet")
     assert (done.returncode, "holds, as the spec expects" in done.stdout) == (0, True)
 
 

@@ -62,7 +62,7 @@ def test_terminal_and_json_say_what_the_trace_says(both: Path, capsys: pytest.Ca
 
 
 def test_a_bounded_proof_says_what_its_trace_says(both: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    told = json.loads(call(capsys, "prove", both, "--method", "bmc", "--quiet", "--format", "json").stdout)
+    told = json.loads(call(capsys, "prove", "bmc", both, "--quiet", "--format", "json").stdout)
     assert {item["name"]: item["holds"] for item in told["properties"]} == {
         "Empty": False,
         "WeakIsr": None,

@@ -45,7 +45,8 @@ from acked.model.language.action import require
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every, greatest, implies, ite, least, some
 from acked.model.language.state import Array, Between, Log, Optional, SetOf, Struct, all_of, field, none_of
-from acked.model.language.values import Bool, Id, Int, SetValue
+from acked.model.language.values import Bool, Id, Int
+from acked.model.language.sets import SetValue
 
 nodes = Constant("nodes", 1, 3, "ids")
 ghosts = Constant("ghosts", 0, 2, "ids of another sort, or none at all")

@@ -361,7 +361,7 @@ def less(a: int | None, b: int | None) -> bool:
 
 
 def at_most(a: int | None, b: int | None) -> bool:
-    """The same for ≤."""
+    """Whether one is at most the other."""
     return a is not None and b is not None and a <= b
 
 

@@ -20,8 +20,9 @@ from acked.checker.question import predicate, question, symmetry
 from acked.model.language import domain, protocol, values
 from acked.model.language.domain import Range
 from acked.model.language.quantify import ite
+from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct
-from acked.model.language.values import OptionalValue, SetValue
+from acked.model.language.values import OptionalValue
 from tests.language import drawing, expressions, plain, predicates, spaces, statements
 from tests.language.comparison import compared
 from tests.language.plain import Trap

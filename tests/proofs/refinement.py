@@ -24,9 +24,10 @@ from acked.model.language.context import active, current
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import each, every, implies, ite, some, truth
 from acked.model.language.semantics import Guard, tracing
+from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct, field, none_of
-from acked.model.language.store import Store
-from acked.model.language.values import Bool, SetValue
+from acked.model.language.storage.store import Store
+from acked.model.language.values import Bool
 from acked.model.partition import state as ours
 from acked.model.partition.common import epoch_start
 from acked.model.partition.protocol import partition
@@ -138,17 +139,17 @@ class Run:
 
 
 def as_replica(r: ours.Replica) -> theirs.Replica:
-    """The same broker in the family's terms."""
+    """A broker in the family's terms."""
     return theirs.Replica(r.expr)
 
 
 def as_epoch(epoch: ours.Epoch) -> theirs.Epoch:
-    """The same leader epoch in the family's terms."""
+    """A leader epoch in the family's terms."""
     return theirs.Epoch(epoch.expr)
 
 
 def as_offset(offset: ours.Offset) -> theirs.Offset:
-    """The same offset in the family's terms."""
+    """An offset in the family's terms."""
     return theirs.Offset(offset.expr)
 
 

@@ -1,2 +1,1 @@
-"""The programs behind `acked prove`, and which of its options go together.
-"""
+"""The programs behind `acked prove`, and the options that they share."""

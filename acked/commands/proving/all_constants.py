@@ -1,4 +1,4 @@
-"""`acked prove SPEC --all-constants`: a protocol's proof for any number of brokers, offsets, records and leader epochs.
+"""`acked prove all-constants SPEC`: a protocol's proof for any number of brokers, offsets, records and leader epochs.
 
 Of the spec's constants it keeps the switches; sizes are open. What is proved is what the spec asks, or it is refused.
 """
@@ -14,18 +14,24 @@ from typing import TYPE_CHECKING
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable
+from acked.base.observer import ProofProgress
+from acked.base.processes import Limits
+from acked.checker.allconstants.certificate import write_certificate
+from acked.checker.allconstants.counterparts import broken_rules
+from acked.checker.allconstants.proof import AllConstantsOptions, ObligationResult, covering_argument, prove_all_constants
+from acked.checker.solver.lemma_sets import CoreFile, shipped_file
 from acked.checker.spec.spec import Spec
 from acked.commands.proving.asked import expectation, passed_over, refuse_unprovable, unmet
 from acked.commands.proving.request import make_query_folder
-from acked.reports.shell.options import STARTED
+from acked.invariants.proofs import Argument
+from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
+from acked.reports.proofs.proof import ProofReporter
+from acked.reports.shell.groups import STARTED
 from acked.reports.shell.output import Output, say
+from acked.reports.tables.summary import print_expectation, print_notes
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from acked.base.processes import Limits
-    from acked.checker.solver.lemma_sets import CoreFile
-    from acked.invariants.proofs import Argument
 
 
 @dataclass(frozen=True)
@@ -44,24 +50,11 @@ def prove_for_all_constants(
 
     `changed` are the constants that the command line sets: they must be switches.
     """
-    from acked.base.observer import ProofProgress
-    from acked.checker.allconstants.certificate import write_certificate
-    from acked.checker.allconstants.counterparts import broken_rules
-    from acked.checker.allconstants.proof import (
-        AllConstantsOptions,
-        ObligationResult,
-        covering_argument,
-        prove_all_constants,
-    )
-    from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
-    from acked.reports.proofs.proof import ProofReporter
-    from acked.reports.tables.summary import print_expectation, print_notes
-
     argument = covering_argument(spec.protocol, spec.switches)
     refuse_unprovable(spec, [item.name for item in argument.provable], argument.least)
     if sizes := [name for name in changed if name in spec.protocol.sizes]:
         raise ConfigurationError(
-            f"--all-constants is about every value of the constants {', '.join(spec.protocol.sizes)}; leave -c "
+            f"a proof for all constants is about every value of the constants {', '.join(spec.protocol.sizes)}; leave -c "
             f"{' and -c '.join(sizes)} out"
         )
     make_query_folder(files.smt2)
@@ -95,15 +88,13 @@ def prove_for_all_constants(
     besides = {"asked": list(asked), "expectation": expectation(differing), "notes": [*passed_over(spec)]}
     output.emit(lambda: {**all_constants_document(proof, rules), **besides}, show)
     if files.certificate is not None and not output.is_json:
-        told = f"is in {files.certificate}; acked prove --check DIR confirms it"
+        told = f"is in {files.certificate}; acked prove check DIR confirms it"
         say(f"the certificate {told if proof.holds else 'was not written, because the proof is incomplete'}")
     return int(ExitCode.UNMET_EXPECTATION if differing and proof.holds else proof.exit_code)
 
 
 def _lemma_sets(argument: Argument, path: Path | None) -> CoreFile:
     """The lemma sets of the user's file, or those that ship; what is not such a file must not be overwritten."""
-    from acked.checker.solver.lemma_sets import CoreFile, shipped_file
-
     if path is None:
         return CoreFile.load(shipped_file(argument))
     check_writable(path, "lemma sets")

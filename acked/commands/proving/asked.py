@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from acked.base.errors import ConfigurationError
+from acked.checker.allconstants.proof import covering_argument
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec
 
@@ -41,7 +42,7 @@ def refuse_unprovable(spec: Spec, provable: Collection[str], least: Mapping[str,
     if others := [item.name for item in spec.properties if item.name not in provable]:
         raise ConfigurationError(
             f"{where}there is no proof for all constants of {', '.join(others)}; of {spec.protocol.name} there is one of "
-            f"{', '.join(provable)}, so ask these, or leave --all-constants out"
+            f"{', '.join(provable)}, so ask these, or `acked prove induction`"
         )
     # Of what is a bound and no size 0 says that there is none: epochs are kept by rank.
     if small := [name for name, number in least.items() if name in spec.protocol.sizes and spec.constants[name] < number]:
@@ -52,8 +53,6 @@ def refuse_unprovable(spec: Spec, provable: Collection[str], least: Mapping[str,
 
 def refuse_unmade(spec: Spec, folder: Path, certificate: Certificate) -> None:
     """`ConfigurationError` unless a certificate is about what the spec asks, under its switches and at its sizes."""
-    from acked.checker.allconstants.proof import covering_argument
-
     the_certificate = f"the certificate in {folder}"
     if certificate.protocol != spec.protocol.name:
         raise ConfigurationError(

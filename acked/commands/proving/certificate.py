@@ -1,4 +1,4 @@
-"""`acked prove --check DIR`: a certificate, made again and confirmed by a second solver."""
+"""`acked prove check DIR`: a certificate, made again and confirmed by a second solver."""
 
 from __future__ import annotations
 
@@ -8,16 +8,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from acked.base.errors import ExitCode
+from acked.base.observer import ProofProgress
+from acked.base.processes import Limits
+from acked.checker.allconstants.certificate import read_certificate
+from acked.checker.allconstants.proof import ObligationResult
+from acked.checker.allconstants.verification import verify
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec
 from acked.commands.proving.asked import expectation, passed_over, refuse_unmade, unmet
-from acked.reports.shell.options import STARTED
+from acked.reports.proofs.certificate import print_verification
+from acked.reports.proofs.proof import ProofReporter
+from acked.reports.shell.groups import STARTED
 from acked.reports.shell.output import Output
+from acked.reports.tables.summary import print_expectation, print_notes
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from acked.base.processes import Limits
 
 
 def check_certificate(folder: Path, spec: Spec | None, limits: Limits, output: Output) -> int:
@@ -25,14 +31,6 @@ def check_certificate(folder: Path, spec: Spec | None, limits: Limits, output: O
 
     With a spec, `ConfigurationError` for a certificate that is about another protocol, other switches or other properties.
     """
-    from acked.base.observer import ProofProgress
-    from acked.checker.allconstants.certificate import read_certificate
-    from acked.checker.allconstants.proof import ObligationResult
-    from acked.checker.allconstants.verification import verify
-    from acked.reports.proofs.certificate import print_verification
-    from acked.reports.proofs.proof import ProofReporter
-    from acked.reports.tables.summary import print_expectation, print_notes
-
     certificate = read_certificate(folder)
     if spec is not None:
         refuse_unmade(spec, folder, certificate)

@@ -8,40 +8,43 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from acked.base.errors import ExitCode
-from acked.checker.proof.result import DEFAULT_DEPTH, Method
+from acked.base.observer import Observer
+from acked.base.processes import Limits
+from acked.checker.proof.bmc import Bound, check_bounded
+from acked.checker.proof.induction import InductionOptions, prove_by_induction
+from acked.checker.proof.result import PROOF, ProofResult
+from acked.checker.question.result import Counterexample
 from acked.checker.spec.spec import Spec
-from acked.commands.proving.asked import passed_over
-from acked.commands.proving.request import ProofOptions, refuse_beside
-from acked.reports.shell.options import STARTED
+from acked.commands.proving.asked import passed_over, refuse_unasked
+from acked.commands.proving.request import ProofOptions, make_query_folder
+from acked.invariants.proofs import has_induction
+from acked.reports.proofs.proof import ProofReporter, differences, print_proof, proof_document
+from acked.reports.shell.groups import STARTED
 from acked.reports.shell.output import Output, TraceFile
+from acked.reports.tables.summary import print_expectation
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from acked.base.observer import Observer
-    from acked.base.processes import Limits
-    from acked.checker.proof.result import ProofResult
-
 
 def prove_spec(
-    name: str, spec: Spec, options: ProofOptions, limits: Limits, trace_out: TraceFile, output: Output
+    name: str, spec: Spec, options: ProofOptions | Bound, limits: Limits, trace_out: TraceFile, output: Output
 ) -> int:
-    """Proves a spec, prints the answer and returns the exit code; `name` is what the user called the spec."""
-    from acked.reports.proofs.proof import ProofReporter, differences, print_proof, proof_document
-    from acked.reports.tables.summary import print_expectation
+    """Proves a spec by induction, or searches up to a bound; prints the answer and returns the exit code.
 
-    method = _method(spec, options)
-    refuse_beside(method)
+    `name` is what the user called the spec.
+    """
+    refuse_unasked(spec)
+    trace_out.check()
+    make_query_folder(options.smt2)
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
-        result = _answer(spec, method, options, limits, observer)
+        result = _answer(spec, options, limits, observer)
     result = replace(result, notes=(*result.notes, *passed_over(spec)))
     seconds = time.perf_counter() - STARTED
     is_open = result.interrupted and not result.violations  # Then what is not proved yet says nothing.
     unmet = differences(spec.expect, result) if spec.expect and not is_open else None
     expectation = None if unmet is None else {"met": not unmet, "differences": unmet}
     if result.violations:
-        from acked.checker.question.result import Counterexample
-
         trace_out.write(Counterexample.of(spec.title, result.question, result.violations[0]))
 
     def show(console: Console) -> None:
@@ -55,29 +58,11 @@ def prove_spec(
     return int(ExitCode.UNMET_EXPECTATION if unmet and code == ExitCode.HOLDS else code)
 
 
-def _method(spec: Spec, options: ProofOptions) -> Method:
-    from acked.invariants.proofs import has_induction
-
-    if options.method != "auto":
-        return Method(options.method)
-    if options.depth is not None:
-        return Method.BMC
-    has_lemmas = has_induction(spec.protocol, spec.properties, spec.constants)
-    return Method.INDUCTION if options.k != 1 or has_lemmas else Method.BMC
-
-
-def _answer(spec: Spec, method: Method, options: ProofOptions, limits: Limits, observer: Observer) -> ProofResult:
-    from acked.checker.proof.result import PROOF
-
+def _answer(spec: Spec, options: ProofOptions | Bound, limits: Limits, observer: Observer) -> ProofResult:
     question = spec.question()
     PROOF.check(question)
-    if method is Method.BMC:
-        from acked.checker.proof.bmc import Bound, check_bounded
-
-        depth = DEFAULT_DEPTH if options.depth is None else options.depth
-        return check_bounded(question, Bound(depth, options.symmetry, options.smt2), limits, observer)
-    from acked.checker.proof.induction import InductionOptions, prove_by_induction
-
+    if isinstance(options, Bound):
+        return check_bounded(question, options, limits, observer)
     induction = InductionOptions(
         options.k,
         options.minimize,
@@ -87,3 +72,9 @@ def _answer(spec: Spec, method: Method, options: ProofOptions, limits: Limits, o
         explore=options.explore,
     )
     return prove_by_induction(question, options.lemmas(spec), limits, induction, observer)
+
+
+def is_for_bmc(spec: Spec, options: ProofOptions) -> bool:
+    """Whether bounded model checking says more of a spec: there are no lemmas, and no option is about induction."""
+    is_plain = options.k == 1 and not options.minimize and not options.without
+    return is_plain and not has_induction(spec.protocol, spec.properties, spec.constants)

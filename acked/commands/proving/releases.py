@@ -1,4 +1,4 @@
-"""`acked prove --releases`: which releases of Kafka keep which promises, for all constants."""
+"""`acked prove releases`: which releases of Kafka keep which promises, for all constants."""
 
 from __future__ import annotations
 
@@ -8,36 +8,40 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from acked.audit.releases.report import print_releases, releases_document, releases_markdown
+from acked.audit.releases.table import RELEASES, FaultClass, Kept, Release, ReleaseVerdict, ReleaseWork, fill_table
+from acked.base.cache import cache_folder, open_cache
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable
+from acked.base.observer import ProofProgress
+from acked.base.release import release
 from acked.base.version import __version__
-from acked.reports.shell.options import STARTED
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import BatchLimits
+from acked.checker.proof.kept import KeptProofs
+from acked.model.formulas.errors import ModelError
+from acked.model.partition.protocol import partition
+from acked.model.partition.rules.versions import planes_of, rules_of
+from acked.reports.proofs.proof import ProofReporter
+from acked.reports.shell.groups import STARTED
 from acked.reports.shell.output import Output, put_text
 
 if TYPE_CHECKING:
-    from acked.audit.releases.table import Release
-    from acked.commands.proving.request import Programs, Solver
+    from acked.commands.proving.request import Solver
 
 
-def prove_releases(version: str | None, control_plane: str | None, programs: Programs, solver: Solver, output: Output) -> int:
+def prove_releases(
+    version: str | None, control_plane: str | None, markdown: Path | None, use_cache: bool, solver: Solver, output: Output
+) -> int:
     """Fills the table, or the rows of one release, prints it and returns the exit code; writes the page, if one is named.
 
     Answers that were found before are in the cache, so that what was interrupted goes on where it was.
     """
-    from acked.audit.releases.report import print_releases, releases_document, releases_markdown
-    from acked.audit.releases.table import FaultClass, Kept, ReleaseVerdict, ReleaseWork, fill_table
-    from acked.base.cache import cache_folder, open_cache
-    from acked.base.observer import ProofProgress
-    from acked.checker.batch.cache import ResultCache
-    from acked.checker.batch.local import BatchLimits
-    from acked.checker.proof.kept import KeptProofs
-    from acked.reports.proofs.proof import ProofReporter
-
-    limits, markdown = solver.limits, programs.markdown
+    limits = solver.limits
     rows = releases_named(version, control_plane)
     if markdown is not None:
         check_writable(markdown, "table")
-    store, folder = (open_cache(), cache_folder("results")) if programs.use_cache else (None, None)
+    store, folder = (open_cache(), cache_folder("results")) if use_cache else (None, None)
     total = len(rows) * len(FaultClass) * len(Kept)
     done = 0
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
@@ -60,7 +64,7 @@ def prove_releases(version: str | None, control_plane: str | None, programs: Pro
         cells = fill_table(rows, tuple(FaultClass), work)
     seconds = time.perf_counter() - STARTED
     if markdown is not None:
-        command = written_by(version, control_plane, markdown, programs, solver)
+        command = written_by(version, control_plane, markdown, use_cache, solver)
         put_text("\n".join(releases_markdown(cells, command)) + "\n", markdown, "table")
     output.emit(lambda: releases_document(cells, seconds), lambda console: print_releases(console, cells, seconds))
     verdicts = {item.verdict for item in cells}
@@ -69,23 +73,19 @@ def prove_releases(version: str | None, control_plane: str | None, programs: Pro
     return int(ExitCode.TOO_LARGE if ReleaseVerdict.OPEN in verdicts else ExitCode.HOLDS)
 
 
-def written_by(version: str | None, control_plane: str | None, markdown: Path, programs: Programs, solver: Solver) -> str:
+def written_by(
+    version: str | None, control_plane: str | None, markdown: Path, use_cache: bool, solver: Solver
+) -> str:
     """The command line that writes the same page, with all that has a say in what is found."""
-    said = ["acked", "prove", "--releases", "--markdown", str(markdown)]
+    said = ["acked", "prove", "releases", "--markdown", str(markdown)]
     for option, value in (("--kafka-version", version), ("--control-plane", control_plane), ("--jobs", solver.jobs)):
         said += [] if value is None else [option, str(value)]
     said += ["--timeout", f"{solver.timeout:g}"]
-    return shlex.join(said if programs.use_cache else [*said, "--no-cache"])
+    return shlex.join(said if use_cache else [*said, "--no-cache"])
 
 
 def releases_named(version: str | None, control_plane: str | None) -> tuple[Release, ...]:
     """The rows of the table, or those of one release; `ConfigurationError` if there is no such release or control plane."""
-    from acked.audit.releases.table import RELEASES
-    from acked.base.release import release
-    from acked.model.formulas.errors import ModelError
-    from acked.model.partition.protocol import partition
-    from acked.model.partition.rules.versions import planes_of, rules_of
-
     if version is None:
         rows = RELEASES if control_plane is None else tuple(item for item in RELEASES if item[1] == control_plane)
         if not rows:

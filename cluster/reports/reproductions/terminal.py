@@ -149,5 +149,5 @@ def _print_end(console: Console, reproduction: AnyReproduction) -> None:
     if reproduction.folder is not None:
         put_paragraph(console, f"The brokers' files are in {reproduction.folder}.")
         if can_be_validated(reproduction.prepared):
-            command = f"acked validate {reproduction.folder} --topic {TOPIC} --data {reproduction.folder}"
+            command = f"acked kafka validate {reproduction.folder} --topic {TOPIC} --data {reproduction.folder}"
             put_paragraph(console, f"Whether what they logged is a behaviour: {command}")

@@ -8,9 +8,11 @@ from importlib import import_module
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from acked.checker.spec.variants import name_of
-from acked.cli import _TASKS, cli
+from acked.cli import _TASKS, MOVED, cli
+from acked.reports.shell.groups import Branching
 from acked.reports.shell.specs import all_bundled
 from tests.places import CHECKOUT
 
@@ -36,11 +38,19 @@ def test_every_listed_command_answers_to_its_name(name: str) -> None:
     assert command.get_short_help_str(100) == said
 
 
+@pytest.mark.parametrize(("name", "above"), MOVED.items())
+def test_a_command_that_stands_below_another_answers_to_its_name_alone(name: str, above: str) -> None:
+    alone, below = (CliRunner().invoke(cli, [*words, "--help"]).output for words in ([name], [above, name]))
+    assert f"Usage: cli {name} [OPTIONS]" in alone
+    assert alone == below.replace(f"Usage: cli {above} {name} ", f"Usage: cli {name} ")
+
+
 def test_every_command_that_a_module_defines_is_listed() -> None:
     found = [item for stem in MODULES for item in vars(import_module(stem)).values()]
     commands = [item for item in found if isinstance(item, click.Command) and item is not cli]
-    groups = [item for item in commands if isinstance(item, click.Group)]
-    inside = {id(item) for group in groups for item in group.commands.values()}
+    below = [item.commands for item in commands if isinstance(item, click.Group)]
+    below += [item.branches for item in commands if isinstance(item, Branching)]
+    inside = {id(item) for known in below for item in known.values()}
     assert {item.name for item in commands if id(item) not in inside} == set(names())
 
 
@@ -48,9 +58,26 @@ def test_the_command_line_imports_neither_other_commands_nor_what_they_need() ->
     program = "import sys, acked.cli; print(*sys.modules)"
     command = [sys.executable, "-P", "-c", program]
     loaded = set(subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout.split())
-    assert "acked.reports.shell.options" in loaded
+    assert "acked.reports.shell.groups" in loaded
     assert not [name for name in loaded if name.startswith("acked.commands.")]
-    assert not loaded & {"z3", "pyarrow", "pyspark", "rich", "llvmlite"}
+
+
+HEAVY = (
+    "asyncio", "confluent_kafka", "cvc5", "hcl2", "javaproperties", "jinja2", "kazoo", "kio", "llvmlite", "networkx", "numpy",
+    "playwright", "pyarrow", "pyspark", "rich", "scipy", "sqlglot", "tomlkit", "yaml", "z3",
+)  # fmt: skip
+"""Packages that take long to import: of them a module of commands imports only what every use of it needs."""
+NEEDED = {"commands.explore": ["numpy"], "commands.simulate": ["numpy"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("needed", [[], ["numpy"]], ids=["nothing", "numpy"])
+def test_a_command_begins_without_the_packages_that_only_some_of_its_uses_need(needed: list[str]) -> None:
+    known = {module for _, commands in _TASKS for _, module, _ in commands}
+    modules = ", ".join(f"acked.{module}" for module in sorted(known) if NEEDED.get(module, []) == needed)
+    program = f"import sys, {modules}; print(sorted(set({HEAVY!r}) & set(sys.modules)))"
+    command = [sys.executable, "-P", "-c", program]
+    assert subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout == f"{needed}\n"
 
 
 def test_bundled_specs_come_from_the_top_down() -> None:

@@ -73,7 +73,7 @@ def count_searches(monkeypatch: pytest.MonkeyPatch, ends_at: int | None = None) 
         result = search(question, *arguments, **named)
         return replace(result, stopped=StopReason.INTERRUPTED) if len(searched) == ends_at else result
 
-    monkeypatch.setattr("acked.checker.search.local.search", counted)
+    monkeypatch.setattr("acked.commands.gallery.search", counted)
     return searched
 
 

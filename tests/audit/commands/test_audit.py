@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from acked.audit.clusters.topics import TopicGroup
-from acked.audit.commands import audit as command
 from acked.audit.commands.audit import audit
 from acked.audit.commands.output_files import check_fixable
 from acked.audit.decision.gather import gather
@@ -59,7 +58,7 @@ def test_files_are_changed_for_one_group_and_several_are_refused_before_anything
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "topics.txt").write_text(TOPICS)
-    monkeypatch.setattr(command, "audit_groups", None)  # an error if it is called
+    monkeypatch.setattr("acked.audit.commands.audit.audit_groups", None)  # an error if it is called
     refused = run("topics.txt", *OPTIONS, "--fix", "out")
     assert "--fix is about one group of topics, and there are 2; name a --topic" in str(refused.exception)
     one = TopicGroup(("orders",), gather([]))

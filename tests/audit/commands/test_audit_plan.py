@@ -1,4 +1,4 @@
-"""`acked audit --plan`: whether a reassignment can lose records, in every form."""
+"""`acked audit plan`: whether a reassignment can lose records, in every form."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from acked.audit.commands import plan as command
+from acked.audit.moves.ask import PlanAudit
 from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
-from acked.audit.reports.plan_view import PlanView, plan_view
+from acked.audit.reports.plan import plan_document
 from acked.cli import main
 from acked.reports.console import open_console
 
@@ -26,7 +27,7 @@ def run(tmp_path: Path, replicas: list[int], *options: str, topics: str = TOPICS
     (tmp_path / "topics.txt").write_text(topics)
     partitions = [{"topic": "logs", "partition": 0, "replicas": replicas}, {"topic": "logs", "partition": 1, "replicas": [2]}]
     (tmp_path / "plan.json").write_text(json.dumps({"version": 1, "partitions": partitions}))
-    named = [str(tmp_path / "topics.txt"), "--plan", str(tmp_path / "plan.json")]
+    named = ["plan", str(tmp_path / "plan.json"), str(tmp_path / "topics.txt")]
     return main(["audit", *named, "--kafka-version", "4.1", "--no-cache", "-q", "--faults", faults, *options])
 
 
@@ -51,8 +52,8 @@ def test_a_cancellation_with_unclean_elections_loses_records_and_every_form_tell
 ) -> None:
     """Claim `cancel-keeps-acked-unclean`. Without one stale log ends do it, as there are three replicas for a while."""
     trace = tmp_path / "trace.json"
-    views: list[PlanView] = []
-    monkeypatch.setattr(command, "plan_view", lambda audit: views.append(plan_view(audit)) or views[0])
+    audits: list[PlanAudit] = []
+    monkeypatch.setattr(command, "plan_document", lambda audit: audits.append(audit) or plan_document(audit))
     more = ("--set", "unclean.leader.election.enable=true", "--records", "1", "--trace-out", str(trace), "--format", "json")
     assert run(tmp_path, [3, 4], *more, faults="none,moves") == 12
     document = json.loads(capsys.readouterr().out)
@@ -61,8 +62,8 @@ def test_a_cancellation_with_unclean_elections_loses_records_and_every_form_tell
     assert "CancelMoveUncleanly" in told["cancelled"]["actions"]
     assert len(told["cancelled"]["steps"]) < len(told["moving"]["steps"])
     text = StringIO()
-    print_plan(open_console(text, width=200), views[0])
-    for shown in (text.getvalue(), plan_markdown(views[0]).replace("\\", ""), plan_page(views[0])):
+    print_plan(open_console(text, width=200), audits[0])
+    for shown in (text.getvalue(), plan_markdown(audits[0]).replace("\\", ""), plan_page(audits[0])):
         assert "acknowledged records can be lost while move 1 runs (faults: none,moves)" in shown
         assert "the operator cancels the reassignment; no old replica is in sync" in shown
         assert "logs-0 (1 → 3,4)" in shown
@@ -79,10 +80,10 @@ def test_a_loss_without_the_move_is_one_with_it(tmp_path: Path, capsys: pytest.C
 
 
 def test_what_a_plan_is_not_asked_with_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(tmp_path, [3], "--upgrade-to", "4.2") == 151
-    assert "--plan asks what a reassignment can lose, and nothing else; leave --upgrade-to out" in capsys.readouterr().err
+    assert run(tmp_path, [3], "--ask", "loss") == 151
+    assert "No such option '--ask'" in capsys.readouterr().err
     assert run(tmp_path, [3], "--format", "sarif") == 151
-    assert "--plan is told as text, markdown, html or json, not as sarif" in capsys.readouterr().err
+    assert "'sarif' is not one of 'text', 'markdown', 'html', 'json'" in capsys.readouterr().err
 
 
 def test_a_plan_that_changes_nothing_passes_and_one_without_a_release_is_refused(
@@ -90,7 +91,7 @@ def test_a_plan_that_changes_nothing_passes_and_one_without_a_release_is_refused
 ) -> None:
     assert run(tmp_path, [1]) == 0
     assert "PASS: the plan leaves every partition on the brokers that it is on" in " ".join(capsys.readouterr().out.split())
-    named = ["audit", str(tmp_path / "topics.txt"), "--plan", str(tmp_path / "plan.json"), "-q"]
+    named = ["audit", "plan", str(tmp_path / "plan.json"), str(tmp_path / "topics.txt"), "-q"]
     (tmp_path / "plan.json").write_text('{"partitions": [{"topic": "logs", "partition": 0, "replicas": [3]}]}')
     assert main(named) == 151
     assert "what a move does differs by release, and nothing names yours; name it with --kafka-version" in (

@@ -25,7 +25,7 @@ def planned(cluster: Cluster, folder: Path, *options: str) -> tuple[int, dict[st
     move = {"topic": "orders", "partition": 0, "replicas": [1, 2]}
     plan.write_text(json.dumps({"version": 1, "partitions": [move]}))
     out.unlink(missing_ok=True)
-    asked = ["audit", "--bootstrap-server", cluster.addresses.bootstrap(1), "--plan", str(plan), "--format", "json"]
+    asked = ["audit", "plan", str(plan), "--bootstrap-server", cluster.addresses.bootstrap(1), "--format", "json"]
     code = main([*asked, "--out", str(out), "--quiet", *options])
     return code, json.loads(out.read_text()) if out.exists() else {}
 

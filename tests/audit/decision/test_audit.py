@@ -21,7 +21,6 @@ from acked.audit.decision.questions import (
     task_of,
 )
 from acked.audit.decision.settings import configure
-from acked.audit.formats.read import read_settings
 from acked.base.release import release
 from acked.checker.batch.local import answer_all
 from acked.checker.batch.outcome import Task
@@ -29,6 +28,7 @@ from acked.checker.spec.question_text import QuestionText
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.partition.protocol import partition
 from tests.audit.decision.kept import KEPT
+from tests.audit.reading import read_settings
 from tests.places import DATA
 
 AUDIT = DATA / "audit"

@@ -11,11 +11,12 @@ import pytest
 
 from acked.audit.decision.gather import Given, gather
 from acked.audit.formats import tree
-from acked.audit.formats.read import read_all, read_file, read_settings
+from acked.audit.formats.read import read_all, read_file
 from acked.audit.formats.tree import documents
 from acked.base.errors import ConfigurationError, SpecUnreadable, SystemFailure
 from acked.cluster.vocabulary.entry import SettingEntry
 from tests.audit.decision.corpus import CORPUS
+from tests.audit.reading import read_settings
 
 COMPOSE = """\
 services:

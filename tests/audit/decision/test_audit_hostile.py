@@ -13,10 +13,10 @@ import pytest
 
 from acked.audit.formats.images import release_of_image
 from acked.audit.formats.properties import property_entries
-from acked.audit.formats.read import read_settings
 from acked.audit.moves.plan import read_plan
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import SettingEntry
+from tests.audit.reading import read_settings
 
 
 @pytest.mark.parametrize("text", [

@@ -10,10 +10,11 @@ from acked.audit.decision.audit import Auditor
 from acked.audit.decision.gather import gather
 from acked.audit.decision.patch import patched, write_patches
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
-from acked.audit.formats.read import read_all, read_settings
+from acked.audit.formats.read import read_all
 from acked.base.errors import ConfigurationError
 from acked.base.release import release
 from tests.audit.decision.kept import KEPT
+from tests.audit.reading import read_settings
 
 FORMS = {
     "p.properties": (

@@ -9,10 +9,11 @@ from pathlib import Path
 import pytest
 
 from acked.audit.formats import read
-from acked.audit.formats.read import READERS, read_all, read_settings
+from acked.audit.formats.read import READERS, read_all
 from acked.audit.formats.reader import Reader, Sign, Source
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import SettingEntry
+from tests.audit.reading import read_settings
 
 
 def toml_entries(name: str, text: str) -> Iterator[SettingEntry]:

@@ -112,8 +112,8 @@ def test_from_2_6_to_2_8_0_two_replicas_lose_records_only_while_the_protocol_is_
 @pytest.mark.parametrize(
     ("version", "target", "plane", "message"),
     [
-        ("4.1", "3.9", "kraft", "--upgrade-to 3.9 is not newer than Kafka 4.1, from which it is asked"),
-        ("3.9", "4.1", "zookeeper", "--upgrade-to 4.1: there is no ZooKeeper in it; a cluster is migrated to KRaft first"),
+        ("4.1", "3.9", "kraft", "--to 3.9 is not newer than Kafka 4.1, from which it is asked"),
+        ("3.9", "4.1", "zookeeper", "--to 4.1: there is no ZooKeeper in it; a cluster is migrated to KRaft first"),
     ],
 )
 def test_an_upgrade_that_there_is_not_is_refused(version: str, target: str, plane: str, message: str) -> None:

@@ -36,9 +36,9 @@ def test_the_document_keeps_apart_what_a_step_breaks() -> None:
 
 
 def test_the_page_names_the_command_that_wrote_it() -> None:
-    page = list(releases_markdown(CELLS, "acked prove --releases --markdown page.md"))
-    assert "`acked prove --releases --markdown page.md` wrote this page" in page
+    page = list(releases_markdown(CELLS, "acked prove releases --markdown page.md"))
+    assert "`acked prove releases --markdown page.md` wrote this page" in page
     assert f"- 2.0.1 zookeeper, clean crashes: {OPEN}" in page
     assert not any("that asked everything" in line for line in page)
-    anew = list(releases_markdown(CELLS, "acked prove --releases --markdown page.md --no-cache"))
+    anew = list(releases_markdown(CELLS, "acked prove releases --markdown page.md --no-cache"))
     assert any(line.startswith("in one run that asked everything") for line in anew)

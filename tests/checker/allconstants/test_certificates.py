@@ -228,24 +228,24 @@ def test_nothing_is_left_where_a_certificate_cannot_be_written(
 
 def test_the_command_says_why_a_certificate_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     change(folder, lambda told: told["obligations"].pop())
-    assert main(["prove", "--check", str(folder), "--quiet"]) == 1
+    assert main(["prove", "check", str(folder), "--quiet"]) == 1
     out = " ".join(capsys.readouterr().out.split())
     assert "refused: this is not the proof that it says; no solver was asked" in out
     assert "does not list the 378 obligations" in out
-    assert main(["prove", "kip320", "--check", str(folder), "--format", "json", "--quiet"]) == 1
+    assert main(["prove", "check", str(folder), "kip320", "--format", "json", "--quiet"]) == 1
     answer = json.loads(capsys.readouterr().out)
     assert (answer["verdict"], answer["verified"], len(answer["faults"])) == ("refused", 0, 1)
-    assert main(["prove", "--check", str(folder), "-c", "replicas=2"]) == ExitCode.CONFIGURATION
+    assert main(["prove", "check", str(folder), "-c", "replicas=2"]) == ExitCode.CONFIGURATION
     assert "name the SPEC" in capsys.readouterr().err
     for spec, sentence in (("kip279", "is about kip320, and kip279 about kip279"), ("partition", "about partition")):
-        assert main(["prove", spec, "--check", str(folder)]) == ExitCode.CONFIGURATION
+        assert main(["prove", "check", str(folder), spec]) == ExitCode.CONFIGURATION
         assert sentence in capsys.readouterr().err
 
 
 def test_a_certificate_of_other_switches_than_the_spec_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     told = Certificate("0.1", "x", "partition", {**CLAIM.switches, "zombies": 1}, (), (), "", "z3", ())
     (tmp_path / MANIFEST).write_text(json.dumps(told.document()))
-    assert main(["prove", CLAIM.name, "--check", str(tmp_path)]) == ExitCode.CONFIGURATION
+    assert main(["prove", "check", str(tmp_path), CLAIM.name]) == ExitCode.CONFIGURATION
     assert "is about other switches than acks-all-min-2-clean: zombies (False in" in capsys.readouterr().err
 
 

@@ -192,7 +192,7 @@ def memory(data: P64, n: U64) -> U64:
 
 
 def in_python(function: Callable[..., int]) -> Callable[..., int]:
-    """The same source, run by Python: with the words that exist only in translated code."""
+    """The source of the loops, run by Python: with the words that exist only in translated code."""
     words = {
         "trailing_zeros": lambda value: (value & -value).bit_length() - 1 if value else 64,
         "minimum": min,

@@ -24,7 +24,7 @@ from tests.observations import LINES, RUNS, run
 
 RELEASES = {"k39": "3.9.1", "k4": "4.4.0"}
 EXERCISED = ("2.8.2", "3.3.2", "3.4.1", "3.5.1", "3.6.2", "3.7.2", "3.9.1", "4.1.0", "4.3.1")
-"""Releases of which `acked exercise` has recorded lines."""
+"""Releases of which `acked kafka exercise` has recorded lines."""
 
 
 @cache

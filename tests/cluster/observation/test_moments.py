@@ -1,4 +1,4 @@
-"""Moments of real clusters that `acked exercise` met first: epochs without a leader, shutdowns, processes cut short."""
+"""Moments of real clusters that `acked kafka exercise` met first: epochs without a leader, shutdowns, processes cut short."""
 
 from __future__ import annotations
 

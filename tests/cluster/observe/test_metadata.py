@@ -25,7 +25,7 @@ FIRST = "00000000000000000000.log"
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    """A node's directory with the metadata log that a run of `acked exercise --kafka 4.1.0 --seed 12` left."""
+    """A node's directory with the metadata log that a run of `acked kafka exercise --kafka 4.1.0 --seed 12` left."""
     folder = tmp_path / "node" / FOLDER
     folder.mkdir(parents=True)
     (folder / FIRST).write_bytes(gzip.decompress((OBSERVED / "metadata" / "4.1.0.log.gz").read_bytes()))

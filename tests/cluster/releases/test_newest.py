@@ -15,6 +15,7 @@ from acked.cluster.lines.configuration import is_read
 from acked.cluster.releases.release import newest, release, releases
 from acked.model.catalogue import PROTOCOLS
 from tests.places import CHECKOUT
+from tools.real import on_brokers
 
 POM = """\
 <project><modelVersion>4.0.0</modelVersion><groupId>acked</groupId><artifactId>newest</artifactId><version>1</version>
@@ -61,7 +62,8 @@ def test_documents_say_what_the_table_says_of_the_newest_release(says: str) -> N
 
 def test_documents_start_only_releases_that_can_be_started() -> None:
     options = r"(?:--kafka|--control|kafka fetch)[ =](\d+(?:\.\d+)+)\b"
-    told = {match[1] for path in DOCUMENTS for match in re.finditer(options, path.read_text("utf-8"))}
+    texts = [*(path.read_text("utf-8") for path in DOCUMENTS), *(said.told for said in on_brokers().values())]
+    told = {match[1] for text in texts for match in re.finditer(options, text)}
     assert len(told) >= 10
     assert [version for version in sorted(told) if release(version) not in releases()] == []
 

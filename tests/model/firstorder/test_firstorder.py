@@ -12,7 +12,8 @@ from acked.model.catalogue import FAMILY as PROTOCOLS
 from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.normal import Normaliser
 from acked.model.firstorder.reading import Reading
-from acked.model.firstorder.terms import BOOL, INT, Logic, Op, Sort, Symbol, Term
+from acked.model.firstorder.symbols import BOOL, INT, Op, Sort, Symbol
+from acked.model.firstorder.terms import Logic, Term
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator

@@ -14,7 +14,7 @@ from acked.checker.question.result import Result, StopReason, Verdict
 from acked.checker.search.local import search
 from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.reading import Reading
-from acked.model.firstorder.terms import Op
+from acked.model.firstorder.symbols import Op
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Protocol

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from acked.model.catalogue import FAMILY as PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
-from acked.model.language.layout import MAX_WORDS, WORD_BITS, Schema
 from acked.model.language.protocol import Protocol
 from acked.model.language.state import Array, Between, Log, Optional, SetOf, Struct, field
+from acked.model.language.storage.layout import MAX_WORDS, WORD_BITS, Schema
 from acked.model.language.values import Bool, Id, Int
 
 size = Constant("size", 1, 70, "how many ids there are")

@@ -18,8 +18,9 @@ from acked.model.language.action import require
 from acked.model.language.context import Constant, Switch
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.quantify import each, every, greatest, implies, ite, least, some
+from acked.model.language.sets import SetValue
 from acked.model.language.state import Array, Between, Log, Optional, Present, SetOf, Struct, all_of, field
-from acked.model.language.values import Bool, Id, Int, SetValue
+from acked.model.language.values import Bool, Id, Int
 
 last = Constant("last", 0, 5, "the last later number", default=0)
 room = Constant("room", 0, 3, "records that a log has room for", default=2)

@@ -22,7 +22,8 @@ from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Kind, Property
 from acked.model.language.action import Action, require
 from acked.model.language.quantify import every, implies
-from acked.model.language.values import Bool, SetValue
+from acked.model.language.sets import SetValue
+from acked.model.language.values import Bool
 from acked.model.partition import controlling
 from acked.model.partition.common import is_true_leader
 from acked.model.partition.protocol import partition

@@ -1,154 +1,91 @@
-"""What is said of a plan of reassignment, as frozen data: the document, and what every other form is made from."""
+"""The document of a plan's audit, its verdict in words, and the run that shows the worst of it."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, field
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.moves.ask import LOSS, STAGE_WORDS, AskedMove, MoveAnswer, MoveStage, PlanAudit, bounds_of
 from acked.audit.reports.overview import HEADS
-from acked.audit.reports.view import KEY, ColumnView, StageView, story_of
+from acked.audit.reports.view import document_of, story_of
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.resolve import property_named
 from acked.model.partition.protocol import partition
-from acked.reports.runs.sentences import TraceSentences
 from acked.reports.units import plural
 
 FORMAT = "acked-audit-plan/1"
 
-_HEADINGS = {
+STAGE_HEADINGS = {
     MoveStage.NOW: "without it", MoveStage.MOVING: "running", MoveStage.CANCELLED: "cancelled",
     MoveStage.AFTER: "afterwards",
 }  # fmt: skip
-_OUTSIDE = (
+OUTSIDE = (
     "Replicas may fall out of sync before the move and during it. Not asked: the order of replicas, log directories, "
     "throttles, a move in place of another, and a second move of a partition."
 )
 
 
-@dataclass(frozen=True)
-class KnownReleaseView:
-    """A release that is asked about, and how it is known."""
-
-    in_words: str
-    source: str
-
-
-@dataclass(frozen=True)
-class PartitionView:
-    """A partition that is moved, with its replicas now and then."""
-
-    topic: str
-    partition: int
-    replicas: tuple[int, ...]
-    target: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class MoveAnswerView:
-    """Whether a record can be lost at a stage, under faults, in the context where that is worst."""
-
-    stage: MoveStage
-    faults: str
-    answer: AuditVerdict
-    context: str = field(metadata={KEY: "in"})
-    follows_from: MoveStage | None
-    explored: str | None
-    distinct_states: int | None
-    failure: str | None
-    story: TraceSentences | None
-    in_words: str
+def plan_document(audit: PlanAudit) -> dict[str, object]:
+    """The audit of a plan as JSON; `verdict` is that of the moves that are let run."""
+    return {
+        "format": FORMAT,
+        "plan": audit.file,
+        "question": LOSS.text,
+        "releases": [{"in_words": found.first.words, "source": found.source} for found in audit.contexts],
+        "faults": [{"name": faults.name, "words": faults.words, "heading": faults.heading} for faults in audit.faults],
+        "stages": [
+            {"name": stage.value, "heading": STAGE_HEADINGS[stage], "words": STAGE_WORDS[stage]} for stage in stages_of(audit)
+        ],
+        "groups": [_group(number, one) for number, one in enumerate(audit.asked, 1)],
+        "unchanged": list(audit.moves.unchanged),
+        "not_asked": OUTSIDE,
+        "verdict": audit.worst.value,
+        "verdict_in_words": verdict_in_words(audit),
+    }
 
 
-@dataclass(frozen=True)
-class MoveGroupView:
-    """Partitions that are moved alike; `refusal` says why nothing was asked."""
-
-    number: int
-    move: str
-    replicas: int
-    target: int
-    added: int
-    removed: int
-    partitions: tuple[PartitionView, ...]
-    producer: str | None
-    decides: bool
-    refusal: str | None
-    answers: tuple[MoveAnswerView, ...]
-
-
-@dataclass(frozen=True)
-class PlanView:
-    """The audit of a plan; `verdict` is that of the moves that are let run."""
-
-    format: str
-    plan: str
-    question: str
-    releases: tuple[KnownReleaseView, ...]
-    faults: tuple[ColumnView, ...]
-    stages: tuple[StageView, ...]
-    groups: tuple[MoveGroupView, ...]
-    unchanged: tuple[str, ...]
-    not_asked: str
-    verdict: AuditVerdict
-    verdict_in_words: str
-
-
-def plan_view(audit: PlanAudit) -> PlanView:
-    """What is said of it."""
+def stages_of(audit: PlanAudit) -> list[MoveStage]:
+    """The stages that something was asked of."""
     asked = {answer.stage for one in audit.asked for answer in one.answers}
-    return PlanView(
-        format=FORMAT,
-        plan=audit.file,
-        question=LOSS.text,
-        releases=tuple(KnownReleaseView(found.first.words, found.source) for found in audit.contexts),
-        faults=tuple(ColumnView(faults.name, faults.words, faults.heading) for faults in audit.faults),
-        stages=tuple(
-            StageView(stage.value, _HEADINGS[stage], STAGE_WORDS[stage]) for stage in MoveStage if stage in asked
-        ),
-        groups=tuple(_group(number, one) for number, one in enumerate(audit.asked, 1)),
-        unchanged=audit.moves.unchanged,
-        not_asked=_OUTSIDE,
-        verdict=audit.worst,
-        verdict_in_words=_verdict(audit),
-    )
+    return [stage for stage in MoveStage if stage in asked]
 
 
-def _group(number: int, one: AskedMove) -> MoveGroupView:
-    group = one.group
-    return MoveGroupView(
-        number=number,
-        move=group.shape.words,
-        replicas=group.shape.replicas,
-        target=group.shape.target,
-        added=group.shape.added,
-        removed=group.shape.removed,
-        partitions=tuple(
-            PartitionView(move.then.topic, move.then.partition, move.now.replicas, move.then.replicas) for move in group.moves
-        ),
-        producer=group.topics.producer or None,
-        decides=group.topics.decides,
-        refusal=group.refusal or None,
-        answers=tuple(map(_answer, one.answers)),
-    )
+def _group(number: int, one: AskedMove) -> dict[str, object]:
+    group, shape = one.group, one.group.shape
+    return {
+        "number": number,
+        "move": shape.words,
+        "replicas": shape.replicas,
+        "target": shape.target,
+        "added": shape.added,
+        "removed": shape.removed,
+        "partitions": [
+            {"topic": move.then.topic, "partition": move.then.partition, "replicas": list(move.now.replicas),
+             "target": list(move.then.replicas)}
+            for move in group.moves
+        ],
+        "producer": group.topics.producer or None,
+        "decides": group.topics.decides,
+        "refusal": group.refusal or None,
+        "answers": [_answer(answer) for answer in one.answers],
+    }  # fmt: skip
 
 
-def _answer(answer: MoveAnswer) -> MoveAnswerView:
-    return MoveAnswerView(
-        stage=answer.stage,
-        faults=answer.faults.name,
-        answer=answer.reply,
-        context=answer.context.words,
-        follows_from=answer.follows_from,
-        explored=None if answer.task is None else bounds_of(answer.task),
-        distinct_states=None if answer.outcome is None else answer.outcome.distinct_states,
-        failure=answer.failure or None,
-        story=story_of(answer.task, answer.story),
-        in_words=_in_words(answer),
-    )
+def _answer(answer: MoveAnswer) -> dict[str, object]:
+    return {
+        "stage": answer.stage.value,
+        "faults": answer.faults.name,
+        "answer": answer.reply.value,
+        "in": answer.context.words,
+        "follows_from": None if answer.follows_from is None else answer.follows_from.value,
+        "explored": None if answer.task is None else bounds_of(answer.task),
+        "distinct_states": None if answer.outcome is None else answer.outcome.distinct_states,
+        "failure": answer.failure or None,
+        "story": document_of(story_of(answer.task, answer.story)),
+        "in_words": answer_in_words(answer),
+    }
 
 
-def _in_words(answer: MoveAnswer) -> str:
+def answer_in_words(answer: MoveAnswer) -> str:
+    """Yes, no or undecided, with what that stands on."""
     if answer.follows_from is MoveStage.NOW:
         return "yes, as without the move"
     if answer.follows_from is not None:
@@ -162,7 +99,8 @@ def _in_words(answer: MoveAnswer) -> str:
     return f"{answer.reply.value}{explored}"
 
 
-def _verdict(audit: PlanAudit) -> str:
+def verdict_in_words(audit: PlanAudit) -> str:
+    """The last line: what the exit code says, and what may be lost besides."""
     head = HEADS[audit.worst]
     if not audit.asked:
         return f"{head}: the plan leaves every partition on the brokers that it is on"

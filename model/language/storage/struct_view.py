@@ -3,34 +3,44 @@
 Arrays and logs stay where they are: one in a variable shows what it is now. A struct in a variable is what it was when it was
 taken, and what was assigned through that variable. If something else has taken its place since (it was assigned whole, or its
 record was truncated) it keeps what it held; if a field of it was assigned through another variable, what is meant is not
-clear, and using that field is an error (`Held._read`).
+clear, and using that field is an error (`StructView._read`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Self
 
 from acked.model.formulas.errors import StepError
 from acked.model.formulas.expr import Expr
 from acked.model.language.domain import ArrayDomain, Declaration, LeafDomain, LogDomain, StructDomain
-from acked.model.language.store import StateStore, SymbolicPath, Write, shown
+from acked.model.language.storage.store import StateStore, SymbolicPath, Write, shown
 from acked.model.language.values import Bool
 
 
-class Held(Declaration):
+class StructView(Declaration):
     """A struct of a store, and since when it has been held."""
 
     _store: StateStore
     _path: SymbolicPath
-    _holder: Held | None
+    _holder: StructView | None
     """The struct that this one was taken out of, if it was one."""
     _since: int
     """How many changes the store had seen when this was taken."""
     _within: Callable[[], Bool] | None
     """Of what a log holds: whether the log has that record now."""
 
+    @classmethod
+    def at(
+        cls, store: StateStore, path: SymbolicPath, holder: StructView | None = None, within: Callable[[], Bool] | None = None
+    ) -> Self:
+        """Access to the struct at `path` of a store, taken out of another one if `holder` is given."""
+        view = cls.__new__(cls)
+        view._bind(store, path, holder, within)
+        return view
+
     def _bind(
-        self, store: StateStore, path: SymbolicPath, holder: Held | None, within: Callable[[], Bool] | None
+        self, store: StateStore, path: SymbolicPath, holder: StructView | None, within: Callable[[], Bool] | None
     ) -> None:
         # Past `__setattr__`, which assigns fields.
         self.__dict__.update(_store=store, _path=path, _holder=holder, _since=len(store.changes), _within=within)
@@ -79,7 +89,7 @@ class Held(Declaration):
     @property
     def _may_be_stale(self) -> bool:
         """Whether anything has changed since this was taken; the state itself is always read as it is."""
-        first: Held = self
+        first: StructView = self
         while first._holder is not None:
             first = first._holder
         return bool(self._path) and first._since < len(self._store.changes)
@@ -87,7 +97,7 @@ class Held(Declaration):
     def _foreign_changes(self, path: SymbolicPath) -> Iterator[tuple[int, Write]]:
         """What has changed the code at a path since this struct was taken, other than through itself; by number."""
         store = self._store
-        holders: list[Held] = [self]
+        holders: list[StructView] = [self]
         while (outer := holders[-1]._holder) is not None:
             holders.append(outer)
         since = holders[-1]._since
@@ -97,8 +107,8 @@ class Held(Declaration):
                 yield number, change
 
 
-def _is_through(writer: object, view: Held) -> bool:
+def _is_through(writer: object, view: StructView) -> bool:
     """Whether an assignment went through a struct, or through one that was taken out of it."""
-    while isinstance(writer, Held) and writer is not view:
+    while isinstance(writer, StructView) and writer is not view:
         writer = writer._holder
     return writer is view

@@ -18,7 +18,7 @@ from acked.model.formulas.expr import Expr
 from acked.model.formulas.located import authors_place
 from acked.model.language.context import literal, resolve
 from acked.model.language.domain import IdDomain, LeafDomain, Path, PresentDomain, SlotDomain
-from acked.model.language.layout import Leaf, Schema
+from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.values import Id, IntLike, OptionalValue
 
 SymbolicPath = tuple[Any, ...]
@@ -94,7 +94,7 @@ class Store:
         """The code at a path, now or before the change of that number."""
         leaf = self.schema.by_path.get(path)
         if leaf is not None:
-            return _declared(self.schema.leaves[leaf], self.codes[leaf] if moment is None else self._code_at(leaf, moment))
+            return _declare(self.schema.leaves[leaf], self.codes[leaf] if moment is None else self._code_at(leaf, moment))
         at, index = _first_symbolic(path)
         if index is None:
             raise KeyError(path)
@@ -127,12 +127,12 @@ class Store:
         """Replaces the code at a path, where a condition holds; an index beyond the array writes nowhere."""
         at, index = _first_symbolic(path)
         if index is not None:
-            self._write_each(path, at, index, lambda leaf: _stored(self.schema.leaves[leaf], code), when)
+            self._write_each(path, at, index, lambda leaf: _encode(self.schema.leaves[leaf], code), when)
             return
         leaf = self.schema.by_path[path]
-        target, new = self.schema.leaves[leaf], _stored(self.schema.leaves[leaf], code)
+        target, new = self.schema.leaves[leaf], _encode(self.schema.leaves[leaf], code)
         if not _is_absent(target, self.schema) and (new.hi < 0 or new.lo >= target.cardinality):
-            raise StepError(f"assignment outside the domain: {self._outside(target, new)}")
+            raise StepError(f"assignment outside the domain: {self._misfit(target, new)}")
         self._set(leaf, new, when)
 
     def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
@@ -208,7 +208,7 @@ class Store:
                 self.changes[-1].before.setdefault(leaf, old)
             self.codes[leaf] = new
 
-    def _outside(self, target: Leaf, code: Expr) -> str:
+    def _misfit(self, target: Leaf, code: Expr) -> str:
         values = (target.told(at, self.schema.constants) for at in (code.lo, code.hi))
         return f"{target.name} holds {target.held(self.schema.constants)}, and this is {'..'.join(dict.fromkeys(values))}"
 
@@ -320,12 +320,12 @@ def _is_absent(leaf: Leaf, schema: Schema) -> bool:
     return isinstance(leaf.domain, PresentDomain) and leaf.domain.is_absent(schema.constants)
 
 
-def _declared(leaf: Leaf, code: Expr) -> Expr:
+def _declare(leaf: Leaf, code: Expr) -> Expr:
     """What a leaf holds as the field's own domain codes it; of an id in a slot without a record −1, the code of no id."""
     return code if leaf.slot is None else OptionalValue(code, _item(leaf)).value.expr
 
 
-def _stored(leaf: Leaf, code: Expr) -> Expr:
+def _encode(leaf: Leaf, code: Expr) -> Expr:
     """The inverse; "no id" is not a value that a slot with a record could hold, and so not none either."""
     return code if leaf.slot is None else OptionalValue(literal(0), _item(leaf)).code_of(_item(leaf)(code))
 

@@ -1,0 +1,60 @@
+"""What terms are made of: sorts, function symbols, bound variables, and the kinds of nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, unique
+
+
+@dataclass(frozen=True)
+class Sort:
+    """What a term stands for: a truth value, an integer, or one of unknown many ids."""
+
+    name: str
+
+
+BOOL = Sort("Bool")
+INT = Sort("Int")
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A function or, without arguments, a constant that an interpretation gives a value."""
+
+    name: str
+    arguments: tuple[Sort, ...]
+    result: Sort
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A bound variable; the number is unique in its `Logic`."""
+
+    number: int
+    sort: Sort
+    hint: str
+
+    @property
+    def name(self) -> str:
+        """`Epoch!12`: the type that it ranges over and the number."""
+        return f"{self.hint}!{self.number}"
+
+
+@unique
+class Op(Enum):
+    """The closed set of node kinds."""
+
+    CONST = "const"
+    VARIABLE = "variable"
+    APPLY = "apply"
+    ADD = "+"
+    SUB = "-"
+    MUL = "*"
+    EQ = "="
+    LT = "<"
+    NOT = "not"
+    AND = "and"
+    OR = "or"
+    ITE = "ite"
+    EVERY = "forall"
+    SOME = "exists"

@@ -1,0 +1,55 @@
+"""Commands that ask many questions: where their searches run, and whether answers that were found before count."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from acked.base.cache import cache_folder
+from acked.base.errors import ConfigurationError
+from acked.base.version import __version__
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import BatchLimits, Runner
+from acked.reports.shell.engines import spark_driver
+from acked.reports.shell.options import CACHE, JOBS, MEMORY, collects, option, warn_without_cache
+
+MEMORY_EACH = MEMORY.saying("Memory for the visited states of each search, e.g. 2GB; default: a share of what is free.")
+MASTER = option("--master", help="Search in tasks of this Spark instead of here, e.g. local[2] or spark://HOST:PORT.")
+
+
+@dataclass(frozen=True)
+class BatchOptions:
+    """Where many searches run, and whether answers that were found before count."""
+
+    jobs: int | None = None
+    memory: int | None = None
+    master: str | None = None
+    use_cache: bool = True
+
+    @property
+    def limits(self) -> BatchLimits:
+        """Processes of this machine."""
+        return BatchLimits.default(self.jobs, self.memory)
+
+    def runner(self) -> Runner:
+        """Processes of this machine, or tasks of the Spark that --master names."""
+        if self.master is None:
+            return self.limits
+        from acked.checker.batch.spark import SparkBatch
+        from acked.checker.spark.session import SparkSettings
+
+        if self.jobs is not None:
+            raise ConfigurationError("--jobs is for processes here; Spark's slots are chosen by --master, e.g. local[2]")
+        settings = SparkSettings(self.master)
+        return SparkBatch(lambda: spark_driver(settings), self.memory)
+
+    def cache(self) -> ResultCache | None:
+        """Where answers are kept between runs; None with --no-cache and, with a warning, where nothing can be kept."""
+        if not self.use_cache:
+            return None
+        warn_without_cache()
+        folder = cache_folder("results")
+        return None if folder is None else ResultCache(folder, __version__)
+
+
+searches_many = collects("batch", BatchOptions, jobs=JOBS, memory=MEMORY_EACH, use_cache=CACHE)
+searches_many_anywhere = collects("batch", BatchOptions, jobs=JOBS, master=MASTER, memory=MEMORY_EACH, use_cache=CACHE)
