@@ -29,14 +29,7 @@ from acked.model.language.domain import (
     SlotDomain,
     path_name,
 )
-from acked.model.language.storage.composites import (
-    ArrayDomain,
-    Declaration,
-    LogDomain,
-    StructDomain,
-    as_leaf,
-    is_absent,
-)
+from acked.model.language.storage.composites import ArrayDomain, Declaration, LogDomain, StructDomain, as_leaf, is_absent
 from acked.model.language.values import Id
 
 WORD_BITS = 64
