@@ -38,8 +38,9 @@ from acked.checker.shards.shard import Shard, address, alone
 from acked.checker.store.level_file import BLOCK_STATES, StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory, identity_of
 from acked.invariants.property import Kind, Property
-from acked.model.language.domain import ArrayDomain, Domain, LeafDomain, LogDomain, StructDomain
+from acked.model.language.domain import Domain, LeafDomain
 from acked.model.language.domain import Path as FieldPath
+from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.values import Bool
 
 with optional_packages():

@@ -12,20 +12,10 @@ from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from typing import Any, get_type_hints
 
-from acked.model.language.domain import (
-    ArrayDomain,
-    BoolDomain,
-    Domain,
-    IdDomain,
-    LogDomain,
-    OptionalDomain,
-    PresentDomain,
-    Range,
-    SetDomain,
-    StructDomain,
-)
+from acked.model.language.domain import BoolDomain, Domain, IdDomain, OptionalDomain, PresentDomain, Range, SetDomain
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import each
+from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.values import Bool, Id, Int, OptionalValue
 
 Binding = Mapping[str, Any]

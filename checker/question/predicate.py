@@ -20,16 +20,15 @@ from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.domain import (
     BoolDomain,
     IdDomain,
-    LogDomain,
     OptionalDomain,
     Path,
     PresentDomain,
     Range,
     SetDomain,
-    as_leaf,
     path_name,
 )
 from acked.model.language.protocol import Instance
+from acked.model.language.storage.composites import LogDomain, as_leaf
 from acked.model.language.storage.layout import Schema
 from acked.model.language.values import Id
 

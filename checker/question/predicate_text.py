@@ -10,16 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from acked.model.language.domain import (
-    BoolDomain,
-    IdDomain,
-    LogDomain,
-    OptionalDomain,
-    PresentDomain,
-    Range,
-    SetDomain,
-    path_name,
-)
+from acked.model.language.domain import BoolDomain, IdDomain, OptionalDomain, PresentDomain, Range, SetDomain, path_name
+from acked.model.language.storage.composites import LogDomain
 from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.values import Id
 

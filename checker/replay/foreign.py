@@ -18,17 +18,9 @@ from acked.base.files import read_text
 from acked.checker.question.result import Words
 from acked.checker.replay.retrace import StepHint
 from acked.model.formulas.errors import ModelError
-from acked.model.language.domain import (
-    ArrayDomain,
-    BoolDomain,
-    Domain,
-    LogDomain,
-    OptionalDomain,
-    PresentDomain,
-    SetDomain,
-    StructDomain,
-)
+from acked.model.language.domain import BoolDomain, Domain, OptionalDomain, PresentDomain, SetDomain
 from acked.model.language.protocol import Instance
+from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 
 TLA_VARIABLES = frozenset(
     {"replicaLog", "replicaState", "nextRecordId", "nextLeaderEpoch", "leaderAndIsrRequests", "quorumState"}

@@ -13,19 +13,8 @@ from acked.model.concrete.inputs import Inputs
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import literal
-from acked.model.language.domain import (
-    ArrayDomain,
-    Constants,
-    Declaration,
-    Domain,
-    LeafDomain,
-    LogDomain,
-    Path,
-    PresentDomain,
-    StructDomain,
-    is_absent,
-    path_name,
-)
+from acked.model.language.domain import Constants, Domain, LeafDomain, Path, PresentDomain, path_name
+from acked.model.language.storage.composites import ArrayDomain, Declaration, LogDomain, StructDomain, is_absent
 from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.storage.store import Store, SymbolicPath
 from acked.model.language.values import IntLike

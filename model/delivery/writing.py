@@ -18,18 +18,7 @@ from acked.model.delivery.settings import (
     resends,
     transacts,
 )
-from acked.model.delivery.state import (
-    ADDED,
-    COMMITTED,
-    DONE,
-    GOT,
-    NONE,
-    OPEN,
-    PREPARED,
-    Input,
-    Member,
-    State,
-)
+from acked.model.delivery.state import ADDED, COMMITTED, DONE, GOT, NONE, OPEN, PREPARED, Input, Member, State
 from acked.model.language.action import action, require
 from acked.model.language.quantify import each, every, ite, truth
 from acked.model.language.telling import Fault, Role, Telling, Tells

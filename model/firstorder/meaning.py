@@ -13,8 +13,9 @@ from acked.model.firstorder.terms import Choice, Logic, Term
 from acked.model.firstorder.values import SymbolicOptional, SymbolicSet, code, derived, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import resolve
-from acked.model.language.domain import IdDomain, Range, as_leaf
+from acked.model.language.domain import IdDomain, Range
 from acked.model.language.sets import SetValue
+from acked.model.language.storage.composites import as_leaf
 from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value
 
 V = TypeVar("V", bound=Value)

@@ -28,22 +28,19 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.action import Action, unknown_clause
 from acked.model.language.context import active, resolve
 from acked.model.language.domain import (
-    ArrayDomain,
     BoolDomain,
     Domain,
     IdDomain,
     LeafDomain,
-    LogDomain,
     OptionalDomain,
     PresentDomain,
     Range,
     SetDomain,
-    StructDomain,
-    as_leaf,
 )
 from acked.model.language.protocol import Protocol
 from acked.model.language.semantics import Guard, Trace
 from acked.model.language.state import Struct
+from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_leaf
 from acked.model.language.values import Bool, Id, Value
 
 

@@ -12,8 +12,9 @@ from typing import get_type_hints
 from acked.model.formulas.authored import refuse_deferred, refuse_nameless, refuse_result, with_article
 from acked.model.formulas.errors import ModelError, UnknownName, heeded
 from acked.model.formulas.located import located
-from acked.model.language.domain import LeafDomain, as_leaf
+from acked.model.language.domain import LeafDomain
 from acked.model.language.semantics import Guard, tracing
+from acked.model.language.storage.composites import as_leaf
 from acked.model.language.telling import Fault, Message, Party, Telling, Words, functions_of, named_parameters, sort_of
 from acked.model.language.values import Bool, Value, type_name_of
 

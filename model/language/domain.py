@@ -1,7 +1,7 @@
-"""Where values can live: leaf and composite domains.
+"""Where single values can live: the domains that fit one code, and how each encodes and decodes plain Python values.
 
-The domains `Range`, `Optional`, `SetOf`, `Array`, `Log` (with the plain types `Int`, `Id`, `Bool` as domains of their own),
-and how each encodes and decodes plain Python values.
+The domains behind `Int`, `Id`, `Bool`, `Optional`, `SetOf` and `Present`; those of structs, arrays and logs are in
+`storage/composites.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar, Generic, TypeVar, get_args, get_origin
+from typing import Any, Generic, TypeVar
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
@@ -91,7 +90,7 @@ class Range(LeafDomain):
     hi: IntLike
 
     def __post_init__(self) -> None:
-        _must_be(self.item, "numbers lo..hi are", Int)
+        must_be(self.item, "numbers lo..hi are", Int)
 
     def bounds(self, constants: Constants | None = None) -> tuple[int, int]:
         """The least and the greatest value under the given constants, or those of the current trace."""
@@ -178,11 +177,11 @@ class OptionalDomain(LeafDomain, Generic[V]):
     item: type[V]
 
     def __post_init__(self) -> None:
-        _must_be(self.item, "an optional value is", Int, Id)
+        must_be(self.item, "an optional value is", Int, Id)
 
     @property
     def _leaf(self) -> LeafDomain:
-        return as_leaf(self.item)
+        return scalar_domain(self.item)
 
     def least(self, constants: Constants) -> int:
         """The least value of the type, which has code 1."""
@@ -219,7 +218,7 @@ class SetDomain(LeafDomain, Generic[I]):
     item: type[I]
 
     def __post_init__(self) -> None:
-        _must_be(self.item, "the members of a set are", Id)
+        must_be(self.item, "the members of a set are", Id)
 
     def cardinality(self, constants: Constants) -> int:
         return 1 << IdDomain(self.item).cardinality(constants)
@@ -252,7 +251,8 @@ class PresentDomain(LeafDomain):
 
     def is_absent(self, constants: Constants) -> bool:
         """Whether the constants leave the field out."""
-        return resolve(self.when, constants) == 0 or is_absent(self.inner, constants)
+        inner = self.inner
+        return resolve(self.when, constants) == 0 or (isinstance(inner, PresentDomain) and inner.is_absent(constants))
 
     def cardinality(self, constants: Constants) -> int:
         return 1 if self.is_absent(constants) else self.inner.cardinality(constants)
@@ -270,209 +270,18 @@ class PresentDomain(LeafDomain):
         return self.inner.from_plain(value, constants)
 
 
-class Declaration:
-    """The half of a `Struct` that domains know: a class that declares named fields."""
-
-    type_name: ClassVar[str] = "struct"
-
-    @classmethod
-    def domains(cls) -> dict[str, Domain]:
-        """The domain of every field."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class StructDomain(Domain):
-    """A fixed set of named fields; made from a `Struct` subclass."""
-
-    struct: type[Declaration]
-
-    def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
-        for name, domain in self.struct.domains().items():
-            yield from domain.leaves((*path, name), constants)
-
-    def parts(self) -> Iterator[tuple[Path, Domain]]:
-        """Its single fields, arrays and logs, those of structs in it included."""
-        for name, domain in self.struct.domains().items():
-            inner = domain.parts() if isinstance(domain, StructDomain) else [((), domain)]
-            yield from (((name, *path), part) for path, part in inner)
-
-    def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
-        parts = [(name, domain.reader((*path, name), places, constants)) for name, domain in self._fields_shown(constants)]
-        return lambda codes: {name: read(codes) for name, read in parts}
-
-    def _fields_shown(self, constants: Constants) -> Iterator[tuple[str, Domain]]:
-        for name, domain in self.struct.domains().items():
-            if not is_absent(domain, constants):
-                yield name, domain
-
-    def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
-        for name, domain in self.struct.domains().items():
-            if is_absent(domain, constants):
-                codes.update({leaf: 0 for leaf, _ in domain.leaves((*path, name), constants)})
-        domains = dict(self._fields_shown(constants))
-        if not isinstance(value, dict) or set(value) != set(domains):
-            raise ModelError(f"{path_name(path) or 'the state'} must have exactly the fields {', '.join(domains)}")
-        for name, domain in domains.items():
-            domain.encode(value[name], (*path, name), constants, codes)
-
-
-@dataclass(frozen=True)
-class ArrayDomain(Domain):
-    """One element per value of the index type."""
-
-    index: LeafDomain
-    element: Domain
-
-    def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
-        for k in range(self.index.cardinality(constants)):
-            yield from self.element.leaves((*path, k), constants)
-
-    def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
-        count = self.index.cardinality(constants)
-        elements = [self.element.reader((*path, k), places, constants) for k in range(count)]
-        return lambda codes: [read(codes) for read in elements]
-
-    def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
-        count = self.index.cardinality(constants)
-        if not isinstance(value, list) or len(value) != count:
-            raise ModelError(f"{path_name(path)} must be a list of {count}")
-        for k, element in enumerate(value):
-            self.element.encode(element, (*path, k), constants, codes)
-
-
-@dataclass(frozen=True)
-class LogDomain(Domain):
-    """An append-only sequence of at most `size` records that can be cut; slots past the end hold code 0.
-
-    A record is made of single fields, and of structs of them. Ids are kept as `SlotDomain` says. Where the constant
-    `when` is 0 the log is absent, as `PresentDomain` says.
-    """
-
-    record: type[Declaration]
-    offset: type[Int]
-    size: IntLike
-    when: IntLike = 1
-
-    RECORDS: ClassVar[str] = "records"
-    END: ClassVar[str] = "end"
-
-    def __post_init__(self) -> None:
-        _must_be(self.offset, "the offsets of a log are", Int)
-        self.record_leaves()
-
-    @cached_property
-    def end(self) -> LeafDomain:
-        """The domain of the log end offset."""
-        return self._present(Range(self.offset, 0, self.size))
-
-    def _present(self, domain: LeafDomain) -> LeafDomain:
-        return domain if isinstance(self.when, int) else PresentDomain(domain, self.when)
-
-    def record_leaves(self) -> list[tuple[Path, LeafDomain]]:
-        """The fields of a record as it declares them; `ModelError` if one of them is an array or a log."""
-        found: list[tuple[Path, LeafDomain]] = []
-        for path, domain in StructDomain(self.record).parts():
-            if not isinstance(domain, LeafDomain):
-                name = f"{self.record.__name__}.{path_name(path)}"
-                raise ModelError(f"{name} cannot be in a log: a record holds single fields and structs of single fields")
-            found.append((path, self._present(domain)))
-        return found
-
-    def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
-        yield (*path, self.END), self.end
-        fields = [(field, _in_slot(domain)) for field, domain in self.record_leaves()]
-        for k in range(resolve(self.size, constants)):
-            yield from (((*path, self.RECORDS, k, *field), domain) for field, domain in fields)
-
-    def _ids(self, path: Path, count: int, constants: Constants) -> Iterator[Path]:
-        """The fields of the first `count` records that are kept with a code of their own."""
-        kept = [(field, domain) for field, domain in self.record_leaves() if _in_slot(domain) is not domain]
-        fields = [field for field, domain in kept if not is_absent(domain, constants)]
-        return ((*path, self.RECORDS, k, *field) for k in range(count) for field in fields)
-
-    def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
-        last, record, size = places[(*path, self.END)], StructDomain(self.record), resolve(self.size, constants)
-        records = [record.reader((*path, self.RECORDS, k), places, constants) for k in range(size)]
-        ids = [[places[slot] for slot in self._ids(path, k, constants)] for k in range(size + 1)]
-
-        def read(codes: Sequence[int]) -> dict[str, Any]:
-            end = codes[last]
-            if ids[end]:
-                codes = list(codes)
-                for leaf in ids[end]:
-                    codes[leaf] -= 1
-            return {self.END: end, self.RECORDS: [records[k](codes) for k in range(end)]}
-
-        return read
-
-    def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
-        if not isinstance(value, dict) or set(value) != {self.END, self.RECORDS}:
-            raise ModelError(f"{path_name(path)} must have exactly the fields {self.END}, {self.RECORDS}")
-        self.end.encode(value[self.END], (*path, self.END), constants, codes)
-        records = value[self.RECORDS]
-        if not isinstance(records, list) or len(records) != value[self.END]:
-            raise ModelError(f"{path_name(path)} must list as many records as its end says")
-        for slot, _ in list(self.leaves(path, constants))[1:]:
-            codes[slot] = 0
-        for k, record in enumerate(records):
-            StructDomain(self.record).encode(record, (*path, self.RECORDS, k), constants, codes)
-        for slot in self._ids(path, len(records), constants):
-            codes[slot] += 1
-
-
-def _in_slot(domain: LeafDomain) -> LeafDomain:
-    """How a record's field is kept in a slot of a log."""
-    if isinstance(domain, PresentDomain):
-        inner = _in_slot(domain.inner)
-        return domain if inner is domain.inner else PresentDomain(inner, domain.when)
-    return SlotDomain(domain.item) if isinstance(domain, IdDomain) else domain
-
-
-def _must_be(item: object, what: str, *kinds: type[Value]) -> None:
+def must_be(item: object, what: str, *kinds: type[Value]) -> None:
     """`ModelError` unless a domain is made of a type of its author's: a subclass of one of `kinds`."""
     if not isinstance(item, type) or not issubclass(item, kinds) or item in kinds:
         wanted = " or ".join(kind.__name__ for kind in kinds)
         raise ModelError(f"{what} of a subclass of {wanted}, not {getattr(item, '__name__', repr(item))}")
 
 
-def is_absent(domain: Domain, constants: Constants) -> bool:
-    """Whether the constants leave out all of a field."""
-    if isinstance(domain, ArrayDomain):
-        return is_absent(domain.element, constants)
-    if isinstance(domain, StructDomain):
-        return all(is_absent(part, constants) for part in domain.struct.domains().values())
-    if isinstance(domain, LogDomain):
-        return is_absent(domain.end, constants)
-    return isinstance(domain, PresentDomain) and domain.is_absent(constants)
-
-
-def as_domain(spec: object) -> Domain:
-    """The domain that a type or a domain stands for; `ModelError` for anything else."""
-    if isinstance(spec, Domain):
-        return spec
-    if get_origin(spec) is SetValue:
-        # How an action's parameter says that it is a set: `voters: SetValue[Replica]`.
-        return SetDomain(get_args(spec)[0])
-    if isinstance(spec, type):
-        if issubclass(spec, Declaration):
-            return StructDomain(spec)
-        if issubclass(spec, Int) and spec is not Int:
-            return Range(spec, spec.lo, spec.hi)
-        if issubclass(spec, Id) and spec is not Id:
-            return IdDomain(spec)
-        if issubclass(spec, Bool):
-            return BoolDomain()
-    name = getattr(spec, "__name__", repr(spec))
-    raise ModelError(f"{name} is not a domain; use a subclass of Int, Id or Struct, Bool, or Optional, SetOf, Array, Log")
-
-
-def as_leaf(spec: object) -> LeafDomain:
-    """Like `as_domain`, for a domain that fits one code."""
-    domain = as_domain(spec)
-    if isinstance(domain, LeafDomain):
-        return domain
-    raise ModelError(f"{spec!r} does not fit one field; use it through field(…) or Array(…)")
+def scalar_domain(item: type[Value]) -> LeafDomain:
+    """The domain of a type of one's own: a subclass of `Int` or `Id`; and of `Bool`."""
+    if issubclass(item, Int):
+        return Range(item, item.lo, item.hi)
+    return IdDomain(item) if issubclass(item, Id) else BoolDomain()
 
 
 def path_name(path: Path) -> str:

@@ -11,8 +11,8 @@ from typing import Any, TypeVar, cast
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal, resolve
-from acked.model.language.domain import as_leaf
 from acked.model.language.sets import SetValue
+from acked.model.language.storage.composites import as_leaf
 from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value
 
 V = TypeVar("V", bound=Value)

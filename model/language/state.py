@@ -13,21 +13,10 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overloa
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current
-from acked.model.language.domain import (
-    ArrayDomain,
-    Domain,
-    LeafDomain,
-    LogDomain,
-    OptionalDomain,
-    PresentDomain,
-    Range,
-    SetDomain,
-    StructDomain,
-    as_domain,
-    as_leaf,
-)
+from acked.model.language.domain import Domain, LeafDomain, OptionalDomain, PresentDomain, Range, SetDomain
 from acked.model.language.semantics import semantics
 from acked.model.language.sets import SetValue
+from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_domain, as_leaf
 from acked.model.language.storage.layout import Schema
 from acked.model.language.storage.store import LiteralStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView

@@ -48,17 +48,7 @@ from acked.model.partition.rules.settings import (
     shrink_bumps_epoch,
     strict_min_isr,
 )
-from acked.model.partition.state import (
-    ACKED,
-    FAILED,
-    SENT,
-    Epoch,
-    Offset,
-    RecordId,
-    Replica,
-    State,
-    Status,
-)
+from acked.model.partition.state import ACKED, FAILED, SENT, Epoch, Offset, RecordId, Replica, State, Status
 
 # -- who is who -------------------------------------------------------------------------------------------------------
 

@@ -14,13 +14,7 @@ from acked.model.language.values import Bool
 from acked.model.language.words import says_set
 from acked.model.partition.assignment import completed, is_replica, require_part
 from acked.model.partition.candidates import notices_return
-from acked.model.partition.common import (
-    elect,
-    has_session,
-    lose_broker,
-    renumber_epochs,
-    set_eligible,
-)
+from acked.model.partition.common import elect, has_session, lose_broker, renumber_epochs, set_eligible
 from acked.model.partition.messages import ELECTION, LEADERSHIP
 from acked.model.partition.rules.controllers import ONE, controllers
 from acked.model.partition.rules.settings import (

@@ -14,14 +14,7 @@ from acked.model.language.values import Bool
 from acked.model.language.words import says_list
 from acked.model.partition.assignment import has_heard_of_removal, require_part
 from acked.model.partition.candidates import loses_requests, notices_return, stops_on_its_way
-from acked.model.partition.common import (
-    fetches_from,
-    has_session,
-    lose_broker,
-    renumber_epochs,
-    set_eligible,
-    stop_waiting,
-)
+from acked.model.partition.common import fetches_from, has_session, lose_broker, renumber_epochs, set_eligible, stop_waiting
 from acked.model.partition.fetching import have_diverged, require_fetch
 from acked.model.partition.following import end_wait, resign
 from acked.model.partition.messages import FETCH_OUT_OF_RANGE, GOES_DOWN

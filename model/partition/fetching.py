@@ -31,23 +31,9 @@ from acked.model.partition.common import (
     renumber_epochs,
     same_epoch_at,
 )
-from acked.model.partition.following import (
-    become_follower,
-    cut,
-    cut_as_told,
-)
-from acked.model.partition.messages import (
-    FETCH,
-    FETCH_DIVERGING,
-    FETCH_UNANSWERED,
-    WHERE_MY_EPOCH_ENDS,
-)
-from acked.model.partition.rules.derived import (
-    forgets_fetched_epoch,
-    halts,
-    keeps_empty_epochs,
-    truncates_by_request,
-)
+from acked.model.partition.following import become_follower, cut, cut_as_told
+from acked.model.partition.messages import FETCH, FETCH_DIVERGING, FETCH_UNANSWERED, WHERE_MY_EPOCH_ENDS
+from acked.model.partition.rules.derived import forgets_fetched_epoch, halts, keeps_empty_epochs, truncates_by_request
 from acked.model.partition.rules.settings import (
     BY_CURRENT_EPOCH,
     BY_DIVERGING_FETCH,

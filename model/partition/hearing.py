@@ -9,15 +9,8 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.telling import Course, Ends, Fault, Tells, asks
 from acked.model.language.words import says_set
-from acked.model.partition.candidates import (
-    has_arrived,
-    is_on_its_way,
-    next_request,
-)
-from acked.model.partition.common import (
-    presumes_leadership,
-    renumber_epochs,
-)
+from acked.model.partition.candidates import has_arrived, is_on_its_way, next_request
+from acked.model.partition.common import presumes_leadership, renumber_epochs
 from acked.model.partition.following import drop_late_answer, follow, require_fetcher_removed, resign
 from acked.model.partition.leading import take_office
 from acked.model.partition.messages import ALTER_PARTITION, ANSWERS, LEADERSHIP, no_late_answer

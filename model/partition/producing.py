@@ -40,17 +40,7 @@ from acked.model.partition.rules.settings import (
     sequence_check,
     unknown_producers_accepted,
 )
-from acked.model.partition.state import (
-    ACKED,
-    FAILED,
-    SENT,
-    UNSENT,
-    Offset,
-    Record,
-    RecordId,
-    Replica,
-    State,
-)
+from acked.model.partition.state import ACKED, FAILED, SENT, UNSENT, Offset, Record, RecordId, Replica, State
 
 
 def is_settled(s: State, record: RecordId) -> Bool:

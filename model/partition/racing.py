@@ -14,24 +14,8 @@ from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Course, Ends, Fault, Telling, Tells, Those
 from acked.model.language.values import Bool
 from acked.model.language.words import says_set
-from acked.model.partition.candidates import (
-    has_written,
-    is_a_controller,
-    is_in_charge,
-    learn,
-    leave,
-    send,
-    takes_for_dead,
-)
-from acked.model.partition.common import (
-    commit_isr,
-    elect,
-    has_session,
-    note_change,
-    renumber_epochs,
-    take_epoch,
-    take_out,
-)
+from acked.model.partition.candidates import has_written, is_a_controller, is_in_charge, learn, leave, send, takes_for_dead
+from acked.model.partition.common import commit_isr, elect, has_session, note_change, renumber_epochs, take_epoch, take_out
 from acked.model.partition.messages import LEADERSHIP
 from acked.model.partition.rules.controllers import (
     elected_in_two_steps,

@@ -13,15 +13,7 @@ from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Message, Telling
 from acked.model.language.values import Bool
 from acked.model.language.words import says_list
-from acked.model.transactions.common import (
-    all_acked,
-    fence,
-    holds_offsets,
-    is_complete,
-    is_state,
-    prepare,
-    renumber_epochs,
-)
+from acked.model.transactions.common import all_acked, fence, holds_offsets, is_complete, is_state, prepare, renumber_epochs
 from acked.model.transactions.settings import (
     TV2,
     aborts,

@@ -29,12 +29,7 @@ from acked.model.transactions.settings import (
     max_coordinator_epoch,
     pending_by_epoch,
 )
-from acked.model.transactions.state import (
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
-    Partition,
-    State,
-)
+from acked.model.transactions.state import PREPARE_ABORT, PREPARE_COMMIT, Partition, State
 from acked.model.transactions.words import (
     COORDINATOR,
     LATE_MARKER_PARTITION,

@@ -9,16 +9,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from acked.model.language.domain import (
-    ArrayDomain,
-    BoolDomain,
-    Domain,
-    LogDomain,
-    OptionalDomain,
-    PresentDomain,
-    SetDomain,
-    StructDomain,
-)
+from acked.model.language.domain import BoolDomain, Domain, OptionalDomain, PresentDomain, SetDomain
+from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.reports.console import harmless
 from acked.reports.exports.exported import Exported
 from acked.reports.runs.view import StepView

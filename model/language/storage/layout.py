@@ -16,13 +16,10 @@ from typing import Any, cast
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.domain import (
-    ArrayDomain,
     Constants,
-    Declaration,
     Domain,
     IdDomain,
     LeafDomain,
-    LogDomain,
     OptionalDomain,
     Path,
     PresentDomain,
@@ -30,11 +27,9 @@ from acked.model.language.domain import (
     Reader,
     SetDomain,
     SlotDomain,
-    StructDomain,
-    as_leaf,
-    is_absent,
     path_name,
 )
+from acked.model.language.storage.composites import ArrayDomain, Declaration, LogDomain, StructDomain, as_leaf, is_absent
 from acked.model.language.values import Id
 
 WORD_BITS = 64

@@ -13,7 +13,8 @@ from typing import Self
 
 from acked.model.formulas.errors import StepError
 from acked.model.formulas.expr import Expr
-from acked.model.language.domain import ArrayDomain, Declaration, LeafDomain, LogDomain, StructDomain
+from acked.model.language.domain import LeafDomain
+from acked.model.language.storage.composites import ArrayDomain, Declaration, LogDomain, StructDomain
 from acked.model.language.storage.store import StateStore, SymbolicPath, Write, shown
 from acked.model.language.values import Bool
 

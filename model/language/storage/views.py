@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cas
 from acked.model.formulas.errors import ModelError, StepError, UnknownName
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal, resolve
-from acked.model.language.domain import ArrayDomain, Domain, LeafDomain, LogDomain, StructDomain
+from acked.model.language.domain import Domain, LeafDomain
+from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.storage.store import NoStore, StateStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
 from acked.model.language.values import Bool, Id, Int, IntLike, Value, type_name_of
