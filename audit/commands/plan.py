@@ -13,7 +13,7 @@ from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import Assumptions, AuditVerdict
 from acked.audit.moves.ask import MOST_STATES, MoveAuditor, PlanAudit
 from acked.audit.moves.plan import read_plan
-from acked.audit.moves.shapes import Moves, described_with, moves_of
+from acked.audit.moves.shapes import Moves, moves_of, with_assignment
 from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
 from acked.audit.reports.plan import plan_document, worst_move
 from acked.base.errors import ExitCode
@@ -61,7 +61,7 @@ def audit_plan(
     """Asks about a plan, tells the answers, and returns the exit code; `is_bounded`: the user says how many states."""
     request.check()
     plan = read_plan(request.plan)
-    known = described_with(found(), plan)
+    known = with_assignment(found(), plan)
     moves = moves_of(known, plan, request.entities)
     if request.is_live and not any(entry.scope is Scope.PRODUCER for entry in known.known):
         moves = Moves(tuple(one for group in moves.groups for one in group.by_producer()), moves.unchanged)
