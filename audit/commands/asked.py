@@ -42,7 +42,7 @@ class ClusterFacts:
     timeout: float | None
     producer: tuple[tuple[str, str], ...]
 
-    def recognised(self, files: tuple[Path, ...], with_moves: bool = False) -> Recognised:
+    def read(self, files: tuple[Path, ...], with_moves: bool = False) -> Recognised:
         """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned."""
         entries = read_all(files)
         if self.bootstrap is not None:

@@ -150,7 +150,7 @@ def _audit(
             check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
     before = None if wanted.baseline is None else read_baseline(wanted.baseline)
-    found = cluster.recognised(files)
+    found = cluster.read(files)
     if wanted.show_settings:
         return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
     groups = groups_of(found, cluster.topic, cluster.entities, cluster.internal)
@@ -210,7 +210,7 @@ def _show(view: View, form: str, out: Path | None, files: list[str]) -> None:
     if form == "text" and view.baseline is None:
         put_drawn(lambda console: _print(console, view), out, "audit")
     else:
-        put_text(_rendered(view, form, files), out, "audit")
+        put_text(_render(view, form, files), out, "audit")
 
 
 def _print(console: Console, view: View) -> None:
@@ -220,7 +220,7 @@ def _print(console: Console, view: View) -> None:
         print_topics(console, view)
 
 
-def _rendered(view: View, form: str, files: list[str]) -> str:
+def _render(view: View, form: str, files: list[str]) -> str:
     match form:
         case "text":
             assert view.baseline is not None

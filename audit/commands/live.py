@@ -149,7 +149,7 @@ def ask_cluster(
     """
     _host_and_port(address.partition(",")[0])
     clock = _Clock(time.monotonic() + seconds)
-    admin, listed = _connected(address, properties, clock)
+    admin, listed = _connect(address, properties, clock)
     topics = {name: found for name, found in listed.topics.items() if topic is None or name == topic}
     if topic is not None and (topic not in topics or topics[topic].error is not None):
         raise ConfigurationError(f"the cluster at {address} lists no topic {topic!r}{near(topic, listed.topics)}")
@@ -192,7 +192,7 @@ def _is_short(partition: Any) -> bool:
     return len(partition.isrs) < len(partition.replicas)
 
 
-def _connected(address: str, properties: Mapping[str, str], clock: _Clock) -> tuple[AdminClient, Any]:
+def _connect(address: str, properties: Mapping[str, str], clock: _Clock) -> tuple[AdminClient, Any]:
     """The client with what it was answered first; `SystemFailure` at once where trying again is of no use."""
     with optional_packages():
         from confluent_kafka import KafkaError, KafkaException

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from acked.audit.clusters.several import Audited
 from acked.audit.clusters.topics import TopicGroup
-from acked.audit.decision.patch import patched, write_patches
+from acked.audit.decision.patch import make_patches, write_patches
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.page import audit_page
 from acked.audit.reports.stories import story_pages, with_pages, worst_counterexample
@@ -50,7 +50,7 @@ def write_fixes(audited: list[Audited], folder: Path | None) -> None:
     if found is None:
         say("nothing is written: no change is needed, or none was found after which every required answer is a no")
         return
-    patches = patched(one.group.given, found.settings)
+    patches = make_patches(one.group.given, found.settings)
     for place in write_patches(patches, folder):
         say(f"written: {place}")
     for text in patches.by_hand:

@@ -117,20 +117,20 @@ def _ready(
     asked = replace(answer.task.asked, symmetry=False)
     question = replace(answer.task, asked=asked).question()
     try:
-        prepared, is_without = _prepared(answer, question, brokers, quiet), False
+        prepared, is_without = _prepare(answer, question, brokers, quiet), False
     except ConfigurationError:
         if not question.instance.constants[idempotence.name] or answer.question.asked is not AuditQuestion.LOSS:
             raise
         # Whether a record is lost does not hang on the producer's number; one without it is driven where the other is not.
         constants = tuple((name, 0 if name == idempotence.name else value) for name, value in asked.constants)
         question = replace(answer.task, asked=replace(asked, constants=constants)).question()
-        prepared, is_without = _prepared(answer, question, brokers, quiet), True
+        prepared, is_without = _prepare(answer, question, brokers, quiet), True
     others = tuple(rule for rule in prepared.others if rule.constant not in _SILENT)
     prepared = replace(prepared, setting=with_users(prepared.setting, configuration), others=others)
     return ToProve(prepared, f"{answer.question.text} Yes", refused, is_without)
 
 
-def _prepared(answer: AuditAnswer, question: Question, brokers: Brokers, quiet: bool) -> PreparedRun:
+def _prepare(answer: AuditAnswer, question: Question, brokers: Brokers, quiet: bool) -> PreparedRun:
     text, name = answer.question.text, answer.question.asked.value
     found, _ = playable_counterexample(question, text, name, brokers, quiet)
     return REPLICATION.prepare(found.question, found.run, brokers)

@@ -185,12 +185,12 @@ def _upgrades(current: Release, feature: str) -> list[Several]:
     return [*alone, *(((VERSION_KEY, version), (keys.ELR, "1")) for version in featured)]
 
 
-def _joined(upgrade: Several, change: Several) -> Several:
+def _join(upgrade: Several, change: Several) -> Several:
     """Both, with what they have in common once."""
     return tuple(dict((*upgrade, *change)).items())
 
 
-def _upgraded(given: Given, release: Release, plane: str, feature: str) -> Given:
+def _upgrade(given: Given, release: Release, plane: str, feature: str) -> Given:
     """What is given once the cluster was upgraded and its protocol raised; an unset feature stays what it was."""
     given = given.but(dict.fromkeys((keys.IBP, keys.METADATA_VERSION), ""))
     return given.but({keys.ELR: feature}) if release.since(_FEATURED) and plane == KRAFT else given
@@ -268,7 +268,7 @@ class Adviser:
 
     def advise(self, item: Open, others: Sequence[Open]) -> Advice:
         """What makes a yes a no; `others` are the answers that are a no and should stay so."""
-        tried = self._searched(item, self._singles(item))
+        tried = self._search(item, self._singles(item))
         causes = [change for change in tried if self._reply(item, change) is AuditVerdict.NO]
         if causes:
             return Advice(_changes(tried), _changes(causes), self._gentlest(item, others, causes))
@@ -276,7 +276,7 @@ class Adviser:
         for stage in self._stages(item):
             remedy = self._least_release(item, others, self._gentlest(item, others, stage))
             singles = [change for change in stage if len(change) == 1 and change[0][0] != VERSION_KEY]
-            tried += self._searched(item, singles)
+            tried += self._search(item, singles)
             if remedy is not None:
                 causes = [change for change in singles if self._reply(item, change) is AuditVerdict.NO]
                 return Advice(_changes(tried), _changes(causes), remedy, self._undecided(item, passed))
@@ -300,7 +300,7 @@ class Adviser:
             chosen = release(wanted.pop(VERSION_KEY))
             planes = planes_in(chosen)
             context = Deployment(chosen, context.plane if context.plane in planes else planes[0])
-            given = _upgraded(given, context.release, context.plane, self._feature)
+            given = _upgrade(given, context.release, context.plane, self._feature)
         given = given.but(wanted)
         try:
             configuration = configure(given, context.release, context.plane)
@@ -328,10 +328,10 @@ class Adviser:
         harsh = [change for size in (1, 2) for change in _sets(every, size) if self._is_costly(item, change)]
         yield [change for change in gentle if len(change) == 2]
         yield upgrades
-        yield [_joined(upgrade, change) for upgrade in upgrades[-1:] for change in self._singles(item)]
+        yield [_join(upgrade, change) for upgrade in upgrades[-1:] for change in self._singles(item)]
         yield [change for change in gentle if len(change) == 3]
         for size in (2, 3):
-            yield [_joined(upgrade, change) for upgrade in upgrades[-1:] for change in gentle if len(change) == size]
+            yield [_join(upgrade, change) for upgrade in upgrades[-1:] for change in gentle if len(change) == size]
         yield [change for change in harsh if len(change) == 1]
         yield [change for change in harsh if len(change) == 2]
 
@@ -352,7 +352,7 @@ class Adviser:
     def _upgrades(self) -> list[Several]:
         return _upgrades(self.context.release, self._feature)
 
-    def _searched(self, item: Open, changes: Sequence[Several]) -> list[Several]:
+    def _search(self, item: Open, changes: Sequence[Several]) -> list[Several]:
         """Those of some changes that Kafka would take, searched."""
         self._decide((item, change) for change in changes)
         return [change for change in changes if self._task(item, change) is not None]
@@ -366,14 +366,14 @@ class Adviser:
             if self._reply(item, change) is not AuditVerdict.NO:
                 continue
             self._decide((other, change) for other in others)
-            turned = self._turned(others, change)
+            turned = self._turns(others, change)
             if best is None or len(turned) < len(best.turns):
                 best = SettingsChange(change, turned, price_of(change, self.configuration))
             if not turned:
                 break
         return best
 
-    def _turned(self, others: Sequence[Open], change: Several) -> tuple[tuple[AuditQuestion, AuditVerdict], ...]:
+    def _turns(self, others: Sequence[Open], change: Several) -> tuple[tuple[AuditQuestion, AuditVerdict], ...]:
         replies: dict[AuditQuestion, list[AuditVerdict]] = {}
         for other in others:
             replies.setdefault(other.question.asked, []).append(self._reply(other, change) or AuditVerdict.UNDECIDED)
@@ -400,7 +400,7 @@ class Adviser:
             chosen = release(wanted.pop(VERSION_KEY))
             # Who upgrades also raises the protocol, and moves to the control plane that the release has.
             plane = plane if plane in planes_in(chosen) else planes_in(chosen)[0]
-            given = _upgraded(given, chosen, plane, self._feature)
+            given = _upgrade(given, chosen, plane, self._feature)
         try:
             return task_of(item.question, configure(given.but(wanted), chosen, plane), self.assumed, item.faults)
         except ConfigurationError:

@@ -208,7 +208,7 @@ class Auditor:
         ]
         answers.sort(key=lambda answer: list(AuditQuestion).index(answer.question.asked))
         if advise:
-            answers = _advised(Adviser(self.given, context, configuration, self.assumed, searches), answers)
+            answers = _with_advice(Adviser(self.given, context, configuration, self.assumed, searches), answers)
         warnings = tuple(self.cache.warnings) if self.cache is not None else ()
         recommended = self._recommended(plan, answers, everywhere, searches) if advise else None
         return Audit(
@@ -272,7 +272,7 @@ def _everywhere(asked: Sequence[AuditQuestion], wanted: Sequence[AuditQuestion] 
     return tuple(question for question in asked if wanted is None or question in wanted)
 
 
-def _advised(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
+def _with_advice(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
     decisive = [answer for answer in answers if answer.decides]
     bad = [answer for answer in decisive if answer.reply is AuditVerdict.YES]
     kept = [Open(answer.question, answer.faults) for answer in decisive if answer.reply is AuditVerdict.NO]

@@ -129,7 +129,7 @@ def recognise(
     hidden = {*instead, *(_HIDES[key] for key in instead if key in _HIDES)}
     # What is filled in later is not asked about where something else is set in its place.
     open_ = [entry for entry in settings_of(read) if not (entry.key in hidden and _TEMPLATE.search(entry.value))]
-    known = [entry for found in open_ if (entry := _recognised(found, findings, is_lenient)) is not None]
+    known = [entry for found in open_ if (entry := _recognise_one(found, findings, is_lenient)) is not None]
     return Recognised(read, tuple(known), instead, tuple(findings))
 
 
@@ -182,7 +182,7 @@ def _check_names(read: Sequence[Read], findings: list[Remark], is_lenient: bool)
     if len(strange) > MAX_UNKNOWN:
         entry = list(strange.values())[MAX_UNKNOWN]
         raise SpecUnreadable(f"{entry.where}: more than {MAX_UNKNOWN:,} names are not settings of Kafka; {INSTEAD}")
-    likely = {name: wanted for name, entry in strange.items() if (wanted := _wanted(entry)) is not None}
+    likely = {name: wanted for name, entry in strange.items() if (wanted := _key_meant(entry)) is not None}
     for file, found in of_files.items():
         is_understood = file in understood or any(entry.means is None and is_known(entry.key) for entry in found)
         if not is_understood and (is_lenient or not any(entry.key in likely for entry in found)):
@@ -205,7 +205,7 @@ def _check_names(read: Sequence[Read], findings: list[Remark], is_lenient: bool)
         findings.append(Remark("misspelt", Severity.WARNING, text, strange[name], name in wrong))
 
 
-def _wanted(entry: SettingEntry) -> str | None:
+def _key_meant(entry: SettingEntry) -> str | None:
     return entry.means or meant(entry.key) or named_within(entry.value)
 
 
@@ -222,7 +222,7 @@ def _check_imports(read: Sequence[Read], findings: list[Remark], is_lenient: boo
         findings.append(Remark("not-named", Severity.WARNING, f"{text}; it is passed over (--lenient)", note, True))
 
 
-def _recognised(entry: SettingEntry, findings: list[Remark], is_lenient: bool) -> SettingEntry | None:
+def _recognise_one(entry: SettingEntry, findings: list[Remark], is_lenient: bool) -> SettingEntry | None:
     """The entry with its scope and its value in its usual form; None if it is passed over."""
     key = None if entry.means is not None else KEYS.get(entry.key)
     if key is None:

@@ -76,7 +76,7 @@ class Searches:
             search = searched[answered.task]
             for task in wanted:
                 if by[task] == search:
-                    decided = self._known[task] = _decided(task, search, answered)
+                    decided = self._known[task] = _decision(task, search, answered)
                     open_ += [task] if _wants_its_own(task, search, decided.outcome) else []
             self.on_decided(done, len(searched))
         return open_
@@ -136,7 +136,7 @@ def _weight(task: Task) -> int:
 # -- what a shared search says of each ----------------------------------------------------------------------------------
 
 
-def _decided(task: Task, search: Task, answered: Answered) -> Decided:
+def _decision(task: Task, search: Task, answered: Answered) -> Decided:
     if search == task or answered.outcome is None:
         return Decided(task, answered.outcome, answered.failure)
     alone = replace(search, asked=replace(search.asked, properties=task.asked.properties))

@@ -36,7 +36,7 @@ class Patches:
     by_hand: tuple[str, ...]
 
 
-def patched(given: Given, change: Iterable[tuple[str, str]]) -> Patches:
+def make_patches(given: Given, change: Iterable[tuple[str, str]]) -> Patches:
     """The files with the change made, as far as they have the settings that it changes."""
     known = {entry.file: Path(entry.file) for entry in given.entries.values() if entry.line and Path(entry.file).is_file()}
     texts: dict[Path, str] = {}
@@ -110,7 +110,7 @@ def _with_value(path: Path, text: str, entry: SettingEntry, value: str) -> str |
                 continue
             line = f"{lines[at][: token.start()]}{value}{lines[at][token.end() :]}"
             changed = "".join([*lines[:at], line, *lines[at + 1 :]])
-            if _reading(path, changed) == _expected(before, entry, value):
+            if _reading(path, changed) == _expectation(before, entry, value):
                 return changed
     return None
 
@@ -122,7 +122,7 @@ def _is_value(entry: SettingEntry, token: str) -> bool:
         return False
 
 
-def _expected(before: list[Read] | None, entry: SettingEntry, value: str) -> list[Read] | None:
+def _expectation(before: list[Read] | None, entry: SettingEntry, value: str) -> list[Read] | None:
     """What the text has to be read as after the change: the same but for that value."""
     if before is None:
         return None

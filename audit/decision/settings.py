@@ -314,7 +314,7 @@ class _Configuring:
         for key in (keys.MIN_ISR, keys.UNCLEAN):
             entry = self._entry(key)
             of_topic = entry is not None and entry.scope is Scope.TOPIC
-            if of_topic and self.version.since("1.1") and not self._mended("2.4.1", "2.5"):
+            if of_topic and self.version.since("1.1") and not self._has_fix("2.4.1", "2.5"):
                 text = (
                     "KAFKA-9254 (1.1 to 2.4.0, mended in 2.4.1 and 2.5): once a default of brokers was changed twice while "
                     f"they run, a topic's own {key} is lost until the broker restarts, and the broker's applies"
@@ -322,7 +322,7 @@ class _Configuring:
                 self._find("topic-setting-lost", Severity.WARNING, text, entry)
                 break
         is_java = not any(entry.default_of for entry in self.given.entries.values())
-        if is_java and self.version.since("2.8") and not self._mended("3.9.2", "4.0.2", "4.1.2", "4.2"):
+        if is_java and self.version.since("2.8") and not self._has_fix("3.9.2", "4.0.2", "4.1.2", "4.2"):
             text = (
                 "KAFKA-19012 (Java producers of 2.8.0 to 4.1.1, mended in 3.9.2, 4.0.2, 4.1.2 and 4.2): when a batch expires "
                 "or a broker disconnects, the producer may use the buffer again while it is being sent, and damaged records, "
@@ -330,7 +330,7 @@ class _Configuring:
             )
             self._find("producer-buffer", Severity.WARNING, text)
 
-    def _mended(self, *fixed: str) -> bool:
+    def _has_fix(self, *fixed: str) -> bool:
         """Whether this release has a fix that came with those, oldest first: with a patch of its own, or from the last on."""
         return self.version.since(fixed[-1]) or any(
             self.version.since(patch) and self.version.numbers[:2] == release(patch).numbers[:2] for patch in fixed

@@ -76,7 +76,7 @@ def of_one_variant(
         if len(set(settings.values())) > 1:
             differing = sorted({key for one in settings.values() for key, _ in one ^ settings[meant[0]]})
             raise ConfigurationError(
-                f"the files describe several {_called(scope)}, which differ in {', '.join(differing[:3])}; name one with "
+                f"the files describe several {_noun(scope)}, which differ in {', '.join(differing[:3])}; name one with "
                 f"--entity: {_list(str(entity) for _, entity in meant)}"
             )
         left = [e for e in left if e.scope is not scope or e.entity is None or (e.file, e.entity) in meant]
@@ -96,7 +96,7 @@ def _settings(
     return frozenset(found.items())
 
 
-def _called(scope: Scope) -> str:
+def _noun(scope: Scope) -> str:
     return "clusters or nodes" if scope in (Scope.BROKER, Scope.DYNAMIC_BROKER) else f"{scope.value}s"
 
 

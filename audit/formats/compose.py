@@ -68,16 +68,16 @@ def _variables(whose: Whose, item: Field | None) -> Iterator[Variable]:
         for field in item.node.fields:
             if not isinstance(field.node, Text):
                 raise whose.wrong(field.line, f"{field.key} is no single value; a variable has one text")
-            yield Variable(field.key, None if field.node.is_null else _filled(field.node.value), field.line)
+            yield Variable(field.key, None if field.node.is_null else _unescape(field.node.value), field.line)
     elif isinstance(item.node, Items):
         for text in _texts(item):
             name, is_given, value = text.value.partition("=")
-            yield Variable(name.strip(), _filled(value) if is_given else None, text.line)
+            yield Variable(name.strip(), _unescape(value) if is_given else None, text.line)
     else:
         raise whose.wrong(item.line, "environment is neither a map nor a list")
 
 
-def _filled(value: str) -> str:
+def _unescape(value: str) -> str:
     return value.replace("$$", "$")
 
 

@@ -131,13 +131,13 @@ def application_entries(whose: Whose, variables: Iterable[Variable]) -> Iterator
 
 
 def _other(whose: Whose, variable: Variable) -> Iterator[SettingEntry]:
-    means = meant_elsewhere(variable.name, ()) or _prefixed(variable.name)
+    means = meant_elsewhere(variable.name, ()) or _key_behind_prefix(variable.name)
     means = means or named_within(variable.value or "")
     if means is not None:
         yield whose.suspect(variable.name, variable.value or "", variable.line, means)
 
 
-def _prefixed(name: str) -> str | None:
+def _key_behind_prefix(name: str) -> str | None:
     """The setting behind a prefix that a client's variables have: `KAFKA_ACKS`, `CONNECT_PRODUCER_ACKS`."""
     plain = name.lower().replace("_", ".")
     if "kafka" not in plain and "producer" not in plain:

@@ -49,7 +49,7 @@ _PARTS = ("apiVersion", "kind", "metadata", "spec")
 
 def resource_entries(file: str, found: Iterable[Node]) -> list[Read]:
     """The settings of the resources of a file; `SpecUnreadable` where one is there twice."""
-    resources = [item for node in found for item in _listed(node)]
+    resources = [item for node in found for item in _resources(node)]
     maps = {_name(item): item.within("data") for item in resources if item.text("kind") == "ConfigMap"}
     taken = {name for item in resources for container in _containers(item) for name, _ in _sources(container)}
     seen: dict[tuple[str, str], int] = {}
@@ -87,10 +87,10 @@ def _without(node: Node, key: str) -> Node:
     return Fields(tuple(item for item in node.fields if item.key != key), node.line) if isinstance(node, Fields) else node
 
 
-def _listed(node: Node) -> Iterator[Fields]:
+def _resources(node: Node) -> Iterator[Fields]:
     if isinstance(node, Fields) and node.text("kind").endswith("List") and isinstance(node.field("items"), Field):
         for item in mappings(node.field("items").node):  # type: ignore[union-attr]
-            yield from _listed(item)
+            yield from _resources(item)
     elif isinstance(node, Fields):
         yield node
 

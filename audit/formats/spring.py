@@ -167,12 +167,12 @@ def _of_kafka(whose: Whose, item: _Property) -> Iterator[SettingEntry]:
     elif scope is not None and len(rest) > 1 and _uniform(rest[1]) == "properties":
         yield _literal(whose, item, ".".join(rest[2:]), scope)
     elif scope is not None and len(rest) > 1:
-        yield _named(whose, item, rest[1:], scope)
+        yield _own_property(whose, item, rest[1:], scope)
     elif who not in _NOT_OURS and (means := _elsewhere(item.parts)) is not None:
         yield whose.suspect(".".join(item.parts), item.value, item.line, means)
 
 
-def _named(whose: Whose, item: _Property, rest: Sequence[str], scope: Scope) -> SettingEntry:
+def _own_property(whose: Whose, item: _Property, rest: Sequence[str], scope: Scope) -> SettingEntry:
     """A property that KafkaProperties has a name for, or one that Spring passes over."""
     own = _OWN.get(_uniform("".join(rest)))
     if own is not None and scope in KEYS[own].scopes:

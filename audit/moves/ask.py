@@ -151,7 +151,7 @@ class MoveAuditor:
             cases.append((group, own))
         every = [case for _, own in cases for case in own]
         self.searches.decide(task for case in every for task in (self._still(case, case.now), self._still(case, case.then)))
-        self.searches.decide(self._cancelled(case) for case in every if self._asks_cancelled(case))
+        self.searches.decide(self._cancellation(case) for case in every if self._asks_cancelled(case))
         self.searches.decide(self._moving(case) for case in every if self._asks_moving(case))
         asked = tuple(AskedMove(group, tuple(self._answers(own, faults))) for group, own in cases)
         ordered = sorted(asked, key=lambda one: (not one.group.topics.decides, _ORDER.index(one.worst)))
@@ -172,7 +172,7 @@ class MoveAuditor:
     def _moving(self, case: _Case) -> Task:
         return self._move(case, {settings.moves_replaceable.name: 0})
 
-    def _cancelled(self, case: _Case) -> Task:
+    def _cancellation(self, case: _Case) -> Task:
         return self._move(case, {})
 
     def _move(self, case: _Case, rules: Mapping[str, int]) -> Task:
@@ -213,13 +213,13 @@ class MoveAuditor:
         """Whether it has to be asked about a move that is let run: one that may be cancelled does all that it does, too."""
         if self._is_lost_now(case):
             return False
-        return not (_may_cancel(case.context) and self._reply(self._cancelled(case)) is AuditVerdict.NO)
+        return not (_may_cancel(case.context) and self._reply(self._cancellation(case)) is AuditVerdict.NO)
 
     def _is_lost_as_soon(self, case: _Case) -> bool:
         """Whether a cancellation makes no difference: a shortest run without one is no longer than one with it."""
         if not self._asks_moving(case):
             return False
-        running, cancelled = self.searches[self._moving(case)].outcome, self.searches[self._cancelled(case)].outcome
+        running, cancelled = self.searches[self._moving(case)].outcome, self.searches[self._cancellation(case)].outcome
         if running is None or not running.violations:
             return False
         found = [] if cancelled is None else cancelled.violations
@@ -242,8 +242,8 @@ class MoveAuditor:
             return MoveAnswer(stage, case.faults, AuditVerdict.YES, case.context, MoveStage.MOVING)
         task = {
             MoveStage.NOW: lambda: self._still(case, case.now),
-            MoveStage.MOVING: lambda: self._moving(case) if self._asks_moving(case) else self._cancelled(case),
-            MoveStage.CANCELLED: lambda: self._cancelled(case),
+            MoveStage.MOVING: lambda: self._moving(case) if self._asks_moving(case) else self._cancellation(case),
+            MoveStage.CANCELLED: lambda: self._cancellation(case),
             MoveStage.AFTER: lambda: self._still(case, case.then),
         }[stage]()
         found = self.searches[task]

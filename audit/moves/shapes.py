@@ -92,7 +92,7 @@ class Moves:
     unchanged: tuple[str, ...]
 
 
-def described_with(found: Recognised, plan: ReassignmentPlan) -> Recognised:
+def with_assignment(found: Recognised, plan: ReassignmentPlan) -> Recognised:
     """With what the plan's own file says of the assignment as it is."""
     sizes = plan.sizes
     return replace(found, read=(*found.read, *sizes, *plan.notes), known=(*sizes, *found.known))

@@ -141,7 +141,7 @@ def _notes(cells: Sequence[ReleaseCell], promise: Kept, code: bool = False) -> I
         assert found is not None
         columns = ", ".join(_SHORT[item.faults] for item in items)
         steps = units.plural(found.steps, "step")
-        yield f"{_named(items[0].release)}, {columns}: {quote}{command}{quote} violates {found.violated} in {steps}"
+        yield f"{_name_of(items[0].release)}, {columns}: {quote}{command}{quote} violates {found.violated} in {steps}"
     missing: dict[tuple[FaultClass, tuple[str, ...]], list[Release]] = {}
     for item in mine:
         if item.verdict is ReleaseVerdict.OPEN:
@@ -151,10 +151,10 @@ def _notes(cells: Sequence[ReleaseCell], promise: Kept, code: bool = False) -> I
         text = "; ".join(obligations[:_MOST_NAMED])
         more = len(obligations) - _MOST_NAMED
         rest = f" and {more} more" if more > 0 else ""
-        yield f"{', '.join(map(_named, releases))}, {_SHORT[fault]}: open, because there is no proof of {text}{rest}"
+        yield f"{', '.join(map(_name_of, releases))}, {_SHORT[fault]}: open, because there is no proof of {text}{rest}"
 
 
-def _named(release: Release) -> str:
+def _name_of(release: Release) -> str:
     return " ".join(release)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
-from acked.audit.reports.overview import SHORT
+from acked.audit.reports.telling import SHORT
 from acked.audit.reports.view import FORMAT, TOPICS_FORMAT, AuditView, BaselineView, DifferenceView, View
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
@@ -37,12 +37,12 @@ def read_baseline(path: Path) -> Cells:
         document = json.loads(read_text(path, "baseline"))
         if document["format"] not in (FORMAT, TOPICS_FORMAT):
             raise KeyError("format")
-        return _worst_of_each(_stored(document))
+        return _worst_of_each(_stored_cells(document))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise SpecUnreadable(f"{path} is not an earlier audit; write one with --format json --out {path.name}") from None
 
 
-def _stored(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerdict]]:
+def _stored_cells(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerdict]]:
     """The cells of a stored document, which is read here and nowhere else."""
     for group in document.get("groups", [{**document, "decides": True, "audit": document}]):
         for topic in (group["topics"] or [""]) if group["decides"] else ():
@@ -58,13 +58,13 @@ def _stored(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerdict]]:
 def cells_of(view: View) -> Cells:
     """The cells of an audit; a group that was not asked about is undecided."""
     if isinstance(view, AuditView):
-        return _worst_of_each(_required(view.topics, view, view.required))
+        return _worst_of_each(_required_cells(view.topics, view, view.required))
     return _worst_of_each(
-        cell for group in view.groups if group.decides for cell in _required(group.topics, group.audit, view.required)
+        cell for group in view.groups if group.decides for cell in _required_cells(group.topics, group.audit, view.required)
     )
 
 
-def _required(
+def _required_cells(
     topics: Sequence[str], audit: AuditView | None, required: Sequence[AuditQuestion]
 ) -> Iterator[tuple[Cell, AuditVerdict]]:
     for topic in topics or ("",):

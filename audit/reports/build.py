@@ -11,12 +11,11 @@ from acked.audit.clusters.several import Audited
 from acked.audit.decision.advice import VERSION_KEY, SettingsChange
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.faults import Faults, not_asked
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.decision.release import Contexts, span
 from acked.audit.decision.settings import Configuration, SettingValue
-from acked.audit.reports.overview import HEADS
+from acked.audit.reports.telling import HEADS, SHORT, story_of
 from acked.audit.reports.transactional import transactions_view
-from acked.audit.reports.upgrading import upgrade_view, verdict_with
 from acked.audit.reports.view import (
     FORMAT,
     AnswerView,
@@ -37,13 +36,13 @@ from acked.audit.reports.view import (
     TurnView,
     ValueView,
     document_of,
-    story_of,
 )
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Read
+from acked.model.language.words import says_list
 from acked.reports.runs.sentences import TraceSentences
 from acked.reports.units import plural
 
@@ -78,7 +77,7 @@ def view_of(one: Audited, required: Sequence[AuditQuestion], cache: ResultCache 
     if one.audit is None or one.contexts is None:
         return None
     found = _audit_view(one.audit, required, one.contexts, cache, one.group.topics)
-    return verdict_with(with_hinges(replace(found, upgrade=upgrade_view(one.upgrade)), one.hinges), one.upgrade, required)
+    return verdict_with(with_hinges(replace(found, upgrade=one.upgrade), one.hinges), required)
 
 
 def _audit_view(
@@ -106,7 +105,7 @@ def _audit_view(
         findings=tuple(FindingView(one.rule, one.level, one.text, *_place(one.entry)) for one in configuration.findings),
         passed_over=tuple(PassedOverView(_name_of(one), *_place(one)) for one in _passed_over(audit)),
         advice=audit.is_advised,
-        answers=_told_once(_answer(configuration, answer, audit, cache) for answer in audit.answers),
+        answers=_tell_once(_answer(configuration, answer, audit, cache) for answer in audit.answers),
         recommended=_recommended(audit),
         warnings=audit.warnings,
         transactions=transactions_view(audit.transactions),
@@ -188,7 +187,7 @@ def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
     faults: dict[AuditQuestion, dict[str, None]] = {}
     for answer in bad:
         faults.setdefault(answer.question.asked, {})[answer.faults.name] = None
-    said = "; ".join(f"{_said(worst, asked)} (faults: {', '.join(names)})" for asked, names in faults.items())
+    said = "; ".join(f"{_claim(worst, asked)} (faults: {', '.join(names)})" for asked, names in faults.items())
     text = f"{HEADS[worst]}: {said}"
     if worst is not AuditVerdict.NO and all(answer.reply is not worst for answer in bad):
         text += ", in some of the releases that may be meant; name yours with --kafka-version and --control-plane"
@@ -205,7 +204,7 @@ def with_hinges(view: AuditView, hinges: Sequence[Hinge]) -> AuditView:
     for hinge in hinges:
         by_words.setdefault(hinge.on, []).append(hinge.answer)
     said = "; ".join(
-        f"{_joined([f'{_said(AuditVerdict.UNDECIDED, one.question.asked)} (faults: {one.faults.name})' for one in answers])} "
+        f"{_join([f'{_claim(AuditVerdict.UNDECIDED, one.question.asked)} (faults: {one.faults.name})' for one in answers])} "
         f"hangs on {on}"
         for on, answers in by_words.items()
     )
@@ -213,7 +212,21 @@ def with_hinges(view: AuditView, hinges: Sequence[Hinge]) -> AuditView:
     return replace(view, verdict=AuditVerdict.UNDECIDED, verdict_in_words=text)
 
 
-def _said(reply: AuditVerdict, asked: AuditQuestion) -> str:
+def verdict_with(view: AuditView, required: Sequence[AuditQuestion]) -> AuditView:
+    """The view, with a verdict on the way of the upgrade where that is worse than today's."""
+    upgrade = view.upgrade
+    if upgrade is None:
+        return view
+    worst = upgrade.worst(required)
+    if worst_of([view.verdict, worst]) is view.verdict:
+        return view
+    bad = [answer for answer in upgrade.answers if answer.question.asked in required and answer.on_the_way is worst]
+    said = says_list([f"{SHORT[answer.question.asked]} ({answer.faults.name})" for answer in bad])
+    words = f"{HEADS[worst]}: on the way to Kafka {upgrade.target.name} an answer gets worse: {said}"
+    return replace(view, verdict=worst, verdict_in_words=words)
+
+
+def _claim(reply: AuditVerdict, asked: AuditQuestion) -> str:
     if reply is AuditVerdict.NO:
         return _NO[asked]
     return _YES[asked] if reply is AuditVerdict.YES else f"whether {_YES[asked]}"
@@ -231,7 +244,7 @@ def _names(asked: Iterable[AuditQuestion]) -> str:
     return ", ".join(item.value for item in asked)
 
 
-def _told_once(answers: Iterable[AnswerView]) -> tuple[AnswerView, ...]:
+def _tell_once(answers: Iterable[AnswerView]) -> tuple[AnswerView, ...]:
     """The answers, each with the faults under which the same steps were told before."""
     told: dict[tuple[AuditQuestion, tuple[str, ...]], str] = {}
     found = []
@@ -399,7 +412,7 @@ def undecided_in_words(changes: Sequence[SettingsChange]) -> str:
     named = [change.words.replace(", ", " with ") for change in changes[:_SEVERAL]]
     if len(changes) > _SEVERAL:
         named.append(f"{len(changes) - _SEVERAL} more")
-    return f"; whether {_joined(named, 'or')} would do was not decided (give it more --max-states or --memory)"
+    return f"; whether {_join(named, 'or')} would do was not decided (give it more --max-states or --memory)"
 
 
 def remedy_in_words(change: SettingsChange) -> str:
@@ -407,15 +420,15 @@ def remedy_in_words(change: SettingsChange) -> str:
     phrases = [f"upgrade to Kafka {value}" for key, value in change.settings if key == VERSION_KEY]
     phrases += [f"give the topic {value} replicas" for key, value in change.settings if key == REPLICATION_FACTOR]
     values = [f"{key}={value}" for key, value in change.settings if value and key not in (VERSION_KEY, REPLICATION_FACTOR)]
-    phrases += [f"set {_joined(values)}"] * bool(values)
+    phrases += [f"set {_join(values)}"] * bool(values)
     phrases += [f"remove {key}" for key, value in change.settings if not value]
-    text = _joined(phrases)
+    text = _join(phrases)
     for asked, reply in change.turns:
         what = _YES[asked]
         text += f"; but then {what}" if reply is AuditVerdict.YES else f"; whether then {what} is undecided"
     return text + "".join(f"; cost: {price}" for price in change.price)
 
 
-def _joined(parts: Sequence[str], word: str = "and") -> str:
+def _join(parts: Sequence[str], word: str = "and") -> str:
     """`a`, `a and b`, `a, b and c`."""
     return f" {word} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

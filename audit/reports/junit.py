@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.reports.topics import named
-from acked.audit.reports.transactional import told_in_lines
+from acked.audit.reports.topics import group_name
+from acked.audit.reports.transactional import plain_lines
 from acked.audit.reports.view import AuditView, View, audits_of
 
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -28,12 +28,12 @@ def audit_junit(view: View) -> str:
             shown.text = _text("\n".join(lines))
         elif lines:
             ET.SubElement(case, "system-out").text = _text("\n".join(lines))
-    ET.SubElement(suite, "system-out").text = _text("\n".join([view.verdict_in_words, *_passed_over(view)]))
+    ET.SubElement(suite, "system-out").text = _text("\n".join([view.verdict_in_words, *_passed_over_lines(view)]))
     ET.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _passed_over(view: View) -> list[str]:
+def _passed_over_lines(view: View) -> list[str]:
     """What the audit did not look at, though it seems to count (--lenient)."""
     found = [one for _, audit in audits_of(view) for one in audit.passed_over]
     return list(dict.fromkeys(f"passed over (--lenient): {one.key} ({one.file}:{one.line})" for one in found))
@@ -46,9 +46,9 @@ def _cases(view: View) -> Iterator[tuple[str, str, str, list[str]]]:
         return
     for group in view.groups:
         if group.audit is None:
-            yield named(group), "asked", "error" if group.decides else "", [f"not asked about: {group.refusal}"]
+            yield group_name(group), "asked", "error" if group.decides else "", [f"not asked about: {group.refusal}"]
         else:
-            of = named(group) + (f" ({group.producer})" if group.producer else "")
+            of = group_name(group) + (f" ({group.producer})" if group.producer else "")
             yield from _of_audit(of, group.audit, group.decides)
 
 
@@ -64,7 +64,7 @@ def _of_audit(of: str, audit: AuditView, decides: bool) -> Iterator[tuple[str, s
         lines = [] if answer.worst is AuditVerdict.NO else [f"{answer.text} {answer.in_words}", *steps]
         yield of, f"{answer.question.value} ({answer.faults.name})", _KINDS[answer.worst] if is_red else "", lines
     for item in audit.transactions:
-        lines = [] if item.answer is AuditVerdict.NO else told_in_lines(item)
+        lines = [] if item.answer is AuditVerdict.NO else plain_lines(item)
         yield of, f"transactions: {item.question} ({item.clients})", "", lines
 
 

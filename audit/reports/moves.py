@@ -8,11 +8,9 @@ from typing import TYPE_CHECKING
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.moves.ask import LOSS, STAGE_WORDS, AskedMove, MoveAnswer, MoveStage, PlanAudit
 from acked.audit.moves.shapes import MoveShape
-from acked.audit.reports.overview import MARKS, STYLES
 from acked.audit.reports.page import grid
 from acked.audit.reports.plan import OUTSIDE, STAGE_HEADINGS, answer_in_words, stages_of, verdict_in_words
-from acked.audit.reports.telling import print_story, signs, story_markdown
-from acked.audit.reports.view import story_of
+from acked.audit.reports.telling import MARKS, STYLES, print_story, signs, story_markdown, story_of
 from acked.model.language.words import says_list
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
@@ -87,7 +85,7 @@ def _more(names: Sequence[str]) -> str:
     return f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
 
 
-def _told(audit: PlanAudit) -> Iterator[tuple[int, AskedMove, Sequence[MoveAnswer]]]:
+def _answers_to_tell(audit: PlanAudit) -> Iterator[tuple[int, AskedMove, Sequence[MoveAnswer]]]:
     """Groups with the answers that are told of: each yes that comes of the plan, and what is undecided."""
     for number, one in enumerate(audit.asked, 1):
         now = (answer for answer in one.answers if answer.stage is MoveStage.NOW)
@@ -105,7 +103,7 @@ def _head(audit: PlanAudit) -> list[str]:
     return [f"release: {found.source}: {found.first.words}" for found in audit.contexts]
 
 
-def _unchanged(audit: PlanAudit) -> str:
+def _unchanged_line(audit: PlanAudit) -> str:
     names = audit.moves.unchanged
     shown = says_list(list(names[:_MOST_NAMED]))
     return f"on the same brokers as before, so nothing is asked: {shown}{_more(names)}" if names else ""
@@ -126,7 +124,7 @@ def print_plan(console: Console, audit: PlanAudit) -> None:
         put(console, [])
     for line in [*_legend(audit), OUTSIDE]:
         put_paragraph(console, line, "dim", "  ", "    ")
-    for number, one, answers in _told(audit):
+    for number, one, answers in _answers_to_tell(audit):
         put(console, [])
         put_paragraph(console, f"{one.group.shape.words}: {_partitions(one)}", "bold", f"{number}. ", "   ")
         for text in _notes(one):
@@ -135,7 +133,7 @@ def print_plan(console: Console, audit: PlanAudit) -> None:
             put_paragraph(console, _about(answer), STYLES[answer.reply], f"   {sign[answer.reply]} ", "     ")
             print_story(console, story_of(answer.task, answer.story))
     put(console, [])
-    if unchanged := _unchanged(audit):
+    if unchanged := _unchanged_line(audit):
         put_paragraph(console, unchanged, "dim", "  ", "    ")
     put_paragraph(console, verdict_in_words(audit), STYLES[audit.worst], f"{sign[audit.worst]} ", "  ")
 
@@ -146,13 +144,13 @@ def plan_markdown(audit: PlanAudit) -> str:
     lines += [part for line in _head(audit) for part in ("", f"{md_text(line)}.")]
     lines += ["", *table_markdown(plan_table(audit)), ""] if audit.asked else []
     lines += [f"- {md_text(line)}" for line in _legend(audit)]
-    for number, one, answers in _told(audit):
+    for number, one, answers in _answers_to_tell(audit):
         lines += ["", f"## {md_text(f'{number}. {one.group.shape.words}')}", "", f"{md_text(_partitions(one))}."]
         lines += [part for text in _notes(one) for part in ("", f"{md_text(text)}.")]
         for answer in answers:
             story = story_markdown(story_of(answer.task, answer.story))
             lines += ["", f"### {md_text(_about(answer))}", *(story or [""])]
-    if unchanged := _unchanged(audit):
+    if unchanged := _unchanged_line(audit):
         lines += ["", f"Partitions {md_text(unchanged)}."]
     return "\n".join([*lines, "", md_text(OUTSIDE)]) + "\n"
 
@@ -162,7 +160,7 @@ def plan_page(audit: PlanAudit) -> str:
     groups = [
         {"title": f"{number}. {one.group.shape.words}", "partitions": _partitions(one), "notes": _notes(one),
          "answers": [(answer.reply.value, _about(answer), story_of(answer.task, answer.story)) for answer in answers]}
-        for number, one, answers in _told(audit)
+        for number, one, answers in _answers_to_tell(audit)
     ]  # fmt: skip
     data = {
         "plan": audit.file,
@@ -174,6 +172,6 @@ def plan_page(audit: PlanAudit) -> str:
         **grid(plan_table(audit)),
         "legend": _legend(audit),
         "groups": groups,
-        "unchanged": _unchanged(audit),
+        "unchanged": _unchanged_line(audit),
     }
     return render_report("plan.html.j2", data)

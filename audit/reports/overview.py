@@ -5,22 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.reports.telling import MARKS, SHORT, STYLES
 from acked.audit.reports.view import AnswerView, AuditView
-from acked.reports.table import Mark, Table, TableCell, table
-
-STYLES = {AuditVerdict.YES: "bold red", AuditVerdict.NO: "bold green", AuditVerdict.UNDECIDED: "bold yellow"}
-MARKS = {AuditVerdict.YES: Mark.BAD, AuditVerdict.NO: Mark.GOOD, AuditVerdict.UNDECIDED: Mark.OPEN}
-
-HEADS = {AuditVerdict.NO: "PASS", AuditVerdict.YES: "FAIL", AuditVerdict.UNDECIDED: "UNDECIDED"}
+from acked.reports.table import Table, TableCell, table
 
 _ORDER = (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO)
-SHORT = {
-    AuditQuestion.LOSS: "lost",
-    AuditQuestion.DUPLICATES: "duplicated",
-    AuditQuestion.REORDERING: "reordered",
-    AuditQuestion.VANISHING: "vanished",
-    AuditQuestion.WRITES: "writes stop",
-}
 
 
 def overview(view: AuditView) -> Table:

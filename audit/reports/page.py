@@ -6,7 +6,7 @@ from typing import Any
 
 from acked.audit.reports.overview import legend, overview
 from acked.audit.reports.terminal import by_question, head_of, not_asked_of
-from acked.audit.reports.topics import Heads, groups_table, table_legend, title_of, told_once
+from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_once, title_of
 from acked.audit.reports.transactional import SCOPE, by_transaction_question
 from acked.audit.reports.view import AuditView, TopicsView, View
 from acked.reports.pages.static_page import render_report
@@ -22,7 +22,7 @@ def audit_page(view: View) -> str:
         {"title": title_of(group), "id": f"group-{group.number}-", "refusal": group.refusal}
         if audit is None
         else {**_part(title_of(group), f"group-{group.number}-", audit), "head": heads.of_group(audit)}
-        for group, audit in told_once(view)
+        for group, audit in tell_once(view)
     ]
     return _page(heads, view, view.first, parts, {**grid(groups_table(view)), "legend": table_legend(view)})
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.moves.ask import LOSS, STAGE_WORDS, AskedMove, MoveAnswer, MoveStage, PlanAudit, bounds_of
-from acked.audit.reports.overview import HEADS
-from acked.audit.reports.view import document_of, story_of
+from acked.audit.reports.telling import HEADS, story_of
+from acked.audit.reports.view import document_of
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.resolve import property_named
 from acked.model.partition.protocol import partition

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.telling import numbered, sentence
 from acked.audit.reports.topics import title_of
-from acked.audit.reports.transactional import told_in_lines, transaction_place
+from acked.audit.reports.transactional import plain_lines, transaction_place
 from acked.audit.reports.view import (
     AnswerView,
     AuditView,
@@ -111,7 +111,7 @@ def _about_transactions(view: AuditView, files: Sequence[str]) -> Iterator[_Resu
     place = transaction_place(view) or view.first_place
     for item in view.transactions:
         if item.answer in _LEVEL:
-            yield _result(_rule_of(item), "note", "\n".join(told_in_lines(item)), place, files)
+            yield _result(_rule_of(item), "note", "\n".join(plain_lines(item)), place, files)
 
 
 def _findings(view: AuditView, files: Sequence[str]) -> Iterator[_Result]:

@@ -1,17 +1,36 @@
-"""What several reports of an audit tell alike: signs before answers, and what happens, step by step."""
+"""What several reports of an audit tell alike: words, colours and signs of answers, and what happens, step by step."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.checker.batch.outcome import FoundViolation, Task
 from acked.reports.console import glyphs_of, put_paragraph
 from acked.reports.escaping import md_text
-from acked.reports.runs.sentences import TraceSentences
+from acked.reports.runs.sentences import TraceSentences, sentences_of
+from acked.reports.table import Mark
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+STYLES = {AuditVerdict.YES: "bold red", AuditVerdict.NO: "bold green", AuditVerdict.UNDECIDED: "bold yellow"}
+MARKS = {AuditVerdict.YES: Mark.BAD, AuditVerdict.NO: Mark.GOOD, AuditVerdict.UNDECIDED: Mark.OPEN}
+
+HEADS = {AuditVerdict.NO: "PASS", AuditVerdict.YES: "FAIL", AuditVerdict.UNDECIDED: "UNDECIDED"}
+SHORT = {
+    AuditQuestion.LOSS: "lost",
+    AuditQuestion.DUPLICATES: "duplicated",
+    AuditQuestion.REORDERING: "reordered",
+    AuditQuestion.VANISHING: "vanished",
+    AuditQuestion.WRITES: "writes stop",
+}
+
+
+def story_of(task: Task | None, found: FoundViolation | None) -> TraceSentences | None:
+    """What happens in the run that shows a yes, in words; None where there is none."""
+    return None if task is None or found is None else sentences_of(task, found)
 
 
 def signs(console: Console) -> Mapping[AuditVerdict, str]:

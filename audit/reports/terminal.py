@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.release import plane_words
-from acked.audit.reports.overview import STYLES, legend, overview
-from acked.audit.reports.telling import print_story, sentence, signs, story_markdown
+from acked.audit.reports.overview import legend, overview
+from acked.audit.reports.telling import STYLES, print_story, sentence, signs, story_markdown
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
 from acked.audit.reports.view import AnswerView, AuditView, View
@@ -107,7 +107,7 @@ def print_body(console: Console, view: AuditView) -> None:
                 put_paragraph(console, f"{answer.faults.name}: {answer.faults.words}", "dim", "   ", "     ")
             _print_answer(console, answer, sign)
     print_transactions(console, view)
-    print_upgrade(console, view)
+    print_upgrade(console, view.upgrade)
     if view.recommended is not None:
         put(console, [])
         put_paragraph(console, view.recommended.in_words, "bold", "Recommended: ", " " * 13)
@@ -161,7 +161,7 @@ def body_markdown(view: AuditView) -> list[str]:
         lines += ["", "## Recommended", "", f"**{md_text(sentence(view.recommended.in_words))}**"]
         lines += ["", *(f"- Cost: {md_text(cost)}" for cost in view.recommended.costs)]
     lines += transactions_markdown(view)
-    lines += upgrade_markdown(view)
+    lines += upgrade_markdown(view.upgrade)
     settings = [(item.key, item.value, item.source) for item in view.settings]
     lines += ["", "## Settings", "", *table_markdown(table(("setting", "value", "from"), settings))]
     lines += ["", "## Findings", ""] if view.findings else []

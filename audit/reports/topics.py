@@ -10,8 +10,8 @@ from acked.audit.clusters.several import Audited, worst_of_groups
 from acked.audit.clusters.topics import INTERNAL
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.reports.build import always, view_of
-from acked.audit.reports.overview import HEADS, MARKS, SHORT, STYLES, legend, overview
-from acked.audit.reports.telling import sentence
+from acked.audit.reports.overview import legend, overview
+from acked.audit.reports.telling import HEADS, MARKS, SHORT, STYLES, sentence
 from acked.audit.reports.terminal import (
     body_markdown,
     head_of,
@@ -21,7 +21,7 @@ from acked.audit.reports.terminal import (
     print_head,
     print_verdict,
 )
-from acked.audit.reports.transactional import transactions_told_once
+from acked.audit.reports.transactional import tell_transactions_once
 from acked.audit.reports.view import TOPICS_FORMAT, AnswerView, AuditView, GroupView, TopicsView
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
@@ -91,14 +91,14 @@ def groups_table(view: TopicsView) -> Table:
         known = (group.replicas, group.min_insync_replicas, group.acks)
         values = [TableCell("-" if value is None else str(value)) for value in known]
         cells = [_cell(group.audit, asked) for asked in questions]
-        rows.append((TableCell(f"{group.number}. {named(group)}"), *values, *cells))
+        rows.append((TableCell(f"{group.number}. {group_name(group)}"), *values, *cells))
     return table((*_HEADINGS, *(SHORT[asked] for asked in questions)), rows)
 
 
 _HEADINGS = ("topics", numbers("RF"), numbers("min ISR"), "acks")
 
 
-def named(group: GroupView) -> str:
+def group_name(group: GroupView) -> str:
     """`orders, payments and 12 more; brokers 2 and 3`."""
     more = f" and {len(group.topics) - _NAMED} more" if len(group.topics) > _NAMED else ""
     text = f"{', '.join(group.topics[:_NAMED])}{more}" or "every topic"
@@ -178,7 +178,7 @@ def print_topics(console: Console, view: TopicsView) -> None:
     put(console, [])
     for line in table_legend(view):
         put_paragraph(console, line, "dim", "  ", "    ")
-    for group, audit in told_once(view):
+    for group, audit in tell_once(view):
         put(console, [])
         put_paragraph(console, title_of(group), "bold")
         if audit is None:
@@ -208,14 +208,14 @@ def _print_groups(console: Console, shown: Table) -> None:
 
 def title_of(group: GroupView) -> str:
     """What stands above a group's section."""
-    text = f"Group {group.number}: {named(group)}"
+    text = f"Group {group.number}: {group_name(group)}"
     if group.producer is not None:
         decides = "" if group.decides else "; for comparison, and without weight for the exit code"
         text += f" ({group.producer}{decides})"
     return text
 
 
-def told_once(view: TopicsView) -> Iterator[tuple[GroupView, AuditView | None]]:
+def tell_once(view: TopicsView) -> Iterator[tuple[GroupView, AuditView | None]]:
     """Every group with its audit, in which stories that another group has told refer to that one."""
     told: dict[tuple[AuditQuestion, tuple[str, ...]], str] = {}
     told_of_transactions: dict[str, str] = {}
@@ -225,14 +225,14 @@ def told_once(view: TopicsView) -> Iterator[tuple[GroupView, AuditView | None]]:
         if audit is None:
             yield group, None
             continue
-        answers = tuple(_as_told(answer, told, group.number) for answer in audit.answers)
+        answers = tuple(_refer(answer, told, group.number) for answer in audit.answers)
         findings = tuple(item for item in audit.findings if (item.rule, item.text, item.line) not in remarked)
         remarked.update((item.rule, item.text, item.line) for item in findings)
-        once = transactions_told_once(audit.transactions, told_of_transactions, f"group {group.number}")
+        once = tell_transactions_once(audit.transactions, told_of_transactions, f"group {group.number}")
         yield group, replace(audit, answers=answers, findings=findings, transactions=once)
 
 
-def _as_told(answer: AnswerView, told: dict[tuple[AuditQuestion, tuple[str, ...]], str], number: int) -> AnswerView:
+def _refer(answer: AnswerView, told: dict[tuple[AuditQuestion, tuple[str, ...]], str], number: int) -> AnswerView:
     if answer.story is None:
         return answer
     key = (answer.question, answer.story.actions)
@@ -254,7 +254,7 @@ def topics_markdown(view: TopicsView) -> str:
         lines += ["", sentence(md_text(not_asked_of(view.first))), "", md_text(heads.model), ""]
     lines += [*table_markdown(groups_table(view)), ""]
     lines += [f"- {md_text(line)}" for line in table_legend(view)]
-    for group, audit in told_once(view):
+    for group, audit in tell_once(view):
         lines += ["", f"## {md_text(title_of(group))}"]
         if audit is None:
             lines += ["", sentence(md_text(f"not asked about: {group.refusal}"))]

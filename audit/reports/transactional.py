@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.transactional import TransactionAnswer
-from acked.audit.reports.overview import STYLES
-from acked.audit.reports.telling import numbered, print_story, signs, story_markdown
-from acked.audit.reports.view import AuditView, SettingView, TransactionView, story_of
+from acked.audit.reports.telling import STYLES, numbered, print_story, signs, story_markdown, story_of
+from acked.audit.reports.view import AuditView, SettingView, TransactionView
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.resolve import property_named
 from acked.cluster.vocabulary import keys
@@ -72,18 +71,18 @@ def page_name(answer: TransactionAnswer) -> str:
     return f"transactions-{answer.asked.question.value}-{answer.clients.name.lower()}-clients.html"
 
 
-def transactions_told_once(
+def tell_transactions_once(
     answers: Sequence[TransactionView], told: dict[str, str], group: str
 ) -> tuple[TransactionView, ...]:
     """The answers of a group of topics; one that `told` has is the same as in the group it names.
 
     `told` has all that was told so far, and is added to.
     """
-    found = [(item, told.setdefault(_heard(item), group)) for item in answers]
+    found = [(item, told.setdefault(_story_key(item), group)) for item in answers]
     return tuple(item if where == group else replace(item, same_as=where) for item, where in found)
 
 
-def _heard(item: TransactionView) -> str:
+def _story_key(item: TransactionView) -> str:
     return repr((item.question, item.clients, item.in_words, item.story and item.story.steps))
 
 
@@ -128,7 +127,7 @@ def transaction_place(view: AuditView) -> SettingView | None:
     return next((item for item in view.settings if item.key == keys.TRANSACTIONAL_ID and item.line), None)
 
 
-def told_in_lines(item: TransactionView) -> list[str]:
+def plain_lines(item: TransactionView) -> list[str]:
     """An answer as plain lines: question, answer, the numbered steps, and what they break."""
     lines = [f"{item.text} {item.in_words[:1].upper()}{item.in_words[1:]}.", f"{SCOPE}.", *numbered(item.story)]
     return lines if item.story is None else [*lines, item.story.happened]

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
+from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.upgrade import Stage, Upgrade, UpgradeAnswer, stage_words
-from acked.audit.reports.overview import HEADS, MARKS, SHORT, STYLES
-from acked.audit.reports.view import AuditView, RuleView, StageView, UpgradeAnswerView, UpgradeView, story_of
+from acked.audit.reports.telling import MARKS, SHORT, STYLES, story_of
 from acked.model.language.words import says_list
 from acked.model.partition.rules.versions import changes_of, rules_of
 from acked.reports.console import put, put_paragraph
@@ -25,42 +23,47 @@ _HEADS = {
 }  # fmt: skip
 
 
-def upgrade_view(upgrade: Upgrade | None) -> UpgradeView | None:
-    """What is told of an upgrade; None where none is asked about."""
-    if upgrade is None:
-        return None
-    target, plane = upgrade.target, upgrade.plane
-    sources = changes_of(rules_of(target), plane)
-    stages = [stage for stage in Stage if any(stage in answer.replies for answer in upgrade.answers)]
-    return UpgradeView(
-        to=target.name,
-        stages=tuple(StageView(stage.value, _HEADS[stage], stage_words(stage, plane, target.name)) for stage in stages),
-        rules=tuple(
-            RuleView(name, stage, sources[name].source if name in sources else "")
+def upgrade_document(upgrade: Upgrade) -> dict[str, object]:
+    """The part of an audit's document that is about an upgrade."""
+    sources = changes_of(rules_of(upgrade.target), upgrade.plane)
+    return {
+        "to": upgrade.target.name,
+        "stages": [
+            {"name": stage.value, "heading": _HEADS[stage], "words": _words(upgrade, stage)}
+            for stage in _stages(upgrade)
+        ],
+        "rules": [
+            {"name": name, "stage": stage.value, "source": sources[name].source if name in sources else ""}
             for stage, names in upgrade.rules.items()
             for name in names
-        ),
-        every_mixture=not upgrade.is_sampled,
-        answers=tuple(map(_answer, upgrade.answers)),
-        in_words=_in_words(upgrade),
-        assumes=assumes_in_words(upgrade),
-    )
+        ],
+        "every_mixture": not upgrade.is_sampled,
+        "answers": [_answer(answer) for answer in upgrade.answers],
+        "in_words": _in_words(upgrade),
+        "assumes": assumes_in_words(upgrade),
+    }
 
 
-def _answer(answer: UpgradeAnswer) -> UpgradeAnswerView:
-    return UpgradeAnswerView(
-        question=answer.question.asked,
-        faults=answer.faults.name,
-        answers=answer.replies,
-        turned_by=answer.turned_by,
-        worse_between=answer.is_worse_between,
-        worse_with=answer.worse_with,
-        story=story_of(answer.asked_between, answer.story),
-        in_words=_answer_in_words(answer),
-    )
+def _stages(upgrade: Upgrade) -> list[Stage]:
+    """The stages that something was asked of."""
+    return [stage for stage in Stage if any(stage in answer.replies for answer in upgrade.answers)]
 
 
-def _answer_in_words(answer: UpgradeAnswer) -> str:
+def _answer(answer: UpgradeAnswer) -> dict[str, object]:
+    story = story_of(answer.asked_between, answer.story)
+    return {
+        "question": answer.question.asked.value,
+        "faults": answer.faults.name,
+        "answers": {stage.value: reply.value for stage, reply in answer.replies.items()},
+        "turned_by": [list(names) for names in answer.turned_by],
+        "worse_between": answer.is_worse_between,
+        "worse_with": None if answer.worse_with is None else list(answer.worse_with),
+        "story": None if story is None else asdict(story),
+        "in_words": answer_in_words(answer),
+    }
+
+
+def answer_in_words(answer: UpgradeAnswer) -> str:
     """What becomes of one answer, in a sentence."""
     what = f"{SHORT[answer.question.asked]} ({answer.faults.name})"
     before, last = answer.replies[Stage.BEFORE], answer.last
@@ -96,76 +99,76 @@ def assumes_in_words(upgrade: Upgrade) -> str:
     )
 
 
-def upgrade_table(view: UpgradeView) -> Table:
+def upgrade_table(upgrade: Upgrade) -> Table:
     """A row for each answer, a column for each stage."""
-    stages = [Stage(stage.name) for stage in view.stages]
+    stages = _stages(upgrade)
     rows = [
-        (TableCell(f"{SHORT[answer.question]} ({answer.faults})"), *(_cell(answer.answers.get(stage)) for stage in stages))
-        for answer in view.answers
-    ]
-    return table(("records", *(stage.heading for stage in view.stages)), rows)
+        (TableCell(f"{SHORT[answer.question.asked]} ({answer.faults.name})"),
+         *(_cell(answer.replies.get(stage)) for stage in stages))
+        for answer in upgrade.answers
+    ]  # fmt: skip
+    return table(("records", *(_HEADS[stage] for stage in stages)), rows)
 
 
 def _cell(reply: AuditVerdict | None) -> TableCell:
     return TableCell("-") if reply is None else TableCell(reply.value, STYLES[reply], MARKS[reply])
 
 
-def _legend(view: UpgradeView) -> list[str]:
-    return [*(f"{stage.heading}: {stage.words}" for stage in view.stages), view.assumes]
+def _words(upgrade: Upgrade, stage: Stage) -> str:
+    return stage_words(stage, upgrade.plane, upgrade.target.name)
 
 
-def _rules(view: UpgradeView) -> list[str]:
-    stages = {stage.name: stage.words for stage in view.stages}
-    return [f"{rule.name} ({rule.source}): {stages.get(rule.stage.value, rule.stage.value)}" for rule in view.rules]
+def _legend(upgrade: Upgrade) -> list[str]:
+    return [*(f"{_HEADS[stage]}: {_words(upgrade, stage)}" for stage in _stages(upgrade)), assumes_in_words(upgrade)]
 
 
-def _changing(view: UpgradeView) -> list[UpgradeAnswerView]:
+def _rules(upgrade: Upgrade) -> list[str]:
+    sources, stages = changes_of(rules_of(upgrade.target), upgrade.plane), _stages(upgrade)
+    return [
+        f"{name} ({sources[name].source if name in sources else ''}): "
+        f"{_words(upgrade, stage) if stage in stages else stage.value}"
+        for stage, names in upgrade.rules.items()
+        for name in names
+    ]
+
+
+def _changing(upgrade: Upgrade) -> list[UpgradeAnswer]:
     """The answers that do not stay, which are told of."""
-    return [answer for answer in view.answers if len(set(answer.answers.values())) > 1]
+    return [answer for answer in upgrade.answers if len(set(answer.replies.values())) > 1]
 
 
-def print_upgrade(console: Console, audit: AuditView) -> None:
+def _steps(answer: UpgradeAnswer) -> tuple[str, ...]:
+    story = story_of(answer.asked_between, answer.story)
+    return () if story is None else story.steps
+
+
+def print_upgrade(console: Console, upgrade: Upgrade | None) -> None:
     """The table of the upgrade, its rules, and what becomes of each answer that does not stay."""
-    view = audit.upgrade
-    if view is None:
+    if upgrade is None:
         return
     put(console, [])
-    put_paragraph(console, f"Upgrade to Kafka {view.to}: {view.in_words}", "bold", "", "  ")
+    put_paragraph(console, f"Upgrade to Kafka {upgrade.target.name}: {_in_words(upgrade)}", "bold", "", "  ")
     put(console, [])
-    print_table(console, upgrade_table(view))
+    print_table(console, upgrade_table(upgrade))
     put(console, [])
-    for line in _legend(view):
+    for line in _legend(upgrade):
         put_paragraph(console, line, "dim", "  ", "    ")
-    for line in _rules(view):
+    for line in _rules(upgrade):
         put_paragraph(console, line, "", "  ", "      ")
-    for answer in _changing(view):
-        put_paragraph(console, answer.in_words, "bold", "  ", "    ")
-        for step, text in enumerate(() if answer.story is None else answer.story.steps, 1):
+    for answer in _changing(upgrade):
+        put_paragraph(console, answer_in_words(answer), "bold", "  ", "    ")
+        for step, text in enumerate(_steps(answer), 1):
             put_paragraph(console, text, "", f"    {step:>2}  ", " " * 8)
 
 
-def upgrade_markdown(audit: AuditView) -> list[str]:
+def upgrade_markdown(upgrade: Upgrade | None) -> list[str]:
     """The table, rules and changes as lines of Markdown; none where no upgrade is asked about."""
-    view = audit.upgrade
-    if view is None:
-        return []
-    lines = ["", f"## Upgrade to Kafka {md_text(view.to)}", "", f"**{md_text(view.in_words)}.**", ""]
-    lines += [*table_markdown(upgrade_table(view)), ""]
-    lines += [f"- {md_text(line)}" for line in [*_legend(view), *_rules(view)]]
-    for answer in _changing(view):
-        steps = () if answer.story is None else answer.story.steps
-        lines += ["", f"{md_text(answer.in_words)}.", "", *(f"{at}. {md_text(step)}" for at, step in enumerate(steps, 1))]
-    return lines
-
-
-def verdict_with(view: AuditView, upgrade: Upgrade | None, required: Sequence[AuditQuestion]) -> AuditView:
-    """The view, with a verdict on the way of the upgrade where that is worse than today's."""
     if upgrade is None:
-        return view
-    worst = upgrade.worst(required)
-    if worst_of([view.verdict, worst]) is view.verdict:
-        return view
-    bad = [answer for answer in upgrade.answers if answer.question.asked in required and answer.on_the_way is worst]
-    said = says_list([f"{SHORT[answer.question.asked]} ({answer.faults.name})" for answer in bad])
-    words = f"{HEADS[worst]}: on the way to Kafka {upgrade.target.name} an answer gets worse: {said}"
-    return replace(view, verdict=worst, verdict_in_words=words)
+        return []
+    lines = ["", f"## Upgrade to Kafka {md_text(upgrade.target.name)}", "", f"**{md_text(_in_words(upgrade))}.**", ""]
+    lines += [*table_markdown(upgrade_table(upgrade)), ""]
+    lines += [f"- {md_text(line)}" for line in [*_legend(upgrade), *_rules(upgrade)]]
+    for answer in _changing(upgrade):
+        steps = (f"{at}. {md_text(step)}" for at, step in enumerate(_steps(answer), 1))
+        lines += ["", f"{md_text(answer_in_words(answer))}.", "", *steps]
+    return lines

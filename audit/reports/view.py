@@ -12,9 +12,9 @@ from typing import Any
 
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
-from acked.audit.decision.upgrade import Stage
-from acked.checker.batch.outcome import FoundViolation, Task
-from acked.reports.runs.sentences import TraceSentences, sentences_of
+from acked.audit.decision.upgrade import Upgrade
+from acked.audit.reports.upgrading import upgrade_document
+from acked.reports.runs.sentences import TraceSentences
 
 FORMAT = "acked-audit/2"
 TOPICS_FORMAT = "acked-audit-topics/1"
@@ -23,6 +23,8 @@ KEY = "key"
 """Of a field the name that the document has for it, where Python has that name for something else."""
 _ONLY_IF_ANY: Mapping[str, bool] = {"only if any": True}
 """Of a field that the document leaves out where there is nothing in it."""
+_AS = "as"
+"""Of a field what makes the document's part of it."""
 
 
 def document_of(view: object) -> Any:
@@ -30,7 +32,7 @@ def document_of(view: object) -> Any:
     if is_dataclass(view):
         shown = ((item, getattr(view, item.name)) for item in fields(view))
         return {
-            item.metadata.get(KEY, item.name): document_of(value)
+            item.metadata.get(KEY, item.name): item.metadata.get(_AS, document_of)(value)
             for item, value in shown
             if value or not item.metadata.keys() & _ONLY_IF_ANY.keys()
         }
@@ -41,11 +43,6 @@ def document_of(view: object) -> Any:
     if isinstance(view, tuple):
         return [document_of(item) for item in view]
     return view
-
-
-def story_of(task: Task | None, found: FoundViolation | None) -> TraceSentences | None:
-    """What happens in the run that shows a yes, in words; None where there is none."""
-    return None if task is None or found is None else sentences_of(task, found)
 
 
 # -- settings -----------------------------------------------------------------------------------------------------------
@@ -251,54 +248,6 @@ class TransactionView:
         return None if self.same_as is not None else self.story
 
 
-# -- an upgrade ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class StageView:
-    """How far an upgrade has come, or a move: its name, the heading of its column, and in words."""
-
-    name: str
-    heading: str
-    words: str
-
-
-@dataclass(frozen=True)
-class RuleView:
-    """A rule that is another one in the new release, and the stage at which it comes."""
-
-    name: str
-    stage: Stage
-    source: str
-
-
-@dataclass(frozen=True)
-class UpgradeAnswerView:
-    """An answer at every stage, and what turns it."""
-
-    question: AuditQuestion
-    faults: str
-    answers: Mapping[Stage, AuditVerdict]
-    turned_by: tuple[tuple[str, ...], ...]
-    worse_between: bool
-    worse_with: tuple[str, ...] | None
-    story: TraceSentences | None
-    in_words: str
-
-
-@dataclass(frozen=True)
-class UpgradeView:
-    """What an upgrade changes about the answers."""
-
-    to: str
-    stages: tuple[StageView, ...]
-    rules: tuple[RuleView, ...]
-    every_mixture: bool
-    answers: tuple[UpgradeAnswerView, ...]
-    in_words: str
-    assumes: str
-
-
 # -- beside an earlier audit --------------------------------------------------------------------------------------------
 
 
@@ -359,7 +308,7 @@ class AuditView:
     recommended: RecommendedView | None
     warnings: tuple[str, ...]
     transactions: tuple[TransactionView, ...] = field(default=(), metadata=_ONLY_IF_ANY)
-    upgrade: UpgradeView | None = field(default=None, metadata=_ONLY_IF_ANY)
+    upgrade: Upgrade | None = field(default=None, metadata={**_ONLY_IF_ANY, _AS: upgrade_document})
     baseline: BaselineView | None = field(default=None, metadata=_ONLY_IF_ANY)
 
     @property

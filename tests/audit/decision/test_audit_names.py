@@ -186,3 +186,11 @@ def test_what_kafka_features_prints_is_read(tmp_path: Path) -> None:
     )
     read = {entry.key: (entry.value, entry.line) for entry in read_settings(file)}
     assert read == {"eligible.leader.replicas.version": ("1", 1), "metadata.version": ("4.1-IV1", 3)}
+
+
+@pytest.mark.parametrize("text", ["brokers=3\n", '{"is described": "orders"}', '{"broker": {"replicas now": "0 1,2"}}'])
+def test_a_file_cannot_say_as_a_setting_what_readers_note_besides(text: str, tmp_path: Path) -> None:
+    file = tmp_path / "settings.conf"
+    file.write_text(text)
+    with pytest.raises(SpecUnreadable, match="names no setting of Kafka's"):
+        understood(file)

@@ -8,7 +8,7 @@ import pytest
 
 from acked.audit.decision.audit import Auditor
 from acked.audit.decision.gather import gather
-from acked.audit.decision.patch import patched, write_patches
+from acked.audit.decision.patch import make_patches, write_patches
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.formats.read import read_all
 from acked.base.errors import ConfigurationError
@@ -39,7 +39,7 @@ def test_one_value_is_another_and_comments_and_form_stay(name: str, tmp_path: Pa
     path.write_text(before)
     given = gather(read_all([path]))
     change = (("acks", "all"), ("enable.idempotence", "true"), ("replication.factor", "3"))
-    patches = patched(given, change)
+    patches = make_patches(given, change)
     assert write_patches(patches, tmp_path / "out") == [tmp_path / "out" / name]
     assert (tmp_path / "out" / name).read_text() == after
     assert path.read_text() == before
@@ -57,7 +57,7 @@ def test_a_value_that_an_anchor_gives_to_others_too_is_left_to_the_user(tmp_path
         "x-all: &all {KAFKA_MIN_INSYNC_REPLICAS: 1}\nservices:\n"
         "  a: {image: 'apache/kafka:3.9.0', environment: *all}\n  b: {image: 'apache/kafka:3.9.0', environment: *all}\n"
     )
-    patches = patched(gather(read_all([path])), (("min.insync.replicas", "2"),))
+    patches = make_patches(gather(read_all([path])), (("min.insync.replicas", "2"),))
     assert (len(patches.texts), len(patches.by_hand)) in ((0, 1), (1, 0))
     for text in patches.texts.values():
         path.write_text(text)
@@ -68,7 +68,7 @@ def test_a_value_that_an_anchor_gives_to_others_too_is_left_to_the_user(tmp_path
 def test_what_counts_for_topics_that_are_made_is_not_taken_for_a_topics_own(tmp_path: Path) -> None:
     path = tmp_path / "server.properties"
     path.write_text("default.replication.factor=2\n")
-    (said,) = patched(gather(read_all([path])), [("replication.factor", "3")]).by_hand
+    (said,) = make_patches(gather(read_all([path])), [("replication.factor", "3")]).by_hand
     assert said.startswith("replication.factor=3, which no file sets for a topic: default.replication.factor=2 (")
     assert "server.properties:1) counts when one is made, and kafka-reassign-partitions" in said
     assert path.read_text() == "default.replication.factor=2\n"
@@ -84,7 +84,7 @@ def test_one_change_serves_every_required_answer_and_is_checked(tmp_path: Path) 
     assert audit.recommended is not None
     assert dict(audit.recommended.settings) == {"acks": "all", "enable.idempotence": "true"}
     assert any("latency" in cost for cost in audit.recommended.costs)
-    write_patches(patched(given, audit.recommended.settings), tmp_path / "out")
+    write_patches(make_patches(given, audit.recommended.settings), tmp_path / "out")
     mended = gather(read_all([tmp_path / "out" / "p.properties"]))
     again = Auditor(mended, release("4.1"), assumed=Assumptions(), runner=KEPT).run(required, advise=False)
     assert again.worst(required) is AuditVerdict.NO
@@ -96,7 +96,7 @@ def test_an_upgrade_and_a_feature_of_the_cluster_are_told_as_what_an_operator_do
     path = tmp_path / "server.properties"
     path.write_text("process.roles=broker\ninter.broker.protocol.version=3.9\n")
     change = (("kafka version", "4.1"), ("eligible.leader.replicas.version", "1"))
-    assert patched(gather(read_all([path])), change).by_hand == (
+    assert make_patches(gather(read_all([path])), change).by_hand == (
         f"upgrade to Kafka 4.1, and afterwards raise inter.broker.protocol.version ({path}:2)",
         "eligible.leader.replicas.version=1, a feature of the cluster: kafka-features upgrade "
         "--feature eligible.leader.replicas.version=1",

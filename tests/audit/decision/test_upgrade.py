@@ -12,7 +12,8 @@ from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import configure
 from acked.audit.decision.upgrade import Stage, Upgrade, ask_upgrade
-from acked.audit.reports.upgrading import upgrade_markdown, upgrade_view, verdict_with
+from acked.audit.reports.build import verdict_with
+from acked.audit.reports.upgrading import answer_in_words, upgrade_markdown
 from acked.base.errors import ConfigurationError
 from acked.base.release import release
 from acked.cluster.vocabulary.entry import OPTION, SettingEntry
@@ -69,20 +70,18 @@ def test_an_upgrade_to_4_1_loses_as_much_as_before_until_eligible_leader_replica
         Stage.BEFORE: YES, Stage.MIXED: YES, Stage.SOFTWARE: YES, Stage.FINISHED: YES, Stage.FEATURES: NO
     }  # fmt: skip
     assert (answer.turned_by, answer.is_worse_between, found.worst((LOSS,))) == ((), False, YES)
-    view = upgrade_view(found)
-    assert view is not None
-    assert view.answers[0].in_words.startswith("lost (one-machine): yes before and after; no once the feature is on")
-    assert any("eligible.leader.replicas.version is raised" in line for line in upgrade_markdown(audit(upgrade=view)))
+    assert answer_in_words(answer).startswith("lost (one-machine): yes before and after; no once the feature is on")
+    assert any("eligible.leader.replicas.version is raised" in line for line in upgrade_markdown(found))
 
 
 def test_a_verdict_is_that_of_the_way_where_it_is_worse_than_today_s(to_4_1: Upgrade) -> None:
     found = to_4_1
-    today = audit(verdict=NO, verdict_in_words="PASS: …")
-    told = verdict_with(today, found, (LOSS,))
+    today = audit(verdict=NO, verdict_in_words="PASS: …", upgrade=found)
+    told = verdict_with(today, (LOSS,))
     assert told.verdict is YES
     assert told.verdict_in_words == "FAIL: on the way to Kafka 4.1 an answer gets worse: lost (one-machine)"
-    assert verdict_with(today, None, (LOSS,)) == today
-    assert verdict_with(replace(today, verdict=YES), found, (LOSS,)).verdict_in_words == "PASS: …"
+    assert verdict_with(replace(today, upgrade=None), (LOSS,)) == replace(today, upgrade=None)
+    assert verdict_with(replace(today, verdict=YES), (LOSS,)).verdict_in_words == "PASS: …"
 
 
 def test_an_upgrade_to_4_3_mends_what_an_empty_disk_costs_as_soon_as_the_controllers_have_it() -> None:
