@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,9 @@ from acked.model.partition.protocol import partition
 from tests.model.partition.enumeration import Rules
 from tests.model.partition.late_answers_enumeration import explore
 from tests.model.partition.test_reassignment import PROMISES, instance
+from tests.places import CHECKOUT
+from tools import late_answers as tool
+from tools.asking import REFUSED, TIME_OUT
 
 COMPARED = ("AckedRecordsSurvive", "AckedRecordsInIsr", "AckedRecordsExist", "LogsAgreeBelowHw", "CommittedInIsr")
 OF_MOVES = ("assigned", "moves", "moved_to", "move_completion", "moves_replaceable")
@@ -160,3 +164,31 @@ def test_once_a_fetcher_that_went_on_is_removed_all_is_as_if_the_broker_had_hear
     assert (before == after) == (crashes == "none")
     # Where answers of former epochs count they count later, too; else states between are not to be had otherwise.
     assert bool(between - after) == names_epoch
+
+
+def test_every_spec_was_asked_with_late_answers_and_none_answers_otherwise() -> None:
+    answers: dict[str, Any] = json.loads(tool.ANSWERS.read_text("utf-8"))
+    expected = {name: spec.expect for name, spec in tool.specs().items()}
+    assert [*answers] == [*expected]
+    asked = {name: told for name, told in answers.items() if told["verdict"] != REFUSED}
+    assert {told["why"].split(";")[0][-37:] for name, told in answers.items() if name not in asked} == {
+        "use at once and 14 can be told apart by rank"[-37:]
+    }
+    for name, told in asked.items():
+        wanted = expected[name]
+        assert wanted is not None
+        assert (told["verdict"], told["violates"]) == (wanted.verdict.value, sorted(wanted.violates)), name
+    page = (CHECKOUT / "docs" / "abstractions.md").read_text("utf-8")
+    told_there = f"All {len(answers)} specs that do not set it and do not ask liveness"
+    assert told_there in " ".join(page.split())
+    assert f"{len(asked)} answer the same, {len(answers) - len(asked)} have no ranks left" in " ".join(page.split())
+
+
+@pytest.mark.slow
+def test_an_answer_that_is_another_one_is_told() -> None:
+    spec = tool.specs()["gallery/kip966-bug"]
+    told = tool.answer(spec, 120.0)
+    assert told == json.loads(tool.ANSWERS.read_text("utf-8"))["gallery/kip966-bug"]
+    assert not tool.is_another(told)
+    assert tool.is_another({**told, "verdict": "holds"})
+    assert tool.answer(spec, 0.05) == {"verdict": TIME_OUT}
