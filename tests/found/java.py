@@ -1,0 +1,40 @@
+"""Java of the tests' own, compiled at test time against a release's unmodified jars."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+
+from acked.cluster.releases.jars import Jars, fetched, release_jars
+from acked.cluster.releases.java import broker_java
+from acked.cluster.releases.release import Artifact, release
+from tests.places import DATA
+
+SOURCES = DATA / "java" / "found"
+ASM = Artifact("org.ow2.asm", "asm-tree", "9.7.1")
+
+
+def compiled(class_path: str, sources: Iterable[Path], folder: Path) -> None:
+    subprocess.run(["javac", "-cp", class_path, "-d", folder, *sources], check=True)
+
+
+def kafka(version: str) -> Jars:
+    return release_jars(release(version))
+
+
+def ran(class_path: Iterable[Path | str], main: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    command = [broker_java(), "-XX:TieredStopAtLevel=1", "-cp", os.pathsep.join(map(str, class_path)), main, *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def mended_class(jars: Jars, work: Path) -> Path:
+    """A folder with the release's own `kafka.cluster.Partition`, of which one word is changed, and nothing else."""
+    asm = fetched("asm-9.7.1", (ASM,), "ASM", None)
+    tool, mended = work / "tool", work / "mended"
+    tool.mkdir()
+    compiled(asm.class_path, [SOURCES / "Mend.java"], tool)
+    done = ran((tool, asm.class_path, jars.class_path), "Mend", mended)
+    assert done.returncode == 0, done.stderr
+    return mended
