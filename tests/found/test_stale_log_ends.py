@@ -23,7 +23,7 @@ from tests.found.java import SOURCES, compiled, kafka, mended_class, ran
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
-CLASSES_OF = {"4.4.0": "4.3", "4.3.1": "4.3"}
+CLASSES_OF = {"4.4.0": "4.3", "4.3.1": "4.3", "3.9.1": "3.9", "3.4.1": "3.4"}
 """By release, whose classes a leader is registered with: the folder of `Registered.java`."""
 PARTITION = "kafka/cluster/Partition.class"
 

@@ -27,8 +27,7 @@ public final class StaleLogEnds {
         settings.put("controller.listener.names", "CONTROLLER");
         settings.put("listener.security.protocol.map", "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT");
         settings.put("log.dirs", Files.createTempDirectory("stale-log-ends").toString());
-        Object logs = Filled.callOf(kafka.log.LogManager.class, null, "apply", KafkaConfig.fromProps(settings));
-        partition = Filled.made(Partition.class, NAME, 30000L, 0, logs);
+        partition = Filled.made(Partition.class, NAME, 30000L, 0, Registered.logs(KafkaConfig.fromProps(settings)));
     }
 
     private void leads(int epoch) throws Exception {

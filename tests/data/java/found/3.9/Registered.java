@@ -1,6 +1,8 @@
 import java.util.Arrays;
 import java.util.List;
 import java.util.Optional;
+import kafka.log.LogManager;
+import kafka.server.KafkaConfig;
 import kafka.server.RequestLocal;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.message.LeaderAndIsrRequestData.LeaderAndIsrPartitionState;
@@ -13,6 +15,10 @@ import org.apache.kafka.storage.internals.log.FetchParams;
 /** What {@link StaleLogEnds} is told and asks, in the classes of 3.9. */
 final class Registered {
     private Registered() {
+    }
+
+    static Object logs(KafkaConfig settings) throws Exception {
+        return Filled.callOf(LogManager.class, null, "apply", settings);
     }
 
     static LeaderAndIsrPartitionState leader(int epoch) {

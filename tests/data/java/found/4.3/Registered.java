@@ -1,4 +1,6 @@
 import java.util.Optional;
+import kafka.log.LogManager;
+import kafka.server.KafkaConfig;
 import org.apache.kafka.common.Uuid;
 import org.apache.kafka.common.compress.Compression;
 import org.apache.kafka.common.record.internal.MemoryRecords;
@@ -13,6 +15,10 @@ import org.apache.kafka.storage.internals.log.AppendOrigin;
 /** What {@link StaleLogEnds} is told and asks, in the classes of 4.3 and 4.4. */
 final class Registered {
     private Registered() {
+    }
+
+    static Object logs(KafkaConfig settings) throws Exception {
+        return Filled.callOf(LogManager.class, null, "apply", settings);
     }
 
     static PartitionRegistration leader(int epoch) {
