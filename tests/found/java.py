@@ -29,12 +29,12 @@ def ran(class_path: Iterable[Path | str], main: str, *arguments: str | Path) -> 
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def mended_class(jars: Jars, work: Path) -> Path:
-    """A folder with the release's own `kafka.cluster.Partition`, of which one word is changed, and nothing else."""
+def mended(name: str, jars: Jars, work: Path) -> Path:
+    """A folder with the release's own class, of which one rule is changed as `Mend.java` says, and nothing else."""
     asm = fetched("asm-9.7.1", (ASM,), "ASM", None)
-    tool, mended = work / "tool", work / "mended"
+    tool, folder = work / "tool", work / "mended"
     tool.mkdir()
     compiled(asm.class_path, [SOURCES / "Mend.java"], tool)
-    done = ran((tool, asm.class_path, jars.class_path), "Mend", mended)
+    done = ran((tool, asm.class_path, jars.class_path), "Mend", name, folder)
     assert done.returncode == 0, done.stderr
-    return mended
+    return folder

@@ -18,7 +18,7 @@ from acked.cluster.playing.reproduce import Brokers, prepare, reproduce
 from acked.cluster.releases.jars import Jars
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.java import SOURCES, compiled, kafka, mended_class, ran
+from tests.found.java import SOURCES, compiled, kafka, mended, ran
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -43,10 +43,10 @@ def said(text: str) -> dict[str, tuple[int, int, int]]:
     return {when: (int(one), int(two), int(high)) for when, one, two, high in found}
 
 
-def only_difference(jars: Jars, mended: Path) -> int:
+def only_difference(jars: Jars, folder: Path) -> int:
     """In how many bytes the mended class differs from the release's, which is as long."""
     own = next(path for path in jars.paths if path.name.startswith("kafka_2"))
-    before, after = zipfile.ZipFile(own).read(PARTITION), (mended / PARTITION).read_bytes()
+    before, after = zipfile.ZipFile(own).read(PARTITION), (folder / PARTITION).read_bytes()
     return sum(one != other for one, other in zip(before, after, strict=True))
 
 
@@ -62,23 +62,23 @@ def test_a_leader_elected_again_commits_what_a_follower_had_truncated_and_the_me
     print(version, red.stdout)
     assert said(red.stdout) == RED
     assert "AssertionError: the high watermark is 1, expected 0" in red.stderr
-    mended = mended_class(jars, tmp_path)
-    assert only_difference(jars, mended) == 1
-    green = ran((classes, mended, jars.class_path), "StaleLogEnds")
+    folder = mended("Partition", jars, tmp_path)
+    assert only_difference(jars, folder) == 1
+    green = ran((classes, folder, jars.class_path), "StaleLogEnds")
     print(version, "mended", green.stdout)
     assert said(green.stdout) == GREEN, green.stderr
     assert green.returncode == 0
 
 
-def home_with(jars: Jars, mended: Path, folder: Path) -> Path:
+def home_with(jars: Jars, first: Path, home: Path) -> Path:
     """An unpacked release whose class path begins with the mended class."""
-    libs = folder / "libs"
+    libs = home / "libs"
     libs.mkdir(parents=True)
     for path in jars.paths:
         (libs / path.name).symlink_to(path)
     with zipfile.ZipFile(libs / "0-mended.jar", "w") as jar:
-        jar.write(mended / PARTITION, PARTITION)
-    return folder
+        jar.write(first / PARTITION, PARTITION)
+    return home
 
 
 def test_brokers_with_the_mended_class_part_from_the_trace_at_the_step_of_the_fix_and_keep_the_record(
@@ -90,7 +90,7 @@ def test_brokers_with_the_mended_class_part_from_the_trace_at_the_step_of_the_fi
     prepared, promise = prepare(found.question, found.run, Brokers(version)), found.question.properties[0].name
     lost = reproduce(prepared).played
     assert verdict_of(promise, lost) is Verdict.REPRODUCED, (lost.reason, lost.last)
-    home = home_with(kafka(version), mended_class(kafka(version), tmp_path), tmp_path / "home")
+    home = home_with(kafka(version), mended("Partition", kafka(version), tmp_path), tmp_path / "home")
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path / "cache"))  # A class archive of these jars is of no use later.
     kept = reproduce(replace(prepared, brokers=replace(prepared.brokers, home=home))).played
     print(kept.reason, kept.last)
