@@ -24,6 +24,10 @@ def kafka(version: str) -> Jars:
     return release_jars(release(version))
 
 
+def client_jars(version: str) -> Jars:
+    return fetched(f"kafka-clients-{version}", (Artifact("org.apache.kafka", "kafka-clients", version),), "the client", None)
+
+
 def ran(class_path: Iterable[Path | str], main: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     command = [broker_java(), "-XX:TieredStopAtLevel=1", "-cp", os.pathsep.join(map(str, class_path)), main, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False)
