@@ -21,8 +21,9 @@ public final class RemovedStaysEligible {
         .setDirectories(new Uuid[] {Uuid.ZERO_UUID, Uuid.ZERO_UUID}).build();
 
     private PartitionChangeBuilder change(Set<Integer> alive) {
+        int effective = Math.min(MIN_ISR, partition.replicas.length);  // As ReplicationControlManager.getTopicEffectiveMinIsr.
         return new PartitionChangeBuilder(partition, Uuid.ZERO_UUID, 0, alive::contains, MetadataVersion.latestProduction(),
-            MIN_ISR, true).setDefaultDirProvider(broker -> Uuid.ZERO_UUID);
+            effective, true).setDefaultDirProvider(broker -> Uuid.ZERO_UUID);
     }
 
     private void becomes(String when, PartitionChangeBuilder change) {
