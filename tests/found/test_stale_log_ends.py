@@ -81,7 +81,7 @@ def home_with(jars: Jars, first: Path, home: Path) -> Path:
     return home
 
 
-def test_brokers_with_the_mended_class_part_from_the_trace_at_the_step_of_the_fix_and_keep_the_record(
+def test_brokers_with_the_mended_class_part_from_the_trace_at_the_step_of_the_fix_and_acknowledge_nothing(
     users_cache: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     version = "4.4.0"
@@ -97,3 +97,4 @@ def test_brokers_with_the_mended_class_part_from_the_trace_at_the_step_of_the_fi
     assert kept.parted is not None, kept.last
     assert kept.parted.index == 14, kept.reason
     assert control_of(promise, kept) is Control.KEEPS, kept.last
+    assert kept.reason == "the producer of r0 has no answer, and in the model it is acknowledged"
