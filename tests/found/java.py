@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -42,3 +43,15 @@ def mended(name: str, jars: Jars, work: Path) -> Path:
     done = ran((tool, asm.class_path, jars.class_path), "Mend", name, folder)
     assert done.returncode == 0, done.stderr
     return folder
+
+
+def home_with(jars: Jars, first: Path, home: Path) -> Path:
+    """An unpacked release whose class path begins with the classes of a folder."""
+    libs = home / "libs"
+    libs.mkdir(parents=True)
+    for path in jars.paths:
+        (libs / path.name).symlink_to(path)
+    with zipfile.ZipFile(libs / "0-mended.jar", "w") as jar:
+        for path in first.rglob("*.class"):
+            jar.write(path, path.relative_to(first))
+    return home

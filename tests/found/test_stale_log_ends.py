@@ -18,7 +18,7 @@ from acked.cluster.playing.reproduce import Brokers, prepare, reproduce
 from acked.cluster.releases.jars import Jars
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.java import SOURCES, compiled, kafka, mended, ran
+from tests.found.java import SOURCES, compiled, home_with, kafka, mended, ran
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -68,17 +68,6 @@ def test_a_leader_elected_again_commits_what_a_follower_had_truncated_and_the_me
     print(version, "mended", green.stdout)
     assert said(green.stdout) == GREEN, green.stderr
     assert green.returncode == 0
-
-
-def home_with(jars: Jars, first: Path, home: Path) -> Path:
-    """An unpacked release whose class path begins with the mended class."""
-    libs = home / "libs"
-    libs.mkdir(parents=True)
-    for path in jars.paths:
-        (libs / path.name).symlink_to(path)
-    with zipfile.ZipFile(libs / "0-mended.jar", "w") as jar:
-        jar.write(first / PARTITION, PARTITION)
-    return home
 
 
 def test_brokers_with_the_mended_class_part_from_the_trace_at_the_step_of_the_fix_and_acknowledge_nothing(
