@@ -45,10 +45,16 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """The page's text with links as the site needs them, and files named above their listings."""
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation"]  # Its tables are the navigation.
+<<<<<<< HEAD
     from tools.made import whole
 
     place = {name: source for source, name in OUTSIDE.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
     return FILE.sub(r'```\g<language> title="\g<name>"', with_links(whole(markdown), lambda match: _link(match, place)))
+=======
+    here = page.file.src_uri
+    place = {name: source for source, name in OUTSIDE.items()}.get(here, f"docs/{here}")
+    return FILE.sub(r'```\g<language> title="\g<name>"', with_links(markdown, lambda match: _link(match, place, here)))
+>>>>>>> 37-found
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
@@ -65,7 +71,8 @@ def with_links(text: str, link: Callable[[re.Match[str]], str]) -> str:
     return made + LINK.sub(link, text[at:])
 
 
-def _link(match: re.Match[str], place: str) -> str:
+def _link(match: re.Match[str], place: str, here: str) -> str:
+    """The link as the page `here` of the site has it; `place` is the page in the repository."""
     path, mark, anchor = match["target"].partition("#")
     if not path or ":" in path:
         return match[0]
@@ -76,4 +83,4 @@ def _link(match: re.Match[str], place: str) -> str:
         meant = meant.removeprefix("docs/")
     else:
         return match["text"]  # A file of the repository, which the site does not have; the tests look whether it is there.
-    return f"{match['bang']}[{match['text']}]({meant}{mark}{anchor})"
+    return f"{match['bang']}[{match['text']}]({posixpath.relpath(meant, posixpath.dirname(here) or '.')}{mark}{anchor})"

@@ -1,8 +1,7 @@
 """Kafka's own producer, unmodified: a record that fails while its transaction is aborted.
 
-By itself, on the network that Kafka's own tests have (`EpochAfterAbort.java`), and together with unmodified brokers
-(`TransactionalClient.java`), where one of its requests waits in a proxy: the Produce request of the first transaction, until
-the next one is open. Both are compiled against the clients' jar of a release.
+Together with unmodified brokers (`TransactionalClient.java`), where one of its requests waits in a proxy: the Produce request
+of the first transaction, until the next one is open. By itself: `tests/found/test_epoch_after_abort.py`.
 """
 
 from __future__ import annotations
@@ -23,14 +22,13 @@ import pytest
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.plan import make_plan
-from acked.cluster.releases.jars import Jars, fetched
 from acked.cluster.releases.java import broker_java
-from acked.cluster.releases.release import Artifact
 from acked.cluster.transacting.protocol import SETTINGS
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.transactional import CoordinatorView, describe_id, describe_partition
 from tests.cluster.conftest import real_plan
+from tests.found.java import client_jars, compiled
 from tests.places import DATA
 
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -115,33 +113,11 @@ class JavaClient:
         self.said.remove(expected)
 
 
-def client_jars(version: str) -> Jars:
-    return fetched(f"kafka-clients-{version}", (Artifact("org.apache.kafka", "kafka-clients", version),), "the client", None)
-
-
-def compiled(class_path: str, name: str, folder: Path) -> None:
-    subprocess.run(["javac", "-cp", class_path, "-d", folder, DATA / "java" / f"{name}.java"], check=True)
-
-
-@pytest.mark.parametrize(("first", "epochs_and_sequence"), [("failure", (0, 1, 0)), ("abort", (0, 0, 1))])
-def test_the_client_keeps_its_producer_epoch_if_a_record_fails_only_after_the_abort(
-    first: str, epochs_and_sequence: tuple[int, int, int], users_cache: None, tmp_path: Path
-) -> None:
-    artifact = "org.apache.kafka:kafka-clients:3.9.1:jar:test"
-    copy = ["mvn", "-q", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={tmp_path}"]
-    subprocess.run(copy, cwd=tmp_path, check=True)
-    class_path = os.pathsep.join((*map(str, tmp_path.glob("*.jar")), client_jars("3.9.1").class_path, str(tmp_path)))
-    compiled(class_path, "EpochAfterAbort", tmp_path)
-    command = [broker_java(), "-cp", class_path, "org.apache.kafka.clients.producer.internals.EpochAfterAbort", first]
-    said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert tuple(map(int, said.split())) == epochs_and_sequence
-
-
 @contextmanager
 def java_client(cluster: Cluster, case: Case, folder: Path) -> Iterator[JavaClient]:
     class_path = f"{client_jars(case.clients).class_path}{os.pathsep}{folder}"
     folder.mkdir()
-    compiled(class_path, "TransactionalClient", folder)
+    compiled(class_path, [DATA / "java" / "TransactionalClient.java"], folder)
     settings = {
         "bootstrap.servers": cluster.bootstrap(),
         "transactional.id": case.name,
