@@ -29,17 +29,8 @@ from acked.invariants.partition.lemmas.catalogue import (  # noqa: E402
     RETURN_LEMMAS,
 )
 from acked.reports.table import markdown_table, numbers, table, table_markdown  # noqa: E402
-from tools import (  # noqa: E402
-    api,
-    commands,
-    false_claims,
-    gallery,
-    guards,
-    house,
-    proof_mutations,
-    proofs,
-    real,
-)
+from tools import false_claims, guards, house, proof_mutations, proofs, real  # noqa: E402
+from tools.parts import api, commands, gallery  # noqa: E402
 
 GATE = ROOT / "docs" / "gate_mutations.json"
 """Rows of the table that `tools/gate_mutations.py` measures."""

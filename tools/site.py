@@ -45,16 +45,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     """The page's text with links as the site needs them, and files named above their listings."""
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation"]  # Its tables are the navigation.
-<<<<<<< HEAD
     from tools.made import whole
 
-    place = {name: source for source, name in OUTSIDE.items()}.get(page.file.src_uri, f"docs/{page.file.src_uri}")
-    return FILE.sub(r'```\g<language> title="\g<name>"', with_links(whole(markdown), lambda match: _link(match, place)))
-=======
     here = page.file.src_uri
     place = {name: source for source, name in OUTSIDE.items()}.get(here, f"docs/{here}")
-    return FILE.sub(r'```\g<language> title="\g<name>"', with_links(markdown, lambda match: _link(match, place, here)))
->>>>>>> 37-found
+    text = with_links(whole(markdown), lambda match: _link(match, place, here))
+    return FILE.sub(r'```\g<language> title="\g<name>"', text)
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:

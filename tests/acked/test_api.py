@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import acked
-from tools.api import CONSTANTS, READ, members, reference
+from tools.parts.api import CONSTANTS, READ, members, reference
 
 SOURCE = Path(acked.__file__).read_text()
 

@@ -6,7 +6,7 @@ import re
 
 import click
 
-from tools.commands import commands, reference
+from tools.parts.commands import commands, reference
 
 
 def test_every_command_says_what_it_does() -> None:

@@ -25,7 +25,7 @@ from acked.model.transactions.versions import CHANGES as TRANSACTION_CHANGES
 from acked.reports.pages.quorums import quorums_markdown
 from acked.reports.pages.spec_pages import AnsweredSpec, NotReproduced, claims_markdown, gallery_markdown
 from tests.places import CHECKOUT
-from tools.gallery import untold
+from tools.parts.gallery import untold
 from tools.real import OPEN as _OPEN
 from tools.real import on_brokers
 

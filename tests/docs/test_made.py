@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.places import CHECKOUT
-from tools import gallery
 from tools.made import PART, PARTS, kept, pages, whole
+from tools.parts import gallery
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)

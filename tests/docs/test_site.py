@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.places import CHECKOUT
-from tools import gallery
+from tools.parts import gallery
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 

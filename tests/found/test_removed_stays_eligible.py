@@ -13,7 +13,7 @@ import pytest
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import reassign
 from acked.cluster.nodes.plan import make_plan
-from acked.cluster.stories.stage import Stage
+from acked.cluster.topics.topic import Topic
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.client import PartitionView
 from tests.cluster.conftest import real_plan, users_cache
@@ -60,8 +60,8 @@ def described(cluster: Cluster) -> PartitionView:
 def reduced_killed_and_back(version: str, home: Path | None) -> tuple[PartitionView, PartitionView]:
     """The partition as the controller has it, reduced to broker 0, and when that was killed and leads another one again."""
     with Cluster(make_plan(version, brokers=(0, 1), home=home, has_witness=True)) as cluster:
-        Stage(cluster, TOPIC).create([0, 1], {"min.insync.replicas": "2"})
-        other = Stage(cluster, "other")
+        Topic(cluster, TOPIC).create([0, 1], {"min.insync.replicas": "2"})
+        other = Topic(cluster, "other")
         other.create([0])
         reassign(cluster, TOPIC, [0])
         wait_for(lambda: described(cluster).replicas == (0,), "the end of the move", SECONDS)

@@ -13,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from acked.cluster.commands.playable import On, playable_run
-from acked.cluster.playing.reproduce import Brokers, prepare, reproduce
+from acked.cluster.commands.playable import playable_run
+from acked.cluster.playing.reproduce import reproduce
+from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.jars import Jars
+from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
 from tests.cluster.conftest import real_plan, users_cache
 from tests.found.java import SOURCES, compiled, home_with, kafka, mended, ran
@@ -75,8 +77,8 @@ def test_brokers_with_the_mended_class_part_from_the_trace_at_the_step_of_the_fi
 ) -> None:
     version = "4.4.0"
     real_plan(version, {})  # Skips where there are none, and fetches the jars.
-    found, _ = playable_run("stale-ends-bug", {}, On(version), True)
-    prepared, promise = prepare(found.question, found.run, Brokers(version)), found.question.properties[0].name
+    found, _ = playable_run("stale-ends-bug", {}, Brokers(version), True)
+    prepared, promise = REPLICATION.prepare(found.question, found.run, Brokers(version)), found.question.properties[0].name
     lost = reproduce(prepared).played
     assert verdict_of(promise, lost) is Verdict.REPRODUCED, (lost.reason, lost.last)
     home = home_with(kafka(version), mended("Partition", kafka(version), tmp_path), tmp_path / "home")

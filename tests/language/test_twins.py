@@ -17,11 +17,12 @@ import pytest
 
 from acked.base.files import ROOMS
 from acked.checker.question import predicate, question, symmetry
-from acked.model.language import domain, protocol, values
+from acked.model.language import protocol, sets, values
 from acked.model.language.domain import Range
 from acked.model.language.quantify import ite
 from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct
+from acked.model.language.storage import composites
 from acked.model.language.values import OptionalValue
 from tests.language import drawing, expressions, plain, predicates, spaces, statements
 from tests.language.comparison import compared
@@ -95,7 +96,7 @@ def fields_are_told_apart_by_their_codes_alone(patch: pytest.MonkeyPatch) -> Non
 
 
 def a_slot_without_a_record_holds_id_0(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(domain, "_in_slot", lambda held: held)
+    patch.setattr(composites, "_in_slot", lambda held: held)
 
 
 def a_record_past_the_end_is_blank_in_predicates(patch: pytest.MonkeyPatch) -> None:
@@ -122,7 +123,7 @@ def a_constant_may_hide_a_field(patch: pytest.MonkeyPatch) -> None:
 
 
 def sets_may_be_dropped(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(values, "must_be_used", lambda method, caller: None)
+    patch.setattr(sets, "must_be_used", lambda method, caller: None)
 
 
 SEARCHED: dict[Patch, int] = {

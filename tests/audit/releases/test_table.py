@@ -117,8 +117,9 @@ def test_the_page_was_written_by_the_command_that_it_names() -> None:
     (line,) = (line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("`acked prove"))
     asked, _, file = line.split("`")[1].partition(" > ")
     _, name, *options = shlex.split(asked)
-    given = prove.make_context(name, options).params
-    assert given["releases"]
+    context = prove.make_context(name, options)
+    given = context.params
+    assert context.command.name == "releases"
     assert ANSWERS.samefile(CHECKOUT / file)
     assert given["version"] is given["control_plane"] is None
 

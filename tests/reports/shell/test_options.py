@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from acked.reports.exports import catalogue, graphs
 from acked.reports.shell.options import Binding, KeyValue, MemorySize, asks_spec, collects, option
-from tools.commands import commands
+from tools.parts.commands import commands
 
 COMMANDS = {path.removeprefix("acked "): command for path, command, _ in commands()}
 OWN = {
