@@ -8,6 +8,7 @@ Floor 10.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from importlib import import_module
 from typing import cast
@@ -150,6 +151,11 @@ def _internal(error: Exception) -> int:
     return _fail(f"internal error ({what}); please report it with what `ACKED_DEBUG=1 acked …` prints", ExitCode.OTHER)
 
 
+_LONG_WORD = re.compile(r"\S{400,}")
+"""No name, number or path that a person would read to its end."""
+
+
 def _fail(message: str, code: ExitCode) -> int:
+    message = _LONG_WORD.sub(lambda found: f"{found[0][:80]}… ({len(found[0]):,} characters)", message)
     click.echo("acked: " + "".join(char if char.isprintable() else ascii(char)[1:-1] for char in message), err=True)
     return int(code)

@@ -285,7 +285,7 @@ def test_a_missing_file_is_told_with_the_file_that_may_be_meant(
         ("", ("''", "acked list specs")),
         ("a\nb", ("a\\nb",)),
         ("\x1b[31mred", ("\\x1b[31mred",)),
-        ("x" * 5000, ("xxx",)),
+        ("x" * 5000, ("xxx… (", " characters)")),
         ("x" * 5000 + ".toml", ("xxx",)),
         ("a\0b.toml", ("a\\x00b.toml",)),
     ],
@@ -295,6 +295,13 @@ def test_a_name_that_no_spec_has_is_refused(
     name: str, parts: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert_one_sentence(call(capsys, "check", name), 150, *parts)
+
+
+def test_a_value_that_nobody_reads_to_its_end_is_cut(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "server.properties").write_text("min.insync.replicas=" + "7" * 10_000)
+    told = call(capsys, "audit", str(tmp_path / "server.properties"), "--quiet")
+    assert_one_sentence(told, 151, "min.insync.replicas", "777… (10,0", " characters)")
+    assert len(told.stderr) < 400 + len(str(tmp_path))
 
 
 def test_a_path_below_a_file_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
