@@ -34,8 +34,8 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 MARKED = ("slow", "long", "real", "spark", "browser")
 """Marks of tests that may take longer."""
 
-LONGEST = 15.0
-"""Seconds of processor time that no test without such a mark may take; it aims at one, but machines differ, and are busy."""
+LONGEST = 5.0
+"""Seconds of processor time that no test without such a mark may take: those that take half a second here are marked; machines differ, and are busy."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -128,6 +128,7 @@ def test_a_trace_of_a_shipped_protocol_is_written_and_read(tmp_path: Path) -> No
         acked.Trace.of(acked.check("truncate-to-hw"), "StrongIsr")
 
 
+@pytest.mark.slow
 def test_a_bounded_proof_finds_what_the_search_finds() -> None:
     found = acked.prove(acked.load_spec("truncate-to-hw", replicas=2), depth=8)
     shortest = acked.check(acked.load_spec("truncate-to-hw", replicas=2))

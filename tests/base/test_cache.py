@@ -306,6 +306,7 @@ def small(bound: int) -> Question:
     return ask(counters(2, 3), always("Small", lambda s: s.n0 <= bound))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["checksum", "another key"])
 def test_compiled_code_of_somebody_else_is_not_loaded(chosen: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
     """Code that never finds a violation, put where the code of the question belongs."""

@@ -265,6 +265,7 @@ def test_a_row_without_a_latest_part_or_without_a_release_is_unresolved() -> Non
     assert "**What stays open.**\nThe partition holds a record" in told_of_35[: told_of_35.index("\n## ")]
 
 
+@pytest.mark.slow
 def test_every_row_says_what_real_brokers_did_or_why_they_were_not_asked() -> None:
     found = on_brokers()
     assert set(found) == set(rows()) | set(rows(STANDSTILLS))

@@ -49,6 +49,7 @@ def test_a_name_that_is_too_long_for_the_file_system_is_refused(
     assert_one_sentence(call(capsys, "check", "truncate-to-hw", "--trace-out", path), 153, "too long")
 
 
+@pytest.mark.slow
 def test_a_full_disk_leaves_the_old_trace_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     path.write_text("old")

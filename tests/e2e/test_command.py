@@ -114,6 +114,7 @@ def test_a_violation_in_the_document_names_the_property_its_kind_and_its_trace()
     assert trace["steps"][-1]["properties"] == {"WeakIsr": False}
 
 
+@pytest.mark.slow
 def test_progress_stays_off_stdout_and_quiet_says_nothing() -> None:
     done = acked("check", "kip320", "--quiet", "--format", "json")
     assert done.returncode == 0
@@ -127,6 +128,7 @@ def test_without_a_reference_to_expect_the_expectation_is_null(tmp_path: Path) -
     assert answer(path, code=0)["expectation"] is None
 
 
+@pytest.mark.slow
 def test_the_answer_is_the_same_on_any_number_of_workers() -> None:
     documents = [answer("truncate-to-hw", "--continue", "-w", str(workers), code=12) for workers in (1, 2, 5)]
     for document in documents:
@@ -155,6 +157,7 @@ def test_the_exit_code_tells_the_verdict(arguments: list[str], code: int, verdic
     assert answer(*arguments, code=code)["verdict"] == verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "reason", "levels"),
     [
@@ -172,6 +175,7 @@ def test_an_incomplete_search_says_what_it_covered(arguments: list[str], reason:
     assert levels is None or f"{levels} complete levels" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_pin_that_is_off_by_one_fails_a_spec_that_holds(tmp_path: Path) -> None:
     path = spec(tmp_path, 'verdict = "holds"', 'verdict = "holds"\ndistinct_states = 278')
     document = answer(path, code=1)
@@ -247,6 +251,7 @@ def test_an_interrupted_search_without_a_terminal_says_what_it_covered() -> None
 # -- options -----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_continue_reports_one_shortest_trace_of_every_violated_property() -> None:
     document = answer("kip320-first-try-3222-weak", "--continue", "--deadlock", code=11)
     lengths = [(item["property"], item["trace_length"]) for item in document["violations"]]
@@ -278,6 +283,7 @@ def test_a_spec_is_found_by_name_and_by_path(tiny: Path) -> None:
     assert json.loads(done.stdout)["distinct_states"] == 277
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["acks-0-loses", "claims/acks-0-loses"])
 def test_a_bundled_spec_is_found_by_its_name_with_and_without_its_folder(name: str) -> None:
     answer = acked("check", name, "--format", "json")
@@ -285,6 +291,7 @@ def test_a_bundled_spec_is_found_by_its_name_with_and_without_its_folder(name: s
     assert json.loads(answer.stdout)["verdict"] == "violated"
 
 
+@pytest.mark.slow
 def test_a_folder_named_like_one_of_bundled_specs_hides_nothing_but_its_own_files(tmp_path: Path) -> None:
     (tmp_path / "claims").mkdir()
     assert acked("check", "claims/acks-0-loses", cwd=tmp_path).returncode == 12
@@ -316,6 +323,7 @@ def test_a_written_trace_can_be_shown_and_says_what_the_document_says(tmp_path: 
     assert document["violations"][0]["property"] in text.stdout
 
 
+@pytest.mark.slow
 def test_a_deadlock_trace_can_be_shown(tmp_path: Path) -> None:
     path = tmp_path / "trace.json"
     answer("kip320-2111", "--deadlock", "--trace-out", path, code=11)
@@ -385,6 +393,7 @@ def test_listings_are_tables_for_people_and_documents_for_programs(what: str) ->
     assert all(document.values())
 
 
+@pytest.mark.slow
 def test_acked_alone_prints_the_help_and_has_answered_nothing() -> None:
     alone, asked = acked(), acked("--help")
     assert (alone.stdout, alone.stderr) == (asked.stdout, "")

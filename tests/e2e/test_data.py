@@ -71,6 +71,7 @@ def test_a_condition_in_the_words_of_traces_needs_no_java(tiny: Path) -> None:
     assert json.loads((tiny / "some" / "about.json").read_text())["where"] == where
 
 
+@pytest.mark.slow
 def test_a_condition_that_nothing_satisfies_leaves_a_dataset_without_states(tiny: Path) -> None:
     done = acked("states", "tiny.toml", "--out", "none", "--where", "log[0].end > 0 and log[0].end < 0", "-q", cwd=tiny)
     assert (done.returncode, done.stderr) == (0, "")
@@ -103,6 +104,7 @@ def test_a_query_that_cannot_run_is_one_sentence(tiny: Path) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "code", "reason"),
     [

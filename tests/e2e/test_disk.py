@@ -40,6 +40,7 @@ def test_a_small_question_needs_no_disk_beyond_its_levels(tmp_path: Path) -> Non
     assert "on disk" not in done.stdout
 
 
+@pytest.mark.slow
 def test_options_that_contradict_it_are_refused(tmp_path: Path) -> None:
     for arguments, reason in (
         (["--run-dir", "a"], "leave --run-dir and --resume out"),
@@ -53,6 +54,7 @@ def test_options_that_contradict_it_are_refused(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_the_run_of_another_question_is_refused(tmp_path: Path) -> None:
     assert acked("check", "truncate-to-hw", "-q", "--disk", "run", cwd=tmp_path).returncode == 12
     done = acked("check", "kip101", "-q", "--disk", "run", cwd=tmp_path)

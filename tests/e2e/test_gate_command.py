@@ -33,6 +33,7 @@ def document(*arguments: str | Path, code: int, cwd: Path) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.slow
 def test_a_green_gate_exits_with_0_and_says_so_of_every_spec(specs: Path) -> None:
     done = acked("gate", specs.name, cwd=specs.parent)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -56,6 +57,7 @@ def test_a_second_run_is_answered_from_the_cache_as_the_first_was(specs: Path) -
             assert mine == other
 
 
+@pytest.mark.slow
 def test_a_red_gate_exits_with_1_and_tells_the_story(specs: Path) -> None:
     (specs / "loses.toml").write_text(LOSES.replace("trace_length = 9", "trace_length = 8"), "utf-8")
     done = acked("gate", specs.name, "--artifacts", "runs", cwd=specs.parent)

@@ -21,6 +21,7 @@ def ask(**variables: str) -> int:
     return int(json.loads(done.stdout)["distinct_states"])
 
 
+@pytest.mark.slow
 def test_a_cache_that_is_a_file_costs_time_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "cache").write_text("")
     assert ask(ACKED_CACHE_DIR=str(tmp_path / "cache")) == 957
@@ -31,6 +32,7 @@ def test_a_cache_that_cannot_be_written_costs_time_and_nothing_else() -> None:
     assert ask(ACKED_CACHE_DIR="/proc/acked") == 957
 
 
+@pytest.mark.slow
 def test_without_a_home_the_answer_is_the_same(tmp_path: Path) -> None:
     variables = {name: value for name, value in environment().items() if name not in ("HOME", "XDG_CACHE_HOME")}
     variables.pop("ACKED_CACHE_DIR", None)

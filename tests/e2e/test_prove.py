@@ -72,6 +72,7 @@ def test_a_proof_says_what_it_rests_on(tiny: Path) -> None:
     assert re.fullmatch(r"\s*1/\d+  proved +\S+ \S+  \w+\(.*\)", lines[0]), lines[0]
 
 
+@pytest.mark.slow
 def test_the_document_of_a_proof_has_everything(tiny: Path) -> None:
     done = acked("prove", tiny, "--format", "json", "--quiet")
     assert (done.returncode, done.stderr) == (0, "")
@@ -102,6 +103,7 @@ def test_bounded_model_checking_shows_the_shortest_run(broken: Path, tmp_path: P
     assert "WeakIsr is violated" in shown.stdout
 
 
+@pytest.mark.slow
 def test_both_engines_answer_a_violated_spec_alike(broken: Path) -> None:
     searched = document(acked("check", broken, "--format", "json", "-q"))
     proved = document(acked("prove", broken, "--format", "json", "-q"))
@@ -113,6 +115,7 @@ def test_both_engines_answer_a_violated_spec_alike(broken: Path) -> None:
     assert len(one["trace"]["steps"]) == 9
 
 
+@pytest.mark.slow
 def test_no_violation_up_to_a_depth_is_incomplete(tiny: Path) -> None:
     done = acked("prove", "bmc", tiny, "--depth", "3", "--format", "json", "-q")
     assert done.returncode == 152
@@ -135,6 +138,7 @@ def test_a_failed_induction_shows_what_breaks_what(weakened: Path) -> None:
     assert "incomplete: not a proof, because of FencedFollowerFetch" in text
 
 
+@pytest.mark.slow
 def test_the_document_of_a_failed_induction_has_its_counterexamples(weakened: Path) -> None:
     answer = document(acked("prove", weakened, "--format", "json", "-q", "--explore", "0"))
     assert answer["proof"] is None

@@ -64,6 +64,7 @@ def test_whatever_else_a_spec_asks_is_refused(
     assert_one_sentence(call(capsys, "prove", "all-constants", spec(tmp_path, text)), 151, sentence)
 
 
+@pytest.mark.slow
 def test_a_proof_says_that_it_does_not_decide_what_can_be_reached(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """[reach] used to be passed over in silence."""
     told = "a proof looks for no states, so whether Written can be reached is not decided; ask acked check"

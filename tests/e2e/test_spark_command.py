@@ -116,6 +116,7 @@ def test_options_that_contradict_each_other_are_usage_errors(tmp_path: Path) -> 
         assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_places_that_cannot_hold_a_run_are_one_sentence(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for place, code in (("file", 151), ("file/below", 153), ("/proc/acked", 153)):

@@ -82,6 +82,7 @@ def test_equal_tasks_are_searched_once_and_all_answered() -> None:
     assert sorted(item.task for item in answered) == [0, 1, 2]
 
 
+@pytest.mark.slow
 def test_a_process_that_is_killed_costs_its_task_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     pools: list[ProcessPool] = []
     enter = ProcessPool.__enter__
@@ -119,6 +120,7 @@ def test_a_search_that_meets_its_memory_is_incomplete_and_is_not_kept(tmp_path: 
 # -- the cache ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_cached_answer_is_the_fresh_one(tmp_path: Path) -> None:
     cache = ResultCache(tmp_path, "1")
     tasks = [task("counts/kip320-2221.toml"), task("answers/truncate-to-hw-2221-weak.toml")]

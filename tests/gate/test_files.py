@@ -211,6 +211,7 @@ title = "nothing is expected"
 """
 
 
+@pytest.mark.slow
 def test_variants_of_a_file_are_entries_of_their_own_at_its_lines(tmp_path: Path) -> None:
     (tmp_path / "row.toml").write_text(VARIANTS)
     for place in (tmp_path, tmp_path / "row.toml"):

@@ -103,6 +103,7 @@ def test_a_clause_that_others_imply_changes_no_state(clause: Clause, size: tuple
     assert result.level_sizes == whole.level_sizes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clause", sorted(HARMLESS), ids=": ".join)
 def test_a_clause_without_which_every_promise_holds_is_no_promise_s_guard(clause: Clause) -> None:
     result = search(every_promise(weakened("kip320", (3, 2, 2, 2), clause)), Bounds(2, MEMORY))
@@ -207,6 +208,7 @@ def test_a_quorum_whose_epoch_falls_breaks_that_epochs_only_grow() -> None:
     assert [(item.property.name, item.trace_length) for item in result.violations] == [("LeaderEpochsOnlyGrow", 4)]
 
 
+@pytest.mark.slow
 def test_every_promise_of_the_family_is_violated_somewhere() -> None:
     promises = set(properties_of(PROTOCOLS["kip320"]))
     specs = [spec for spec in map(load_spec, specs_under(SPECS)) if set(properties_of(spec.protocol)) == promises]

@@ -230,6 +230,7 @@ def test_the_names_of_bundled_specs_are_unique() -> None:
     assert [name for name, count in Counter(map(name_of, PATHS)).items() if count > 1] == []
 
 
+@pytest.mark.slow
 def test_the_titles_of_bundled_specs_are_unique() -> None:
     titles = Counter(load_spec(path).title for path in PATHS)
     assert [title for title, count in titles.items() if count > 1] == []
@@ -282,6 +283,7 @@ def test_a_bound_met_in_the_violating_level_does_not_hide_the_violation(workers:
     assert (result.verdict, result.distinct_states, result.depth) == (Verdict.VIOLATED, 565, 9)
 
 
+@pytest.mark.slow
 def test_memory_that_runs_out_in_the_violating_level_does_not_hide_the_violation() -> None:
     question = load_spec(SPECS / "kip279.toml").question()
     free = search(question, Bounds(1))

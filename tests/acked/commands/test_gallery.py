@@ -117,6 +117,7 @@ def test_a_damaged_entry_of_the_cache_is_answered_anew(cached: Path, monkeypatch
     assert "kept in ALL" not in (cached / "index.html").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_every_bundled_spec_has_a_title_in_words() -> None:
     titles = [load_spec(path).title for path in specs_under(SPECS)]
     assert [title for title in titles if len(title.split()) < 4 or re.search(r"\(\d, \d", title)] == []

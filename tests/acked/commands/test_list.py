@@ -22,6 +22,7 @@ def listed(*arguments: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_words_choose_the_specs_that_have_all_of_them_somewhere_and_a_pattern_is_about_names() -> None:
     names = listed("specs", "acks", "LOSES", "claims/*", "--names").split()
     assert {"acks-0-loses", "acks-1-loses"} <= set(names)

@@ -57,6 +57,7 @@ def test_a_copy_answers_as_the_original_and_has_its_properties_and_its_spec(tmp_
     assert mine.distinct_states > 1
 
 
+@pytest.mark.slow
 def test_a_rule_that_is_changed_in_one_of_several_files_changes_the_answer(tmp_path: Path) -> None:
     spec = load_spec(copied(tmp_path, "partition"))
     reference = spec.protocol.reference
@@ -72,6 +73,7 @@ def test_a_rule_that_is_changed_in_one_of_several_files_changes_the_answer(tmp_p
     assert sorted(item.name for item in (tmp_path / "mine").iterdir() if item.suffix != ".py") == []
 
 
+@pytest.mark.slow
 def test_a_trace_of_a_copy_of_several_files_is_replayed_with_its_spec_and_runs_no_file_by_itself(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

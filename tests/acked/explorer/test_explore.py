@@ -368,6 +368,7 @@ def test_a_saved_path_is_a_trace_that_loads_again(server: ExplorerServer) -> Non
     assert "not a trace file" in post(server, "load", {"trace": None})[1]["refused"]
 
 
+@pytest.mark.slow
 def test_a_trace_that_is_loaded_runs_no_file_and_reads_no_predicate(
     server: ExplorerServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -394,6 +395,7 @@ def test_a_walk_refuses_by_itself_what_no_page_sends(walk: Walk) -> None:
         walk.answer("steps", [])
 
 
+@pytest.mark.slow
 def test_the_command_prints_the_address_and_ends_at_ctrl_c() -> None:
     command = [COMMAND, "explore", "kip320-large"]
     pipe = subprocess.PIPE
@@ -414,6 +416,7 @@ def test_the_command_prints_the_address_and_ends_at_ctrl_c() -> None:
     assert "Traceback" not in errors
 
 
+@pytest.mark.slow
 def test_a_port_that_is_taken_is_one_sentence(server: ExplorerServer) -> None:
     done = subprocess.run(
         [COMMAND, "explore", "kip320", "--port", str(server.server_port)],

@@ -36,6 +36,7 @@ def answers(document: dict[str, Any]) -> dict[str, str]:
     return {answer["stage"]: answer["answer"] for answer in group["answers"]}
 
 
+@pytest.mark.slow
 def test_the_only_replica_is_moved_without_a_loss_while_nothing_fails(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_cancellation_with_unclean_elections_loses_records_and_every_form_tell
         assert "logs-0 (1 → 3,4)" in shown
 
 
+@pytest.mark.slow
 def test_a_loss_without_the_move_is_one_with_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     topics = TOPICS.replace("ReplicationFactor: 1", "ReplicationFactor: 2").replace("Replicas: 1", "Replicas: 1,2")
     more = ("--set", "acks=1", "--records", "1", "--format", "json")

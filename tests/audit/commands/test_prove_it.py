@@ -38,6 +38,7 @@ def settings(**more: str) -> list[str]:
     return [f"--set={key}={value}" for key, value in given.items()]
 
 
+@pytest.mark.slow
 def test_a_yes_is_played_on_the_users_release_with_the_users_settings(
     started: list[PreparedRun], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -54,6 +55,7 @@ def test_a_yes_is_played_on_the_users_release_with_the_users_settings(
     }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("broken", "code", "words"),
     [

@@ -180,6 +180,7 @@ def reddened(path: Path) -> tuple[str, ...]:
     return tuple(lines)
 
 
+@pytest.mark.slow
 def test_reddened_files_are_read_and_lose_records(tmp_path: Path) -> None:
     worse = [values_of("\n".join(reddened(path)), path.name, tmp_path) for path in MUTATED]
     assert sum(values is not None and values[keys.UNCLEAN] == "true" for values in worse) >= 15

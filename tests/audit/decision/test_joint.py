@@ -103,6 +103,7 @@ def test_writes_of_a_producer_without_idempotence_keep_their_smaller_log() -> No
 # -- what a shared search says of each ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("values", [{}, {"acks": "1"}], ids=["nothing is lost", "records are lost"])
 def test_a_shared_search_answers_as_each_alone_does(values: dict[str, str]) -> None:
     assumed = Assumptions(records=1)

@@ -88,6 +88,7 @@ def test_what_may_refute_has_the_releases_rules_and_nothing_worse_going_wrong() 
     assert asked > 20
 
 
+@pytest.mark.slow
 def test_a_command_of_the_page_asks_what_refuted_the_cell() -> None:
     """Also of 0.11, where an idempotent producer has one request in flight (KAFKA-5494) and a spec may name three."""
     asked = {refutation.command: task for place in said_to_be_refuted() for task, refutation in questions_of(*place)}
@@ -101,6 +102,7 @@ def test_a_command_of_the_page_asks_what_refuted_the_cell() -> None:
         assert changed.load().constants == dict(asked[command].asked.constants), command
 
 
+@pytest.mark.slow
 def test_an_interrupted_table_has_what_was_found_and_says_what_was_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt

@@ -58,6 +58,7 @@ def plain(row: dict[str, Any]) -> dict[str, Any]:
     return state
 
 
+@pytest.mark.slow
 def test_every_state_and_transition_is_there_and_is_what_the_evaluator_says(tmp_path: Path) -> None:
     out = written(small, tmp_path, transitions=True)
     question = small()
@@ -84,6 +85,7 @@ def test_every_state_and_transition_is_there_and_is_what_the_evaluator_says(tmp_
     } == expected
 
 
+@pytest.mark.slow
 def test_arguments_that_are_sets_or_truth_values_are_written_as_such(tmp_path: Path) -> None:
     def voting() -> Question:
         tiny = {"replicas": 3, "log_size": 1, "records": 1, "crashes": "none", "max_term": 1}

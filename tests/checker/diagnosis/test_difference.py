@@ -98,6 +98,7 @@ def test_two_releases_are_an_upgrade_note(tmp_path: Path, capsys: pytest.Capture
     assert "Traces are not compared: one side has values of" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_rules_over_other_fields_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["diff", "kip320", "partition", "-q"]) == 151
     assert main(["diff", "kip320", "truncate-to-hw", "-q"]) == 151

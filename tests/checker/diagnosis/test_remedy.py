@@ -90,6 +90,7 @@ def test_the_remedy_has_the_epochs_of_the_story_and_counts_states_as_the_questio
     assert f"{found.states:,} reachable states (modulo broker symmetry)" in told
 
 
+@pytest.mark.slow
 def test_where_no_rule_mends_it_a_setting_may() -> None:
     spec = load_spec(SPECS / "claims/acks-1-loses.toml")
     found = remedy(violated(spec.question()))

@@ -134,6 +134,7 @@ def test_levels_are_had_back_together_and_alone(together: int, monkeypatch: pyte
     assert (len(calls) == 2) == (together > 210)
 
 
+@pytest.mark.slow
 def test_a_table_changes_its_layout_while_it_grows(monkeypatch: pytest.MonkeyPatch) -> None:
     question = question_of(5, 1 << 14)
     monkeypatch.setattr(lines, "KINDS", (LineKind(6, 3, 16), LineKind(5, 2, 32)))
@@ -148,6 +149,7 @@ def test_a_table_changes_its_layout_while_it_grows(monkeypatch: pytest.MonkeyPat
     assert sorted(states_on(shards, 1)) == sorted(states)
 
 
+@pytest.mark.slow
 def test_the_first_word_is_had_back_from_the_hash_and_the_others() -> None:
     question = question_of(3, 1 << 33)
     kernel = load_kernel(question.plan, LineKind(4, 1, 64))
@@ -158,6 +160,7 @@ def test_the_first_word_is_had_back_from_the_hash_and_the_others() -> None:
         assert back(mixed(address(state)), rest(address(state))) == state[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", [2, 3])
 def test_whichever_bits_states_differ_in_hardly_any_have_the_same_place(words: int) -> None:
     """All values of twelve bits: the last ones of each word and of its halves, and some drawn ones."""
@@ -199,6 +202,7 @@ def test_line_and_offset_tell_the_hash_for_every_number_of_lines() -> None:
             assert ((home << 7) + (offset << share) + count - 1) // count == tag
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_keeps_none")
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_search_deeper_than_levels_have_bits_gets_a_layout_with_more(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,6 +215,7 @@ def test_a_search_deeper_than_levels_have_bits_gets_a_layout_with_more(workers: 
     assert first_lines((10,)) != lines_for((10,), 512, 256)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_keeps_none")
 def test_a_search_too_deep_for_any_layout_says_that_it_is_not_complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines, "KINDS", (LineKind(6, 3, 13),))

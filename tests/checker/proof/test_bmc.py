@@ -98,6 +98,7 @@ def test_of_equally_short_violations_the_one_that_is_asked_first_counts() -> Non
         assert lengths(check_bounded(asked, Bound(3), LIMITS)) == [(first.name, 2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "length"), [("claims/quorum-isr-2-writes-at-min-2", 3), ("gallery/kip841-bug", 6), ("claims/acks-1-loses", 5)]
 )

@@ -29,6 +29,7 @@ def lemmas_without(name: str) -> tuple[Property, ...]:
     return tuple(lemma for lemma in DOMAIN_LEMMAS if lemma.name != name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "numbers"), [*((name, row) for name in PROTOCOLS for row in CONSTANTS), *LARGER], ids=str)
 def test_no_action_of_a_shipped_protocol_can_leave_a_domain(name: str, numbers: tuple[int, ...]) -> None:
     instance = instance_of(name, numbers)
@@ -63,6 +64,7 @@ def test_without_a_guard_the_proof_fails_and_names_the_action(name: str, action:
     assert all(0 <= code < leaf.cardinality for code, leaf in zip(found.codes, instance.schema.leaves, strict=True))
 
 
+@pytest.mark.slow
 def test_a_counterexample_satisfies_guard_and_lemmas_and_breaks_its_claims() -> None:
     instance = instance_of("kip320", (3, 2, 2, 2), drop=(("LeaderWrite", "room in the log"),))
     proof = failures(prove_domains(instance, DOMAIN_LEMMAS))["LeaderWrite"]

@@ -15,6 +15,7 @@ from tools import false_claims as tool
 ANSWERS: dict[str, dict[str, dict[str, Any]]] = json.loads((CHECKOUT / "docs" / "false_claims.json").read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_forty_claims_are_asked_that_a_shipped_spec_expects_to_be_violated() -> None:
     asked = tool.claims()
     assert len(asked) == len({item.name for item in asked}) == 40

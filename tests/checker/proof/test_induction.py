@@ -46,6 +46,7 @@ def breaking(result: ProofResult) -> dict[str, tuple[str, ...]]:
 # -- proofs ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("numbers", [(2, 2, 2, 2), pytest.param((3, 2, 2, 2), marks=pytest.mark.slow), (2, 3, 2, 3)], ids=str)
 def test_kip320_keeps_its_promises_in_runs_of_any_length(numbers: tuple[int, ...]) -> None:
     asked = question("kip320", numbers, PROPERTIES)
@@ -164,6 +165,7 @@ def test_without_a_needed_lemma_the_proof_fails(missing: str) -> None:
     assert breaking(result)
 
 
+@pytest.mark.slow
 def test_a_claim_that_is_false_initially_is_a_violation() -> None:
     led = Property("Led", Kind.STATE, lambda s: s.quorum.leader.is_some, "wrong on purpose", "this test", "never")
     result = prove_by_induction(question("kip320", (2, 1, 1, 1), [led]), KIP320_LEMMAS, LIMITS)
@@ -243,6 +245,7 @@ def test_a_solver_without_memory_is_reported() -> None:
     assert all(item.reason for item in result.induction.obligations if item.subject != INITIAL)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_every_solver(monkeypatch: pytest.MonkeyPatch) -> None:
     pids: list[int] = []
     leave = ProcessPool.__exit__
@@ -268,6 +271,7 @@ def test_an_interrupt_ends_every_solver(monkeypatch: pytest.MonkeyPatch) -> None
 # -- is the counterexample reachable? ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_explicit_search_says_whether_a_counterexample_is_reachable() -> None:
     asked = question("kip320", (2, 2, 2, 1))
     result = prove_by_induction(asked, (), LIMITS, InductionOptions(explore=1_000_000))
@@ -278,6 +282,7 @@ def test_an_explicit_search_says_whether_a_counterexample_is_reachable() -> None
     assert any("all" in note for note in result.notes)
 
 
+@pytest.mark.slow
 def test_a_violation_that_the_search_meets_is_reported() -> None:
     result = prove_by_induction(
         question("truncate-to-hw", (2, 2, 2, 1)), KIP320_LEMMAS, LIMITS, InductionOptions(explore=1_000_000)

@@ -156,6 +156,7 @@ def test_the_latest_release_keeps_its_promises_in_runs_of_any_length(parts: tupl
     assert not any(action.never_fires for action in result.induction.actions)
 
 
+@pytest.mark.slow
 def test_the_page_lists_what_each_action_breaks_without_lemmas() -> None:
     assert broken(attempt((), SMALL, STALE)) == {**BREAKS, **{name: set() for name in HARMLESS}}
 
@@ -245,6 +246,7 @@ def test_a_weaker_lemma_is_too_weak(
     assert broken(prove(only(action, latest(sizes, STALE)), lemmas))[action] >= expected
 
 
+@pytest.mark.slow
 def test_not_only_electable_brokers_count(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (words, commits):
         monkeypatch.setattr(module, "is_heeded", is_electable)

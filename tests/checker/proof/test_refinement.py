@@ -50,6 +50,7 @@ def answer(variant: Variant, size: Size, *drop: Clause) -> Result:
     return search(Question(instance_of(variant, size, *drop), (FOLLOWED,)), Bounds(workers=2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("size", "pairs_at_least"),
     [

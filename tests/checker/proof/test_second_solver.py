@@ -25,6 +25,7 @@ def test_a_second_solver_agrees_with_every_query(tmp_path: Path) -> None:
         assert fewest_operands(file.read_text()) >= 2, file.name
 
 
+@pytest.mark.slow
 def test_a_second_solver_refutes_what_z3_refutes(tmp_path: Path) -> None:
     cvc5 = pytest.importorskip("cvc5")
     asked = question("kip320", (2, 2, 2, 1), drop=[("FencedFollowerFetch", "follows in this epoch")])

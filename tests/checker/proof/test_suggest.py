@@ -93,12 +93,14 @@ def test_the_missing_fact_about_a_lock_is_found() -> None:
     )
 
 
+@pytest.mark.slow
 def test_with_what_is_proposed_the_proof_succeeds_also_where_it_was_not_looked_for() -> None:
     found = proposed(locks(3), [])
     added = [item.property for item in found.conjuncts]
     assert prove_by_induction(locks(6), added, LIMITS).verdict is Verdict.HOLDS
 
 
+@pytest.mark.slow
 def test_what_is_proposed_holds_in_every_reachable_state() -> None:
     found = proposed(locks(3), [])
     asked = Question(locking.instantiate({"nodes": 5}), tuple(item.property for item in found.conjuncts))
@@ -111,6 +113,7 @@ def test_a_proof_that_succeeds_needs_no_conjunct() -> None:
     assert suggest(Question(locking.instantiate({"nodes": 2}), (free,)), (), LIMITS, explore=0) is None
 
 
+@pytest.mark.slow
 def test_a_lemma_that_does_not_hold_is_left_out() -> None:
     wrong = Property("Empty", Kind.STATE, lambda s: s.inside.is_empty, "wrong on purpose", "this test", "never")
     assert proposed(locks(2), [wrong]).completes

@@ -337,6 +337,7 @@ def test_a_run_goes_on_only_with_the_symmetry_it_was_begun_with(tmp_path: Path) 
         RunDirectory.open(tmp_path / "run", replace(plain, is_symmetric=True))
 
 
+@pytest.mark.slow
 def test_a_run_directory_that_was_cut_is_resumed_to_the_same_answer(tmp_path: Path) -> None:
     item = properties_of(PROTOCOLS["truncate-to-hw"])["StrongIsr"]
     question = family("truncate-to-hw", (3, 2, 2, 1), item)

@@ -353,6 +353,7 @@ def test_the_three_kinds_of_answers_are_shipped() -> None:
     assert "a leader epoch is left" in answer("leader-in-office-bounded").notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["leader-in-office-weak", "majority-older-term", "record-settles-among-crashes"])
 def test_two_workers_find_the_same_lasso_and_the_plain_evaluator_confirms_it(name: str) -> None:
     runs = [answer(name, workers).violations[0].run for workers in (1, 2)]

@@ -113,6 +113,7 @@ def terms_are_dense(s: State) -> Bool:
     return every(Term, lambda high: every(Term, lambda low: implies((low < high) & in_use(high), in_use(low))))
 
 
+@pytest.mark.slow
 def test_ranks_of_terms_never_have_gaps() -> None:
     dense = Property("TermsAreDense", Kind.STATE, terms_are_dense, "ranks are dense", "docs/abstractions.md", "always")
     assert answer({"replicas": 3, "log_size": 1, "crashes": "lossy"}, dense).verdict is Verdict.HOLDS
@@ -170,6 +171,7 @@ def test_writes_go_on_with_n_failures_from_2n_plus_1_replicas_on(replicas: int, 
     assert answer(constants, "WritesWithSomeDown").verdict is verdict
 
 
+@pytest.mark.slow
 def test_a_majority_that_loses_its_logs_loses_records_and_who_forgot_may_not_vote() -> None:
     lossy = {**SMALL, "crashes": "lossy"}
     assert answer({**lossy, "lossy_crashes": 1}, "AckedRecordsSurvive", "AckedRecordsExist").verdict is Verdict.HOLDS

@@ -204,6 +204,7 @@ def store(s: State, k: {0}) -> None:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", ["Num", "Node"])
 def test_compiled_code_and_fingerprints_know_which_fields_hold_ids(
     first: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
@@ -274,6 +275,7 @@ def hand_over(s: State, n: Node) -> None:
 """
 
 
+@pytest.mark.slow
 def test_solvers_do_not_take_an_id_that_the_initial_state_names_for_any_other(tmp_path: Path) -> None:
     """Node 0 is first. The shortest violation hands over to another one, and induction from two states assumes too much."""
     question = asked(tmp_path, FIRST, HAND_OVER, "not done or who == first")

@@ -102,6 +102,7 @@ def test_every_engine_agrees_with_the_oracle_on_random_protocols(plan: Plan) -> 
     event(f"states 10**{len(str(len(space.level_of))) - 1}")
 
 
+@pytest.mark.slow
 def test_the_wide_example_has_three_words_and_wide_lanes() -> None:
     question = question_of(WIDE)
     assert question.instance.schema.words == 3

@@ -182,6 +182,7 @@ def test_an_outcome_survives_its_file() -> None:
     assert outcome.fingerprint == spec.question().fingerprint
 
 
+@pytest.mark.slow
 def test_a_trace_is_replayed_and_one_that_ends_well_is_refused() -> None:
     result = answer("kafka-19522")
     item = result.violations[0]

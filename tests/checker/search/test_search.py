@@ -336,6 +336,7 @@ def test_a_level_counts_if_and_only_if_it_fits_whoever_finds_what(
                 assert (result.stopped, result.level_sizes) == (StopReason.MEMORY, whole[:depth])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("workers", [2, 5, 16])
 def test_the_table_holds_every_state_once_and_nothing_else(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shard, "FIRST_BUCKETS", 1)

@@ -282,6 +282,7 @@ def met(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[int]]:
     return seen
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize("tasks", [3, 6, 7])
 def test_tasks_in_a_grid_have_the_local_answer_and_meet_few_others(
@@ -311,6 +312,7 @@ SLOWLY = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(("victim", "moment"), [(1, "_insert"), (6, "_flush"), *SLOWLY])
 def test_a_task_lost_on_the_way_changes_no_answer(

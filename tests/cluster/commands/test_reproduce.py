@@ -183,6 +183,7 @@ def test_brokers_keep_their_metadata_where_the_rules_of_the_trace_have_it(
     assert [made.brokers.version for made in seen] == [arguments[2], *([] if other is None else [other])]
 
 
+@pytest.mark.slow
 def test_a_saved_answer_is_shown_again_and_can_be_played_again(
     trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -34,6 +34,7 @@ def refused(*arguments: str | Path) -> str:
     return " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_what_cannot_be_exercised_is_one_sentence(tmp_path: Path) -> None:
     assert "the lines of Kafka 3.2.3 with ZooKeeper are not read; choose 2.8" in refused("--kafka", "3.2.3")
     assert "is not a release that acked can start" in refused("--kafka", "9.9.9")

@@ -269,6 +269,7 @@ def test_a_partition_that_nothing_is_said_of_is_named() -> None:
         Recording([str(LINES / "k4-s1")], "t", 7).begin()
 
 
+@pytest.mark.slow
 def test_release_and_settings_are_read_from_start_up_lines() -> None:
     for name in RUNS:
         recording = Recording([str(LINES / name)], "t", 0)

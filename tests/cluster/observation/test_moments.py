@@ -108,6 +108,7 @@ def verdict_on_files(folder: str, slack: Slack | None = None, **settings: object
     return validate(subject, begun.created, recording.events(), slack=slack)
 
 
+@pytest.mark.slow
 def test_a_run_with_zookeeper_is_valid_from_its_files() -> None:
     found = verdict_on_files("zookeeper-2.8.2")
     assert found.is_valid, found.stuck or found.broken

@@ -88,6 +88,7 @@ def unexplained(recorded: Run, chosen: list[tuple[Event, Event]]) -> list[str]:
     return missed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["k4-s1"])
 def test_what_a_line_says_could_not_be_otherwise(name: str) -> None:
     recorded = run(name)

@@ -60,6 +60,7 @@ def test_documents_say_what_the_table_says_of_the_newest_release(says: str) -> N
     assert told in ({newest().version}, {minor(newest().version)})
 
 
+@pytest.mark.slow
 def test_documents_start_only_releases_that_can_be_started() -> None:
     options = r"(?:--kafka|--control|kafka fetch)[ =](\d+(?:\.\d+)+)\b"
     texts = [*(path.read_text("utf-8") for path in DOCUMENTS), *(said.told for said in on_brokers().values())]

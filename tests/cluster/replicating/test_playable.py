@@ -66,6 +66,7 @@ def test_a_run_that_cannot_be_played_is_refused_with_the_step_and_the_reason(
         script_of(asked, run(asked, labels), Mode.KRAFT)
 
 
+@pytest.mark.slow
 def test_who_lags_is_removed_by_the_clock_and_only_if_nothing_else_breaks_the_promise() -> None:
     asked = question("3.9", "kraft")
     labels = [SENT, "FetchAtOnce(follower=1, leader=0, end=1)", "FetchNothingNew(follower=1, leader=0)",

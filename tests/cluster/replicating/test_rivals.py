@@ -21,6 +21,7 @@ TAKES = "TakeControllerEpoch(controller=1, shrinks=False)"
 MOVES = "MoveLeadershipAsController(controller=0, broker=1)"
 
 
+@pytest.mark.slow
 def test_the_first_controller_moves_leadership_by_itself_only_where_an_old_one_does() -> None:
     asked = question("2.0", controllers="many", leadership_moves=True, replicas=2, acks="1")
     moved, idle = (REPLICATION.prepare(asked, run(asked, labels), Brokers("2.0.1"))

@@ -12,6 +12,7 @@ from acked.cluster.replicating.setting import mode_for, rules_unlike, setting_of
 from tests.cluster.playing.runs import question
 
 
+@pytest.mark.slow
 def test_constants_become_settings_of_the_topic_and_of_producers() -> None:
     made = setting_of(question("3.9", "kraft", min_insync_replicas=2, unclean_election=True))
     assert (made.replicas, made.acks) == (3, -1)
@@ -27,6 +28,7 @@ def test_a_control_changes_one_setting() -> None:
         made.changed("acks", "2")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("setting", ["min.isr=2", "MIN.INSYNC.REPLICAS=2", "log.flush.interval.messages=1", "linger.ms=5"])
 def test_a_control_with_a_setting_that_topics_do_not_have_is_refused(setting: str) -> None:
     key, _, value = setting.partition("=")
@@ -34,6 +36,7 @@ def test_a_control_with_a_setting_that_topics_do_not_have_is_refused(setting: st
         setting_of(question("3.9", "kraft")).changed(key, value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "setting", ["min.insync.replicas=many", "min.insync.replicas=0", "unclean.leader.election.enable=perhaps"]
 )
@@ -65,6 +68,7 @@ def test_another_control_plane_than_that_of_the_rules_is_refused(rules: str, oth
         mode_for(question("3.9", rules), release("3.9.1"), other)
 
 
+@pytest.mark.slow
 def test_rules_that_a_release_does_not_have_are_named() -> None:
     asked = question("2.8", truncation="leader epoch")
     [other] = rules_unlike(asked.instance.constants, release("2.8.0"), Mode.ZOOKEEPER)

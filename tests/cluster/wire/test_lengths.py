@@ -14,6 +14,7 @@ from acked.cluster.wire.older import request_schema, response_schema
 from tests.fuzzing.messages import answers, requests
 
 
+@pytest.mark.slow
 def test_every_message_of_every_version_ends_where_it_ends() -> None:
     for api, version, payload in answers():
         schema = response_schema(api, version)

@@ -116,6 +116,7 @@ def test_every_step_in_every_state_of_a_small_instance_is_the_same_in_both_readi
     assert {"BecomeLeader", "TruncateByEpoch", "FetchAtOnce", "ShrinkIsrWhileHwWaits", "ElectLeader"} <= both.fired.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "more"),
     [

@@ -45,6 +45,7 @@ def comparison(replicas: int, log_size: int, records: int, version: str = LATEST
     return Comparison(Reading(partition, constants=given), partition.instantiate({**given, **sizes}))
 
 
+@pytest.mark.slow
 def test_all_actions_are_read_whatever_goes_wrong_at_once() -> None:
     read = Reading(partition, constants=constants(EVERYTHING))
     assert [step.name for step in read.steps] == [
@@ -149,6 +150,7 @@ def test_so_are_those_of_other_releases(version: str, plane: str | None) -> None
     assert len(compared.walk(20)) > 100
 
 
+@pytest.mark.slow
 def test_the_initial_state_is_the_protocols() -> None:
     compared = comparison(2, 1, 1)
     instance = compared.instance

@@ -45,6 +45,7 @@ def test_a_digest_does_not_depend_on_what_else_was_made_before(recipe: Recipe, o
     assert plain.digests([build(recipe, plain)]) == crowded.digests([build(recipe, crowded)])
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(st.one_of(INTS, BOOLS), min_size=1, max_size=3))
 def test_digests_tell_all_expressions_of_a_pool_apart(recipes: list[Recipe]) -> None:

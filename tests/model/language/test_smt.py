@@ -34,6 +34,7 @@ def value_of(term: Any) -> int:
     return int(z3.is_true(simple))
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.lists(st.one_of(INTS, BOOLS), min_size=1, max_size=3), STATES)
 def test_a_term_has_the_evaluators_value_in_every_state(recipes: list[Recipe], state: tuple[int, ...]) -> None:
@@ -62,6 +63,7 @@ def test_the_solver_finds_no_other_value_in_a_state(recipe: Recipe, state: tuple
     assert solver.check() == z3.unsat
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(st.one_of(INTS, BOOLS))
 def test_every_node_and_every_code_fits_the_width(recipe: Recipe) -> None:

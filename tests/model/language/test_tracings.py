@@ -21,6 +21,7 @@ CHANGES: tuple[dict[str, int], ...] = (
 )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_every_instance_is_as_if_it_were_alone() -> None:
     tracings = Tracings()
     rules = {name: setting.value for name, setting in partition.profile("4.1", KRAFT).items()}

@@ -117,6 +117,7 @@ def ranked(state: dict[str, Any], fields: tuple[str, ...]) -> str:
     return repr((logs, state["acked"], state["next_record"], [[r[name] for name in fields] for r in state["replica"]]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "constants",
     [

@@ -68,6 +68,7 @@ MORE = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("asked", "names_epoch", "takes_hw_first", "stops_first"),
     [*QUICK, *(pytest.param(*item, marks=pytest.mark.long) for item in MORE)],
@@ -166,6 +167,7 @@ def test_once_a_fetcher_that_went_on_is_removed_all_is_as_if_the_broker_had_hear
     assert bool(between - after) == names_epoch
 
 
+@pytest.mark.slow
 def test_every_spec_was_asked_with_late_answers_and_none_answers_otherwise() -> None:
     answers: dict[str, Any] = json.loads(tool.ANSWERS.read_text("utf-8"))
     expected = {name: spec.expect for name, spec in tool.specs().items()}

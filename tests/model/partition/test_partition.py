@@ -69,6 +69,7 @@ def walk(instance: Instance, steps: int, seed: int) -> Iterator[tuple[ActionInst
         codes = after
 
 
+@pytest.mark.slow
 def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
     plain = partition.instantiate({**TINY, "crashes": "none", "acks": "1", "asynchronous_isr": False})
     assert not {"Read", "QueryLatestOffset", "Crash", "Restart", "LoseSession", "Retry", "AskToShrink"} & names(plain)
@@ -314,6 +315,7 @@ WITHOUT_WRITES = (
 """Broker 0 led in its last epoch and wrote nothing; the leader has a record of an epoch that broker 0 has none of."""
 
 
+@pytest.mark.slow
 def test_a_truncation_that_leaves_the_epoch_cache_as_it_is_never_ends() -> None:
     settings = {"replicas": 2, "log_size": 2, "records": 2, "acks": "all", "retries": False, "leadership_moves": True}
     asks = "TruncateByEpoch(follower=0, leader=1)"

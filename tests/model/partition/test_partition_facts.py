@@ -20,6 +20,7 @@ FIRST, SECOND = (f"Produce(leader=0, record={record}, answered=True)" for record
 CRASH_OF_2 = ("Crash(broker=2, log_end=0, checkpoint=0)", "LearnIsr(leader=0)")
 
 
+@pytest.mark.slow
 def test_one_answer_brings_several_records_and_the_leader_knows_of_none_of_them() -> None:
     state = play(release(LATEST, **TWO_RECORDS), FIRST, SECOND, "FetchAtOnce(follower=1, leader=0, end=2)")
     assert state["log"][1]["end"] == 2
@@ -120,6 +121,7 @@ def test_the_first_fetch_after_a_lost_answer_opens_a_session_and_is_fenced_from_
     assert can(instance, fetch, lost, fetch, *ahead)
 
 
+@pytest.mark.slow
 def test_kip_279_in_2_0_0_is_not_there_for_a_follower_without_an_epoch_as_low_as_the_leaders() -> None:
     sizes = {"replicas": 3, "log_size": 2, "records": 3, "min_insync_replicas": 1}
     instance = release("2.0", **sizes, **PRODUCER, crashes="clean")
@@ -250,6 +252,7 @@ def test_what_is_taken_with_a_truncation_leads_to_states_of_its_own(version: str
     assert search(Question(instance, ()), Bounds(workers=1)).distinct_states == states
 
 
+@pytest.mark.slow
 def test_with_kraft_to_3_9_a_broker_that_comes_back_unnoticed_keeps_its_place_without_its_log() -> None:
     faults = {"crashes": "lossy", "unnoticed_restarts": True}
     instance = release("3.9", "kraft", **{**TWO_RECORDS, "records": 1}, **faults)

@@ -85,6 +85,7 @@ def test_where_nobody_can_be_asked_for_the_states_are_those_without_reassignment
     assert states(reassignment=True, moved_to=3) == states(reassignment=False)
 
 
+@pytest.mark.slow
 def test_a_broker_that_nobody_moves_to_makes_no_more_states_up_to_the_names_of_brokers() -> None:
     # Where a set is left that only one of two brokers may be in, masks of it were forms that no renaming led to.
     def states(brokers: int) -> tuple[int, list[int]]:

@@ -59,6 +59,7 @@ def with_one_and_two(version: str, folder: Path, **constants: Any) -> tuple[set[
     return one, two
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("version", "constants"),
     [

@@ -29,6 +29,7 @@ def bound(**constants: Any) -> dict[str, int]:
     return transactions.bind(constants)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "constants",
     [SMALL, *(pytest.param(item, marks=pytest.mark.long) for item in ({}, {"transactions": 3}))],
@@ -62,6 +63,7 @@ def test_every_lemma_can_be_read_where_a_request_is_never_late(name: str) -> Non
         instance.state_predicate(item.name, item.predicate)
 
 
+@pytest.mark.slow
 def test_without_the_lemma_about_late_requests_the_proof_fails() -> None:
     lemmas = tuple(item for item in TRANSACTIONS_LEMMAS if item.name != "LateIsCurrent")
     question = Question(transactions.instantiate(SMALL), PROMISES)

@@ -97,6 +97,7 @@ def relation_of_ours(partitions: int) -> set[tuple[Rest, Rest]]:
     return leads_to(graph, shown.__getitem__)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("sizes", "states"),
     [

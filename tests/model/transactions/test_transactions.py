@@ -147,6 +147,7 @@ def test_the_native_search_says_what_the_plain_evaluator_says(constants: dict[st
     assert result.distinct_states > 50
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("constants", [{"late_produce": True}, {"late_marker": True, "marker_epoch_above": False}], ids=str)
 def test_partitions_and_producers_are_interchangeable(constants: dict[str, Any]) -> None:
     made = instance({**constants, "transactions": 1})
@@ -208,6 +209,7 @@ def test_a_rule_that_no_bug_of_the_gallery_shows_has_two_specs_that_do(rule: str
     assert (without.expect.verdict, within.expect.verdict) == (Verdict.VIOLATED, Verdict.HOLDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("value", "joins"), [("never", True), ("known", True), ("always", False)])
 def test_a_late_record_joins_the_next_transaction_unless_clients_always_ask_for_another_epoch(
     value: str, joins: bool
@@ -217,6 +219,7 @@ def test_a_late_record_joins_the_next_transaction_unless_clients_always_ask_for_
     assert ("NoRecordOfAnother" in found) is ("NoAbortedRead" in found) is joins
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("left_out", ["", ".sequence", ".phase"])
 def test_the_enumeration_notices_what_an_abort_before_the_failure_forgets(left_out: str) -> None:
     """Mutations: the number of the record that has no answer is used again; the client never leaves its transaction."""
@@ -304,6 +307,7 @@ def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
     assert "ForgetProducer" in names(instance({"marker_time_kept": False}))
 
 
+@pytest.mark.slow
 def test_producer_epochs_never_run_out() -> None:
     """They are bounded by what is begun; a search that takes one too many is an error, and so no verdict."""
     for constants in ({**ALONE, **LATE}, {**LATE, "transactions": 1, "transaction_version": 1, "late_marker": False}):

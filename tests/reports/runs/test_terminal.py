@@ -76,6 +76,7 @@ def test_cells_of_a_column_stay_below_each_other_through_the_whole_trace(drawn: 
         assert len(starts) == 1
 
 
+@pytest.mark.slow
 def test_a_screen_too_narrow_for_the_log_gets_it_in_bands_of_offsets(drawn: Drawn, searched) -> None:
     result = searched("truncate-to-hw", (3, 2, 2, 2), "LogEpochsAscend")
     found = result.violations[0]
