@@ -35,7 +35,7 @@ MARKED = ("slow", "long", "real", "spark", "browser")
 """Marks of tests that may take longer."""
 
 LONGEST = 5.0
-"""Seconds of processor time that no test without such a mark may take: those that take half a second here are marked; machines differ, and are busy."""
+"""Processor seconds that no test without such a mark may take. What takes half a second is marked, but machines differ."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
