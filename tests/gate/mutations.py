@@ -317,8 +317,8 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "the search's process dies",
         "checker/batch/local.py",
-        r"(        from acked\.checker\.search\.local import search\n)",
-        r"\1        import os; os._exit(3)\n",
+        r"( {12})(return Outcome\.of\(search\()",
+        r"\1import os; os._exit(3)\n\1\2",
         HOLDS,
         "no-answer",
     ),

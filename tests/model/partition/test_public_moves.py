@@ -24,7 +24,7 @@ from acked.model.language.action import Action, require
 from acked.model.language.quantify import every, implies
 from acked.model.language.sets import SetValue
 from acked.model.language.values import Bool
-from acked.model.partition import controlling
+from acked.model.partition import failing
 from acked.model.partition.common import is_true_leader
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import profile
@@ -69,9 +69,9 @@ def without_last_standing(crash: Action) -> Action:
 
 def broken(last_dies: bool, **constants: Any) -> tuple[int, dict[str, int]]:
     """How many states there are by the rules of 3.5, and their properties that are violated, each with its steps."""
-    crash = controlling.crash if last_dies else without_last_standing(controlling.crash)
+    crash = failing.crash if last_dies else without_last_standing(failing.crash)
     asked = copy(partition)
-    asked.actions = tuple(crash if item is controlling.crash else item for item in partition.actions)
+    asked.actions = tuple(crash if item is failing.crash else item for item in partition.actions)
     release = profile("3.5", "kraft")
     rules = {item.name: item.show(release[item.name].value) for item in partition.constants if item.name in release}
     plain = {
