@@ -26,6 +26,9 @@ from acked.model.language.values import Int
 FEWEST, MOST = (1 << 18) + 1, 1_200_000
 """How many states a protocol may have."""
 
+MOST_LEVELS = 300
+"""How deep it may be: a level over Spark takes tens of milliseconds, and each step of a trace is a job of its own."""
+
 Numbers = npt.NDArray[np.int64]
 _LIMIT = 1 << 61
 
@@ -204,7 +207,7 @@ def drawn(seed: int) -> Large:
     chance = random.Random(seed)
     while True:
         found = _drawn(chance, seed)
-        if found is not None and found.plain is not None:
+        if found is not None and found.plain is not None and len(found.plain.level_sizes) <= MOST_LEVELS:
             return found
 
 
