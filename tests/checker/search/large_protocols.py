@@ -125,17 +125,18 @@ class Large:
 
     @cached_property
     def plain(self) -> Plain | None:
-        """The plain search; None if there are fewer or more states than wanted."""
+        """The plain search; None if there are fewer or more states than wanted, or more levels."""
         seen = np.zeros(int(np.prod(self.ranges)), dtype=bool)
         level, sizes, enabled = np.zeros(1, dtype=np.int64), [], [0] * len(self.actions)
         forbidden = [int(self._encoded([np.array([number]) for number in item])[0]) for item in self.forbidden]
         wanted = {f"Never{at}": state for at, state in enumerate(forbidden)}
         violated: dict[str, int] = {}
-        seen[0] = True
+        seen[0], total = True, 0
         while level.size:
             sizes.append(level.size)
             violated |= {name: len(sizes) for name, state in wanted.items() if name not in violated and state in level}
-            if sum(sizes) > MOST:
+            total += level.size
+            if total > MOST or len(sizes) > MOST_LEVELS:
                 return None
             values, found = self._decoded(level), []
             for at, (guards, updates) in enumerate(self.actions):
@@ -151,7 +152,7 @@ class Large:
             level = np.unique(np.concatenate(found))
             level = level[~seen[level]]
             seen[level] = True
-        return Plain(tuple(sizes), tuple(enabled), violated) if sum(sizes) >= FEWEST else None
+        return Plain(tuple(sizes), tuple(enabled), violated) if total >= FEWEST else None
 
     # -- in the language ----------------------------------------------------------------------------------------------
 
@@ -207,7 +208,7 @@ def drawn(seed: int) -> Large:
     chance = random.Random(seed)
     while True:
         found = _drawn(chance, seed)
-        if found is not None and found.plain is not None and len(found.plain.level_sizes) <= MOST_LEVELS:
+        if found is not None and found.plain is not None:
             return found
 
 
