@@ -149,13 +149,23 @@ def _key_behind_prefix(name: str) -> str | None:
 # -- files --------------------------------------------------------------------------------------------------------------
 
 
+_ASSIGNS = re.compile(r"(?:export\s+)?([A-Z][A-Z0-9_]*)=")
+_OF_KAFKA = re.compile(r"(?:SPRING_)?KAFKA_")
+
+
 def _recognises(source: Source) -> Sign:
     """By its name, or where every line gives a value to a variable, and one of them is Kafka's."""
     name = PurePath(source.name).name.lower()
-    lines = [line.strip() for line in source.text.splitlines() if line.strip() and not line.lstrip().startswith("#")]
-    named = [re.match(r"(?:export\s+)?([A-Z][A-Z0-9_]*)=", line) for line in lines]
-    is_kafkas = all(named) and any(re.match(r"(?:SPRING_)?KAFKA_", found[1]) for found in named if found)
-    return Sign.LIKELY if is_kafkas or name.startswith(".env") or name.endswith(".list") else Sign.NONE
+    if name.startswith(".env") or name.endswith(".list"):
+        return Sign.LIKELY
+    is_kafkas = False
+    for line in map(str.strip, source.text.splitlines()):
+        if line and not line.startswith("#"):
+            found = _ASSIGNS.match(line)
+            if found is None:
+                return Sign.NONE
+            is_kafkas = is_kafkas or _OF_KAFKA.match(found[1]) is not None
+    return Sign.LIKELY if is_kafkas else Sign.NONE
 
 
 def _entries(name: str, text: str) -> list[SettingEntry]:
