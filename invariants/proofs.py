@@ -30,8 +30,8 @@ from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
 from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_PROPERTIES
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
+from acked.model.partition.rules.consequences import forgets_fetched_epoch, moves_again, truncates_by_request
 from acked.model.partition.rules.controllers import controllers, max_controller_epoch
-from acked.model.partition.rules.derived import forgets_fetched_epoch, moves_again, truncates_by_request
 from acked.model.partition.rules.settings import (
     assigned,
     asynchronous_isr,
@@ -194,7 +194,7 @@ def _more_lemmas(given: Mapping[str, int]) -> tuple[Property, ...]:
     return tuple(item for is_asked, lemmas in asked if is_asked for item in lemmas)
 
 
-def _uncovered(given: Mapping[str, int]) -> Mapping[str, str]:
+def _uncovered_switches(given: Mapping[str, int]) -> Mapping[str, str]:
     """The switches of `partition` that its argument for all constants says nothing of, and why."""
     found = {
         empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
@@ -260,7 +260,7 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> A
             tuple({**sizes, **besides} for sizes in _instances(_PARTITION_SIZES, *small)),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
-            _uncovered(given),
+            _uncovered_switches(given),
             least,
             {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
             _other_cores(given),
@@ -303,7 +303,7 @@ def needs_of(protocol: Protocol) -> Mapping[str, tuple[str, ...]]:
     return _BY_PROTOCOL.get(protocol.name, _IN_EVERY_VARIANT)
 
 
-def _of_transactions(properties: Iterable[Property], constants: Mapping[str, int]) -> tuple[Property, ...] | None:
+def _transaction_lemmas(properties: Iterable[Property], constants: Mapping[str, int]) -> tuple[Property, ...] | None:
     """Every transaction needs an epoch of its own, and instances that start a bounded number of times."""
     has_rules = constants["transaction_version"] == TV2 and all(constants[name] for name in _TRANSACTIONS_RULES)
     if not has_rules or constants["restarts"] or constants["offsets"]:
@@ -320,7 +320,7 @@ def lemmas_for(
     Of `transactions` it depends on the constants; without them none is known.
     """
     if protocol.state is TransactionsState:
-        return None if constants is None else _of_transactions(properties, constants)
+        return None if constants is None else _transaction_lemmas(properties, constants)
     needs = needs_of(protocol)
     names: set[str] = set()
     asked = [item.name for item in properties]

@@ -39,7 +39,7 @@ from acked.cluster.reports.reproductions.release_table import Deed, read_release
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of  # noqa: E402
 from acked.cluster.reports.reproductions.words import MODES, AnyReproduction, presentation_of  # noqa: E402
 from acked.cluster.transacting.protocol import TRANSACTIONS  # noqa: E402
-from acked.model.language.words import says_list  # noqa: E402
+from acked.model.language.telling import says_list  # noqa: E402
 from acked.model.partition.rules.settings import RULES  # noqa: E402
 from acked.model.partition.rules.versions import VERSIONS, planes_of, profile  # noqa: E402
 from acked.model.transactions.protocol import transactions  # noqa: E402

@@ -58,7 +58,8 @@ def _home(protocol: Protocol) -> tuple[ModuleType, str]:
 
 
 def _beside(package: str) -> Iterator[ModuleType]:
-    return (item for name, item in sorted(sys.modules.items()) if name.rpartition(".")[0] == package)
+    """The modules of a package, and of packages in it: all go into one folder."""
+    return (item for name, item in sorted(sys.modules.items()) if name.startswith(f"{package}."))
 
 
 def _source(module: ModuleType) -> str:
@@ -90,9 +91,10 @@ def _renamed(text: str, variable: str, identifier: str, name: str) -> str:
 def _relative(text: str, package: str, copied: set[str]) -> str:
     """The text with imports of the modules that are copied from beside it."""
     modules = "|".join(sorted(copied))
-    text = re.sub(rf"^from {re.escape(package)}\.({modules}) import", r"from .\1 import", text, flags=re.MULTILINE)
+    text = re.sub(rf"^from {re.escape(package)}(?:\.\w+)?\.({modules}) import", r"from .\1 import", text, flags=re.MULTILINE)
 
     def together(found: re.Match[str]) -> str:
         return f"from . import {found[1]}" if copied.issuperset(re.findall(r"\w+", found[1])) else found[0]
 
-    return re.sub(rf"^from {re.escape(package)} import ([\w, ]+|\([\w,\s]+\))$", together, text, flags=re.MULTILINE)
+    several = rf"^from {re.escape(package)}(?:\.\w+)? import ([\w, ]+|\([\w,\s]+\))$"
+    return re.sub(several, together, text, flags=re.MULTILINE)

@@ -124,7 +124,7 @@ class Walk:
             raise RequestRefused(400, "“seed” must be a number")
         rng = random.Random(seed)
         for _ in range(min(steps, MAX_STEPS - len(path))):
-            enabled = self.question.instance.enabled(self._at(path)[1].codes)
+            enabled = self.question.instance.enabled_actions(self._at(path)[1].codes)
             if not enabled:
                 return {"path": list(path), "says": "no action is enabled there"}
             path = (*path, self._number(rng.choice(enabled).label))

@@ -42,7 +42,7 @@ from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Read
-from acked.model.language.words import says_list
+from acked.model.language.telling import says_list
 from acked.reports.runs.sentences import TraceSentences
 from acked.reports.units import plural
 

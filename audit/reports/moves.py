@@ -11,7 +11,7 @@ from acked.audit.moves.shapes import MoveShape
 from acked.audit.reports.page import grid
 from acked.audit.reports.plan import OUTSIDE, STAGE_HEADINGS, answer_in_words, stages_of, verdict_in_words
 from acked.audit.reports.telling import MARKS, STYLES, print_story, signs, story_markdown, story_of
-from acked.model.language.words import says_list
+from acked.model.language.telling import says_list
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.pages.static_page import render_report

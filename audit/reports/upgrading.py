@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.upgrade import Stage, Upgrade, UpgradeAnswer, stage_words
 from acked.audit.reports.telling import MARKS, SHORT, STYLES, story_of
-from acked.model.language.words import says_list
+from acked.model.language.telling import says_list
 from acked.model.partition.rules.versions import changes_of, rules_of
 from acked.reports.console import put, put_paragraph
 from acked.reports.escaping import md_text

@@ -14,7 +14,8 @@ from acked.invariants.proofs import COUNTERPARTS, FENCED, argument_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import DomainOverflow
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance, Instance, Protocol
+from acked.model.language.protocol import Instance, Protocol
+from acked.model.language.tracings import ActionInstance
 
 
 @dataclass(frozen=True)

@@ -68,7 +68,7 @@ class Prover:
             labels: dict[str, Any] = {}
             self._alive()
             solver = solver_of(lowering, way, effort, self._seconds)
-            solver.add([lowering.clause(item) for item in query.hinted(way.hints)])
+            solver.add([lowering.clause(item) for item in query.hint_clauses(way.hints)])
             for part in query.parts:
                 for clause in part.clauses:
                     formula = lowering.clause(clause)

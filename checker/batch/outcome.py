@@ -79,7 +79,7 @@ class Task:
         protocol = protocol_named(self.asked.protocol)
         (violated,) = (item for item in self.asked.resolved(protocol) if item.name == broken.property)
         instance = Instance(protocol, dict(self.asked.constants), frozenset(self.asked.drop), is_lazy=True)
-        actions = tuple(instance.fired(name, arguments) for name, arguments in broken.fired)
+        actions = tuple(instance.action_instance(name, arguments) for name, arguments in broken.fired)
         return Question(instance, (violated,)), Run(broken.states, actions, broken.loop)
 
     @property

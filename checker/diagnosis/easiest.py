@@ -20,7 +20,7 @@ from acked.checker.question.result import Run, Violation, Words
 from acked.checker.search.local import LocalSearch
 from acked.checker.shards.shard import Shard, address, numbers
 from acked.invariants.property import Kind
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 
 MAX_STEPS = 400_000
 """Steps of all shortest runs together; above, choosing among them is refused."""

@@ -23,7 +23,8 @@ from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS, alternatives_of
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 MAX_STATES = 2_000_000
 """States that one search for a rule may see; a page must not take longer to open."""
@@ -175,7 +176,7 @@ def _otherwise_told(instance: Instance, step: ActionInstance, codes: Sequence[in
     def without_answers(item: ActionInstance) -> dict[str, Any]:
         return {name: value for name, value in item.arguments.items() if not isinstance(value, bool)}
 
-    like = (item for item in instance.enabled(codes) if item.action.name == step.action.name)
+    like = (item for item in instance.enabled_actions(codes) if item.action.name == step.action.name)
     return next((item for item in like if without_answers(item) == without_answers(step)), None)
 
 

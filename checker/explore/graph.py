@@ -57,7 +57,7 @@ def state_graph(instance: Instance, bounds: GraphBounds, start: Words | None = N
         reached: list[Words] = []
         for words in level:
             codes = instance.schema.unpack(words)
-            for step in instance.enabled(codes):
+            for step in instance.enabled_actions(codes):
                 target = instance.schema.pack(instance.fire(step, codes))
                 if target not in number:
                     if len(number) >= bounds.states:

@@ -27,7 +27,7 @@ from acked.checker.question.result import ActionCount, Run, Violation, Words
 from acked.checker.shards.shard import address, alone, reserve
 from acked.invariants.property import Kind
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 
 _GOLD = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1

@@ -23,7 +23,7 @@ from acked.checker.question.orbits import representatives_ir
 from acked.checker.question.plan import BATCH, KernelPlan
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 
 
 class _Code:

@@ -48,7 +48,7 @@ from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import DomainOverflow
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 
 from acked.checker.question.question import Probe
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
 from acked.model.language.semantics import Guard
+from acked.model.language.tracings import ActionInstance
 
 _FALSE, _DECISIVE, _FIXED = "false: ", "decisive: ", "fixed: "
 

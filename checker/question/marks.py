@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@ from acked.checker.question.plan import KernelPlan, StepCheck
 from acked.checker.question.symmetry import check_symmetry, signature
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Bool
 
 GRAPH_KINDS = (Kind.RECOVERABLE, Kind.LIVENESS)

@@ -12,9 +12,10 @@ from typing import cast
 
 from acked.model.formulas.expr import Expr, Op
 from acked.model.language.domain import Domain, IdDomain, LeafDomain, OptionalDomain, PresentDomain, SetDomain
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
 from acked.model.language.sets import sets_of
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
 
 

@@ -12,7 +12,7 @@ from acked.base.errors import ExitCode
 from acked.checker.question.marks import marks_at_end
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind, Property
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 
 Words = tuple[int, ...]
 """A packed state: W 64-bit words, unsigned, in which `Schema` gives every leaf its bits. Ordered as tuples are."""

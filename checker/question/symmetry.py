@@ -27,10 +27,11 @@ from acked.checker.question.renaming import (
     renamed_code,
     sort_named,
 )
-from acked.model.formulas.authored import named
 from acked.model.formulas.expr import Expr
+from acked.model.formulas.functions import place_text
 from acked.model.language.domain import IdDomain
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
 
 
@@ -98,11 +99,11 @@ def _difference(instance: Instance, step: ActionInstance, renaming: Renaming, id
         form = renaming.form(guard.condition, IdKind.PLAIN)
         theirs = [one.condition for twin in twins for one in twin.guards[at : at + 1]]
         if form not in [identity.form(condition, IdKind.PLAIN) for condition in theirs]:
-            return f"{what}: its clause {guard.label!r}{named((guard.file, guard.line))} is another one then"
+            return f"{what}: its clause {guard.label!r}{place_text((guard.file, guard.line))} is another one then"
     for leaf, code in step.updates:
         update = renaming.update(leaf, code)
         if all(update not in [identity.update(*one) for one in twin.updates] for twin in twins):
-            place = named((step.action.file, step.action.line))
+            place = place_text((step.action.file, step.action.line))
             return f"{what}: what it assigns to {instance.schema.leaves[leaf].name}{place} is something else then"
     return f"{what}: each of its parts is a part of one, but all together of none"
 

@@ -15,8 +15,9 @@ from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Op, operands
 from acked.model.language.domain import SetDomain
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
 from acked.model.language.storage.layout import Leaf
+from acked.model.language.tracings import ActionInstance
 
 Values = Mapping[int, int]
 """A node's value, by its id."""

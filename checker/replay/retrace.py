@@ -13,7 +13,8 @@ from typing import Any
 from acked.checker.question.result import Run, Words
 from acked.checker.replay.explain import Explainer, FalseClause
 from acked.model.formulas.errors import DomainOverflow, ModelError
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ def retrace(instance: Instance, states: Sequence[Words], hints: Iterable[StepHin
         codes = instance.schema.unpack(states[index - 1])
         target = instance.schema.unpack(states[index])
         hint = (known[index - 1] if index <= len(known) else None) or StepHint()
-        steps = [step for step in instance.enabled(codes) if _fire(instance, step, codes) == target]
+        steps = [step for step in instance.enabled_actions(codes) if _fire(instance, step, codes) == target]
         if not steps:
             return Retrace(Run(tuple(states[:index]), tuple(actions)), _blocked(instance, index, codes, target, hint))
         actions.append(max(steps, key=lambda step: _likeness(step, hint)))  # the first of equally likely ones
@@ -79,7 +80,7 @@ def as_told(instance: Instance, taken: Sequence[ActionInstance], blocked: Blocke
 
     The search may number leader epochs by rank (`Protocol.told_with`). What does not come out alike stays as it is.
     """
-    telling = instance.as_told()
+    telling = instance.shown_instance()
     if telling is instance or blocked.step is None or not blocked.clauses:
         return blocked
     refused = telling.counterpart(blocked.step)

@@ -10,7 +10,8 @@ from acked.checker.question.marks import Marks, PropertyMark
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.model.formulas.errors import DomainOverflow, ModelError
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 
 class _Absent:
@@ -49,7 +50,7 @@ class Renumbering:
 
     def __init__(self, instance: Instance, renumbers: bool = True) -> None:
         self._instance = instance
-        self.shown = instance.as_told() if renumbers else instance
+        self.shown = instance.shown_instance() if renumbers else instance
 
     def first(self, codes: Sequence[int]) -> list[int]:
         """The state of these codes, as the first one that is shown."""

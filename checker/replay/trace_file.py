@@ -27,7 +27,8 @@ from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.domain import is_name
-from acked.model.language.protocol import ActionInstance, Instance, Protocol
+from acked.model.language.protocol import Instance, Protocol
+from acked.model.language.tracings import ActionInstance
 
 FORMAT = "acked-trace/1"
 """What a trace document says in `format`."""

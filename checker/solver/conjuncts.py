@@ -22,7 +22,8 @@ from acked.checker.solver.tasks import LemmaHint
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.expr import Expr, Op, Pool, operands
 from acked.model.language.domain import IdDomain
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 MAX_CONJUNCTS = 20_000
 """A claim that would make more is left whole."""

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from acked.checker.solver.problem import Problem, SolverStep, rebuild
+from acked.checker.solver.smt import Frame, Lowering
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op, Pool, builders
-from acked.model.language.smt import Frame, Lowering
 
 
 class LoweredProblem:

@@ -130,7 +130,7 @@ class StepProof:
         """z3's answer to: may one of the goals fail where these claims, the domains and the guard hold?"""
         frame = self.lowered.frame("", goals)
         solver = solver_within(self.lowered.timeout, effort)
-        solver.add(*frame.in_domain(), *(frame.term(expr) for expr in (self.guard, *assumed)))
+        solver.add(*frame.domain_terms(), *(frame.term(expr) for expr in (self.guard, *assumed)))
         solver.add(some_of(z3.Not(frame.term(goal)) for goal in goals))
         found, _ = check(solver)
         self._alive()
@@ -149,7 +149,7 @@ class StepProof:
 
     def _assumptions(self) -> list[Term]:
         """What is assumed apart from the claims: domains, the way to the last state, and the guard there."""
-        terms = [term for frame in self.frames for term in frame.in_domain()]
+        terms = [term for frame in self.frames for term in frame.domain_terms()]
         if self.transitions is not None:
             for at in range(self.task.k - 1):
                 terms += self.transitions.between(at)

@@ -8,8 +8,8 @@ import z3
 
 from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.queries import Term, some_of
+from acked.checker.solver.smt import Frame
 from acked.model.formulas.expr import Expr
-from acked.model.language.smt import Frame
 
 
 class Transitions:

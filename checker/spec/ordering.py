@@ -2,7 +2,7 @@
 
 The order of a set of texts differs from process to process, and so would a protocol that depends on it, while within one
 process it never does. `told` puts a call around everything that is iterated over, which refuses a set while an action is
-watched (`acked.model.formulas.watched.in_order`) and is nothing else. `Loader` does so for the files beside a protocol's own.
+watched (`acked.model.formulas.watch.note_order`) and is nothing else. `Loader` does so for the files beside a protocol's own.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CONSUMERS = {"list", "tuple", "iter", "enumerate", "zip", "map", "filter", "dic
 def told(tree: ast.Module) -> ast.Module:
     """A module whose loops tell in which order they iterate; what is changed is the tree that was given."""
     made: ast.Module = _Wrapping().visit(tree)
-    module, name = "acked.model.formulas.watched", ast.alias("in_order", _NAME)
+    module, name = "acked.model.formulas.watch", ast.alias("note_order", _NAME)
     at = next((number for number, line in enumerate(made.body) if not _is_prelude(line)), len(made.body))
     made.body.insert(at, ast.ImportFrom(module, [name], 0))
     return ast.fix_missing_locations(made)

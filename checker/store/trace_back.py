@@ -21,7 +21,7 @@ from acked.checker.question.result import Run, Violation, Words
 from acked.checker.shards.shard import address, scratch
 from acked.checker.store.level_file import BLOCK_STATES, LevelFile, StateCodec
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 
 Edge = tuple[Words, int]
 """A state and the number of an action instance."""
@@ -80,7 +80,7 @@ def real_run(question: Question, representatives: Sequence[Words]) -> Run:
     states, actions = [state], []
     for wanted in representatives[1:]:
         codes = instance.schema.unpack(states[-1])
-        for step in instance.enabled(codes):
+        for step in instance.enabled_actions(codes):
             target = instance.schema.pack(instance.fire(step, codes))
             if orbits.representative(target) == wanted:
                 states.append(target)
@@ -96,7 +96,7 @@ def with_step(question: Question, run: Run, found: Finding) -> Run:
     instance = question.instance
     codes = instance.schema.unpack(run.states[-1])
     bit = 1 + question.step_properties.index(found.position)
-    enabled = {id(step) for step in instance.enabled(codes)}
+    enabled = {id(step) for step in instance.enabled_actions(codes)}
     for check in question.plan.step_checks:
         step = instance.actions[check.action]
         if check.bit == bit and id(step) in enabled and Evaluator([check.violated])(codes)[0]:

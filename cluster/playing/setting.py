@@ -12,7 +12,7 @@ from acked.cluster.releases.release import Mode, Release, mode_of, release
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.wire.client import ALL_REPLICAS
 from acked.model.language.context import Constant
-from acked.model.language.words import says_list
+from acked.model.language.telling import says_list
 
 LAG_SECONDS = 10
 """After so long a follower is too slow, where a leader of the run removes one, else never. A run takes less until then."""

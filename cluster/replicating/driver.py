@@ -32,7 +32,7 @@ from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.facts import PartitionState
-from acked.model.language.words import says_brokers
+from acked.model.language.telling import says_brokers
 from acked.model.partition.state import ACKED
 
 _UNFENCING = 8.0

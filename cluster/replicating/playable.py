@@ -21,16 +21,17 @@ from acked.cluster.releases.release import Mode, Release
 from acked.cluster.wire.client import FOLLOWERS_SERVE
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
 from acked.model.language.quantify import each, every, truth
 from acked.model.language.semantics import Guard
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Bool
-from acked.model.partition.candidates import is_in_charge
 from acked.model.partition.common import presumes_leadership
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.controllers import are_many
 from acked.model.partition.rules.settings import assigned, caught_up_stay
 from acked.model.partition.state import Candidate, Replica, State
+from acked.model.partition.vocabulary.candidates import is_in_charge
 
 _WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
 _RACE = "it is a race inside one broker, which drops the connection when its role changes"

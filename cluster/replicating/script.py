@@ -29,7 +29,7 @@ def script_of(question: Question, run: Run, mode: Mode, ways: Ways = LATEST_WAYS
     """The script of a run; `NotPlayable` with the step and the reason if there is none."""
     script = bare_script(question, run, refusal(question, run, mode, ways))
     orders = _orders(question, run, len(script.initial["log"]))
-    goes_on = question.instance.enabled(question.instance.schema.unpack(run.states[-1]))
+    goes_on = question.instance.enabled_actions(question.instance.schema.unpack(run.states[-1]))
     steps = []
     for step in script.steps:
         following = run.actions[step.index : step.index + 1] or [one for one in goes_on if one.action.name != "AskToExpand"]
@@ -82,7 +82,7 @@ def _orders(question: Question, run: Run, replicas: int) -> dict[int, tuple[int,
             chosen = cast(int, step.arguments["broker"])
             others = {
                 cast(int, other.arguments["broker"])
-                for other in instance.enabled(instance.schema.unpack(words))
+                for other in instance.enabled_actions(instance.schema.unpack(words))
                 if other.action.name == name
             }
             wanted.append((chosen, others - {chosen}))

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acked.invariants.property import Kind, Property
+from acked.invariants.quantifiers import every_two
 from acked.model.language.quantify import each, every, implies, ite, some
 from acked.model.language.values import Bool
 from acked.model.transactions.common import (
@@ -56,7 +57,7 @@ from acked.model.transactions.state import (
 
 
 def _everywhere(body: Callable[[Partition, Txn], Bool]) -> Bool:
-    return every(Partition, lambda p: every(Txn, lambda n: body(p, n)))
+    return every_two(Partition, Txn, body)
 
 
 def is_in_open(s: State, p: Partition, n: Txn) -> Bool:
@@ -143,20 +144,20 @@ def fates_are_told(s: State) -> Bool:
 
     begun = every(Txn, lambda n: implies(s.txn[n].fate == UNBEGUN, s.txn[n].owner.is_none))
     rest = every(Producer, lambda i: implies(s.producer[i].phase != IN_TXN, s.producer[i].txn == 0))
-    return every(Txn, lambda n: every(Producer, lambda i: live(n, i))) & begun & rest
+    return every_two(Txn, Producer, live) & begun & rest
 
 
 def records_were_sent(s: State) -> Bool:
     """Only records of transactions that were begun are in a log or on their way, and none is in a log twice."""
 
-    def sent(p: Partition, n: Txn) -> Bool:
+    def was_sent(p: Partition, n: Txn) -> Bool:
         return implies(is_in_log(s, p, n) | (s.late.produce.txn == n), s.txn[n].fate != UNBEGUN)
 
     def once(p: Partition, n: Txn, o: Offset) -> Bool:
         again = some(Offset, lambda later: (o < later) & is_record(s, p, later, n))
         return implies(is_record(s, p, o, n), ~again)
 
-    return _everywhere(sent) & _everywhere(lambda p, n: every(Offset, lambda o: once(p, n, o)))
+    return _everywhere(was_sent) & _everywhere(lambda p, n: every(Offset, lambda o: once(p, n, o)))
 
 
 def acked_records_are_there(s: State) -> Bool:
@@ -166,7 +167,7 @@ def acked_records_are_there(s: State) -> Bool:
         mine = s.producer[i]
         return implies(mine.acked.contains(p), (mine.phase == IN_TXN) & is_in_log(s, p, mine.txn))
 
-    acked = every(Producer, lambda i: every(Partition, lambda p: there(i, p)))
+    acked = every_two(Producer, Partition, there)
     return acked & _everywhere(lambda p, n: implies(_is_asked(s, n), is_in_log(s, p, n)))
 
 
@@ -183,7 +184,7 @@ def known_sequences(s: State) -> Bool:
         is_newest = (mine.last_seq >= 0) & (mine.epoch == s.coordinator.epoch)
         return implies(is_newest, is_state(s, ONGOING)) & (mine.last_seq <= 0)
 
-    return every(Partition, newest) & every(Producer, lambda i: every(Partition, lambda p: there(i, p)))
+    return every(Partition, newest) & every_two(Producer, Partition, there)
 
 
 # -- producer epochs ----------------------------------------------------------------------------------------------------
@@ -192,13 +193,13 @@ def known_sequences(s: State) -> Bool:
 def open_is_held(s: State) -> Bool:
     """While a transaction is open, or a late request names the newest producer epoch, some instance has that epoch."""
 
-    def held(named: Bool) -> Bool:
+    def needs_holder(named: Bool) -> Bool:
         return implies(named, is_held(s))
 
     late, newest = s.late, s.coordinator.epoch
     produce = (late.produce.epoch == newest) & (late.produce.epoch != -1)
     end = (late.end.epoch == newest) & (late.end.epoch != -1)
-    return held(is_state(s, ONGOING)) & held(produce) & held(end)
+    return needs_holder(is_state(s, ONGOING)) & needs_holder(produce) & needs_holder(end)
 
 
 def epoch_budget(s: State) -> Bool:
@@ -225,7 +226,7 @@ def one_holder(s: State) -> Bool:
         both = (mine.phase != NEW) & (other.phase != NEW) & (i != j)
         return implies(both, (mine.epoch != other.epoch) & implies(may_get, other.epoch != s.coordinator.epoch))
 
-    return every(Producer, lambda i: every(Producer, lambda j: apart(i, j)))
+    return every_two(Producer, Producer, apart)
 
 
 # -- what is open, and how it ends --------------------------------------------------------------------------------------
@@ -235,13 +236,13 @@ def open_is_known(s: State) -> Bool:
     """What is open in a partition is of the coordinator's epoch, or of the one before and waits for its marker."""
     coordinator = s.coordinator
 
-    def known(p: Partition) -> Bool:
+    def is_known(p: Partition) -> Bool:
         of = s.partition[p].epoch
         ongoing = is_state(s, ONGOING) & coordinator.partitions.contains(p) & (of == coordinator.epoch)
         waits = is_preparing(s) & coordinator.awaiting.contains(p) & (of + 1 == coordinator.epoch)
         return implies(is_open(s, p), ongoing | waits)
 
-    return every(Partition, known)
+    return every(Partition, is_known)
 
 
 def open_is_current(s: State) -> Bool:
@@ -262,7 +263,7 @@ def late_is_current(s: State) -> Bool:
     """A late request with the newest epoch is of the current transaction, and a late marker says what was decided."""
     late, newest = s.late, s.coordinator.epoch
 
-    def asked(n: Txn) -> Bool:
+    def was_asked(n: Txn) -> Bool:
         fate = s.txn[n].fate
         # Where no request to end a transaction is ever late there is no number to look the transaction up by.
         named = (late.end.txn == n) & (late.end.epoch == newest)
@@ -270,7 +271,7 @@ def late_is_current(s: State) -> Bool:
 
     produce = implies(late.produce.txn.is_some & (late.produce.epoch == newest), is_current(s, late.produce.txn.value))
     of_now = late.marker.partition.is_some & (late.marker.epoch == newest) & is_preparing(s)
-    return produce & every(Txn, asked) & implies(of_now, late.marker.commits == is_state(s, PREPARE_COMMIT))
+    return produce & every(Txn, was_asked) & implies(of_now, late.marker.commits == is_state(s, PREPARE_COMMIT))
 
 
 def last_owner(s: State) -> Bool:
@@ -281,10 +282,10 @@ def last_owner(s: State) -> Bool:
         others = every(Producer, lambda j: (j == i) | (s.producer[j].phase == NEW) | (s.producer[j].epoch < mine.epoch))
         return (s.txn[n].owner == i) & (mine.phase != NEW) & (mine.epoch + 1 >= s.coordinator.epoch) & others
 
-    def owned(p: Partition, n: Txn) -> Bool:
+    def has_owner(p: Partition, n: Txn) -> Bool:
         return implies(is_state(s, PREPARE_COMMIT) & is_in_open(s, p, n), some(Producer, lambda i: newest(i, n)))
 
-    return _everywhere(owned)
+    return _everywhere(has_owner)
 
 
 def one_outcome(s: State) -> Bool:
@@ -302,11 +303,11 @@ def commit_repeated(s: State) -> Bool:
     """Where asking again for a COMMIT would be answered with yes, no record of the transaction is aborted."""
     committed = is_state(s, PREPARE_COMMIT) | is_state(s, COMPLETE_COMMIT)
 
-    def kept(i: Producer, n: Txn) -> Bool:
+    def is_kept(i: Producer, n: Txn) -> Bool:
         of_last = is_in(s, i, n) & (s.producer[i].epoch + 1 == s.coordinator.epoch)
         return implies(of_last & committed, ~_is_hidden_somewhere(s, n))
 
-    return every(Producer, lambda i: every(Txn, lambda n: kept(i, n)))
+    return every_two(Producer, Txn, is_kept)
 
 
 def committed_stays(s: State) -> Bool:

@@ -210,6 +210,3 @@ def commit_by_poll(s: State, member: Member) -> None:
     if not threads.on and commits_returned.on:
         require("has no record in hand", mine.stage == IDLE)
     s.committed = mine.position.value
-
-
-ACTIONS = (rebalance, give_twice, leave_to_one, hear_of_loss, crash, fetch_offset, poll, commit_offset, commit_by_poll)

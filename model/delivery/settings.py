@@ -100,14 +100,14 @@ RULES: tuple[Constant, ...] = (idempotence, group_metadata, stable_offsets)
 # -- what follows from them -------------------------------------------------------------------------------------------
 
 
-def _in_transaction(constants: Mapping[str, int]) -> bool:
+def _is_transactional(constants: Mapping[str, int]) -> bool:
     return constants["commits"] == IN_TRANSACTION
 
 
-transacts = Computed(lambda constants: int(_in_transaction(constants)))
+transacts = Computed(lambda constants: int(_is_transactional(constants)))
 """Whether results and offsets are written in transactions."""
 
-resends = Computed(lambda constants: int(bool(constants["lost_answers"] and not _in_transaction(constants))))
+resends = Computed(lambda constants: int(bool(constants["lost_answers"] and not _is_transactional(constants))))
 """Whether a result may be sent again; a transaction takes care of that (`transactions` is about it)."""
 
 shares = Computed(lambda constants: int(not constants["one_owner"]))

@@ -244,17 +244,3 @@ def mark_offset(s: State, member: Member) -> None:
     s.committed = txn.offset.value
     txn.offset = None
     _end_if_marked(s, member)
-
-
-ACTIONS = (
-    process,
-    process_unanswered,
-    initialise,
-    process_in_txn,
-    add_offset,
-    commit_txn,
-    abort_txn,
-    time_out,
-    mark_result,
-    mark_offset,
-)

@@ -43,7 +43,7 @@ def script(query: Query, hints: Hints, heading: Sequence[str] = (), further: Seq
         if part.clauses:
             body.append(f"; {'assumed: ' + part.label if part.label else 'given, or the denial of what is to be shown'}")
             body += map(writer.assertion, part.clauses)
-    if hinted := (*query.hinted(hints), *further):
+    if hinted := (*query.hint_clauses(hints), *further):
         body.append("; hints: marks mean nothing, they are true of everything")
         body += map(writer.assertion, hinted)
     head = [f"; {line}" for line in heading]

@@ -163,10 +163,10 @@ class FunctionStore:
                     "take what it was before into a variable"
                 )
         for key, place in loop.places.items():
-            self.contents[key] = self._of_every(self.contents[key], element, place)
+            self.contents[key] = self._generalise(self.contents[key], element, place)
 
-    def _of_every(self, made: Content, element: Term, place: int) -> Content:
-        return lambda index: with_value(self.logic, made(index), element, index[place])
+    def _generalise(self, made: Content, element: Term, place: int) -> Content:
+        return lambda index: replace_variable(self.logic, made(index), element, index[place])
 
     def _replace(self, key: Key, where: Callable[[tuple[Term, ...]], Term], content: Content) -> None:
         if self._families[key].is_absent:
@@ -196,7 +196,7 @@ class _Loop:
             raise ModelError("for_each(…) assigns only what has the value in hand as one of its indices, always the same one")
 
 
-def with_value(logic: Logic, content: Code, variable: Term, value: Term) -> Code:
+def replace_variable(logic: Logic, content: Code, variable: Term, value: Term) -> Code:
     """What a family holds, with a variable replaced."""
     assert variable.op is Op.VARIABLE
     replaced = {variable.value: value}

@@ -80,7 +80,7 @@ class Finite:
         """A disjunction."""
         return ~antecedent | consequent
 
-    def abbreviated(self, formula: Bool) -> Bool:
+    def abbreviate(self, formula: Bool) -> Bool:
         """The formula itself."""
         return formula
 

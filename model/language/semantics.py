@@ -61,7 +61,7 @@ class Semantics(Protocol):
     def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
         """Whether the consequent holds or the antecedent does not."""
 
-    def abbreviated(self, formula: Bool) -> Bool:
+    def abbreviate(self, formula: Bool) -> Bool:
         """The formula, by a name of its own where that helps."""
 
     def vacuously(self, holds: Bool, where: Bool) -> Bool:

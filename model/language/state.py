@@ -116,14 +116,14 @@ class Struct(StructView):
         return {name: item.domain for name, item in cls.fields().items()}
 
     def __getattr__(self, name: str) -> Any:
-        raise self._unknown(name)
+        raise self._unknown_field(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.fields():
-            raise self._unknown(name)
+            raise self._unknown_field(name)
         object.__setattr__(self, name, value)
 
-    def _unknown(self, name: str) -> ModelError | AttributeError:
+    def _unknown_field(self, name: str) -> ModelError | AttributeError:
         if name.startswith("__"):
             return AttributeError(name)
         return ModelError(f"{self.type_name} has no field {name!r}; its fields are {', '.join(self.fields())}")

@@ -50,6 +50,3 @@ def restart(s: State, replica: Replica) -> None:
     """A replica that was down comes back; it knows its term, whom it voted for, and its log."""
     require("down", s.replica[replica].down)
     s.replica[replica].down = False
-
-
-ACTIONS = (crash, restart)

@@ -133,6 +133,3 @@ def hear_of_term(s: State, replica: Replica, other: Replica) -> None:
     require("up", ~s.replica[replica].down)
     require("newer term", s.replica[replica].term < s.replica[other].term)
     take_up(s, replica, s.replica[other].term)
-
-
-ACTIONS = (elect, stand, vote, take_office, hear_of_term)

@@ -18,9 +18,7 @@ from __future__ import annotations
 
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, least, smaller, some, truth
-from acked.model.language.telling import Fault, Telling
-from acked.model.language.words import says_cut
-from acked.model.partition.assignment import has_heard_of_removal
+from acked.model.language.telling import Fault, Telling, says_cut
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -29,9 +27,10 @@ from acked.model.partition.common import (
     fetches_in,
     follows,
     hold_high_watermark,
-    in_one_epoch,
     renumber_epochs,
+    share_epoch,
 )
+from acked.model.partition.controllers.hearing import arrives, epoch_of_request
 from acked.model.partition.fetching import have_diverged, leader_learns, require_fetch, says_round, take_answer
 from acked.model.partition.following import (
     cut_as_told,
@@ -40,18 +39,7 @@ from acked.model.partition.following import (
     require_news,
     start_fetching,
 )
-from acked.model.partition.hearing import arrives, epoch_of_request
-from acked.model.partition.messages import (
-    FETCH_DIVERGING_LATE,
-    FETCH_LATE,
-    LATE_ANSWER_ARRIVES,
-    LATE_ANSWER_ENDS,
-    LATE_RECORDS_ARRIVE,
-    hears_who_leads,
-    no_late_answer,
-)
-from acked.model.partition.rules.controllers import ONE, controllers, many_controllers
-from acked.model.partition.rules.derived import (
+from acked.model.partition.rules.consequences import (
     forgets_fetched_epoch,
     hears_first,
     keeps_empty_epochs,
@@ -59,6 +47,7 @@ from acked.model.partition.rules.derived import (
     takes_hw_first,
     truncates_late,
 )
+from acked.model.partition.rules.controllers import ONE, controllers, many_controllers
 from acked.model.partition.rules.settings import (
     BY_CURRENT_EPOCH,
     appends_up_to_epoch,
@@ -69,7 +58,17 @@ from acked.model.partition.rules.settings import (
     truncate_under_same_leader,
 )
 from acked.model.partition.state import Candidate, Epoch, Offset, Replica, State
-from acked.model.partition.words import says_by, says_cut_as_told, says_following, says_late
+from acked.model.partition.vocabulary.assignment import has_heard_of_removal
+from acked.model.partition.vocabulary.messages import (
+    FETCH_DIVERGING_LATE,
+    FETCH_LATE,
+    LATE_ANSWER_ARRIVES,
+    LATE_ANSWER_ENDS,
+    LATE_RECORDS_ARRIVE,
+    hears_who_leads,
+    no_late_answer,
+)
+from acked.model.partition.vocabulary.words import says_by, says_cut_as_told, says_following, says_late
 
 # -- the answer departs -----------------------------------------------------------------------------------------------
 
@@ -262,7 +261,7 @@ def hear_first(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> No
         require("its fetcher is to be removed", former != leader)
     if controllers.value == ONE and fetch_fencing.value == BY_CURRENT_EPOCH:
         # Else nothing can come of it: a leader that does not lead in that epoch now will not hear of it any more.
-        serves = some(Replica, lambda r: follows(s, r, follower) & in_one_epoch(s, r, follower))
+        serves = some(Replica, lambda r: follows(s, r, follower) & share_epoch(s, r, follower))
         require("its fetcher can bring something", serves | (s.late[follower].leader == former))
     broker.former_leader = former
     broker.former_epoch = broker.leader_epoch
@@ -318,17 +317,3 @@ def remove_former_fetcher(s: State, follower: Replica) -> None:
     broker.reopens = False
     start_fetching(s, follower, must_truncate)
     renumber_epochs(s)
-
-
-ACTIONS = (
-    fetch_late,
-    fetch_late_while_hw_waits,
-    fetch_diverging_late,
-    late_records_count,
-    late_records_are_mixed,
-    late_answer_counts,
-    late_answer_is_dropped,
-    become_follower_before_removal,
-    become_follower_as_told_before_removal,
-    remove_former_fetcher,
-)

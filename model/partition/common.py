@@ -10,21 +10,12 @@ from collections.abc import Callable
 
 from acked.model.language.action import require
 from acked.model.language.context import literal
-from acked.model.language.quantify import abbreviated, each, every, for_each, greatest, implies, ite, least, some, truth
+from acked.model.language.quantify import abbreviate, each, every, for_each, greatest, implies, ite, least, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, OptionalValue
-from acked.model.partition.assignment import completed
-from acked.model.partition.candidates import (
-    known_leader_epochs,
-    notices_loss,
-    renumber_controller_epochs,
-    renumber_known_epochs,
-    somebody_in_charge,
-)
-from acked.model.partition.rules.controllers import many_controllers
-from acked.model.partition.rules.derived import (
+from acked.model.partition.rules.consequences import (
     asks_in_epoch,
     begins_again,
     dies_uncleanly,
@@ -32,6 +23,7 @@ from acked.model.partition.rules.derived import (
     hears_first,
     keeps_empty_epochs,
 )
+from acked.model.partition.rules.controllers import many_controllers
 from acked.model.partition.rules.settings import (
     ACKS_ALL,
     acks,
@@ -49,6 +41,14 @@ from acked.model.partition.rules.settings import (
     strict_min_isr,
 )
 from acked.model.partition.state import ACKED, FAILED, SENT, Epoch, Offset, RecordId, Replica, State, Status
+from acked.model.partition.vocabulary.assignment import complete
+from acked.model.partition.vocabulary.candidates import (
+    known_leader_epochs,
+    notices_loss,
+    renumber_controller_epochs,
+    renumber_known_epochs,
+    somebody_in_charge,
+)
 
 # -- who is who -------------------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ def follows(s: State, leader: Replica, follower: Replica) -> Bool:
     return presumes_leadership(s, leader) & (fetches_from(s, follower) == leader)
 
 
-def in_one_epoch(s: State, leader: Replica, follower: Replica) -> Bool:
+def share_epoch(s: State, leader: Replica, follower: Replica) -> Bool:
     """The follower fetches in the leader epoch that the leader knows."""
     return s.broker[leader].leader_epoch == fetches_in(s, follower)
 
@@ -159,7 +159,7 @@ def has_reached(s: State, leader: Replica, replica: Replica, end: Offset) -> Boo
 def enough_in_sync(members: SetValue[Replica], assigned: SetValue[Replica]) -> Bool:
     """The ISR has min.insync.replicas members (from 3.7: or all replicas, if there are fewer; `assigned` are those known)."""
     enough = members.reaches(enough_replicas)
-    return enough | abbreviated(assigned.issubset(members)) if reassignment.on and strict_min_isr.on else enough
+    return enough | abbreviate(assigned.issubset(members)) if reassignment.on and strict_min_isr.on else enough
 
 
 Advance = Callable[[State, Replica], None]
@@ -275,7 +275,7 @@ def commit_isr(
     How small is too small depends on the assignment before, which is `known` if the caller has changed it.
     """
     known = s.controller.replicas if known is None else known
-    isr, stays = completed(s, isr, truth(True) if completes is None else completes)
+    isr, stays = complete(s, isr, truth(True) if completes is None else completes)
     if reassignment.on and moves_in_one_record.on:
         take_epoch(s, stays, "a leader epoch is left for the end of the reassignment")
     if eligible_leader_replicas.on:

@@ -11,10 +11,10 @@ from acked.model.language.quantify import smaller
 from acked.model.language.telling import CONSUMER
 from acked.model.partition.common import epoch_start, presumes_leadership, renumber_epochs
 from acked.model.partition.fetching import have_diverged, require_fetch
-from acked.model.partition.messages import FETCH_READ_BEFORE_TRUNCATION, LATEST_OFFSET, reads_from
-from acked.model.partition.rules.derived import asks_in_epoch, takes_hw_first
+from acked.model.partition.rules.consequences import asks_in_epoch, takes_hw_first
 from acked.model.partition.rules.settings import FROM_FOLLOWERS, NO_CONSUMER, consumer, offset_queries, query_waits_for_epoch
 from acked.model.partition.state import Offset, Replica, State
+from acked.model.partition.vocabulary.messages import FETCH_READ_BEFORE_TRUNCATION, LATEST_OFFSET, reads_from
 
 
 @action(
@@ -74,6 +74,3 @@ def query_latest_offset(s: State, leader: Replica) -> None:
         require("the client has seen no newer leader epoch", s.consumer.epoch <= own.value)
         s.consumer.epoch = own.value
         renumber_epochs(s)
-
-
-ACTIONS = (read, read_before_truncation, query_latest_offset)

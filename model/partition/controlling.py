@@ -9,13 +9,9 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, some, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling
+from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling, says_set
 from acked.model.language.values import Bool
-from acked.model.language.words import says_set
-from acked.model.partition.assignment import completed, is_replica, require_part
-from acked.model.partition.candidates import notices_return
 from acked.model.partition.common import elect, has_session, lose_broker, renumber_epochs, set_eligible
-from acked.model.partition.messages import ELECTION, LEADERSHIP
 from acked.model.partition.rules.controllers import ONE, controllers
 from acked.model.partition.rules.settings import (
     assignment_keeps_elr,
@@ -28,7 +24,37 @@ from acked.model.partition.rules.settings import (
     zombies,
 )
 from acked.model.partition.state import Replica, State
-from acked.model.partition.words import says_gone
+from acked.model.partition.vocabulary.assignment import complete, is_replica, require_part
+from acked.model.partition.vocabulary.candidates import notices_return
+from acked.model.partition.vocabulary.messages import ELECTION, LEADERSHIP
+from acked.model.partition.vocabulary.words import says_gone
+
+# -- what makes the controller forget eligible leaders ------------------------------------------------------------------
+
+
+@action(
+    says=lambda t: "min.insync.replicas is set anew; the controller forgets the eligible leaders and who led last",
+    when=lambda: config_changes.on and eligible_leader_replicas.on,
+    actor=CONTROLLER,
+)
+def change_configuration(s: State) -> None:
+    """The topic's min.insync.replicas is set, if only to what it was: ELR and last known leader are cleared (KIP-966)."""
+    require("there is something to forget", ~s.controller.elr.is_empty | s.controller.last_leader.is_some)
+    set_eligible(s, none_of(Replica))
+    s.controller.last_leader = None
+
+
+@action(
+    says=lambda t: "a replica is assigned to another log directory; the controller forgets the eligible leaders",
+    when=lambda: directories_move.on and eligible_leader_replicas.on and not assignment_keeps_elr.on,
+    actor=CONTROLLER,
+)
+def move_directory(s: State) -> None:
+    """A broker says that a replica is in another directory (JBOD): to 4.2 the change that records it clears the ELR."""
+    require("a broker is up to say so", some(Replica, lambda r: has_session(s, r)))
+    require("there is something to forget", ~s.controller.elr.is_empty)
+    set_eligible(s, none_of(Replica))
+
 
 # -- sessions ---------------------------------------------------------------------------------------------------------
 
@@ -57,33 +83,6 @@ def regain_session(s: State, broker: Replica) -> None:
     require("without a session", s.controller.gone.contains(broker))
     s.controller.gone = s.controller.gone.remove(broker)
     notices_return(s, broker)
-
-
-# -- what makes the controller forget eligible leaders ------------------------------------------------------------------
-
-
-@action(
-    says=lambda t: "min.insync.replicas is set anew; the controller forgets the eligible leaders and who led last",
-    when=lambda: config_changes.on and eligible_leader_replicas.on,
-    actor=CONTROLLER,
-)
-def change_configuration(s: State) -> None:
-    """The topic's min.insync.replicas is set, if only to what it was: ELR and last known leader are cleared (KIP-966)."""
-    require("there is something to forget", ~s.controller.elr.is_empty | s.controller.last_leader.is_some)
-    set_eligible(s, none_of(Replica))
-    s.controller.last_leader = None
-
-
-@action(
-    says=lambda t: "a replica is assigned to another log directory; the controller forgets the eligible leaders",
-    when=lambda: directories_move.on and eligible_leader_replicas.on and not assignment_keeps_elr.on,
-    actor=CONTROLLER,
-)
-def move_directory(s: State) -> None:
-    """A broker says that a replica is in another directory (JBOD): to 4.2 the change that records it clears the ELR."""
-    require("a broker is up to say so", some(Replica, lambda r: has_session(s, r)))
-    require("there is something to forget", ~s.controller.elr.is_empty)
-    set_eligible(s, none_of(Replica))
 
 
 # -- elections --------------------------------------------------------------------------------------------------------
@@ -157,20 +156,9 @@ def move_leadership(s: State, broker: Replica) -> None:
     require("another broker", s.controller.leader != broker)
     isr, known = s.controller.isr, s.controller.replicas
     if reassignment.on:
-        isr, _ = completed(s, isr, truth(True))
+        isr, _ = complete(s, isr, truth(True))
         require("a replica", is_replica(s, broker))
     require("in the ISR", isr.contains(broker))
     require("has a session", has_session(s, broker))
     elect(s, broker, isr, known)
     renumber_epochs(s)
-
-
-ACTIONS = (
-    change_configuration,
-    move_directory,
-    lose_session,
-    regain_session,
-    elect_leader,
-    elect_uncleanly,
-    move_leadership,
-)

@@ -9,16 +9,12 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import for_each, implies, ite, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling, Tells
+from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling, Tells, says_list
 from acked.model.language.values import Bool
-from acked.model.language.words import says_list
-from acked.model.partition.assignment import has_heard_of_removal, require_part
-from acked.model.partition.candidates import loses_requests, notices_return, stops_on_its_way
 from acked.model.partition.common import fetches_from, has_session, lose_broker, renumber_epochs, set_eligible, stop_waiting
 from acked.model.partition.fetching import have_diverged, require_fetch
 from acked.model.partition.following import end_wait, resign
-from acked.model.partition.messages import FETCH_OUT_OF_RANGE, GOES_DOWN
-from acked.model.partition.rules.derived import (
+from acked.model.partition.rules.consequences import (
     dies_uncleanly,
     empties,
     empties_unnoticed,
@@ -39,7 +35,10 @@ from acked.model.partition.rules.settings import (
     late_answers,
 )
 from acked.model.partition.state import Offset, Replica, State
-from acked.model.partition.words import says_gone, says_no_answers
+from acked.model.partition.vocabulary.assignment import has_heard_of_removal, require_part
+from acked.model.partition.vocabulary.candidates import loses_requests, notices_return, stops_on_its_way
+from acked.model.partition.vocabulary.messages import FETCH_OUT_OF_RANGE, GOES_DOWN
+from acked.model.partition.vocabulary.words import says_gone, says_no_answers
 
 # -- a broker's life --------------------------------------------------------------------------------------------------
 
@@ -112,39 +111,6 @@ def go_down(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> N
     lose_broker(s, broker)
     forget(s, broker, log_end, checkpoint)
     s.broker[broker].down = True
-
-
-def _says_unnoticed(t: Telling) -> str:
-    lost = t.before.log[t.broker].end - t.after.log[t.broker].end
-    how = f", without what it had from offset {t.log_end} on, which was not flushed" if lost else ""
-    return (
-        f"broker {t.broker} goes down and is back before the controller looks{how}; it stays in the ISR"
-        f"{says_no_answers(t, t.broker)}"
-    )
-
-
-@action(
-    says=_says_unnoticed,
-    when=lambda: bool(restarts_unnoticed.value),
-    actor="broker", fault=Fault.RESTARTS, messages=GOES_DOWN,
-)
-def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
-    """A broker goes down and registers again before the controller has taken it out of the ISR; it is told again who leads.
-
-    With ZooKeeper (to 2.1, KIP-380) the process was killed and the log stays: a machine that dies is away for longer. With
-    KRaft (to 3.9, KAFKA-18106) the broker comes back after its session has ended and before the controller fences it, so a
-    machine may have died. It stays the leader if it was, and takes office again in the same leader epoch.
-    """
-    require("in the ISR", s.controller.isr.contains(broker))
-    require("has a session", has_session(s, broker))
-    if asynchronous_isr.on:
-        require_what_survives(s, broker, log_end, checkpoint)
-    else:
-        require("the whole log survives", log_end == s.log[broker].end)
-        require("an earlier high watermark", checkpoint <= s.broker[broker].hw)
-    refuse_stale_changes(s, broker)
-    forget(s, broker, log_end, checkpoint)
-    renumber_epochs(s)
 
 
 def require_what_survives(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Bool:
@@ -235,6 +201,39 @@ def restart(s: State, broker: Replica, is_clean: Bool) -> None:
     notices_return(s, broker)
 
 
+def _says_unnoticed(t: Telling) -> str:
+    lost = t.before.log[t.broker].end - t.after.log[t.broker].end
+    how = f", without what it had from offset {t.log_end} on, which was not flushed" if lost else ""
+    return (
+        f"broker {t.broker} goes down and is back before the controller looks{how}; it stays in the ISR"
+        f"{says_no_answers(t, t.broker)}"
+    )
+
+
+@action(
+    says=_says_unnoticed,
+    when=lambda: bool(restarts_unnoticed.value),
+    actor="broker", fault=Fault.RESTARTS, messages=GOES_DOWN,
+)
+def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
+    """A broker goes down and registers again before the controller has taken it out of the ISR; it is told again who leads.
+
+    With ZooKeeper (to 2.1, KIP-380) the process was killed and the log stays: a machine that dies is away for longer. With
+    KRaft (to 3.9, KAFKA-18106) the broker comes back after its session has ended and before the controller fences it, so a
+    machine may have died. It stays the leader if it was, and takes office again in the same leader epoch.
+    """
+    require("in the ISR", s.controller.isr.contains(broker))
+    require("has a session", has_session(s, broker))
+    if asynchronous_isr.on:
+        require_what_survives(s, broker, log_end, checkpoint)
+    else:
+        require("the whole log survives", log_end == s.log[broker].end)
+        require("an earlier high watermark", checkpoint <= s.broker[broker].hw)
+    refuse_stale_changes(s, broker)
+    forget(s, broker, log_end, checkpoint)
+    renumber_epochs(s)
+
+
 # -- empty disks --------------------------------------------------------------------------------------------------------
 
 
@@ -315,15 +314,3 @@ def empty(s: State, broker: Replica) -> None:
     """Neither log nor checkpoint is left."""
     s.log[broker].truncate(0)
     s.broker[broker].hw = 0
-
-
-ACTIONS = (
-    crash,
-    shut_down,
-    halt,
-    restart,
-    restart_unnoticed,
-    replace_disk,
-    report_directory,
-    return_with_empty_disk,
-)

@@ -11,11 +11,8 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.context import literal
 from acked.model.language.quantify import ite, least, smaller, some, truth
-from acked.model.language.telling import Fault, Telling
+from acked.model.language.telling import Fault, Telling, says_cut, says_list, says_set
 from acked.model.language.values import Bool
-from acked.model.language.words import says_cut, says_list, says_set
-from acked.model.partition.assignment import require_replica_of
-from acked.model.partition.candidates import hear_of_isr
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -25,15 +22,14 @@ from acked.model.partition.common import (
     follows,
     has_caught_up,
     hold_high_watermark,
-    in_one_epoch,
     is_true_leader,
     may_count,
     renumber_epochs,
     same_epoch_at,
+    share_epoch,
 )
-from acked.model.partition.following import become_follower, cut, cut_as_told
-from acked.model.partition.messages import FETCH, FETCH_DIVERGING, FETCH_UNANSWERED, WHERE_MY_EPOCH_ENDS
-from acked.model.partition.rules.derived import forgets_fetched_epoch, halts, keeps_empty_epochs, truncates_by_request
+from acked.model.partition.following import cut, cut_as_told
+from acked.model.partition.rules.consequences import forgets_fetched_epoch, halts, keeps_empty_epochs, truncates_by_request
 from acked.model.partition.rules.settings import (
     BY_CURRENT_EPOCH,
     BY_DIVERGING_FETCH,
@@ -50,7 +46,10 @@ from acked.model.partition.rules.settings import (
     truncation_fencing,
 )
 from acked.model.partition.state import Epoch, Offset, Replica, State
-from acked.model.partition.words import answers_of, says_cut_as_told
+from acked.model.partition.vocabulary.assignment import require_replica_of
+from acked.model.partition.vocabulary.candidates import hear_of_isr
+from acked.model.partition.vocabulary.messages import FETCH, FETCH_DIVERGING, FETCH_UNANSWERED, WHERE_MY_EPOCH_ENDS
+from acked.model.partition.vocabulary.words import answers_of, says_cut_as_told
 
 # -- truncation by request --------------------------------------------------------------------------------------------
 
@@ -130,7 +129,7 @@ def truncate_by_epoch(s: State, follower: Replica, leader: Replica) -> None:
     require("has yet to truncate", s.broker[follower].truncating)
     require("follows", follows(s, leader, follower))
     if truncation_fencing.on:
-        require("same leader epoch", in_one_epoch(s, leader, follower))
+        require("same leader epoch", share_epoch(s, leader, follower))
     end = end_of_latest_epoch(s, leader, follower)
     if keeps_empty_epochs.value:
         require("the answer leaves nothing to ask again", ~asks_in_vain(s, leader, follower))
@@ -181,10 +180,10 @@ def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
     if truncates_by_request.value:
         require("has truncated", ~s.broker[follower].truncating)
     if fetch_fencing.value == BY_CURRENT_EPOCH:
-        require("same leader epoch", in_one_epoch(s, leader, follower))
+        require("same leader epoch", share_epoch(s, leader, follower))
     elif fetch_fencing.value == BY_NEW_SESSION:
         goes_on = ~s.broker[follower].reopens
-        require("same leader epoch", goes_on | in_one_epoch(s, leader, follower))
+        require("same leader epoch", goes_on | share_epoch(s, leader, follower))
     elif fetch_fencing.value == BY_RECORD_EPOCH:
         log = s.log[follower]
         require("leader knows the last record's epoch", log.is_empty | same_epoch_at(s, leader, follower, log.end - 1))
@@ -353,15 +352,3 @@ def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
     s.broker[follower].reopens = False
     cut_as_told(s, follower, to, read)
     renumber_epochs(s)
-
-
-ACTIONS = (
-    become_follower,
-    truncate_by_epoch,
-    fetch_record,
-    fetch_nothing_new,
-    fetch_at_once,
-    fetch_while_hw_waits,
-    fetch_unanswered,
-    fetch_diverging,
-)

@@ -6,11 +6,9 @@ from acked.model.language.action import action, require
 from acked.model.language.quantify import for_each, ite, smaller, truth
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool
-from acked.model.partition.assignment import has_heard_of_removal, is_replica
 from acked.model.partition.common import has_session, renumber_epochs, stop_waiting
-from acked.model.partition.messages import hears_who_leads
+from acked.model.partition.rules.consequences import hears_first, keeps_empty_epochs, takes_hw_first, truncates_by_request
 from acked.model.partition.rules.controllers import ONE, controllers
-from acked.model.partition.rules.derived import hears_first, keeps_empty_epochs, takes_hw_first, truncates_by_request
 from acked.model.partition.rules.settings import (
     TO_HW,
     answer_names_epoch,
@@ -21,7 +19,9 @@ from acked.model.partition.rules.settings import (
     truncation,
 )
 from acked.model.partition.state import Epoch, Offset, Replica, State
-from acked.model.partition.words import says_following
+from acked.model.partition.vocabulary.assignment import has_heard_of_removal, is_replica
+from acked.model.partition.vocabulary.messages import hears_who_leads
+from acked.model.partition.vocabulary.words import says_following
 
 
 def cut(s: State, broker: Replica, to: Offset) -> None:

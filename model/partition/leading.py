@@ -10,11 +10,8 @@ from acked.model.language.action import action, require
 from acked.model.language.quantify import every, for_each, ite, truth
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Fault, Telling
+from acked.model.language.telling import CONTROLLER, Fault, Telling, says_brokers, says_set
 from acked.model.language.values import Bool
-from acked.model.language.words import says_brokers, says_set
-from acked.model.partition.assignment import has_heard_of_removal, require_replica_of, take_up_assignment
-from acked.model.partition.candidates import hear_of_isr, somebody_in_charge
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -23,27 +20,17 @@ from acked.model.partition.common import (
     has_caught_up,
     has_session,
     hold_high_watermark,
-    in_one_epoch,
     is_true_leader,
     may_count,
     presumes_leadership,
     renumber_epochs,
+    share_epoch,
     take_epoch,
 )
 from acked.model.partition.fetching import have_diverged
 from acked.model.partition.following import drop_late_answer, require_fetcher_removed
-from acked.model.partition.messages import (
-    ANSWERS,
-    ASK_FOR_ISR,
-    CHANGED_ISR,
-    COMMITTED_ISR,
-    HEARS_OF_ISR,
-    LOST_ISR_ANSWER,
-    REFUSED_ISR,
-    hears_who_leads,
-)
+from acked.model.partition.rules.consequences import answers_get_lost, truncates_by_request, waits_in_vain
 from acked.model.partition.rules.controllers import ONE, asked_in_vain, controllers, many_controllers
-from acked.model.partition.rules.derived import answers_get_lost, truncates_by_request, waits_in_vain
 from acked.model.partition.rules.settings import (
     BY_CURRENT_EPOCH,
     alter_bumps_epoch,
@@ -61,7 +48,19 @@ from acked.model.partition.rules.settings import (
     zombies,
 )
 from acked.model.partition.state import Epoch, Replica, State
-from acked.model.partition.words import says_answers, says_complete, says_office
+from acked.model.partition.vocabulary.assignment import has_heard_of_removal, require_replica_of, take_up_assignment
+from acked.model.partition.vocabulary.candidates import hear_of_isr, somebody_in_charge
+from acked.model.partition.vocabulary.messages import (
+    ANSWERS,
+    ASK_FOR_ISR,
+    CHANGED_ISR,
+    COMMITTED_ISR,
+    HEARS_OF_ISR,
+    LOST_ISR_ANSWER,
+    REFUSED_ISR,
+    hears_who_leads,
+)
+from acked.model.partition.vocabulary.words import says_answers, says_complete, says_office
 
 
 @action(
@@ -247,7 +246,7 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     require("fetches from this leader", follows(s, leader, follower))
     require_replica_of(s, leader, follower)
     if fetch_fencing.value == BY_CURRENT_EPOCH:
-        require("same leader epoch", in_one_epoch(s, leader, follower))
+        require("same leader epoch", share_epoch(s, leader, follower))
     if truncates_by_request.value:
         require("has truncated", ~s.broker[follower].truncating)
     require("logs agree", ~have_diverged(s, leader, follower))
@@ -299,20 +298,6 @@ def commit_alter_partition(s: State, leader: Replica) -> None:
 
 
 @action(
-    says=lambda t: f"the controller's answer to leader {t.leader} is lost, and the leader goes on waiting for it",
-    when=lambda: bool(answers_get_lost.value),
-    actor=CONTROLLER, fault=Fault.LOST, messages=(LOST_ISR_ANSWER,),
-)
-def lose_answer(s: State, leader: Replica) -> None:
-    """The controller has committed or refused an ISR, and its leader never hears; until it does it asks for no other."""
-    broker = s.broker[leader]
-    require("a change is in flight", ~broker.pending.is_empty)
-    require("true leader", is_true_leader(s, leader))
-    require("the controller has decided", broker.outdated)
-    broker.unanswered = True
-
-
-@action(
     says=lambda t: f"the controller refuses the ISR that leader {t.leader} asked for, because it has a fenced member",
     when=lambda: asynchronous_isr.on and fenced_stay_out.on and (zombies.on or not isr_checks_broker_epoch.on),
     actor=CONTROLLER, messages=REFUSED_ISR,
@@ -328,6 +313,20 @@ def refuse_alter_partition(s: State, leader: Replica) -> None:
     broker.pending = none_of(Replica)
 
 
+@action(
+    says=lambda t: f"the controller's answer to leader {t.leader} is lost, and the leader goes on waiting for it",
+    when=lambda: bool(answers_get_lost.value),
+    actor=CONTROLLER, fault=Fault.LOST, messages=(LOST_ISR_ANSWER,),
+)
+def lose_answer(s: State, leader: Replica) -> None:
+    """The controller has committed or refused an ISR, and its leader never hears; until it does it asks for no other."""
+    broker = s.broker[leader]
+    require("a change is in flight", ~broker.pending.is_empty)
+    require("true leader", is_true_leader(s, leader))
+    require("the controller has decided", broker.outdated)
+    broker.unanswered = True
+
+
 def require_controller(s: State, leader: Replica) -> None:
     """Somebody decides about the leader's request: of several controllers the one in charge, unless another has answered."""
     if many_controllers.value:
@@ -339,17 +338,3 @@ def require_controller(s: State, leader: Replica) -> None:
 def every_has_session(s: State, leader: Replica) -> Bool:
     """Every member of the ISR that the leader asks for is alive, as the controller sees it."""
     return every(s.broker[leader].pending, lambda r: has_session(s, r))
-
-
-ACTIONS = (
-    become_leader,
-    learn_isr,
-    learn_isr_while_hw_waits,
-    shrink_isr,
-    shrink_isr_while_hw_waits,
-    ask_to_shrink,
-    ask_to_expand,
-    commit_alter_partition,
-    refuse_alter_partition,
-    lose_answer,
-)

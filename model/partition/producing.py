@@ -21,8 +21,7 @@ from acked.model.partition.common import (
     waited_isr,
     without_success,
 )
-from acked.model.partition.messages import LOST_WRITE, WRITE, WRITE_ANSWERED_OR_NOT
-from acked.model.partition.rules.derived import numbers_anew
+from acked.model.partition.rules.consequences import numbers_anew
 from acked.model.partition.rules.settings import (
     ACKS_0,
     ACKS_1,
@@ -41,6 +40,7 @@ from acked.model.partition.rules.settings import (
     unknown_producers_accepted,
 )
 from acked.model.partition.state import ACKED, FAILED, SENT, UNSENT, Offset, Record, RecordId, Replica, State
+from acked.model.partition.vocabulary.messages import LOST_WRITE, WRITE, WRITE_ANSWERED_OR_NOT
 
 
 def is_settled(s: State, record: RecordId) -> Bool:
@@ -297,6 +297,3 @@ def restart_producer(s: State) -> None:
     for_each(RecordId, forget)
     if numbers_anew.value:
         s.producer.first = least(RecordId, lambda r: (r + 1 == records) | (s.producer.status[r] < ACKED))
-
-
-ACTIONS = (produce, retry, produce_while_hw_waits, retry_known, give_up, lose_request, restart_producer)

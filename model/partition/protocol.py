@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
 from acked.model.language.ranks import told_without_ranks
 from acked.model.partition import (
@@ -12,15 +13,15 @@ from acked.model.partition import (
     controlling,
     failing,
     fetching,
-    hearing,
+    following,
     leading,
     producing,
-    racing,
     reassigning,
 )
+from acked.model.partition.controllers import hearing, racing
 from acked.model.partition.rules.conflicts import settle
+from acked.model.partition.rules.consequences import enough_replicas
 from acked.model.partition.rules.controllers import are_many, max_controller_epoch
-from acked.model.partition.rules.derived import enough_replicas
 from acked.model.partition.rules.settings import (
     CONSTANTS,
     in_flight,
@@ -47,17 +48,8 @@ partition = Protocol(
     source="the Kafka source, tags 0.8.0 to 4.1; each switch names its KIP or JIRA id",
     constants=CONSTANTS,
     initial=initial,
-    actions=(
-        *producing.ACTIONS,
-        *leading.ACTIONS,
-        *fetching.ACTIONS,
-        *answering.ACTIONS,
-        *failing.ACTIONS,
-        *controlling.ACTIONS,
-        *consuming.ACTIONS,
-        *reassigning.ACTIONS,
-        *racing.ACTIONS,
-        *hearing.ACTIONS,
+    actions=actions_of(
+        producing, leading, following, fetching, answering, failing, controlling, consuming, reassigning, racing, hearing
     ),
     profile=profile,
     told_with=_told_with,

@@ -12,14 +12,11 @@ from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, those, truth
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Fault, Telling
+from acked.model.language.telling import CONTROLLER, Fault, Telling, says_set
 from acked.model.language.values import Bool
-from acked.model.language.words import says_set
-from acked.model.partition.assignment import is_complete, is_moving, is_replica, keeps_something
 from acked.model.partition.common import commit_isr, has_session, note_change, renumber_epochs, stop_waiting, take_epoch
 from acked.model.partition.following import drop_late_answer, require_fetcher_removed, resign
-from acked.model.partition.messages import NOT_A_REPLICA
-from acked.model.partition.rules.derived import counts_moves, moves_again
+from acked.model.partition.rules.consequences import counts_moves, moves_again
 from acked.model.partition.rules.settings import (
     moved_in,
     moved_to,
@@ -29,7 +26,9 @@ from acked.model.partition.rules.settings import (
     unclean_election,
 )
 from acked.model.partition.state import Replica, State
-from acked.model.partition.words import says_no_answers
+from acked.model.partition.vocabulary.assignment import is_complete, is_moving, is_replica, keeps_something
+from acked.model.partition.vocabulary.messages import NOT_A_REPLICA
+from acked.model.partition.vocabulary.words import says_no_answers
 
 # -- words ------------------------------------------------------------------------------------------------------------
 
@@ -161,11 +160,11 @@ def revert(s: State, isr: SetValue[Replica]) -> None:
 # -- with ZooKeeper ---------------------------------------------------------------------------------------------------
 
 
-def _in_zookeeper() -> bool:
+def _is_in_zookeeper() -> bool:
     return reassignment.on and not moves_in_one_record.on
 
 
-@action(says=_says_asked, when=_in_zookeeper, actor=CONTROLLER)
+@action(says=_says_asked, when=_is_in_zookeeper, actor=CONTROLLER)
 def reassign_in_zookeeper(s: State, target: SetValue[Replica]) -> None:
     """An operator asks for another assignment; the leader takes office again, in a new leader epoch (A1 in the controller).
 
@@ -182,7 +181,7 @@ def reassign_in_zookeeper(s: State, target: SetValue[Replica]) -> None:
 
 @action(
     says=lambda t: f"the operator cancels the reassignment; {says_assignment(t)}",
-    when=lambda: _in_zookeeper() and moves_replaceable.on,
+    when=lambda: _is_in_zookeeper() and moves_replaceable.on,
     actor=CONTROLLER,
 )
 def cancel_in_zookeeper(s: State) -> None:
@@ -217,7 +216,7 @@ def rewrite(s: State, target: SetValue[Replica]) -> None:
     says=lambda t: (
         f"every replica of the target is in sync, and the controller completes the reassignment: {says_assignment(t)}"
     ),
-    when=_in_zookeeper, actor=CONTROLLER,
+    when=_is_in_zookeeper, actor=CONTROLLER,
 )
 def complete_in_zookeeper(s: State) -> None:
     """The replicas are those of the target, which all are in sync; who is removed is in the ISR still (B1 to B3).
@@ -241,7 +240,7 @@ def complete_in_zookeeper(s: State) -> None:
     says=lambda t: (
         f"the controller takes broker {t.broker}, which was removed, out of the ISR, now {says_set(t.after.controller.isr)}"
     ),
-    when=_in_zookeeper, actor=CONTROLLER,
+    when=_is_in_zookeeper, actor=CONTROLLER,
 )
 def remove_from_isr(s: State, broker: Replica) -> None:
     """Who was removed leaves the ISR, in a leader epoch of its own (B4); the last member stays."""
@@ -290,15 +289,3 @@ def delete_replica(s: State, broker: Replica) -> None:
     if moves_again.value:
         s.controller.returned = s.controller.returned.remove(broker)
     renumber_epochs(s)
-
-
-ACTIONS = (
-    reassign,
-    cancel_move,
-    cancel_move_uncleanly,
-    reassign_in_zookeeper,
-    cancel_in_zookeeper,
-    complete_in_zookeeper,
-    remove_from_isr,
-    delete_replica,
-)

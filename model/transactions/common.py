@@ -142,28 +142,28 @@ def renumber_epochs(s: State) -> None:
     others = [s.partition[p].epoch for p in each(Partition)]
     others += [coordinator.epoch, coordinator.last_epoch]
     others += [late.init.epoch, late.add.epoch, late.produce.epoch, late.marker.epoch]
-    in_use = [(item != -1, _shifted(item)) for item in (*enders, *others)]
+    in_use = [(item != -1, _shift(item)) for item in (*enders, *others)]
     if transaction_version.value == TV2:
-        in_use += [(item != -1, _shifted(item) + 1) for item in enders]
+        in_use += [(item != -1, _shift(item) + 1) for item in enders]
     rank = ranks(_Shifted, [(truth(True), _Shifted(literal(0))), *in_use])
 
-    def renumbered(number: Epoch) -> Epoch:
-        return Epoch((rank(_shifted(number)) - 1).expr)
+    def renumber(number: Epoch) -> Epoch:
+        return Epoch((rank(_shift(number)) - 1).expr)
 
     for i in each(Producer):
-        s.producer[i].epoch = renumbered(s.producer[i].epoch)
+        s.producer[i].epoch = renumber(s.producer[i].epoch)
     for p in each(Partition):
-        s.partition[p].epoch = renumbered(s.partition[p].epoch)
-    coordinator.epoch = renumbered(coordinator.epoch)
-    coordinator.last_epoch = renumbered(coordinator.last_epoch)
-    late.init.epoch = renumbered(late.init.epoch)
-    late.add.epoch = renumbered(late.add.epoch)
-    late.produce.epoch = renumbered(late.produce.epoch)
-    late.end.epoch = renumbered(late.end.epoch)
-    late.marker.epoch = renumbered(late.marker.epoch)
+        s.partition[p].epoch = renumber(s.partition[p].epoch)
+    coordinator.epoch = renumber(coordinator.epoch)
+    coordinator.last_epoch = renumber(coordinator.last_epoch)
+    late.init.epoch = renumber(late.init.epoch)
+    late.add.epoch = renumber(late.add.epoch)
+    late.produce.epoch = renumber(late.produce.epoch)
+    late.end.epoch = renumber(late.end.epoch)
+    late.marker.epoch = renumber(late.marker.epoch)
 
 
-def _shifted(number: Epoch) -> _Shifted:
+def _shift(number: Epoch) -> _Shifted:
     return _Shifted((number + 1).expr)
 
 

@@ -10,9 +10,8 @@ from acked.model.language.action import action, require
 from acked.model.language.context import literal
 from acked.model.language.quantify import each, ite, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault, Message, Telling
+from acked.model.language.telling import Fault, Message, Telling, says_list
 from acked.model.language.values import Bool
-from acked.model.language.words import says_list
 from acked.model.transactions.common import all_acked, fence, holds_offsets, is_complete, is_state, prepare, renumber_epochs
 from acked.model.transactions.settings import (
     TV2,
@@ -330,6 +329,3 @@ def time_out(s: State) -> None:
         fence(s)
     else:
         prepare(s, truth(False))
-
-
-ACTIONS = (commit, abort, abort_before_failure, delay_commit, delay_abort, late_end_arrives, late_end_is_lost, time_out)

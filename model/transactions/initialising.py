@@ -233,15 +233,3 @@ def restart(s: State, producer: Producer) -> None:
             mine.sequence[p] = 0
     mine.position = None
     renumber_epochs(s)
-
-
-ACTIONS = (
-    init_producer_id,
-    abort_open_transaction,
-    bump_epoch,
-    abort_before_bump,
-    delay_init,
-    late_init_arrives,
-    late_init_is_lost,
-    restart,
-)

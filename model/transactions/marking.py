@@ -10,9 +10,8 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault, Telling, Tells
+from acked.model.language.telling import Fault, Telling, Tells, says_list
 from acked.model.language.values import Bool
-from acked.model.language.words import says_list
 from acked.model.transactions.common import (
     acknowledge,
     append_marker,
@@ -152,17 +151,6 @@ def late_marker_arrives(s: State, partition: Partition) -> None:
 
 
 @action(
-    says=lambda t: f"the late marker for partition {t.before.late.marker.partition} is lost or refused",
-    when=lambda: late_marker.on,
-    actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
-)
-def late_marker_is_lost(s: State) -> None:
-    """A late marker is lost, or refused."""
-    require("one is on its way", s.late.marker.partition.is_some)
-    _end_late_marker(s)
-
-
-@action(
     says=lambda t: (
         f"partition {t.partition} refuses the late marker, and the coordinator, which sent it for a transaction before, "
         "gives up the markers of the present one"
@@ -185,6 +173,17 @@ def late_marker_is_refused(s: State, partition: Partition) -> None:
 
 
 @action(
+    says=lambda t: f"the late marker for partition {t.before.late.marker.partition} is lost or refused",
+    when=lambda: late_marker.on,
+    actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
+)
+def late_marker_is_lost(s: State) -> None:
+    """A late marker is lost, or refused."""
+    require("one is on its way", s.late.marker.partition.is_some)
+    _end_late_marker(s)
+
+
+@action(
     says=lambda t: (
         f"another broker becomes the coordinator, with coordinator epoch {t.after.coordinator.coordinator_epoch}"
         + ("; it sends all markers again" if t.before.coordinator.state in (PREPARE_COMMIT, PREPARE_ABORT) else "")
@@ -200,14 +199,3 @@ def move_coordinator(s: State) -> None:
     coordinator.coordinator_epoch = coordinator.coordinator_epoch + 1
     coordinator.awaiting = ite(is_preparing(s), coordinator.partitions, none_of(Partition))
     renumber_coordinators(s)
-
-
-ACTIONS = (
-    write_marker,
-    write_last_marker_unnoticed,
-    delay_marker,
-    late_marker_arrives,
-    late_marker_is_refused,
-    late_marker_is_lost,
-    move_coordinator,
-)

@@ -104,7 +104,7 @@ def begin(s: State, producer: Producer, txn: Txn) -> None:
     mine.txn = txn
 
 
-def in_open_txn(s: State, i: Producer) -> Bool:
+def is_in_open_txn(s: State, i: Producer) -> Bool:
     """It is in a transaction and has asked for no end so far."""
     return (s.producer[i].phase == IN_TXN) & (s.txn[s.producer[i].txn].fate == OPEN)
 
@@ -124,7 +124,7 @@ def _add_text(t: Telling) -> str:
 def add_partition_to_txn(s: State, producer: Producer, partition: Partition) -> None:
     """An instance adds a partition to its transaction before it sends a record there (transaction_version 1)."""
     mine = s.producer[producer]
-    require("in a transaction", in_open_txn(s, producer))
+    require("in a transaction", is_in_open_txn(s, producer))
     require("not added yet", ~mine.added.contains(partition))
     require("the coordinator adds it", may_add(s, mine.epoch))
     add_partition(s, partition)
@@ -139,7 +139,7 @@ def add_partition_to_txn(s: State, producer: Producer, partition: Partition) -> 
 def delay_add(s: State, producer: Producer, partition: Partition) -> None:
     """An AddPartitionsToTxn is late; the instance asks again."""
     mine, late = s.producer[producer], s.late.add
-    require("in a transaction", in_open_txn(s, producer))
+    require("in a transaction", is_in_open_txn(s, producer))
     require("not added yet", ~mine.added.contains(partition))
     require("no other is late", late.txn.is_none)
     late.txn = mine.txn
@@ -199,7 +199,7 @@ def number_of(s: State, i: Producer, p: Partition) -> Sequence:
 def require_may_send(s: State, producer: Producer, partition: Partition) -> None:
     """The instance has a record for the partition that was not acknowledged so far."""
     mine = s.producer[producer]
-    require("in a transaction", in_open_txn(s, producer))
+    require("in a transaction", is_in_open_txn(s, producer))
     if adds_partitions.value and adds_first.on:
         require("partition was added", mine.added.contains(partition))
     require("not acknowledged yet", ~mine.acked.contains(partition))
@@ -395,21 +395,3 @@ def forget_producer(s: State, partition: Partition) -> None:
     mine.coordinator_epoch = 0
     renumber_coordinators(s)
     renumber_epochs(s)
-
-
-ACTIONS = (
-    fetch_offset,
-    begin,
-    add_partition_to_txn,
-    delay_add,
-    late_add_arrives,
-    late_add_is_lost,
-    produce,
-    produce_again,
-    delay_produce,
-    late_produce_arrives,
-    late_produce_is_lost,
-    verify_late_produce,
-    verify_another_copy,
-    forget_producer,
-)

@@ -11,8 +11,9 @@ from functools import cache
 
 from acked.model.language.action import Action
 from acked.model.language.context import resolve
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
 from acked.model.language.telling import Course, Ends, Party, Role, Telling, Tells, Those, sort_of
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
 from acked.reports.pictures.picture import Message, Moment, Provider
 
@@ -84,7 +85,7 @@ def messages_of(
     if moment.action is None or moment.before is None:
         return StepMessages(None, (), underway)
     telling = Telling(moment.before, moment.after, moment.action.arguments)
-    with instance.at_work(f"the messages of {moment.action.action.name}"):
+    with instance.author_context(f"the messages of {moment.action.action.name}"):
         actor = actor_of(moment.action, provider.name, telling)
         reading = _Reading(moment.index, moment.action, provider.name, telling, underway, is_whole)
         return StepMessages(actor, reading.messages(), reading.underway)

@@ -10,9 +10,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 
 from acked.model.language.protocol import Instance
-from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER
+from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER, says_set
 from acked.model.language.values import Id
-from acked.model.language.words import says_set
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import ACKED, FAILED, SENT, Candidate
 from acked.reports.pictures.kafka import (

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from enum import Enum, unique
 from typing import Any, Protocol, runtime_checkable
 
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
 
 State = Mapping[str, Any]

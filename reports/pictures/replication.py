@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acked.model.language.protocol import Instance
-from acked.model.language.telling import CONTROLLER, PRODUCER
-from acked.model.language.words import says_set
+from acked.model.language.telling import CONTROLLER, PRODUCER, says_set
 from acked.reports.pictures.kafka import (
     IN_ISR,
     KAFKA,

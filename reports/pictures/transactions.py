@@ -11,7 +11,7 @@ from typing import Any
 
 from acked.model.language.context import resolve
 from acked.model.language.protocol import Instance
-from acked.model.language.words import says_list, says_set
+from acked.model.language.telling import says_list, says_set
 from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import log_size
 from acked.model.transactions.state import (

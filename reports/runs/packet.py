@@ -16,7 +16,7 @@ from acked.checker.question.result import Run
 from acked.checker.replay.explain import Explainer, Refusal
 from acked.invariants.property import Kind
 from acked.model.formulas.errors import ModelError
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 from acked.reports.console import harmless
 from acked.reports.pictures.picture import Box, Fact, Look, Message, Picture, Row, Tone
 from acked.reports.pictures.providers import provider_of

@@ -23,8 +23,8 @@ from acked.checker.replay.lasso import kept_in_words
 from acked.checker.replay.steps import Renumbering, changed_fields, value_at
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.watched import is_shipped
-from acked.model.language.protocol import ActionInstance
+from acked.model.formulas.watch import is_shipped
+from acked.model.language.tracings import ActionInstance
 from acked.reports.pictures.messages import StepMessages, Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
 from acked.reports.pictures.providers import LANES_ALONE, provider_of

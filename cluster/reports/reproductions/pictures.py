@@ -9,8 +9,7 @@ from acked.cluster.replicating.compare import value_of
 from acked.cluster.replicating.producers import NO_OFFSET, Answers
 from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.apis import error_name
-from acked.model.language.telling import CONTROLLER, PRODUCER
-from acked.model.language.words import says_set
+from acked.model.language.telling import CONTROLLER, PRODUCER, says_set
 from acked.reports.pictures.kafka import IN_ISR, KAFKA, LEADER, OUT_OF_ISR
 from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Marker, MarkerKind, Picture, Row, Tone
 

@@ -20,7 +20,7 @@ from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
-from acked.model.language.words import says_list, says_set
+from acked.model.language.telling import says_list, says_set
 from acked.reports.pictures.kafka import KAFKA
 
 _OF_CONTROLLERS: Mapping[str, tuple[str, str]] = {

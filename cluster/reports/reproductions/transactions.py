@@ -18,7 +18,7 @@ from acked.cluster.transacting.protocol import TRANSACTIONS
 from acked.cluster.wire.records import LogEntry
 from acked.cluster.wire.transactional import CoordinatorView, LedgerView
 from acked.model.language.context import resolve
-from acked.model.language.words import says_list, says_set
+from acked.model.language.telling import says_list, says_set
 from acked.model.transactions.settings import log_size
 from acked.model.transactions.words import COORDINATOR
 from acked.reports.pictures.picture import Box, Cell, Fact, Marker, MarkerKind, Picture, Row

@@ -7,11 +7,12 @@ action breaks which claim if it is left out (at the constants given: brokers, of
 from __future__ import annotations
 
 from acked.invariants.partition.lemmas.words import leads_in_newest_epoch
+from acked.invariants.quantifiers import every_three, every_two
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
-from acked.model.partition.common import in_one_epoch, presumes_leadership
+from acked.model.partition.common import presumes_leadership, share_epoch
+from acked.model.partition.rules.consequences import truncates_by_request
 from acked.model.partition.rules.controllers import many_controllers
-from acked.model.partition.rules.derived import truncates_by_request
 from acked.model.partition.rules.settings import asynchronous_isr, idempotence, sequence_check
 from acked.model.partition.state import Epoch, Offset, Replica, State
 
@@ -35,11 +36,11 @@ def record_epoch(s: State) -> Bool:
     So nothing is written in an epoch before it begins. Without it ElectLeader breaks VacantEpoch (2, 1, 1).
     """
 
-    def reached(r: Replica, epoch: Epoch) -> Bool:
+    def has_reached(r: Replica, epoch: Epoch) -> Bool:
         known = s.broker[r].leader_epoch
         return (epoch <= s.controller.leader_epoch) & (known.is_none | (known >= epoch))
 
-    return every(Replica, lambda r: every(Offset, lambda o: implies(s.log[r].has(o), reached(r, s.log[r].at(o).epoch))))
+    return every_two(Replica, Offset, lambda r, o: implies(s.log[r].has(o), has_reached(r, s.log[r].at(o).epoch)))
 
 
 def hw_in_log(s: State) -> Bool:
@@ -60,11 +61,11 @@ def knows_leader(s: State) -> Bool:
         known = s.broker[a].leader_epoch
         return implies(known.is_some & (known == s.broker[b].leader_epoch), s.broker[a].leader == s.broker[b].leader)
 
-    def as_elected(r: Replica) -> Bool:
+    def agrees_with_election(r: Replica) -> Bool:
         is_newest = s.broker[r].leader_epoch == s.controller.leader_epoch
         return implies(is_newest & s.controller.leader.is_some, s.broker[r].leader == s.controller.leader)
 
-    return every(Replica, as_elected) & every(Replica, lambda a: every(Replica, lambda b: agree(a, b)))
+    return every(Replica, agrees_with_election) & every_two(Replica, Replica, agree)
 
 
 def quorum_isr_has_leader(s: State) -> Bool:
@@ -105,7 +106,7 @@ def log_matching(s: State) -> Bool:
         is_met = here.has(o) & there.has(o) & (here.at(o).epoch == there.at(o).epoch)
         return implies(is_met, every(Offset, lambda p: implies(p <= o, here.same_record_at(there, p))))
 
-    return every(Replica, lambda a: every(Replica, lambda b: every(Offset, lambda o: same_up_to(a, b, o))))
+    return every_three(Replica, Replica, Offset, same_up_to)
 
 
 def written_by_leader(s: State) -> Bool:
@@ -150,13 +151,13 @@ def vacant_epoch_is_unwritten(s: State) -> Bool:
     if many_controllers.value:
         return truth(True)  # A leader may take office twice: what is so then says OfficeIsHeld.
 
-    def unwritten(r: Replica) -> Bool:
+    def is_unwritten(r: Replica) -> Bool:
         return every(Offset, lambda o: ~(s.log[r].has(o) & (s.log[r].at(o).epoch == s.controller.leader_epoch)))
 
     def is_vacant(leader: Replica) -> Bool:
         return (s.controller.leader == leader) & ~leads_in_newest_epoch(s, leader)
 
-    return every(Replica, lambda a: implies(is_vacant(a), every(Replica, unwritten)))
+    return every(Replica, lambda a: implies(is_vacant(a), every(Replica, is_unwritten)))
 
 
 def epochs_ascend(s: State) -> Bool:
@@ -170,7 +171,7 @@ def epochs_ascend(s: State) -> Bool:
         log = s.log[r]
         return implies((p < o) & log.has(o), log.at(p).epoch <= log.at(o).epoch)
 
-    return every(Replica, lambda r: every(Offset, lambda o: every(Offset, lambda p: ascend(r, o, p))))
+    return every_three(Replica, Offset, Offset, ascend)
 
 
 def truncated_follower(s: State) -> Bool:
@@ -185,7 +186,7 @@ def truncated_follower(s: State) -> Bool:
 
     def has(leader: Replica, f: Replica) -> Bool:
         mine, theirs = s.log[leader], s.log[f]
-        is_told = presumes_leadership(s, leader) & (leader != f) & in_one_epoch(s, leader, f) & ~s.broker[f].truncating
+        is_told = presumes_leadership(s, leader) & (leader != f) & share_epoch(s, leader, f) & ~s.broker[f].truncating
         within = every(Offset, lambda o: implies(theirs.has(o), theirs.same_record_at(mine, o)))
         is_vacant = (s.controller.leader == leader) & ~leads_in_newest_epoch(s, leader)
         is_newest = s.broker[f].leader_epoch == s.controller.leader_epoch
@@ -199,7 +200,7 @@ def truncated_follower(s: State) -> Bool:
         is_known = log.is_empty | (log.last.epoch <= known.value)
         return implies(s.broker[r].truncating, ~presumes_leadership(s, r) & is_known)
 
-    return every(Replica, may_truncate) & every(Replica, lambda a: every(Replica, lambda f: has(a, f)))
+    return every(Replica, may_truncate) & every_two(Replica, Replica, has)
 
 
 def records_ascend(s: State) -> Bool:
@@ -215,4 +216,4 @@ def records_ascend(s: State) -> Bool:
         earlier, later = s.log[r].at(p), s.log[r].at(o)
         return implies((p < o) & s.log[r].has(o) & (earlier.session == later.session), earlier.id < later.id)
 
-    return every(Replica, lambda r: every(Offset, lambda o: every(Offset, lambda p: ascend(r, o, p))))
+    return every_three(Replica, Offset, Offset, ascend)

@@ -19,9 +19,10 @@ from acked.invariants.partition.lemmas.words import (
     may_yet_join,
     reaches_own_epoch,
 )
+from acked.invariants.quantifiers import every_two
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
-from acked.model.partition.common import counted_isr, enough_in_sync, in_one_epoch, presumes_leadership
+from acked.model.partition.common import counted_isr, enough_in_sync, presumes_leadership, share_epoch
 from acked.model.partition.rules.settings import (
     asynchronous_isr,
     eligible_leader_replicas,
@@ -79,12 +80,12 @@ def late_follower_is_unknown(s: State) -> Bool:
     if not reelection_forgets_ends.on and leadership_moves.on:
         return truth(True)
 
-    def unknown(leader: Replica, f: Replica) -> Bool:
+    def is_unknown(leader: Replica, f: Replica) -> Bool:
         mine, theirs = s.broker[leader], s.broker[f].leader_epoch
         is_late = presumes_leadership(s, leader) & theirs.is_some & (theirs < mine.leader_epoch)
         return implies(is_late & counted_isr(s, leader).contains(f), knows_no_more(s, leader, f))
 
-    return every(Replica, lambda a: every(Replica, lambda f: unknown(a, f)))
+    return every_two(Replica, Replica, is_unknown)
 
 
 def known_end_is_held(s: State) -> Bool:
@@ -96,11 +97,11 @@ def known_end_is_held(s: State) -> Bool:
     CommitQuorum (2, 1, 1).
     """
 
-    def held(leader: Replica, f: Replica) -> Bool:
+    def is_held(leader: Replica, f: Replica) -> Bool:
         known, mine, theirs = s.known_end[leader][f], s.log[leader], s.log[f]
         agree = every(Offset, lambda o: implies((known > o) & theirs.has(o), theirs.same_record_at(mine, o)))
         is_counted = presumes_leadership(s, leader) & counted_isr(s, leader).contains(f)
-        in_touch = leads_in_newest_epoch(s, leader) | in_one_epoch(s, leader, f)
+        in_touch = leads_in_newest_epoch(s, leader) | share_epoch(s, leader, f)
         if epochs_run_ahead():
             in_touch |= (s.controller.leader == leader) & s.controller.isr.contains(f)
         keeps = is_electable(s, f)
@@ -108,7 +109,7 @@ def known_end_is_held(s: State) -> Bool:
             keeps |= may_yet_join(s, leader, f)
         return implies(is_counted & in_touch & (leader != f), agree & implies(keeps, known <= theirs.end))
 
-    return every(Replica, lambda a: every(Replica, lambda f: held(a, f)))
+    return every_two(Replica, Replica, is_held)
 
 
 def hw_in_epoch(s: State) -> Bool:
@@ -118,14 +119,14 @@ def hw_in_epoch(s: State) -> Bool:
     it CommitAlterPartition breaks CommitQuorum (3, 1, 1).
     """
 
-    def known(leader: Replica, r: Replica) -> Bool:
+    def is_known(leader: Replica, r: Replica) -> Bool:
         own, theirs = s.broker[leader].leader_epoch, s.log[r]
         return every(
             Offset,
             lambda o: implies((o < s.broker[r].hw) & (own == theirs.at(o).epoch), is_behind_leader(s, leader, o)),
         )
 
-    return every(Replica, lambda a: implies(leads_in_newest_epoch(s, a), every(Replica, lambda r: known(a, r))))
+    return every(Replica, lambda a: implies(leads_in_newest_epoch(s, a), every(Replica, lambda r: is_known(a, r))))
 
 
 def pending_has_caught_up(s: State) -> Bool:
@@ -141,7 +142,7 @@ def pending_has_caught_up(s: State) -> Bool:
         joins = may_yet_join(s, leader, f) & ~s.broker[leader].isr.contains(f)
         return implies(joins, reaches_own_epoch(s, leader, f))
 
-    return every(Replica, lambda a: every(Replica, lambda f: has(a, f)))
+    return every_two(Replica, Replica, has)
 
 
 def isr_is_counted(s: State) -> Bool:
@@ -166,21 +167,21 @@ def stale_leader(s: State) -> Bool:
     breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
 
-    def held(leader: Replica) -> Bool:
+    def is_held(leader: Replica) -> Bool:
         mine, members = s.log[leader], counted_isr(s, leader)
 
         def may_yet(o: Offset) -> Bool:
-            return every(members, lambda m: in_one_epoch(s, leader, m) | (s.known_end[leader][m] > o))
+            return every(members, lambda m: share_epoch(s, leader, m) | (s.known_end[leader][m] > o))
 
         def has(r: Replica, o: Offset) -> Bool:
-            return mine.same_record_at(s.log[r], o) | (members.contains(r) & in_one_epoch(s, leader, r))
+            return mine.same_record_at(s.log[r], o) | (members.contains(r) & share_epoch(s, leader, r))
 
         return every_heeded(s, lambda r: every(Offset, lambda o: implies(may_yet(o), has(r, o))))
 
     def is_stale(leader: Replica) -> Bool:
         return presumes_leadership(s, leader) & ~leads_in_newest_epoch(s, leader) & may_commit(s, leader)
 
-    return every(Replica, lambda a: implies(is_stale(a), held(a)))
+    return every(Replica, lambda a: implies(is_stale(a), is_held(a)))
 
 
 def commit_quorum(s: State) -> Bool:
@@ -189,13 +190,13 @@ def commit_quorum(s: State) -> Bool:
     This is what elections rest on. Without it BecomeLeader breaks AckedInPlace (2, 1, 1).
     """
 
-    def held(r: Replica) -> Bool:
+    def is_held(r: Replica) -> Bool:
         return every_heeded(
             s,
             lambda m: every(Offset, lambda o: implies(o < s.broker[r].hw, s.log[r].same_record_at(s.log[m], o))),
         )
 
-    return every(Replica, held)
+    return every(Replica, is_held)
 
 
 def acked_in_place(s: State) -> Bool:
@@ -205,7 +206,7 @@ def acked_in_place(s: State) -> Bool:
     Without it ElectLeader breaks AckedRecordsInIsr (2, 1, 1).
     """
 
-    def placed(i: RecordId, o: Offset) -> Bool:
+    def is_placed(i: RecordId, o: Offset) -> Bool:
         there = every_heeded(s, lambda a: s.log[a].has(o) & (s.log[a].at(o).id == i))
         alike = every_heeded(s, lambda a: every_heeded(s, lambda b: s.log[a].same_record_at(s.log[b], o)))
 
@@ -216,4 +217,4 @@ def acked_in_place(s: State) -> Bool:
 
         return there & alike & every(Replica, is_known)
 
-    return every(RecordId, lambda i: implies(s.producer.status[i] == ACKED, some(Offset, lambda o: placed(i, o))))
+    return every(RecordId, lambda i: implies(s.producer.status[i] == ACKED, some(Offset, lambda o: is_placed(i, o))))

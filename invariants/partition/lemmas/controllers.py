@@ -11,16 +11,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from acked.invariants.quantifiers import every_two
 from acked.model.language.context import Computed
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
-from acked.model.partition.candidates import is_in_charge
 from acked.model.partition.common import counted_isr, has_session, presumes_leadership
 from acked.model.partition.rules import controllers
+from acked.model.partition.rules.consequences import begins_again, truncates_by_request
 from acked.model.partition.rules.controllers import misses_incarnations
-from acked.model.partition.rules.derived import begins_again, truncates_by_request
 from acked.model.partition.rules.settings import crashes, leadership_moves, reassignment, unclean_election, zombies
 from acked.model.partition.state import Candidate, ControllerEpoch, Epoch, Offset, Replica, State
+from acked.model.partition.vocabulary.candidates import is_in_charge
 
 
 def _one_leader_at_a_time(given: Mapping[str, int]) -> int:
@@ -66,7 +67,7 @@ def leads_soon(s: State, r: Replica, body: Callable[[Epoch], Bool]) -> Bool:
     return every(Candidate, soon)
 
 
-def in_office_or_soon(s: State, r: Replica, body: Callable[[Epoch], Bool]) -> Bool:
+def leads_now_or_soon(s: State, r: Replica, body: Callable[[Epoch], Bool]) -> Bool:
     """As `leads_soon`; and if the broker is ZooKeeper's leader the body holds of that leader epoch, too."""
     return implies(s.controller.leader == r, body(s.controller.leader_epoch)) & leads_soon(s, r, body)
 
@@ -104,14 +105,13 @@ def controller_epochs_are_dense(s: State) -> Bool:
     if not one_leader_at_a_time.value:
         return truth(True)
 
-    def in_use(epoch: ControllerEpoch) -> Bool:
+    def is_in_use(epoch: ControllerEpoch) -> Bool:
         believed = some(Candidate, lambda c: s.candidate[c].active & (s.candidate[c].epoch == epoch))
         known = some(Replica, lambda r: s.broker[r].known_controller == epoch)
         return (s.zookeeper.epoch == epoch) | believed | known
 
-    return every(
-        ControllerEpoch,
-        lambda high: every(ControllerEpoch, lambda low: implies((low < high) & in_use(high), in_use(low))),
+    return every_two(
+        ControllerEpoch, ControllerEpoch, lambda high, low: implies((low < high) & is_in_use(high), is_in_use(low))
     )
 
 
@@ -175,7 +175,7 @@ def requests_reach_the_living(s: State) -> Bool:
         mine = s.broker[r]
         return implies(mine.down, mine.leader.is_none & mine.leader_epoch.is_none) if crashes.value else truth(True)
 
-    return every(Replica, forgets) & every(Candidate, lambda c: every(Replica, lambda r: reach(c, r)))
+    return every(Replica, forgets) & every_two(Candidate, Replica, reach)
 
 
 def one_leader(s: State) -> Bool:
@@ -244,15 +244,15 @@ def office_is_held(s: State) -> Bool:
         return truth(True)
 
     def holds_all(leader: Replica, epoch: Epoch) -> Bool:
-        def held(r: Replica) -> Bool:
+        def is_held(r: Replica) -> Bool:
             theirs, mine = s.log[r], s.log[leader]
             return every(
                 Offset, lambda o: implies(theirs.has(o) & (theirs.at(o).epoch == epoch), theirs.same_record_at(mine, o))
             )
 
-        return every(Replica, held)
+        return every(Replica, is_held)
 
-    return every(Replica, lambda r: in_office_or_soon(s, r, lambda epoch: holds_all(r, epoch)))
+    return every(Replica, lambda r: leads_now_or_soon(s, r, lambda epoch: holds_all(r, epoch)))
 
 
 def told_are_behind(s: State) -> Bool:
@@ -268,7 +268,7 @@ def told_are_behind(s: State) -> Bool:
         is_asked = is_told(s, c, r) & s.broker[r].leader_epoch.is_none
         return implies(is_asked, every(Offset, lambda o: implies(log.has(o), log.at(o).epoch <= epoch)))
 
-    return every(Replica, lambda r: every(Candidate, lambda c: is_behind(c, r)))
+    return every_two(Replica, Candidate, lambda r, c: is_behind(c, r))
 
 
 def office_began(s: State) -> Bool:
@@ -304,7 +304,7 @@ def known_follow(s: State) -> Bool:
         is_known = presumes_leadership(s, leader) & (leader != f) & end.is_some
         return implies(is_known, now & next_one & agree)
 
-    return every(Replica, lambda a: every(Replica, lambda f: stays(a, f)))
+    return every_two(Replica, Replica, stays)
 
 
 def truncated_for_office(s: State) -> Bool:
@@ -325,4 +325,4 @@ def truncated_for_office(s: State) -> Bool:
 
         return every(Replica, within)
 
-    return every(Replica, lambda r: in_office_or_soon(s, r, lambda epoch: holds_all(r, epoch)))
+    return every(Replica, lambda r: leads_now_or_soon(s, r, lambda epoch: holds_all(r, epoch)))

@@ -11,11 +11,11 @@ from __future__ import annotations
 from acked.invariants.partition.lemmas.words import may_yet_join
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
-from acked.model.partition.assignment import is_moving, is_replica
 from acked.model.partition.common import counted_isr, is_true_leader, presumes_leadership
-from acked.model.partition.rules.derived import moves_again
+from acked.model.partition.rules.consequences import moves_again
 from acked.model.partition.rules.settings import eligible_leader_replicas, reassignment
 from acked.model.partition.state import Replica, State
+from acked.model.partition.vocabulary.assignment import is_moving, is_replica
 
 
 def isr_are_replicas(s: State) -> Bool:
@@ -35,10 +35,10 @@ def counted_are_assigned(s: State) -> Bool:
     if not reassignment.on:
         return truth(True)
 
-    def known(r: Replica) -> Bool:
+    def is_known(r: Replica) -> Bool:
         return implies(presumes_leadership(s, r), counted_isr(s, r).issubset(s.broker[r].assigned))
 
-    return every(Replica, known)
+    return every(Replica, is_known)
 
 
 def assignment_is_known(s: State) -> Bool:

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acked.model.language.context import Computed
-from acked.model.language.quantify import abbreviated, every, implies, some, truth
+from acked.model.language.quantify import abbreviate, every, implies, some, truth
 from acked.model.language.values import Bool
-from acked.model.partition.assignment import is_replica
-from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
+from acked.model.partition.common import enough_in_sync, presumes_leadership, share_epoch
+from acked.model.partition.rules.consequences import begins_again, dies_uncleanly
 from acked.model.partition.rules.controllers import many_controllers
-from acked.model.partition.rules.derived import begins_again, dies_uncleanly
 from acked.model.partition.rules.settings import (
     LOSSY_CRASHES,
     alter_bumps_epoch,
@@ -27,6 +26,7 @@ from acked.model.partition.rules.settings import (
     strict_min_isr,
 )
 from acked.model.partition.state import Offset, Replica, State
+from acked.model.partition.vocabulary.assignment import is_replica
 
 
 def epochs_run_ahead() -> bool:
@@ -71,7 +71,7 @@ def is_electable(s: State, r: Replica) -> Bool:
         chosen |= s.controller.elr.contains(r)
         chosen |= s.controller.isr.is_empty & (s.controller.last_leader == r)
     # Whoever is named and was removed is not elected.
-    return abbreviated(chosen & is_replica(s, r) if reassignment.on else chosen)
+    return abbreviate(chosen & is_replica(s, r) if reassignment.on else chosen)
 
 
 def is_heeded(s: State, r: Replica) -> Bool:
@@ -80,8 +80,8 @@ def is_heeded(s: State, r: Replica) -> Bool:
     An electable broker that has not heard of the newest epoch still truncates to the leader that it has, so that leader's
     log decides what the electable one keeps.
     """
-    is_followed = some(Replica, lambda m: is_electable(s, m) & in_one_epoch(s, r, m))
-    return abbreviated(is_electable(s, r) | (presumes_leadership(s, r) & is_followed))
+    is_followed = some(Replica, lambda m: is_electable(s, m) & share_epoch(s, r, m))
+    return abbreviate(is_electable(s, r) | (presumes_leadership(s, r) & is_followed))
 
 
 def every_electable(s: State, body: Callable[[Replica], Bool]) -> Bool:

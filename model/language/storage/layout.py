@@ -69,7 +69,7 @@ class Leaf:
         return pool.or_(pool.lt(code, zero), pool.le(pool.int(self.cardinality), code))
 
 
-    def told(self, code: int, constants: Constants) -> str:
+    def code_text(self, code: int, constants: Constants) -> str:
         """A code that the leaf may not hold, as what an author assigned."""
         inner = self._inner
         if isinstance(inner, SetDomain):
@@ -80,7 +80,7 @@ class Leaf:
         least, skipped = self._least(constants)
         return str(least + code - (skipped if code >= 0 else 0))
 
-    def held(self, constants: Constants) -> str:
+    def range_text(self, constants: Constants) -> str:
         """What the leaf can hold: `0..2`."""
         if isinstance(self._inner, SetDomain):
             return f"sets of {self._inner.item.type_name}s"
@@ -199,9 +199,9 @@ def meanings(state: type[Declaration], constants: Constants) -> Iterator[str]:
     """
     sorts: dict[type[Any], int] = {}
 
-    def of_leaf(domain: LeafDomain) -> str:
+    def leaf_meaning(domain: LeafDomain) -> str:
         if isinstance(domain, PresentDomain):
-            return "absent" if domain.is_absent(constants) else of_leaf(domain.inner)
+            return "absent" if domain.is_absent(constants) else leaf_meaning(domain.inner)
         item = getattr(domain, "item", None)
         kind = type(domain).__name__
         if item is None:
@@ -209,7 +209,7 @@ def meanings(state: type[Declaration], constants: Constants) -> Iterator[str]:
         if isinstance(domain, Range):
             return f"{kind} {item.__name__} {domain.bounds(constants)}"
         if isinstance(domain, OptionalDomain) and not isinstance(domain, SlotDomain):
-            return f"{kind} {of_leaf(as_leaf(item))}"
+            return f"{kind} {leaf_meaning(as_leaf(item))}"
         return f"{kind} {item.__name__} {sorts.setdefault(item, len(sorts))} of {IdDomain(item).cardinality(constants)}"
 
     def walk(domain: Domain, path: str) -> Iterator[str]:
@@ -217,14 +217,14 @@ def meanings(state: type[Declaration], constants: Constants) -> Iterator[str]:
             for name, inner in domain.struct.domains().items():
                 yield from walk(inner, f"{path}.{name}")
         elif isinstance(domain, ArrayDomain):
-            yield from walk(domain.element, f"{path}[{of_leaf(domain.index)}]")
+            yield from walk(domain.element, f"{path}[{leaf_meaning(domain.index)}]")
         elif isinstance(domain, LogDomain):
             yield from walk(domain.end, f"{path}.{LogDomain.END}")
             for inside, leaf in domain.record_leaves():
                 yield from walk(leaf, f"{path}.{LogDomain.RECORDS}[].{path_name(inside)}")
         else:
             assert isinstance(domain, LeafDomain)
-            yield f"{path} {of_leaf(domain)}"
+            yield f"{path} {leaf_meaning(domain)}"
 
     return walk(StructDomain(state), "")
 

@@ -15,7 +15,7 @@ from typing import Any, NoReturn, Protocol, cast
 
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
-from acked.model.formulas.located import authors_place
+from acked.model.formulas.places import authors_place
 from acked.model.language.context import literal, resolve
 from acked.model.language.domain import IdDomain, LeafDomain, Path, PresentDomain, SlotDomain
 from acked.model.language.storage.layout import Leaf, Schema
@@ -174,7 +174,7 @@ class Store:
         """The layout and the code of every leaf."""
         return self.schema, self.codes
 
-    def left(self) -> list[Expr]:
+    def codes_after(self) -> list[Expr]:
         """The code of every leaf, for the one who has the trace made: that he looks is no part of it (`tracings.py`)."""
         return list.copy(self.codes)
 
@@ -209,8 +209,9 @@ class Store:
             self.codes[leaf] = new
 
     def _misfit(self, target: Leaf, code: Expr) -> str:
-        values = (target.told(at, self.schema.constants) for at in (code.lo, code.hi))
-        return f"{target.name} holds {target.held(self.schema.constants)}, and this is {'..'.join(dict.fromkeys(values))}"
+        values = (target.code_text(at, self.schema.constants) for at in (code.lo, code.hi))
+        given = "..".join(dict.fromkeys(values))
+        return f"{target.name} holds {target.range_text(self.schema.constants)}, and this is {given}"
 
     def _count(self, prefix: SymbolicPath) -> int:
         return self.schema.counts.get(prefix, 0)
@@ -336,7 +337,7 @@ def _item(leaf: Leaf) -> type[Id]:
     return cast(type[Id], inner.item)
 
 
-def shown(path: SymbolicPath) -> str:
+def path_text(path: SymbolicPath) -> str:
     """A path as people write it, with … for an index that depends on the state."""
     known = ("[…]" if isinstance(part, Expr) else f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return "".join(known).lstrip(".")

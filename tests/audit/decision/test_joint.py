@@ -20,7 +20,8 @@ from acked.checker.question.result import StopReason, Verdict
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Op
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import VERSIONS, planes_of

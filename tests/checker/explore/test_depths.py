@@ -16,7 +16,7 @@ def levels(instance: Instance, most: int) -> list[list[tuple[int, ...]]]:
         reached = dict.fromkeys(
             instance.schema.pack(instance.fire(step, codes))
             for codes in map(instance.schema.unpack, found[-1])
-            for step in instance.enabled(codes)
+            for step in instance.enabled_actions(codes)
         )
         found.append([state for state in reached if state not in known])
         known.update(reached)

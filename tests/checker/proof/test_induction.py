@@ -390,12 +390,12 @@ def test_renamed_brokers_do_renamed_steps() -> None:
     to = (1, 2, 0)
     state = list(instance.schema.unpack(instance.initial[0]))
     for at in range(60):
-        steps = instance.enabled(state)
+        steps = instance.enabled_actions(state)
         if not steps:
             break
         targets = {tuple(renamed(instance.fire(item, state), instance, to)) for item in steps}
         mirrored = renamed(state, instance, to)
-        assert targets == {tuple(instance.fire(item, mirrored)) for item in instance.enabled(mirrored)}
+        assert targets == {tuple(instance.fire(item, mirrored)) for item in instance.enabled_actions(mirrored)}
         state = instance.fire(steps[(at * 7) % len(steps)], state)
 
 

@@ -171,7 +171,7 @@ def assert_real(question: Question, states: tuple[tuple[int, ...], ...], labels:
     assert states[0] in instance.initial
     for before, after, label in zip(states[:-1], states[1:], labels, strict=True):
         codes = instance.schema.unpack(before)
-        step = next(item for item in instance.enabled(codes) if item.label == label)
+        step = next(item for item in instance.enabled_actions(codes) if item.label == label)
         assert instance.schema.pack(instance.fire(step, codes)) == after
 
 

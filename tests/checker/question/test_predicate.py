@@ -70,7 +70,7 @@ def test_a_predicate_means_what_python_means(instance: Instance) -> None:
             for text, value in zip(MEANING, values, strict=True):
                 assert bool(value) == as_python(text, state), (text, state)
                 seen.add((text, bool(value)))
-            enabled = instance.enabled(codes)
+            enabled = instance.enabled_actions(codes)
             if not enabled:
                 break
             codes = instance.fire(rng.choice(enabled), codes)
@@ -123,7 +123,7 @@ def test_the_nearest_state_is_really_nearest(instance: Instance) -> None:
         reached = []
         for state in level:
             codes = instance.schema.unpack(state)
-            for step in instance.enabled(codes):
+            for step in instance.enabled_actions(codes):
                 words = instance.schema.pack(instance.fire(step, codes))
                 if words not in known:
                     known.add(words)
@@ -134,7 +134,7 @@ def test_the_nearest_state_is_really_nearest(instance: Instance) -> None:
     assert len(found.run.actions) == depth == 4
     codes = instance.schema.unpack(start)
     for step in found.run.actions:
-        assert step in instance.enabled(codes)
+        assert step in instance.enabled_actions(codes)
         codes = instance.fire(step, codes)
     assert Evaluator([wanted])(codes) == [1]
 

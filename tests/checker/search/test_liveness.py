@@ -84,7 +84,7 @@ class Walk:
                 found.append((how == "strong", own))
         return found
 
-    def enabled(self, group: frozenset[Step], place: int, lifted: bool) -> bool:
+    def enabled_actions(self, group: frozenset[Step], place: int, lifted: bool) -> bool:
         """Whether a step of a group can change the place; one that is held up counts if bounds are `lifted`."""
         return any(
             (step in self.held and lifted) or (step in self.steps and step not in self.held and step[2] != place)
@@ -149,7 +149,7 @@ def can_stay(walk: Walk, places: set[int], lifted: bool) -> bool:
     if any(reached({place}, inner, places) != places for place in places):
         return False
     for is_strong, group in walk.groups():
-        enabled = [walk.enabled(group, place, lifted) for place in places]
+        enabled = [walk.enabled_actions(group, place, lifted) for place in places]
         passed_over = any(enabled) if is_strong else all(enabled)
         if passed_over and not any(step in group for step in inner):
             return False
@@ -198,7 +198,7 @@ def check_lasso(walk: Walk, places: list[int], run: Run) -> None:
     assert any(all(here < at for here in bad) for at in asks)
     assert not set(loop) & walk.goal
     for is_strong, group in walk.groups():
-        enabled = [walk.enabled(group, place, lifted=True) for place in loop]
+        enabled = [walk.enabled_actions(group, place, lifted=True) for place in loop]
         assert any(step in group for step in inner) or not (any(enabled) if is_strong else all(enabled))
 
 
@@ -233,7 +233,7 @@ def test_the_fair_parts_are_the_union_of_all_sets_in_which_a_fair_run_can_stay(w
     groups = []
     for is_strong, group in walk.groups():
         taken = np.array([step in group and step[1] != step[2] for step in steps])
-        enabled = np.array([walk.enabled(group, place, lifted=False) for place in range(PLACES)])
+        enabled = np.array([walk.enabled_actions(group, place, lifted=False) for place in range(PLACES)])
         groups.append(_Fair(Group("", is_strong, ()), taken, enabled))
     region = np.array([place not in walk.goal for place in range(PLACES)])
     inside = [place for place in range(PLACES) if place not in walk.goal]

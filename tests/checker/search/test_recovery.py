@@ -65,7 +65,7 @@ def plainly(question: Question, space: Space) -> tuple[str, int | None]:
         (instance.schema.pack(instance.fire(step, codes)), state)
         for state in space.level_of
         for codes in [instance.schema.unpack(state)]
-        for step in instance.enabled(codes)
+        for step in instance.enabled_actions(codes)
         if step.action.name not in item.without
     ]
 

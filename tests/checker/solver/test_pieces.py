@@ -41,7 +41,7 @@ def states(instance: Instance, count: int) -> list[list[int]]:
     found = []
     state = list(instance.schema.unpack(instance.initial[0]))
     while len(found) < count:
-        steps = instance.enabled(state)
+        steps = instance.enabled_actions(state)
         state = instance.fire(draw.choice(steps), state) if steps else list(instance.schema.unpack(instance.initial[0]))
         other = list(state)
         for _ in range(draw.randrange(4)):

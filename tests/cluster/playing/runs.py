@@ -30,7 +30,7 @@ def run(asked: Question, labels: Iterable[str]) -> Run:
     codes = instance.schema.unpack(instance.initial[0])
     states, actions = [instance.initial[0]], []
     for label in labels:
-        enabled = {step.label: step for step in instance.enabled(codes)}
+        enabled = {step.label: step for step in instance.enabled_actions(codes)}
         assert label in enabled, (label, sorted(enabled))
         actions.append(enabled[label])
         codes = instance.fire(enabled[label], codes)

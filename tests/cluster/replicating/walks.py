@@ -19,7 +19,7 @@ from acked.cluster.replicating.playable import ELECTIONS, playable
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.topics.views import TopicView
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 
 STEPS, RESTARTS = 18, 2
 """The most steps of a trace, and restarts in it: with KRaft each waits for the end of a session."""
@@ -43,9 +43,9 @@ def walk(asked: Question, mode: Mode, seed: int) -> Run:
     codes = instance.schema.unpack(instance.initial[0])
     states = [instance.initial[0]]
     actions: list[ActionInstance] = []
-    while len(actions) < STEPS or any(step.action.name in ELECTIONS for step in instance.enabled(codes)):
+    while len(actions) < STEPS or any(step.action.name in ELECTIONS for step in instance.enabled_actions(codes)):
         restarts = sum(step.action.name == "Restart" for step in actions)
-        steps = [step for step in instance.enabled(codes) if step.action.name != "Restart" or restarts < RESTARTS]
+        steps = [step for step in instance.enabled_actions(codes) if step.action.name != "Restart" or restarts < RESTARTS]
         steps = [step for step in steps if draw.random() < RARE.get(step.action.name, 1.0)]
         if not steps:
             break

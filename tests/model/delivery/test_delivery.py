@@ -113,7 +113,7 @@ def test_two_owners_are_of_one_generation_until_one_of_them_is_told_or_dies() ->
     def owners(*steps: tuple[str, int]) -> tuple[Any, Any]:
         codes = made.schema.unpack(made.initial[0])
         for name, member in (("Rebalance", 0), ("GiveTwice", 1), *steps):
-            codes = made.fire(made.fired(name, {"member": member}), codes)
+            codes = made.fire(made.action_instance(name, {"member": member}), codes)
         state = made.schema.decode(codes)
         return state["owner"], state["also"]
 

@@ -19,7 +19,8 @@ from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.reading import Reading
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Bool
 
 Codes = list[int]

@@ -125,7 +125,7 @@ def protocol(**how: Any) -> Protocol:
 def switched(made: Protocol) -> tuple[Question, Run]:
     instance = made.instantiate({"things": 2})
     codes = instance.schema.unpack(instance.initial[0])
-    step = instance.enabled(codes)[-1]
+    step = instance.enabled_actions(codes)[-1]
     after = instance.schema.pack(instance.fire(step, codes))
     return Question(instance, ()), Run((instance.initial[0], after), (step,))
 

@@ -9,11 +9,11 @@ KAFKA-19975.
 from __future__ import annotations
 
 from acked.model.language.action import require
-from acked.model.language.quantify import abbreviated, ite, truth
+from acked.model.language.quantify import abbreviate, ite, truth
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool
-from acked.model.partition.rules.derived import moves_again
+from acked.model.partition.rules.consequences import moves_again
 from acked.model.partition.rules.settings import (
     ADDED_IN_SYNC,
     ALL_IN_SYNC,
@@ -79,10 +79,10 @@ def is_complete(s: State, isr: SetValue[Replica]) -> Bool:
         over &= target.issubset(in_sync)
     else:
         over &= c.adding.issubset(in_sync) & (c.adding.as_many_as(c.removing) | target.issubset(in_sync))
-    return abbreviated(over)
+    return abbreviate(over)
 
 
-def completed(s: State, isr: SetValue[Replica], may: Bool) -> tuple[SetValue[Replica], Bool]:
+def complete(s: State, isr: SetValue[Replica], may: Bool) -> tuple[SetValue[Replica], Bool]:
     """Completes a reassignment in the record of another change, where there `may` be one.
 
     The result is the ISR, and whether that takes a new leader epoch. With KRaft this is part of every change of the

@@ -10,12 +10,12 @@ import z3
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from acked.checker.solver.smt import Lowering
 from acked.model.catalogue import FAMILY as PROTOCOLS
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.protocol import Instance
-from acked.model.language.smt import Lowering
 from acked.model.language.storage.layout import Schema
 from tests.random_expressions import BOOLS, CARDINALITIES, INTS, STATE, STATES, Recipe, build
 
@@ -57,7 +57,7 @@ def test_the_solver_finds_no_other_value_in_a_state(recipe: Recipe, state: tuple
     root = build(recipe, Pool())
     frame = Lowering(instance(), [root]).frame("@0")
     solver = z3.SolverFor("QF_BV")
-    solver.add(*frame.in_domain(), *frame.is_state(state))
+    solver.add(*frame.domain_terms(), *frame.is_state(state))
     assert solver.check() == z3.sat
     solver.add(frame.term(root) != z3.BoolVal(bool(Evaluator([root])(state)[0])))
     assert solver.check() == z3.unsat
@@ -97,7 +97,7 @@ def test_frames_share_nothing_but_the_width() -> None:
 def test_in_domain_excludes_codes_that_the_bits_allow() -> None:
     frame = Lowering(instance(), []).frame()
     solver = z3.Solver()
-    solver.add(*frame.in_domain(), frame.variable(2) == 3)  # three values, two bits
+    solver.add(*frame.domain_terms(), frame.variable(2) == 3)  # three values, two bits
     assert solver.check() == z3.unsat
 
 
@@ -116,5 +116,5 @@ def test_guards_and_updates_of_a_protocol_agree_along_a_run(name: str) -> None:
         ]
         values = Evaluator(roots)(codes)
         assert [value_of(z3.substitute(frame.term(root), known)) for root in roots] == values
-        enabled = made.enabled(codes)
+        enabled = made.enabled_actions(codes)
         codes = made.fire(enabled[step_number % len(enabled)], codes)

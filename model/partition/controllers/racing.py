@@ -11,12 +11,9 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, some, those, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Course, Ends, Fault, Telling, Tells, Those
+from acked.model.language.telling import CONTROLLER, Course, Ends, Fault, Telling, Tells, Those, says_set
 from acked.model.language.values import Bool
-from acked.model.language.words import says_set
-from acked.model.partition.candidates import has_written, is_a_controller, is_in_charge, learn, leave, send, takes_for_dead
 from acked.model.partition.common import commit_isr, elect, has_session, note_change, renumber_epochs, take_epoch, take_out
-from acked.model.partition.messages import LEADERSHIP
 from acked.model.partition.rules.controllers import (
     elected_in_two_steps,
     fails_over,
@@ -26,7 +23,17 @@ from acked.model.partition.rules.controllers import (
 )
 from acked.model.partition.rules.settings import leadership_moves, unclean_election
 from acked.model.partition.state import Candidate, Replica, State
-from acked.model.partition.words import request_text
+from acked.model.partition.vocabulary.candidates import (
+    has_written,
+    is_a_controller,
+    is_in_charge,
+    learn,
+    leave,
+    send,
+    takes_for_dead,
+)
+from acked.model.partition.vocabulary.messages import LEADERSHIP
+from acked.model.partition.vocabulary.words import request_text
 
 # -- words and messages -----------------------------------------------------------------------------------------------
 
@@ -300,17 +307,3 @@ def move_leadership_as_controller(s: State, controller: Candidate, broker: Repli
     elect(s, broker, s.controller.isr)
     has_written(s, controller, truth(True))
     renumber_epochs(s)
-
-
-ACTIONS = (
-    expire,
-    resign_as_controller,
-    become_controller,
-    create_controller_node,
-    take_controller_epoch,
-    fail_to_take_epoch,
-    take_out_as_controller,
-    elect_as_controller,
-    elect_uncleanly_as_controller,
-    move_leadership_as_controller,
-)

@@ -7,13 +7,10 @@ with `controllers = "many"`. Sources: `ReplicaManager` of 0.8.2 to 3.3; KIP-380,
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.telling import Course, Ends, Fault, Tells, asks
-from acked.model.language.words import says_set
-from acked.model.partition.candidates import has_arrived, is_on_its_way, next_request
+from acked.model.language.telling import Course, Ends, Fault, Tells, asks, says_set
 from acked.model.partition.common import presumes_leadership, renumber_epochs
 from acked.model.partition.following import drop_late_answer, follow, require_fetcher_removed, resign
 from acked.model.partition.leading import take_office
-from acked.model.partition.messages import ALTER_PARTITION, ANSWERS, LEADERSHIP, no_late_answer
 from acked.model.partition.rules.controllers import (
     asked_in_vain,
     behind_controller_resent,
@@ -22,7 +19,9 @@ from acked.model.partition.rules.controllers import (
     stops_late,
 )
 from acked.model.partition.state import Candidate, Epoch, Replica, State
-from acked.model.partition.words import request_text, says_by, says_following, says_office
+from acked.model.partition.vocabulary.candidates import has_arrived, is_on_its_way, next_request
+from acked.model.partition.vocabulary.messages import ALTER_PARTITION, ANSWERS, LEADERSHIP, no_late_answer
+from acked.model.partition.vocabulary.words import request_text, says_by, says_following, says_office
 
 
 def arrives(broker: str) -> Tells:
@@ -164,13 +163,3 @@ def answer_from_behind(s: State, controller: Candidate, leader: Replica) -> None
     require("not answered already", ~broker.unanswered)
     require("knows an older leader epoch", broker.leader_epoch > mine.leader_epoch)
     broker.unanswered = True
-
-
-ACTIONS = (
-    become_leader_as_told,
-    become_follower_as_told,
-    hear_of_controller,
-    refuse_old_controller,
-    stop_replica_late,
-    answer_from_behind,
-)

@@ -19,7 +19,7 @@ def place_of(function: object) -> tuple[str, int] | None:
     return (code.co_filename, code.co_firstlineno) if isinstance(code, CodeType) else None
 
 
-def named(place: tuple[str, int] | None) -> str:
+def place_text(place: tuple[str, int] | None) -> str:
     """A place as errors say it after what they are about: ` (toylog.py:12)`, or nothing."""
     return "" if place is None else f" ({FilePath(place[0]).name}:{place[1]})"
 
@@ -30,7 +30,8 @@ def refuse_deferred(function: object, what: str) -> None:
     if not is_async and not inspect.isgeneratorfunction(function):
         return
     sign = "is an `async def`" if is_async else "has a `yield`"
-    raise ModelError(f"{what}{named(place_of(function))} {sign}, so its body would not run when called; write it without")
+    where = place_text(place_of(function))
+    raise ModelError(f"{what}{where} {sign}, so its body would not run when called; write it without")
 
 
 def refuse_nameless(function: object, what: str) -> None:
@@ -49,10 +50,10 @@ def refuse_result(result: object, what: str, instead: str) -> None:
     returned = getattr(type(result), "type_name", None) or type(result).__name__
     if isinstance(returned, property):
         returned = type(result).__name__
-    raise ModelError(f"{what} returns {with_article(returned)}, which would be dropped; {instead}")
+    raise ModelError(f"{what} returns {name_with_article(returned)}, which would be dropped; {instead}")
 
 
-def of_type(kind: type[T], result: object, what: str) -> T:
+def require_type(kind: type[T], result: object, what: str) -> T:
     """The result of a function of which another kind of result is a mistake."""
     if not isinstance(result, kind):
         raise ModelError(f"{what} returns {result!r}, and must return a {kind.__name__}")
@@ -78,7 +79,7 @@ def asks_for_truth(caller: FrameType) -> bool:
     return "CALL" in opname[caller.f_code.co_code[caller.f_lasti]]
 
 
-def with_article(name: str) -> str:
+def name_with_article(name: str) -> str:
     """`a broker`, `an epoch`, `None`."""
     if name == "None":
         return name

@@ -5,7 +5,7 @@ expressions become z3 terms. Importing this module imports z3, which is slow: on
 
 Every node knows the interval its value lies in, so the width is chosen such that no node of the given roots can wrap: the
 bit-vector term and the mathematical integer agree in every state of the domain. Outside it (a leaf code at or above its
-cardinality) terms mean nothing: assert `Frame.in_domain()` of every frame.
+cardinality) terms mean nothing: assert `Frame.domain_terms()` of every frame.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class Frame:
             return z3.BitVecVal(0, width)
         return z3.ZeroExt(width - item.bits, self.variable(leaf))
 
-    def in_domain(self) -> list[Term]:
+    def domain_terms(self) -> list[Term]:
         """That every leaf's code is below its cardinality; nothing to say where the bits allow no other.
 
         And of ids in a log, that those below its end are there and no others: the language sees to that.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from acked.model.language.plain import PlainStruct
-from acked.model.language.telling import Telling
-from acked.model.language.words import says_cut, says_set
+from acked.model.language.telling import PlainStruct, Telling, says_cut, says_set
 from acked.model.partition.state import ACKED, FAILED
 
 

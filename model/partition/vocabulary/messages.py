@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acked.model.language.plain import PlainStruct
 from acked.model.language.telling import (
     CONSUMER,
     CONTROLLER,
@@ -12,16 +11,17 @@ from acked.model.language.telling import (
     Course,
     Ends,
     Message,
+    PlainStruct,
     Telling,
     Tells,
     Those,
     Words,
     asks,
+    says_set,
 )
-from acked.model.language.words import says_set
 from acked.model.partition.rules.settings import ACKS_0, BY_DIVERGING_FETCH, acks, truncation
 from acked.model.partition.state import ACKED, Replica
-from acked.model.partition.words import says_late, waited_at
+from acked.model.partition.vocabulary.words import says_late, waited_at
 
 LEADERSHIP, ALTER_PARTITION, LATE_ANSWER = "leadership", "AlterPartition", "late answer"
 """Channels of what is on its way for more than a step."""

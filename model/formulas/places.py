@@ -8,8 +8,8 @@ import traceback
 from pathlib import Path as FilePath
 from types import FrameType, TracebackType
 
-from acked.model.formulas.authored import named, place_of
 from acked.model.formulas.errors import ModelError
+from acked.model.formulas.functions import place_of, place_text
 
 _FOLDERS = ("model/formulas", "model/language", "checker", "reports")
 _CORE = tuple(f"{FilePath(__file__).parents[2] / folder}{os.sep}" for folder in _FOLDERS)
@@ -45,4 +45,4 @@ class located:  # noqa: N801
         told = error.place if isinstance(error, ModelError) else None
         place = told or (authors[-1] if authors else self._begins)
         text = str(error) if isinstance(error, ModelError) else f"{type(error).__name__}: {error}"
-        raise ModelError(f"{self.what}{named(place)}: {text}") from error
+        raise ModelError(f"{self.what}{place_text(place)}: {text}") from error
