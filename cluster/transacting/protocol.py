@@ -18,9 +18,10 @@ from acked.cluster.transacting.compare import TransactionView, differences
 from acked.cluster.transacting.driver import TransactionsDriver
 from acked.cluster.transacting.promises import Answers
 from acked.cluster.wire.client import ALL_REPLICAS
+from acked.model.releases import TRANSACTIONAL
 from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import RULES, TV1, TV2, transaction_version
-from acked.model.transactions.versions import VERSIONS, profile
+from acked.model.transactions.versions import profile
 
 FIRST = (3, 0)
 """Since then a coordinator describes its transactions (KIP-664), which is how they are compared."""
@@ -84,7 +85,7 @@ def _control(setting: Setting, changed: Changed) -> Setting:
 
 def rules_unlike(constants: Mapping[str, int], brokers: Brokers, setting: Setting) -> tuple[OtherRule, ...]:
     """The rules in which constants are not like the release with such clients."""
-    newest = number_of(brokers.version).newest_of(VERSIONS)
+    newest = number_of(brokers.version).newest_of(TRANSACTIONAL)
     has = {name: rule.value for name, rule in profile(newest, None).items()}
     return differing_rules(RULES, constants, {**has, transaction_version.name: setting.transaction_version or TV1})
 
