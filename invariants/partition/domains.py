@@ -6,8 +6,8 @@ from acked.invariants.property import Kind, Property
 from acked.invariants.quantifiers import every_two
 from acked.model.language.quantify import every, implies, some
 from acked.model.language.values import Bool
-from acked.model.partition.rules.consequences import asks_in_epoch, keeps_empty_epochs
 from acked.model.partition.rules.controllers import many_controllers
+from acked.model.partition.rules.facts import asks_in_epoch, keeps_empty_epochs
 from acked.model.partition.state import Epoch, Offset, Replica, State
 from acked.model.partition.vocabulary.candidates import known_leader_epochs
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from acked.invariants.property import Property, promise
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
-from acked.model.partition.rules.consequences import moves_again
+from acked.model.partition.rules.facts import moves_again
 from acked.model.partition.rules.settings import eligible_leader_replicas, reassignment
 from acked.model.partition.state import Replica, State
 from acked.model.partition.vocabulary.assignment import is_moving, is_replica

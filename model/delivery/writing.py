@@ -6,18 +6,8 @@ Sources: KIP-98, KIP-447, `KafkaProducer.sendOffsetsToTransaction`; what brokers
 
 from __future__ import annotations
 
+from acked.model.delivery import settings
 from acked.model.delivery.grouping import GROUP, forget_record, is_owner
-from acked.model.delivery.settings import (
-    AFTER,
-    BEFORE,
-    PER_PARTITION,
-    commits,
-    group_metadata,
-    idempotence,
-    ids,
-    resends,
-    transacts,
-)
 from acked.model.delivery.state import ADDED, COMMITTED, DONE, GOT, NONE, OPEN, PREPARED, Input, Member, State
 from acked.model.language.action import action, require
 from acked.model.language.quantify import each, every, ite, truth
@@ -43,12 +33,12 @@ def write_result(s: State, of: Input) -> None:
 
 def may_process(s: State, m: Member) -> Bool:
     """It has a record in hand whose result is due."""
-    return s.member[m].stage == (COMMITTED if commits.value == BEFORE else GOT)
+    return s.member[m].stage == (COMMITTED if settings.commits.value == settings.BEFORE else GOT)
 
 
 def _is_copy(s: State, m: Member) -> Bool:
     """The brokers have the result of this very producer already, and see that it is the same."""
-    return s.member[m].sent if idempotence.on and resends.value else truth(False)
+    return s.member[m].sent if settings.idempotence.on and settings.resends.value else truth(False)
 
 
 def _write_unless_copy(s: State, m: Member) -> None:
@@ -73,14 +63,14 @@ def _result_text(t: Telling) -> str:
 
 
 @action(
-    says=_says_result, when=lambda: not transacts.value, actor="member",
+    says=_says_result, when=lambda: not settings.transacts.value, actor="member",
     messages=(Tells("member", BROKERS, _result_text), Tells(BROKERS, "member", "ack")),
 )
 def process(s: State, member: Member) -> None:
     """A member processes its record, and the result is written and acknowledged."""
     require("a result is due", may_process(s, member))
     _write_unless_copy(s, member)
-    if commits.value == AFTER:
+    if settings.commits.value == settings.AFTER:
         s.member[member].stage = DONE
         s.member[member].sent = False
     else:
@@ -89,7 +79,7 @@ def process(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"{_says_result(t)}, and the answer is lost",
-    when=lambda: bool(resends.value),
+    when=lambda: bool(settings.resends.value),
     actor="member", fault=Fault.LOST, messages=(Tells("member", BROKERS, _result_text),),
 )
 def process_unanswered(s: State, member: Member) -> None:
@@ -117,7 +107,7 @@ def _says_initialised(t: Telling) -> str:
 
 
 @action(
-    says=_says_initialised, when=lambda: bool(transacts.value), actor="member",
+    says=_says_initialised, when=lambda: bool(settings.transacts.value), actor="member",
     messages=(Tells("member", COORDINATOR, "InitProducerId"), Tells(COORDINATOR, "member", "initialised")),
 )
 def initialise(s: State, member: Member) -> None:
@@ -126,7 +116,7 @@ def initialise(s: State, member: Member) -> None:
     require("believes to have the partition", mine.assigned)
     require("is not initialised", ~mine.initialised)
     require("does not know where to go on", mine.position.is_none)
-    if ids.value == PER_PARTITION:
+    if settings.ids.value == settings.PER_PARTITION:
         require("no transaction in its markers", every(Member, lambda m: s.txn[m].stage != PREPARED))
         for m in each(Member):
             end_txn(s, m)
@@ -140,7 +130,7 @@ def initialise(s: State, member: Member) -> None:
 @action(
     says=lambda t: f"member {t.member} begins a transaction, processes input {t.before.member[t.member].record}, and writes "
     "its result",
-    when=lambda: bool(transacts.value), actor="member",
+    when=lambda: bool(settings.transacts.value), actor="member",
     messages=(Tells("member", BROKERS, _result_text), Tells(BROKERS, "member", "ack")),
 )
 def process_in_txn(s: State, member: Member) -> None:
@@ -156,7 +146,7 @@ def process_in_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} adds offset {t.after.txn[t.member].offset} to its transaction",
-    when=lambda: bool(transacts.value), actor="member",
+    when=lambda: bool(settings.transacts.value), actor="member",
     messages=(Tells("member", GROUP, lambda t: f"TxnOffsetCommit: {t.after.txn[t.member].offset}"),),
 )
 def add_offset(s: State, member: Member) -> None:
@@ -165,7 +155,7 @@ def add_offset(s: State, member: Member) -> None:
     require("its result is written", mine.stage == DONE)
     require("was not fenced", mine.initialised)
     require("its transaction is open", txn.stage == OPEN)
-    if group_metadata.on:
+    if settings.group_metadata.on:
         require("is the partition's owner", is_owner(s, member))
     txn.offset = mine.position
     mine.stage = ADDED
@@ -173,7 +163,7 @@ def add_offset(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} commits its transaction, which is decided with that",
-    when=lambda: bool(transacts.value), actor="member",
+    when=lambda: bool(settings.transacts.value), actor="member",
     messages=(Tells("member", COORDINATOR, "EndTxn: COMMIT"), Tells(COORDINATOR, "member", "done")),
 )
 def commit_txn(s: State, member: Member) -> None:
@@ -188,7 +178,7 @@ def commit_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} aborts, and will ask for its offset again",
-    when=lambda: bool(transacts.value), actor="member", messages=(Tells("member", COORDINATOR, "EndTxn: ABORT"),),
+    when=lambda: bool(settings.transacts.value), actor="member", messages=(Tells("member", COORDINATOR, "EndTxn: ABORT"),),
 )
 def abort_txn(s: State, member: Member) -> None:
     """A member aborts its transaction, if it is still open, and reads again from the committed offset."""
@@ -203,7 +193,7 @@ def abort_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"the open transaction of member {t.member} takes too long, and is aborted; the member is fenced",
-    when=lambda: bool(transacts.value), actor=COORDINATOR, fault=Fault.UNHEARD, messages=(_marker("ABORT"),),
+    when=lambda: bool(settings.transacts.value), actor=COORDINATOR, fault=Fault.UNHEARD, messages=(_marker("ABORT"),),
 )
 def time_out(s: State, member: Member) -> None:
     """transaction.timeout.ms is over: the transaction is aborted and its producer fenced; the application starts anew."""
@@ -220,7 +210,7 @@ def _end_if_marked(s: State, m: Member) -> None:
 @action(
     says=lambda t: f"the result of input {t.before.txn[t.member].result} is readable"
     + (" once more" if t.after.written[t.before.txn[t.member].result] > 1 else ""),
-    when=lambda: bool(transacts.value), actor=BROKERS, messages=(_marker("COMMIT"),),
+    when=lambda: bool(settings.transacts.value), actor=BROKERS, messages=(_marker("COMMIT"),),
 )
 def mark_result(s: State, member: Member) -> None:
     """The marker is written where the result is."""
@@ -234,7 +224,7 @@ def mark_result(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"the group's committed offset is {t.after.committed}",
-    when=lambda: bool(transacts.value), actor=GROUP, messages=(_marker("COMMIT", GROUP),),
+    when=lambda: bool(settings.transacts.value), actor=GROUP, messages=(_marker("COMMIT", GROUP),),
 )
 def mark_offset(s: State, member: Member) -> None:
     """The marker is written where the offset is."""

@@ -39,24 +39,8 @@ from acked.model.partition.following import (
     require_news,
     start_fetching,
 )
-from acked.model.partition.rules.consequences import (
-    forgets_fetched_epoch,
-    hears_first,
-    keeps_empty_epochs,
-    reads_late,
-    takes_hw_first,
-    truncates_late,
-)
+from acked.model.partition.rules import facts, settings
 from acked.model.partition.rules.controllers import ONE, controllers, many_controllers
-from acked.model.partition.rules.settings import (
-    BY_CURRENT_EPOCH,
-    appends_up_to_epoch,
-    diverging_fetch_ignored,
-    fetch_fencing,
-    hw_waits_for_caught_up,
-    late_answers,
-    truncate_under_same_leader,
-)
 from acked.model.partition.state import Candidate, Epoch, Offset, Replica, State
 from acked.model.partition.vocabulary.assignment import has_heard_of_removal
 from acked.model.partition.vocabulary.messages import (
@@ -95,7 +79,7 @@ def answer_late(s: State, follower: Replica, leader: Replica, end: Offset, advan
 
 @action(
     says=lambda t: f"{says_round(t)}; the answer, {says_late(t.after.late[t.follower])}, is late",
-    when=lambda: late_answers.on,
+    when=lambda: settings.late_answers.on,
     actor="follower", fault=Fault.LATE, messages=FETCH_LATE,
 )
 def fetch_late(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
@@ -112,7 +96,7 @@ def fetch_late(s: State, follower: Replica, leader: Replica, end: Offset) -> Non
         f"{says_round(t)}; its high watermark waits for a follower outside the ISR, and the answer, "
         f"{says_late(t.after.late[t.follower])}, is late"
     ),
-    when=lambda: late_answers.on and hw_waits_for_caught_up.on,
+    when=lambda: settings.late_answers.on and settings.hw_waits_for_caught_up.on,
     actor="follower", fault=Fault.LATE, messages=FETCH_LATE,
 )
 def fetch_late_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
@@ -124,7 +108,7 @@ def fetch_late_while_hw_waits(s: State, follower: Replica, leader: Replica, end:
     says=lambda t: (
         f"{says_round(t)}; their logs diverge, and the answer, to truncate to {t.after.late[t.follower].truncate_to}, is late"
     ),
-    when=lambda: bool(truncates_late.value),
+    when=lambda: bool(facts.truncates_late.value),
     actor="follower", fault=Fault.LATE, messages=FETCH_DIVERGING_LATE,
 )
 def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
@@ -132,12 +116,12 @@ def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
     require_no_other(s, follower)
     require_fetch(s, follower, leader)
     require("the logs have diverged", have_diverged(s, leader, follower))
-    if forgets_fetched_epoch.value:
+    if facts.forgets_fetched_epoch.value:
         require("the fetch names the last record's epoch", ~s.broker[follower].names_no_epoch)
     late = s.late[follower]
-    if takes_hw_first.value:
+    if facts.takes_hw_first.value:
         late.hw = s.broker[leader].hw
-    if not diverging_fetch_ignored.on:
+    if not settings.diverging_fetch_ignored.on:
         leader_learns(s, leader, follower)
     late.leader = leader
     late.fetched_at = s.log[follower].end
@@ -164,7 +148,7 @@ def _says_taken(t: Telling) -> str:
 
 @action(
     says=_says_taken,
-    when=lambda: late_answers.on,
+    when=lambda: settings.late_answers.on,
     actor="follower", messages=(LATE_RECORDS_ARRIVE,),
 )
 def late_records_count(s: State, follower: Replica) -> None:
@@ -174,9 +158,9 @@ def late_records_count(s: State, follower: Replica) -> None:
     """
     late = s.late[follower]
     require_match(s, follower)
-    if truncates_late.value:
+    if facts.truncates_late.value:
         require("brings records", late.truncate_to.is_none)
-    if keeps_empty_epochs.value:
+    if facts.keeps_empty_epochs.value:
         # A record's epoch starts where the empty one did, and takes its place.
         empty = s.broker[follower].empty_epoch
         s.broker[follower].empty_epoch = ite(late.fetched_at < late.log.end, None, empty)
@@ -191,7 +175,7 @@ def late_records_count(s: State, follower: Replica) -> None:
     says=lambda t: (
         f"{_says_taken(t)}; what it brings from offset {t.start} on was read from the leader's log as it was sent"
     ),
-    when=lambda: bool(reads_late.value),
+    when=lambda: bool(facts.reads_late.value),
     actor="follower", messages=(LATE_RECORDS_ARRIVE,),
 )
 def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: Offset) -> None:
@@ -207,7 +191,7 @@ def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: 
     require("a part of the answer", (late.fetched_at <= start) & (start < late.log.end))
     require("the leader's log is as long again", late.log.end <= log.end)
     until = late.log.end
-    if appends_up_to_epoch.on:
+    if settings.appends_up_to_epoch.on:
         mine = fetches_in(s, follower)
         until = least(Offset, lambda o: (o == late.log.end) | ((start <= o) & log.has(o) & (mine < log.at(o).epoch)))
     take_answer(s, follower, truth(True))
@@ -223,7 +207,7 @@ def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: 
         f"the late answer of broker {t.before.late[t.follower].leader} arrives, and broker {t.follower} "
         f"{says_cut_as_told(t, t.before.late[t.follower].hw)}"
     ),
-    when=lambda: bool(truncates_late.value),
+    when=lambda: bool(facts.truncates_late.value),
     actor="follower", messages=(LATE_ANSWER_ARRIVES,),
 )
 def late_answer_counts(s: State, follower: Replica) -> None:
@@ -238,7 +222,7 @@ def late_answer_counts(s: State, follower: Replica) -> None:
 
 @action(
     says=lambda t: f"the late answer of broker {t.before.late[t.follower].leader} comes to nothing",
-    when=lambda: late_answers.on,
+    when=lambda: settings.late_answers.on,
     actor="follower", fault=Fault.LOST, messages=(LATE_ANSWER_ENDS,),
 )
 def late_answer_is_dropped(s: State, follower: Replica) -> None:
@@ -257,9 +241,9 @@ def hear_first(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> No
     broker = s.broker[follower]
     former = broker.leader
     require("follows another broker", former.is_some & (former != follower))
-    if not truncate_under_same_leader.on:
+    if not settings.truncate_under_same_leader.on:
         require("its fetcher is to be removed", former != leader)
-    if controllers.value == ONE and fetch_fencing.value == BY_CURRENT_EPOCH:
+    if controllers.value == ONE and settings.fetch_fencing.value == settings.BY_CURRENT_EPOCH:
         # Else nothing can come of it: a leader that does not lead in that epoch now will not hear of it any more.
         serves = some(Replica, lambda r: follows(s, r, follower) & share_epoch(s, r, follower))
         require("its fetcher can bring something", serves | (s.late[follower].leader == former))
@@ -277,7 +261,7 @@ def _says_hears_first(t: Telling) -> str:
 
 @action(
     says=_says_hears_first,
-    when=lambda: bool(hears_first.value) and controllers.value == ONE,
+    when=lambda: bool(facts.hears_first.value) and controllers.value == ONE,
     actor="follower", messages=hears_who_leads("follower"),
 )
 def become_follower_before_removal(s: State, follower: Replica, leader: Replica) -> None:
@@ -289,7 +273,7 @@ def become_follower_before_removal(s: State, follower: Replica, leader: Replica)
 
 @action(
     says=lambda t: says_by(t) + _says_hears_first(t),
-    when=lambda: bool(hears_first.value) and bool(many_controllers.value),
+    when=lambda: bool(facts.hears_first.value) and bool(many_controllers.value),
     actor="follower", messages=(arrives("follower"),),
 )
 def become_follower_as_told_before_removal(s: State, controller: Candidate, follower: Replica, leader: Replica) -> None:
@@ -303,7 +287,7 @@ def become_follower_as_told_before_removal(s: State, controller: Candidate, foll
         f"broker {t.follower} takes the partition from its fetcher of broker {t.before.broker[t.follower].former_leader}"
         + (f" and {says_cut(t, t.follower)}" if t.before.log[t.follower].end != t.after.log[t.follower].end else "")
     ),
-    when=lambda: bool(hears_first.value),
+    when=lambda: bool(facts.hears_first.value),
     actor="follower", messages=(no_late_answer("follower"),),
 )
 def remove_former_fetcher(s: State, follower: Replica) -> None:
@@ -311,7 +295,7 @@ def remove_former_fetcher(s: State, follower: Replica) -> None:
     broker = s.broker[follower]
     former = broker.former_leader
     require("the fetcher of the former leader has the partition", former.is_some)
-    must_truncate = truth(True) if truncate_under_same_leader.on else former != broker.leader
+    must_truncate = truth(True) if settings.truncate_under_same_leader.on else former != broker.leader
     broker.former_leader = None
     broker.former_epoch = None
     broker.reopens = False

@@ -11,7 +11,7 @@ from acked.model.language.quantify import smaller
 from acked.model.language.telling import CONSUMER
 from acked.model.partition.common import epoch_start, presumes_leadership, renumber_epochs
 from acked.model.partition.fetching import have_diverged, require_fetch
-from acked.model.partition.rules.consequences import asks_in_epoch, takes_hw_first
+from acked.model.partition.rules.facts import asks_in_epoch, takes_hw_first
 from acked.model.partition.rules.settings import FROM_FOLLOWERS, NO_CONSUMER, consumer, offset_queries, query_waits_for_epoch
 from acked.model.partition.state import Offset, Replica, State
 from acked.model.partition.vocabulary.messages import FETCH_READ_BEFORE_TRUNCATION, LATEST_OFFSET, reads_from

@@ -7,17 +7,9 @@ from acked.model.language.quantify import for_each, ite, smaller, truth
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool
 from acked.model.partition.common import has_session, renumber_epochs, stop_waiting
-from acked.model.partition.rules.consequences import hears_first, keeps_empty_epochs, takes_hw_first, truncates_by_request
+from acked.model.partition.rules import settings
 from acked.model.partition.rules.controllers import ONE, controllers
-from acked.model.partition.rules.settings import (
-    TO_HW,
-    answer_names_epoch,
-    late_answers,
-    reassignment,
-    truncate_under_same_leader,
-    truncating_takes_none,
-    truncation,
-)
+from acked.model.partition.rules.facts import hears_first, keeps_empty_epochs, takes_hw_first, truncates_by_request
 from acked.model.partition.state import Epoch, Offset, Replica, State
 from acked.model.partition.vocabulary.assignment import has_heard_of_removal, is_replica
 from acked.model.partition.vocabulary.messages import hears_who_leads
@@ -62,7 +54,7 @@ def require_news(s: State, follower: Replica, leader: Replica) -> None:
     require("another broker leads", leader != follower)
     require("the controller's leader", s.controller.leader == leader)
     require("has a session", has_session(s, follower))
-    if reassignment.on:
+    if settings.reassignment.on:
         require("a replica", is_replica(s, follower))
     require("newer leader epoch", s.broker[follower].leader_epoch < s.controller.leader_epoch)
 
@@ -77,7 +69,7 @@ def follow(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> None:
     """The broker follows a leader in a leader epoch, and no longer knows what only a leader knows."""
     require_fetcher_removed(s, follower)
     broker = s.broker[follower]
-    must_truncate = truth(True) if truncate_under_same_leader.on else broker.leader != leader
+    must_truncate = truth(True) if settings.truncate_under_same_leader.on else broker.leader != leader
     stop_waiting(s, follower)
     if keeps_empty_epochs.value:
         note_empty_epoch(s, follower)
@@ -91,12 +83,12 @@ def follow(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> None:
 def start_fetching(s: State, follower: Replica, must_truncate: Bool) -> None:
     """The partition goes to the fetcher of the leader that the broker follows now."""
     broker = s.broker[follower]
-    if answer_names_epoch.on:
+    if settings.answer_names_epoch.on:
         drop_late_answer(s, follower)
-    elif truncates_by_request.value and truncating_takes_none.on and late_answers.on:
+    elif truncates_by_request.value and settings.truncating_takes_none.on and settings.late_answers.on:
         # The thread that awaits the answer would ask where to truncate, and does not before it has got it.
         end_wait(s, follower, must_truncate)
-    if truncation.value == TO_HW:
+    if settings.truncation.value == settings.TO_HW:
         cut(s, follower, ite(must_truncate, broker.hw, s.log[follower].end))
     broker.truncating = broker.truncating | must_truncate
     broker.answered = False
@@ -131,7 +123,7 @@ def resign(s: State, broker: Replica) -> None:
 
 def drop_late_answer(s: State, follower: Replica) -> None:
     """Whatever answer the follower awaits will not count any more."""
-    if late_answers.on:
+    if settings.late_answers.on:
         end_wait(s, follower, truth(True))
 
 

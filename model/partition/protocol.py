@@ -19,25 +19,17 @@ from acked.model.partition import (
     reassigning,
 )
 from acked.model.partition.controllers import hearing, racing
+from acked.model.partition.rules import settings
 from acked.model.partition.rules.conflicts import settle
-from acked.model.partition.rules.consequences import enough_replicas
 from acked.model.partition.rules.controllers import are_many, max_controller_epoch
-from acked.model.partition.rules.settings import (
-    CONSTANTS,
-    in_flight,
-    log_size,
-    max_leader_epoch,
-    min_insync_replicas,
-    records,
-    replicas,
-)
+from acked.model.partition.rules.facts import enough_replicas
 from acked.model.partition.rules.versions import profile
 from acked.model.partition.state import Candidate, Replica, State, initial
 
 
 def _told_with(constants: Mapping[str, int]) -> dict[str, int]:
     """Runs are shown with numbers for ranks, which change their meaning from step to step."""
-    told = told_without_ranks(max_leader_epoch)(constants)
+    told = told_without_ranks(settings.max_leader_epoch)(constants)
     return told_without_ranks(max_controller_epoch)(told) if are_many(constants) else told
 
 
@@ -46,7 +38,7 @@ partition = Protocol(
     State,
     title="one partition as people configure it: producers, brokers, controller, consumers; every rule a switch",
     source="the Kafka source, tags 0.8.0 to 4.1; each switch names its KIP or JIRA id",
-    constants=CONSTANTS,
+    constants=settings.CONSTANTS,
     initial=initial,
     actions=actions_of(
         producing, leading, following, fetching, answering, failing, controlling, consuming, reassigning, racing, hearing
@@ -66,6 +58,13 @@ partition = Protocol(
         "room in the log",
     ),
     # A bound of elections that may be any number is as good as none (`docs/abstractions.md`).
-    sizes={replicas: 1, log_size: 1, records: 1, in_flight: 1, min_insync_replicas: 1, max_leader_epoch: 1},
+    sizes={
+        settings.replicas: 1,
+        settings.log_size: 1,
+        settings.records: 1,
+        settings.in_flight: 1,
+        settings.min_insync_replicas: 1,
+        settings.max_leader_epoch: 1,
+    },
     thresholds=(enough_replicas,),
 )

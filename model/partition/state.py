@@ -9,7 +9,17 @@ from __future__ import annotations
 from acked.model.language.quantify import for_each, ite, one_of, some_of
 from acked.model.language.state import Array, Log, Optional, Present, SetOf, Struct, all_of, field
 from acked.model.language.values import Bool, Id, Int
-from acked.model.partition.rules.consequences import (
+from acked.model.partition.rules.controllers import (
+    candidate_count,
+    elected_in_two_steps,
+    highest_controller_epoch,
+    many_controllers,
+    misses_incarnations,
+    queues,
+    remembers_writer,
+    stops_late,
+)
+from acked.model.partition.rules.facts import (
     asks_in_epoch,
     begins_again,
     counts_moves,
@@ -28,16 +38,6 @@ from acked.model.partition.rules.consequences import (
     truncates_late,
     waits,
     waits_in_vain,
-)
-from acked.model.partition.rules.controllers import (
-    candidate_count,
-    elected_in_two_steps,
-    highest_controller_epoch,
-    many_controllers,
-    misses_incarnations,
-    queues,
-    remembers_writer,
-    stops_late,
 )
 from acked.model.partition.rules.settings import (
     assigned,

@@ -12,22 +12,7 @@ from acked.model.language.quantify import each, every, ite, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, Int
-from acked.model.transactions.settings import (
-    HIGHEST_EPOCH_RANK,
-    TV2,
-    fence_takes,
-    forgets_moves,
-    log_size,
-    marker_epoch_above,
-    marker_retry_taken,
-    offsets,
-    partitions,
-    ranks_epochs,
-    transaction_version,
-    unknown_producers_accepted,
-    verifies,
-    verifies_offsets,
-)
+from acked.model.transactions import settings
 from acked.model.transactions.state import (
     COMPLETE_ABORT,
     COMPLETE_COMMIT,
@@ -90,7 +75,7 @@ def fence(s: State) -> None:
     In 4.0.0 `endTransaction` writes the epoch of the fence into the metadata, to which `prepareAbortOrCommit` adds one more.
     """
     coordinator = s.coordinator
-    coordinator.epoch = coordinator.epoch + fence_takes.value
+    coordinator.epoch = coordinator.epoch + settings.fence_takes.value
     coordinator.last_epoch = -1
     prepare(s, truth(False))
     renumber_epochs(s)
@@ -112,7 +97,7 @@ def renumber_coordinators(s: State) -> None:
     A marker that is not late has the coordinator's own epoch, and no partition has a newer one. So the only comparison that
     can go either way is that of the late marker with its partition, now or once the coordinator has written there.
     """
-    if not forgets_moves.value:
+    if not settings.forgets_moves.value:
         return
     late, coordinator = s.late.marker, s.coordinator
     before, after = CoordinatorEpoch(literal(0)), CoordinatorEpoch(literal(1))
@@ -125,7 +110,7 @@ def renumber_coordinators(s: State) -> None:
     late.coordinator_epoch = before
 
 
-class _Shifted(Int, lo=0, hi=HIGHEST_EPOCH_RANK + 1):
+class _Shifted(Int, lo=0, hi=settings.HIGHEST_EPOCH_RANK + 1):
     """A producer epoch, counted from 1; 0 where there is none."""
 
 
@@ -135,7 +120,7 @@ def renumber_epochs(s: State) -> None:
     Epochs are compared with each other; an EndTxn under transaction_version 2 also with the one after its own, so that one is
     kept as if it were in use.
     """
-    if not ranks_epochs.value:
+    if not settings.ranks_epochs.value:
         return
     late, coordinator = s.late, s.coordinator
     enders = [s.producer[i].epoch for i in each(Producer)] + [late.end.epoch]
@@ -143,7 +128,7 @@ def renumber_epochs(s: State) -> None:
     others += [coordinator.epoch, coordinator.last_epoch]
     others += [late.init.epoch, late.add.epoch, late.produce.epoch, late.marker.epoch]
     in_use = [(item != -1, _shift(item)) for item in (*enders, *others)]
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         in_use += [(item != -1, _shift(item) + 1) for item in enders]
     rank = ranks(_Shifted, [(truth(True), _Shifted(literal(0))), *in_use])
 
@@ -186,7 +171,7 @@ def holds_offsets(p: Partition) -> Bool:
     Its leader is the group's coordinator, which appends offsets itself: without sequence numbers, and without looking for a
     record that it has already (`AppendOrigin.COORDINATOR`). Epochs are as everywhere, and verification from 3.7 on.
     """
-    return p == Partition(literal(partitions.value - 1)) if offsets.on else truth(False)
+    return p == Partition(literal(settings.partitions.value - 1)) if settings.offsets.on else truth(False)
 
 
 def is_known(s: State, p: Partition, of: Epoch, number: Sequence) -> Bool:
@@ -198,7 +183,7 @@ def is_known(s: State, p: Partition, of: Epoch, number: Sequence) -> Bool:
 def is_next(s: State, p: Partition, of: Epoch, number: Sequence) -> Bool:
     """Neither its epoch nor its sequence number speaks against the record (`checkProducerEpoch`, `checkSequence`)."""
     mine = s.partition[p]
-    unknown = truth(True) if unknown_producers_accepted.on else number == 0
+    unknown = truth(True) if settings.unknown_producers_accepted.on else number == 0
     fits = ite(mine.epoch == of, number == mine.last_seq + 1, number == 0)
     unnumbered = holds_offsets(p)
     return ite(mine.epoch == -1, unknown | unnumbered, (mine.epoch <= of) & (fits | unnumbered))
@@ -209,28 +194,28 @@ def is_verified(s: State, p: Partition, of: Epoch) -> Bool:
 
     With transaction_version 2 it adds the partition if it can.
     """
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         return may_add(s, of)
     return may_add(s, of) & s.coordinator.partitions.contains(p)
 
 
 def opens_rightly(s: State, p: Partition, of: Epoch) -> Bool:
     """A record may go into the partition's open transaction, or the coordinator lets it open one (KIP-890)."""
-    if not verifies.value:
+    if not settings.verifies.value:
         return truth(True)
-    asks_nobody = holds_offsets(p) if not verifies_offsets.value else truth(False)
+    asks_nobody = holds_offsets(p) if not settings.verifies_offsets.value else truth(False)
     return asks_nobody | is_ongoing(s, p, of) | is_verified(s, p, of)
 
 
 def require_room(s: State, p: Partition) -> None:
     """There is room for a record and the marker that ends its transaction."""
-    require("room in the log", s.log[p].end + 2 <= log_size)
+    require("room in the log", s.log[p].end + 2 <= settings.log_size)
 
 
 def append_record(s: State, p: Partition, txn: Txn, of: Epoch, number: Sequence) -> None:
     """The leader appends a record; with transaction_version 2 it has added the partition to the transaction before."""
     mine = s.partition[p]
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         asks = ~is_ongoing(s, p, of)
         s.coordinator.partitions = ite(asks, s.coordinator.partitions.add(p), s.coordinator.partitions)
         s.coordinator.state = ite(asks, ONGOING, s.coordinator.state)
@@ -244,9 +229,9 @@ def takes_marker(s: State, p: Partition, of: Epoch, by: CoordinatorEpoch) -> Boo
     """Neither the marker's epoch nor its coordinator's speaks against it (`appendEndTxnMarker`)."""
     mine = s.partition[p]
     fits = mine.epoch <= of
-    if transaction_version.value == TV2 and marker_epoch_above.on:
+    if settings.transaction_version.value == settings.TV2 and settings.marker_epoch_above.on:
         again = (mine.epoch == of) & ~is_open(s, p)
-        fits = (mine.epoch < of) | again if marker_retry_taken.on else mine.epoch < of
+        fits = (mine.epoch < of) | again if settings.marker_retry_taken.on else mine.epoch < of
     return fits & (mine.coordinator_epoch <= by)
 
 
@@ -297,7 +282,7 @@ def is_readable(s: State, p: Partition, txn: Txn) -> Bool:
 def is_hidden(s: State, p: Partition, txn: Txn) -> Bool:
     """The record of that transaction is in an aborted range of the partition; an offset is not if a copy of it is valid."""
     found = some(Offset, lambda o: is_record(s, p, o, txn) & is_decided(s, p, o, False))
-    return found & ~(holds_offsets(p) & is_readable(s, p, txn)) if offsets.on else found
+    return found & ~(holds_offsets(p) & is_readable(s, p, txn)) if settings.offsets.on else found
 
 
 def is_in_log(s: State, p: Partition, txn: Txn) -> Bool:
@@ -307,7 +292,7 @@ def is_in_log(s: State, p: Partition, txn: Txn) -> Bool:
 
 def committed_offset(s: State) -> Position:
     """Where the group goes on: the last offset that a COMMIT made valid, 0 if there is none."""
-    p = Partition(literal(partitions.value - 1))
+    p = Partition(literal(settings.partitions.value - 1))
     found = Position(literal(0))
     for o in each(Offset):
         is_valid = s.log[p].has(o) & s.log[p].at(o).txn.is_some & is_decided(s, p, o, True)

@@ -12,20 +12,8 @@ from acked.model.language.quantify import each, ite, truth
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Message, Telling, says_list
 from acked.model.language.values import Bool
+from acked.model.transactions import settings
 from acked.model.transactions.common import all_acked, fence, holds_offsets, is_complete, is_state, prepare, renumber_epochs
-from acked.model.transactions.settings import (
-    TV2,
-    aborts,
-    adds_partitions,
-    bumps,
-    keeps_epoch,
-    late_end,
-    numbers_records,
-    offsets,
-    timeout_bumps_epoch,
-    timeouts,
-    transaction_version,
-)
 from acked.model.transactions.state import (
     ABORTED,
     ABORTING,
@@ -71,7 +59,7 @@ def ends_open(s: State, of: Epoch) -> Bool:
 
 def ends_nothing(s: State, of: Epoch) -> Bool:
     """With transaction_version 2 an ABORT is taken where nothing is open, so that a record without an answer is fenced."""
-    if transaction_version.value != TV2:
+    if settings.transaction_version.value != settings.TV2:
         return truth(False)
     return is_complete(s) & (of == s.coordinator.epoch)
 
@@ -82,7 +70,7 @@ def is_repeated(s: State, of: Epoch, commits: bool) -> Bool:
     Under transaction_version 1 the state decides, so that the end of one transaction passes for that of the next.
     """
     done = is_state(s, COMPLETE_COMMIT if commits else COMPLETE_ABORT)
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         return done & (s.coordinator.epoch == of + 1)
     return done & (s.coordinator.epoch == of)
 
@@ -123,7 +111,7 @@ def _require_wish(s: State, i: Producer, commits: bool) -> None:
 def has_sent(s: State, i: Producer) -> Bool:
     """There is something to abort: a partition was added, or, where clients add none, a record was sent."""
     mine = s.producer[i]
-    return ~mine.added.is_empty if adds_partitions.value else ~(mine.unanswered | mine.acked).is_empty
+    return ~mine.added.is_empty if settings.adds_partitions.value else ~(mine.unanswered | mine.acked).is_empty
 
 
 def _take(s: State, of: Epoch, commits: bool) -> None:
@@ -131,7 +119,7 @@ def _take(s: State, of: Epoch, commits: bool) -> None:
     coordinator, opened = s.coordinator, ends_open(s, of)
     nothing = truth(False) if commits else ends_nothing(s, of)
     require("the coordinator accepts", opened | nothing | is_repeated(s, of, commits))
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         coordinator.epoch = ite(opened, coordinator.epoch + 1, coordinator.epoch)
         coordinator.epoch = ite(nothing, coordinator.epoch + 1, coordinator.epoch)
     coordinator.awaiting = ite(opened, coordinator.partitions, coordinator.awaiting)
@@ -144,12 +132,12 @@ def _leave(s: State, i: Producer, commits: bool, phase: Phase | int = READY) -> 
     mine = s.producer[i]
     s.txn[mine.txn].fate = COMMITTED if commits else ABORTED
     mine.phase = phase
-    if offsets.on:
+    if settings.offsets.on:
         if commits:
             mine.position = mine.position.value + 1
         else:
             mine.position = None
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         mine.epoch = s.coordinator.epoch
     mine.txn = 0
     mine.added = none_of(Partition)
@@ -166,13 +154,13 @@ def commit(s: State, producer: Producer) -> None:
     _leave(s, producer, True)
 
 
-@action(says=lambda t: _says_end(t, False), when=lambda: aborts.on, actor="producer", messages=_messages(False))
+@action(says=lambda t: _says_end(t, False), when=lambda: settings.aborts.on, actor="producer", messages=_messages(False))
 def abort(s: State, producer: Producer) -> None:
     """The application aborts, for the first time or again, and is told so; records without an answer were given up before."""
     mine = s.producer[producer]
     _require_wish(s, producer, False)
     _take(s, mine.epoch, False)
-    if not bumps.value:
+    if not settings.bumps.value:
         _pass_over_unanswered(s, producer)
         _leave(s, producer, False)
         return
@@ -188,7 +176,7 @@ def _says_unaware(t: Telling) -> str:
 
 
 @action(
-    says=_says_unaware, when=lambda: bool(keeps_epoch.value), actor="producer", messages=_messages(False),
+    says=_says_unaware, when=lambda: bool(settings.keeps_epoch.value), actor="producer", messages=_messages(False),
 )
 def abort_before_failure(s: State, producer: Producer) -> None:
     """The application aborts while a record has no answer, and only then the record's time is over.
@@ -207,7 +195,7 @@ def abort_before_failure(s: State, producer: Producer) -> None:
 def _pass_over_unanswered(s: State, i: Producer) -> None:
     """The sequence numbers of records that are given up are not used again."""
     mine = s.producer[i]
-    if numbers_records.value:
+    if settings.numbers_records.value:
         for p in each(Partition):
             number = mine.sequence[p]
             mine.sequence[p] = ite(mine.unanswered.contains(p) & ~holds_offsets(p), number + 1, number)
@@ -240,7 +228,7 @@ def _delay(s: State, i: Producer, commits: bool) -> None:
 
 
 @action(
-    says=lambda t: _says_delayed(t, "commits"), when=lambda: late_end.on,
+    says=lambda t: _says_delayed(t, "commits"), when=lambda: settings.late_end.on,
     actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
 )
 def delay_commit(s: State, producer: Producer) -> None:
@@ -249,7 +237,7 @@ def delay_commit(s: State, producer: Producer) -> None:
 
 
 @action(
-    says=lambda t: _says_delayed(t, "aborts"), when=lambda: late_end.on and aborts.on,
+    says=lambda t: _says_delayed(t, "aborts"), when=lambda: settings.late_end.on and settings.aborts.on,
     actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
 )
 def delay_abort(s: State, producer: Producer) -> None:
@@ -278,7 +266,7 @@ def _says_late_end(t: Telling) -> str:
 
 @action(
     says=_says_late_end,
-    when=lambda: late_end.on,
+    when=lambda: settings.late_end.on,
     actor=COORDINATOR, messages=(arrives(LATE_END_SENDER, COORDINATOR, _late_text, END),),
 )
 def late_end_arrives(s: State) -> None:
@@ -292,7 +280,7 @@ def late_end_arrives(s: State) -> None:
     nothing = ~late.commits & ends_nothing(s, late.epoch)
     require("it ends something", opened | nothing)
     coordinator = s.coordinator
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         coordinator.epoch = coordinator.epoch + 1
     coordinator.awaiting = coordinator.partitions
     prepared = ite(late.commits, txn_state(PREPARE_COMMIT), PREPARE_ABORT)
@@ -302,7 +290,7 @@ def late_end_arrives(s: State) -> None:
 
 @action(
     says=lambda t: f"the late {result(t.before.late.end.commits)} of transaction {t.before.late.end.txn} is lost or refused",
-    when=lambda: late_end.on,
+    when=lambda: settings.late_end.on,
     actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(LATE_END_SENDER, COORDINATOR, _late_text, END),),
 )
 def late_end_is_lost(s: State) -> None:
@@ -321,11 +309,11 @@ def _says_timeout(t: Telling) -> str:
     return f"the open transaction takes too long, and the coordinator prepares to abort it {how}"
 
 
-@action(says=_says_timeout, when=lambda: timeouts.on, actor=COORDINATOR, fault=Fault.UNHEARD)
+@action(says=_says_timeout, when=lambda: settings.timeouts.on, actor=COORDINATOR, fault=Fault.UNHEARD)
 def time_out(s: State) -> None:
     """A transaction that is not ended within its timeout is aborted, and its producer fenced (KAFKA-6119)."""
     require("a transaction is open", is_state(s, ONGOING))
-    if timeout_bumps_epoch.on:
+    if settings.timeout_bumps_epoch.on:
         fence(s)
     else:
         prepare(s, truth(False))

@@ -12,6 +12,7 @@ from acked.model.language.quantify import ite
 from acked.model.language.state import none_of
 from acked.model.language.telling import Fault, Telling, Tells, says_list
 from acked.model.language.values import Bool
+from acked.model.transactions import settings
 from acked.model.transactions.common import (
     acknowledge,
     append_marker,
@@ -20,13 +21,6 @@ from acked.model.transactions.common import (
     renumber_coordinators,
     renumber_epochs,
     takes_marker,
-)
-from acked.model.transactions.settings import (
-    completion_noticed,
-    coordinator_moves,
-    late_marker,
-    max_coordinator_epoch,
-    pending_by_epoch,
 )
 from acked.model.transactions.state import PREPARE_ABORT, PREPARE_COMMIT, Partition, State
 from acked.model.transactions.words import (
@@ -87,7 +81,7 @@ def write_marker(s: State, partition: Partition) -> None:
     says=lambda t: (
         f"{_says_written(t, t.before.coordinator.state == PREPARE_COMMIT)}; the coordinator misses that it was the last one"
     ),
-    when=lambda: not completion_noticed.on,
+    when=lambda: not settings.completion_noticed.on,
     actor=COORDINATOR, fault=Fault.UNHEARD,
     messages=(Tells(COORDINATOR, "partition", _text), Tells("partition", COORDINATOR, "written")),
 )
@@ -107,7 +101,7 @@ def write_last_marker_unnoticed(s: State, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"the marker for partition {t.partition} is late; the coordinator will send it again",
-    when=lambda: late_marker.on,
+    when=lambda: settings.late_marker.on,
     actor=COORDINATOR, fault=Fault.LATE, messages=(departs(COORDINATOR, "partition", _text, MARKER),),
 )
 def delay_marker(s: State, partition: Partition) -> None:
@@ -138,7 +132,7 @@ def _late_text(t: Telling) -> str:
 
 @action(
     says=lambda t: f"a late marker arrives: {_says_written(t, t.before.late.marker.commits)}",
-    when=lambda: late_marker.on,
+    when=lambda: settings.late_marker.on,
     actor="partition", messages=(arrives(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
 )
 def late_marker_arrives(s: State, partition: Partition) -> None:
@@ -155,7 +149,7 @@ def late_marker_arrives(s: State, partition: Partition) -> None:
         f"partition {t.partition} refuses the late marker, and the coordinator, which sent it for a transaction before, "
         "gives up the markers of the present one"
     ),
-    when=lambda: late_marker.on and not pending_by_epoch.on,
+    when=lambda: settings.late_marker.on and not settings.pending_by_epoch.on,
     actor="partition", messages=(
         arrives(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),
         Tells("partition", COORDINATOR, "INVALID_PRODUCER_EPOCH"),
@@ -174,7 +168,7 @@ def late_marker_is_refused(s: State, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"the late marker for partition {t.before.late.marker.partition} is lost or refused",
-    when=lambda: late_marker.on,
+    when=lambda: settings.late_marker.on,
     actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
 )
 def late_marker_is_lost(s: State) -> None:
@@ -188,14 +182,14 @@ def late_marker_is_lost(s: State) -> None:
         f"another broker becomes the coordinator, with coordinator epoch {t.after.coordinator.coordinator_epoch}"
         + ("; it sends all markers again" if t.before.coordinator.state in (PREPARE_COMMIT, PREPARE_ABORT) else "")
     ),
-    when=lambda: coordinator_moves.on,
+    when=lambda: settings.coordinator_moves.on,
     actor=COORDINATOR, fault=Fault.RESTARTS,
 )
 def move_coordinator(s: State) -> None:
     """Another broker leads the id's partition of `__transaction_state`: it reads the state and sends all markers again."""
     coordinator = s.coordinator
-    if max_coordinator_epoch.value:
-        require("a move is left", coordinator.coordinator_epoch < max_coordinator_epoch)
+    if settings.max_coordinator_epoch.value:
+        require("a move is left", coordinator.coordinator_epoch < settings.max_coordinator_epoch)
     coordinator.coordinator_epoch = coordinator.coordinator_epoch + 1
     coordinator.awaiting = ite(is_preparing(s), coordinator.partitions, none_of(Partition))
     renumber_coordinators(s)

@@ -10,6 +10,7 @@ from acked.model.language.action import action, require
 from acked.model.language.quantify import every, implies, ite, truth
 from acked.model.language.telling import Fault, Telling, Tells
 from acked.model.language.values import Bool
+from acked.model.transactions import settings
 from acked.model.transactions.common import (
     add_partition,
     append_record,
@@ -25,17 +26,6 @@ from acked.model.transactions.common import (
     renumber_coordinators,
     renumber_epochs,
     require_room,
-)
-from acked.model.transactions.settings import (
-    adds_first,
-    adds_late,
-    adds_partitions,
-    init_first,
-    late_produce,
-    marker_time_kept,
-    numbers_records,
-    offsets,
-    shares_guard,
 )
 from acked.model.transactions.state import (
     IN_TXN,
@@ -72,14 +62,14 @@ from acked.model.transactions.words import (
 
 @action(
     says=lambda t: f"producer {t.producer} asks where to go on in the input, and is told {says_position(t)}",
-    when=lambda: offsets.on,
+    when=lambda: settings.offsets.on,
     actor="producer", messages=(Tells("producer", GROUP, "OffsetFetch"), Tells(GROUP, "producer", says_position)),
 )
 def fetch_offset(s: State, producer: Producer) -> None:
     """An instance asks for the group's committed offset: when it starts, and after an abort, to read the same input again."""
     mine = s.producer[producer]
     asks = mine.phase == READY
-    require("may ask", asks if init_first.on else asks | (mine.phase == NEW))
+    require("may ask", asks if settings.init_first.on else asks | (mine.phase == NEW))
     require("does not know its position", mine.position.is_none)
     mine.position = committed_offset(s)
 
@@ -95,7 +85,7 @@ def begin(s: State, producer: Producer, txn: Txn) -> None:
     require("may begin a transaction", mine.phase == READY)
     require("those before were begun", every(Txn, lambda other: implies(other < txn, s.txn[other].fate != UNBEGUN)))
     require("a transaction is left", s.txn[txn].fate == UNBEGUN)
-    if offsets.on:
+    if settings.offsets.on:
         require("knows its position", mine.position.is_some)
         s.txn[txn].input = mine.position.value
     s.txn[txn].owner = producer
@@ -118,7 +108,7 @@ def _add_text(t: Telling) -> str:
 
 @action(
     says=lambda t: f"producer {t.producer} adds partition {t.partition} to its transaction {txn_of(t)}{says_opened(t)}",
-    when=lambda: bool(adds_partitions.value),
+    when=lambda: bool(settings.adds_partitions.value),
     actor="producer", messages=(Tells("producer", COORDINATOR, _add_text), Tells(COORDINATOR, "producer", "added")),
 )
 def add_partition_to_txn(s: State, producer: Producer, partition: Partition) -> None:
@@ -133,7 +123,7 @@ def add_partition_to_txn(s: State, producer: Producer, partition: Partition) -> 
 
 @action(
     says=lambda t: f"producer {t.producer} asks to add partition {t.partition}, and the request is late; it will ask again",
-    when=lambda: bool(adds_late.value),
+    when=lambda: bool(settings.adds_late.value),
     actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _add_text, ADD),),
 )
 def delay_add(s: State, producer: Producer, partition: Partition) -> None:
@@ -164,7 +154,7 @@ def _late_add_text(t: Telling) -> str:
         f"the late request of transaction {t.before.late.add.txn} to add partition {t.partition} arrives"
         f"{says_opened(t) or '; the partition belongs to the open transaction now'}"
     ),
-    when=lambda: bool(adds_late.value),
+    when=lambda: bool(settings.adds_late.value),
     actor=COORDINATOR, messages=(arrives(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
 )
 def late_add_arrives(s: State, partition: Partition) -> None:
@@ -179,7 +169,7 @@ def late_add_arrives(s: State, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"the late request of transaction {t.before.late.add.txn} to add a partition is lost or refused",
-    when=lambda: bool(adds_late.value),
+    when=lambda: bool(settings.adds_late.value),
     actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
 )
 def late_add_is_lost(s: State) -> None:
@@ -193,14 +183,14 @@ def late_add_is_lost(s: State) -> None:
 
 def number_of(s: State, i: Producer, p: Partition) -> Sequence:
     """The sequence number of the instance's record; under an epoch for each transaction it is always 0, and of offsets."""
-    return ite(holds_offsets(p), sequence(0), s.producer[i].sequence[p]) if numbers_records.value else sequence(0)
+    return ite(holds_offsets(p), sequence(0), s.producer[i].sequence[p]) if settings.numbers_records.value else sequence(0)
 
 
 def require_may_send(s: State, producer: Producer, partition: Partition) -> None:
     """The instance has a record for the partition that was not acknowledged so far."""
     mine = s.producer[producer]
     require("in a transaction", is_in_open_txn(s, producer))
-    if adds_partitions.value and adds_first.on:
+    if settings.adds_partitions.value and settings.adds_first.on:
         require("partition was added", mine.added.contains(partition))
     require("not acknowledged yet", ~mine.acked.contains(partition))
 
@@ -210,7 +200,7 @@ def note_ack(s: State, producer: Producer, partition: Partition) -> None:
     mine = s.producer[producer]
     mine.unanswered = mine.unanswered.remove(partition)
     mine.acked = mine.acked.add(partition)
-    if numbers_records.value:
+    if settings.numbers_records.value:
         number = mine.sequence[partition]
         mine.sequence[partition] = ite(holds_offsets(partition), number, number + 1)
 
@@ -249,7 +239,7 @@ def produce(s: State, producer: Producer, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"producer {t.producer} sends {_own(t)} to partition {t.partition} again, which has it already",
-    when=lambda: late_produce.on,
+    when=lambda: settings.late_produce.on,
     actor="producer", messages=(Tells("producer", "partition", _produce_text), Tells("partition", "producer", "ack")),
 )
 def produce_again(s: State, producer: Producer, partition: Partition) -> None:
@@ -264,7 +254,7 @@ def produce_again(s: State, producer: Producer, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"producer {t.producer} sends {_own(t)} to partition {t.partition}; the request is late",
-    when=lambda: late_produce.on,
+    when=lambda: settings.late_produce.on,
     actor="producer", fault=Fault.LATE, messages=(departs("producer", "partition", _produce_text, PRODUCE),),
 )
 def delay_produce(s: State, producer: Producer, partition: Partition) -> None:
@@ -300,14 +290,14 @@ def _late_produce_text(t: Telling) -> str:
 
 def _counts_as_verified(s: State, partition: Partition) -> Bool:
     """The coordinator's answer is at hand, and some request of the producer waits for one (without KAFKA-14884)."""
-    if not shares_guard.value:
+    if not settings.shares_guard.value:
         return truth(False)
     return s.late.produce.verified & s.partition[partition].verifying
 
 
 @action(
     says=lambda t: f"the late {_late(t)} reaches partition {t.partition}, {_says_appended(t)}",
-    when=lambda: late_produce.on,
+    when=lambda: settings.late_produce.on,
     actor="partition", messages=(arrives(LATE_PRODUCE_SENDER, "partition", _late_produce_text, PRODUCE),),
 )
 def late_produce_arrives(s: State, partition: Partition) -> None:
@@ -326,7 +316,7 @@ def late_produce_arrives(s: State, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"the late {_late(t)} for partition {t.partition} is lost or refused",
-    when=lambda: late_produce.on,
+    when=lambda: settings.late_produce.on,
     actor="partition", fault=Fault.LOST,
     messages=(is_lost(LATE_PRODUCE_SENDER, "partition", _late_produce_text, PRODUCE),),
 )
@@ -345,7 +335,7 @@ def late_produce_is_lost(s: State, partition: Partition) -> None:
         f"the late {_late(t)} reaches partition {t.partition}, whose leader is told by the coordinator "
         "that the transaction is open; the record is yet to be appended"
     ),
-    when=lambda: bool(shares_guard.value),
+    when=lambda: bool(settings.shares_guard.value),
     actor="partition",
     messages=(Tells("partition", COORDINATOR, "verify"), Tells(COORDINATOR, "partition", "the transaction is open")),
 )
@@ -366,7 +356,7 @@ def verify_late_produce(s: State, partition: Partition) -> None:
         f"another copy of the request reaches partition {t.partition}, whose leader asks the coordinator; the copy will be "
         "refused"
     ),
-    when=lambda: bool(shares_guard.value),
+    when=lambda: bool(settings.shares_guard.value),
     actor="partition", messages=(Tells("partition", COORDINATOR, "verify"),),
 )
 def verify_another_copy(s: State, partition: Partition) -> None:
@@ -382,7 +372,7 @@ def verify_another_copy(s: State, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"partition {t.partition} forgets the producer, with its epoch and sequence numbers",
-    when=lambda: not marker_time_kept.on,
+    when=lambda: not settings.marker_time_kept.on,
     actor="partition", fault=Fault.UNHEARD,
 )
 def forget_producer(s: State, partition: Partition) -> None:

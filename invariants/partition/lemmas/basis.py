@@ -11,8 +11,8 @@ from acked.invariants.quantifiers import every_three, every_two
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import presumes_leadership, share_epoch
-from acked.model.partition.rules.consequences import truncates_by_request
 from acked.model.partition.rules.controllers import many_controllers
+from acked.model.partition.rules.facts import truncates_by_request
 from acked.model.partition.rules.settings import asynchronous_isr, idempotence, sequence_check
 from acked.model.partition.state import Epoch, Offset, Replica, State
 

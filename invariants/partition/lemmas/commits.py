@@ -23,13 +23,7 @@ from acked.invariants.quantifiers import every_two
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import counted_isr, enough_in_sync, presumes_leadership, share_epoch
-from acked.model.partition.rules.settings import (
-    asynchronous_isr,
-    eligible_leader_replicas,
-    leadership_moves,
-    reassignment,
-    reelection_forgets_ends,
-)
+from acked.model.partition.rules import settings
 from acked.model.partition.state import ACKED, Offset, RecordId, Replica, State
 
 
@@ -38,10 +32,10 @@ def eligible_only_where_too_few(s: State) -> Bool:
 
     So a leader that may commit need not count them (KIP-966). Without it LearnIsr breaks IsrIsCounted (2, 1, 1).
     """
-    if not eligible_leader_replicas.on:
+    if not settings.eligible_leader_replicas.on:
         return truth(True)
     # Who was removed may stay named, and is not elected.
-    elr = s.controller.elr & s.controller.replicas if reassignment.on else s.controller.elr
+    elr = s.controller.elr & s.controller.replicas if settings.reassignment.on else s.controller.elr
     return elr.is_empty | ~enough_in_sync(s.controller.isr, s.controller.replicas)
 
 
@@ -53,12 +47,12 @@ def deposed_is_out(s: State) -> Bool:
     run ahead it may also have led all the time: then it knows of the ISR what is so. Without it BecomeLeader breaks
     LateFollower (2, 1, 1, Kafka 4.1 with zombies).
     """
-    if reelection_forgets_ends.on or leadership_moves.on:
+    if settings.reelection_forgets_ends.on or settings.leadership_moves.on:
         return truth(True)
 
     def is_out(r: Replica) -> Bool:
         isr, is_elected = s.controller.isr, s.controller.leader == r
-        joins = some(Replica, lambda m: may_yet_join(s, m, r)) if asynchronous_isr.on else truth(False)
+        joins = some(Replica, lambda m: may_yet_join(s, m, r)) if settings.asynchronous_isr.on else truth(False)
         is_deposed = presumes_leadership(s, r) & ~is_elected
         is_elected_again = presumes_leadership(s, r) & is_elected & ~leads_in_newest_epoch(s, r)
         out = implies(is_deposed, (~isr.contains(r) | isr.is_only(r)) & ~joins)
@@ -77,7 +71,7 @@ def late_follower_is_unknown(s: State) -> Bool:
     have to forget what they knew when they take office again (`reelection_forgets_ends`), or to count nobody else then.
     Without it Produce breaks KnownEndIsHeld (2, 1, 1).
     """
-    if not reelection_forgets_ends.on and leadership_moves.on:
+    if not settings.reelection_forgets_ends.on and settings.leadership_moves.on:
         return truth(True)
 
     def is_unknown(leader: Replica, f: Replica) -> Bool:
@@ -105,7 +99,7 @@ def known_end_is_held(s: State) -> Bool:
         if epochs_run_ahead():
             in_touch |= (s.controller.leader == leader) & s.controller.isr.contains(f)
         keeps = is_electable(s, f)
-        if asynchronous_isr.on:
+        if settings.asynchronous_isr.on:
             keeps |= may_yet_join(s, leader, f)
         return implies(is_counted & in_touch & (leader != f), agree & implies(keeps, known <= theirs.end))
 
@@ -135,7 +129,7 @@ def pending_has_caught_up(s: State) -> Bool:
     "May yet get" is KIP-903: a request that names a broker which has crashed since is refused. Without it
     CommitAlterPartition breaks CommitQuorum (2, 1, 1).
     """
-    if not asynchronous_isr.on:
+    if not settings.asynchronous_isr.on:
         return truth(True)
 
     def has(leader: Replica, f: Replica) -> Bool:

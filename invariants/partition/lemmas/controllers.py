@@ -17,8 +17,8 @@ from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import counted_isr, has_session, presumes_leadership
 from acked.model.partition.rules import controllers
-from acked.model.partition.rules.consequences import begins_again, truncates_by_request
 from acked.model.partition.rules.controllers import misses_incarnations
+from acked.model.partition.rules.facts import begins_again, truncates_by_request
 from acked.model.partition.rules.settings import crashes, leadership_moves, reassignment, unclean_election, zombies
 from acked.model.partition.state import Candidate, ControllerEpoch, Epoch, Offset, Replica, State
 from acked.model.partition.vocabulary.candidates import is_in_charge

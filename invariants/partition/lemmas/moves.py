@@ -12,7 +12,7 @@ from acked.invariants.partition.lemmas.words import may_yet_join
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import counted_isr, is_true_leader, presumes_leadership
-from acked.model.partition.rules.consequences import moves_again
+from acked.model.partition.rules.facts import moves_again
 from acked.model.partition.rules.settings import eligible_leader_replicas, reassignment
 from acked.model.partition.state import Replica, State
 from acked.model.partition.vocabulary.assignment import is_moving, is_replica

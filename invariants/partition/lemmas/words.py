@@ -11,20 +11,9 @@ from acked.model.language.context import Computed
 from acked.model.language.quantify import abbreviate, every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import enough_in_sync, presumes_leadership, share_epoch
-from acked.model.partition.rules.consequences import begins_again, dies_uncleanly
+from acked.model.partition.rules import settings
 from acked.model.partition.rules.controllers import many_controllers
-from acked.model.partition.rules.settings import (
-    LOSSY_CRASHES,
-    alter_bumps_epoch,
-    crashes,
-    eligible_leader_replicas,
-    kills,
-    lossy_crashes,
-    reassignment,
-    reelection_forgets_ends,
-    shrink_bumps_epoch,
-    strict_min_isr,
-)
+from acked.model.partition.rules.facts import begins_again, dies_uncleanly
 from acked.model.partition.state import Offset, Replica, State
 from acked.model.partition.vocabulary.assignment import is_replica
 
@@ -35,14 +24,15 @@ def epochs_run_ahead() -> bool:
     To 3.5, and with ZooKeeper, the controller takes a new leader epoch when a broker leaves the ISR; with KRaft also when a
     reassignment ends that removes somebody.
     """
-    return (shrink_bumps_epoch.on or alter_bumps_epoch.on or reassignment.on) and not reelection_forgets_ends.on
+    takes_epochs = settings.shrink_bumps_epoch.on or settings.alter_bumps_epoch.on or settings.reassignment.on
+    return takes_epochs and not settings.reelection_forgets_ends.on
 
 
 one_machine_dies = Computed(
     lambda given: int(
-        given[crashes.name] == LOSSY_CRASHES
-        and given[lossy_crashes.name] == 1
-        and not given[kills.name]
+        given[settings.crashes.name] == settings.LOSSY_CRASHES
+        and given[settings.lossy_crashes.name] == 1
+        and not given[settings.kills.name]
         and bool(dies_uncleanly.make(given))
     )
 )
@@ -67,11 +57,11 @@ def is_electable(s: State, r: Replica) -> Bool:
     if one_machine_dies.value:
         chosen |= s.controller.elr.contains(r) & ~s.killed.contains(r)
         chosen |= s.controller.isr.is_empty & s.controller.elr.is_empty & (s.controller.last_leader == r)
-    elif eligible_leader_replicas.on:
+    elif settings.eligible_leader_replicas.on:
         chosen |= s.controller.elr.contains(r)
         chosen |= s.controller.isr.is_empty & (s.controller.last_leader == r)
     # Whoever is named and was removed is not elected.
-    return abbreviate(chosen & is_replica(s, r) if reassignment.on else chosen)
+    return abbreviate(chosen & is_replica(s, r) if settings.reassignment.on else chosen)
 
 
 def is_heeded(s: State, r: Replica) -> Bool:
@@ -96,7 +86,7 @@ def every_heeded(s: State, body: Callable[[Replica], Bool]) -> Bool:
 
 def may_commit(s: State, leader: Replica) -> Bool:
     """The ISR that the leader knows is large enough for its high watermark to move."""
-    return enough_in_sync(s.broker[leader].isr, s.broker[leader].assigned) if strict_min_isr.on else truth(True)
+    return enough_in_sync(s.broker[leader].isr, s.broker[leader].assigned) if settings.strict_min_isr.on else truth(True)
 
 
 def may_yet_join(s: State, leader: Replica, f: Replica) -> Bool:

@@ -14,13 +14,7 @@ from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Course, Ends, Fault, Telling, Tells, Those, says_set
 from acked.model.language.values import Bool
 from acked.model.partition.common import commit_isr, elect, has_session, note_change, renumber_epochs, take_epoch, take_out
-from acked.model.partition.rules.controllers import (
-    elected_in_two_steps,
-    fails_over,
-    many_controllers,
-    max_controller_epoch,
-    old_controllers_refused,
-)
+from acked.model.partition.rules import controllers
 from acked.model.partition.rules.settings import leadership_moves, unclean_election
 from acked.model.partition.state import Candidate, Replica, State
 from acked.model.partition.vocabulary.candidates import (
@@ -86,7 +80,7 @@ def _says_state(t: Telling) -> str:
         f"/controller goes, with the session of candidate {t.controller} or deleted by somebody; candidate {t.controller} "
         "does not know"
     ),
-    when=lambda: bool(fails_over.value),
+    when=lambda: bool(controllers.fails_over.value),
     actor="controller", fault=Fault.SESSION,
 )
 def expire(s: State, controller: Candidate) -> None:
@@ -102,7 +96,7 @@ def expire(s: State, controller: Candidate) -> None:
 
 @action(
     says=lambda t: f"candidate {t.controller} notices that it is the controller no longer, and resigns",
-    when=lambda: bool(fails_over.value),
+    when=lambda: bool(controllers.fails_over.value),
     actor="controller", messages=(Ends("controller"),),
 )
 def resign_as_controller(s: State, controller: Candidate) -> None:
@@ -115,7 +109,7 @@ def resign_as_controller(s: State, controller: Candidate) -> None:
 
 @action(
     says=lambda t: f"candidate {t.controller} creates /controller and is the controller {_says_loaded(t)}",
-    when=lambda: bool(fails_over.value and not elected_in_two_steps.value),
+    when=lambda: bool(controllers.fails_over.value and not controllers.elected_in_two_steps.value),
     actor="controller", messages=(CREATED, SENT),
 )
 def become_controller(s: State, controller: Candidate, shrinks: Bool) -> None:
@@ -131,7 +125,7 @@ def become_controller(s: State, controller: Candidate, shrinks: Bool) -> None:
 
 @action(
     says=lambda t: f"candidate {t.controller} creates /controller, and has no controller epoch yet",
-    when=lambda: bool(fails_over.value and elected_in_two_steps.value),
+    when=lambda: bool(controllers.fails_over.value and controllers.elected_in_two_steps.value),
     actor="controller", messages=(CREATED,),
 )
 def create_controller_node(s: State, controller: Candidate) -> None:
@@ -145,7 +139,7 @@ def create_controller_node(s: State, controller: Candidate) -> None:
 
 @action(
     says=lambda t: f"candidate {t.controller}, which created /controller, begins {_says_loaded(t)}",
-    when=lambda: bool(fails_over.value and elected_in_two_steps.value),
+    when=lambda: bool(controllers.fails_over.value and controllers.elected_in_two_steps.value),
     actor="controller", messages=(SENT,),
 )
 def take_controller_epoch(s: State, controller: Candidate, shrinks: Bool) -> None:
@@ -158,7 +152,7 @@ def take_controller_epoch(s: State, controller: Candidate, shrinks: Bool) -> Non
 
 @action(
     says=lambda t: f"candidate {t.controller} cannot take the next controller epoch, which another has taken, and gives up",
-    when=lambda: bool(fails_over.value and elected_in_two_steps.value),
+    when=lambda: bool(controllers.fails_over.value and controllers.elected_in_two_steps.value),
     actor="controller",
 )
 def fail_to_take_epoch(s: State, controller: Candidate) -> None:
@@ -177,8 +171,8 @@ def take_charge(s: State, controller: Candidate, shrinks: Bool) -> None:
     A leader that is gone is none any more. Followers that died before are taken out of the ISR or not, which `shrinks` leaves
     open: to 0.10 at least they are not (KAFKA-3143).
     """
-    if max_controller_epoch.value:
-        require("a controller epoch is left", s.zookeeper.epoch < max_controller_epoch)
+    if controllers.max_controller_epoch.value:
+        require("a controller epoch is left", s.zookeeper.epoch < controllers.max_controller_epoch)
     s.zookeeper.epoch = s.zookeeper.epoch + 1
     mine = s.candidate[controller]
     mine.epoch = s.zookeeper.epoch
@@ -220,7 +214,7 @@ def may_write(s: State, c: Candidate) -> Bool:
     From 2.1 a write names the version of /controller_epoch, which no newer controller may have changed (KAFKA-6082). Before,
     it names the version of the partition's own node, which the controller has read; it refrains if a newer one wrote that.
     """
-    if old_controllers_refused.on:
+    if controllers.old_controllers_refused.on:
         return s.zookeeper.epoch == s.candidate[c].epoch
     return s.zookeeper.written_by <= s.candidate[c].epoch
 
@@ -236,7 +230,7 @@ def require_may_write(s: State, controller: Candidate) -> None:
         f"{_says_who(t)} finds broker {t.broker} gone; {_says_state(t)}, which it tells "
         f"{says_set(t.after.candidate[t.controller].due)}"
     ),
-    when=lambda: bool(fails_over.value),
+    when=lambda: bool(controllers.fails_over.value),
     actor="controller", messages=WRITTEN,
 )
 def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
@@ -259,7 +253,7 @@ def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> 
 
 @action(
     says=lambda t: f"{_says_who(t)} elects broker {t.broker}; {_says_state(t)}",
-    when=lambda: bool(many_controllers.value),
+    when=lambda: bool(controllers.many_controllers.value),
     actor="controller", messages=WRITTEN,
 )
 def elect_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
@@ -276,7 +270,7 @@ def elect_as_controller(s: State, controller: Candidate, broker: Replica) -> Non
 
 @action(
     says=lambda t: f"{_says_who(t)} elects broker {t.broker}, which is not in sync, uncleanly; {_says_state(t)}",
-    when=lambda: bool(many_controllers.value) and unclean_election.on,
+    when=lambda: bool(controllers.many_controllers.value) and unclean_election.on,
     actor="controller", fault=Fault.UNCLEAN, messages=WRITTEN,
 )
 def elect_uncleanly_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
@@ -293,7 +287,7 @@ def elect_uncleanly_as_controller(s: State, controller: Candidate, broker: Repli
 
 @action(
     says=lambda t: f"{_says_who(t)} moves leadership to broker {t.broker}; {_says_state(t)}",
-    when=lambda: bool(many_controllers.value) and leadership_moves.on,
+    when=lambda: bool(controllers.many_controllers.value) and leadership_moves.on,
     actor="controller", messages=WRITTEN,
 )
 def move_leadership_as_controller(s: State, controller: Candidate, broker: Replica) -> None:

@@ -13,14 +13,8 @@ from acked.model.language.quantify import abbreviate, ite, truth
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool
-from acked.model.partition.rules.consequences import moves_again
-from acked.model.partition.rules.settings import (
-    ADDED_IN_SYNC,
-    ALL_IN_SYNC,
-    move_completion,
-    moves_in_one_record,
-    reassignment,
-)
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.facts import moves_again
 from acked.model.partition.state import Replica, State
 
 # -- who is a replica -------------------------------------------------------------------------------------------------
@@ -28,12 +22,12 @@ from acked.model.partition.state import Replica, State
 
 def is_replica(s: State, r: Replica) -> Bool:
     """The controller's assignment names the broker, as one of the old replicas or of the new."""
-    return s.controller.replicas.contains(r) if reassignment.on else truth(True)
+    return s.controller.replicas.contains(r) if settings.reassignment.on else truth(True)
 
 
 def require_replica_of(s: State, leader: Replica, follower: Replica) -> None:
     """The leader answers fetches of those alone that it knows to be replicas."""
-    if reassignment.on:
+    if settings.reassignment.on:
         require("a replica, as the leader knows", s.broker[leader].assigned.contains(follower))
 
 
@@ -44,7 +38,7 @@ def keeps_something(s: State, r: Replica) -> Bool:
 
 def require_part(s: State, r: Replica) -> None:
     """What befalls a broker is told only where it concerns the partition: it is a replica, or still has what it was sent."""
-    if reassignment.on:
+    if settings.reassignment.on:
         named = s.controller.elr.contains(r)
         require("has a part in the partition", is_replica(s, r) | keeps_something(s, r) | named)
 
@@ -73,9 +67,9 @@ def is_complete(s: State, isr: SetValue[Replica]) -> Bool:
     c = s.controller
     target, in_sync = c.replicas - c.removing, isr - c.removing
     over = is_moving(s) & ~target.is_empty & ~in_sync.is_empty
-    if move_completion.value == ADDED_IN_SYNC:
+    if settings.move_completion.value == settings.ADDED_IN_SYNC:
         over &= c.adding.issubset(in_sync)
-    elif move_completion.value == ALL_IN_SYNC:
+    elif settings.move_completion.value == settings.ALL_IN_SYNC:
         over &= target.issubset(in_sync)
     else:
         over &= c.adding.issubset(in_sync) & (c.adding.as_many_as(c.removing) | target.issubset(in_sync))
@@ -89,7 +83,7 @@ def complete(s: State, isr: SetValue[Replica], may: Bool) -> tuple[SetValue[Repl
     partition. The removed leave the ISR; a leader among them is none any more, and one that stays takes office again in a new
     leader epoch, if anybody was removed.
     """
-    if not (reassignment.on and moves_in_one_record.on):
+    if not (settings.reassignment.on and settings.moves_in_one_record.on):
         return isr, truth(False)
     c = s.controller
     over = may & is_complete(s, isr)

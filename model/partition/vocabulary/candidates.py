@@ -16,16 +16,7 @@ from acked.model.language.ranks import ranks
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, OptionalValue
-from acked.model.partition.rules.controllers import (
-    elected_in_two_steps,
-    many_controllers,
-    max_controller_epoch,
-    misses_incarnations,
-    queues,
-    remembers_writer,
-    requests_name_incarnation,
-    stops_late,
-)
+from acked.model.partition.rules import controllers
 from acked.model.partition.state import Candidate, ControllerEpoch, Epoch, Replica, State
 
 # -- who is who -------------------------------------------------------------------------------------------------------
@@ -43,7 +34,7 @@ def somebody_in_charge(s: State) -> Bool:
 
 def is_a_controller(s: State, c: Candidate) -> Bool:
     """The candidate has created /controller, or takes itself for the controller."""
-    return s.candidate[c].active | s.candidate[c].created if elected_in_two_steps.value else s.candidate[c].active
+    return s.candidate[c].active | s.candidate[c].created if controllers.elected_in_two_steps.value else s.candidate[c].active
 
 
 # -- what a controller knows and sends --------------------------------------------------------------------------------
@@ -66,7 +57,7 @@ def learn(s: State, c: Candidate, where: Bool) -> None:
 
 def _queue(s: State, c: Candidate, where: Bool) -> None:
     """Where it is so, what is on its way stays before what comes next; with one request it is overtaken."""
-    if not queues.value:
+    if not controllers.queues.value:
         return
     mine = s.candidate[c]
 
@@ -82,7 +73,7 @@ def _queue(s: State, c: Candidate, where: Bool) -> None:
 
 def _unqueue(s: State, c: Candidate, broker: Replica, where: Bool) -> None:
     """Where it is so, the older of two requests to the broker is on its way no longer."""
-    if not queues.value:
+    if not controllers.queues.value:
         return
     older = s.candidate[c].earlier[broker]
     older.leader = ite(where, None, older.leader)
@@ -94,7 +85,7 @@ def is_on_its_way(s: State, c: Candidate, broker: Replica) -> Bool:
     """A LeaderAndIsr request of the candidate is on its way to the broker."""
     mine = s.candidate[c]
     due = mine.due.contains(broker)
-    return due | mine.earlier[broker].leader.is_some if queues.value else due
+    return due | mine.earlier[broker].leader.is_some if controllers.queues.value else due
 
 
 def next_request(
@@ -102,7 +93,7 @@ def next_request(
 ) -> tuple[OptionalValue[Replica], Epoch, SetValue[Replica]]:
     """Leader, leader epoch and ISR of the request that arrives next: of two the older one, for they arrive in order."""
     mine, older = s.candidate[c], s.candidate[c].earlier[broker]
-    if not queues.value:
+    if not controllers.queues.value:
         return mine.leader, mine.leader_epoch, mine.isr
     first = older.leader.is_some
     return (
@@ -116,7 +107,7 @@ def has_arrived(s: State, c: Candidate, broker: Replica) -> None:
     """The request that arrives next is on its way no longer."""
     mine = s.candidate[c]
     rest = mine.due.remove(broker)
-    if queues.value:
+    if controllers.queues.value:
         older = mine.earlier[broker].leader.is_some
         rest = ite(older, mine.due, rest)
         _unqueue(s, c, broker, older)
@@ -143,7 +134,7 @@ def send(s: State, c: Candidate, where: Bool, live: Callable[[Replica], Bool] | 
         if live is not None:
             return live(r)
         alive = mine.live.contains(r)
-        return alive & ~mine.former.contains(r) if misses_incarnations.value else alive
+        return alive & ~mine.former.contains(r) if controllers.misses_incarnations.value else alive
 
     mine.due = ite(where, those(Replica, lambda r: reaches(r) & mine.leader.is_some & is_news(s, c, r)), mine.due)
 
@@ -160,7 +151,7 @@ def hear_of_isr(s: State, changed: Bool) -> None:
 
     What is on its way already stays as it was sent. To whom it matters is the leader.
     """
-    if not many_controllers.value:
+    if not controllers.many_controllers.value:
         return
 
     def hear(c: Candidate) -> None:
@@ -194,7 +185,7 @@ def takes_for_dead(s: State, c: Candidate, broker: Replica, where: Bool) -> None
     """Where it is so, the candidate takes the broker for dead, and nothing of what it has sent there arrives."""
     mine = s.candidate[c]
     mine.live = ite(where, mine.live.remove(broker), mine.live)
-    if misses_incarnations.value:
+    if controllers.misses_incarnations.value:
         mine.former = ite(where, mine.former.remove(broker), mine.former)
     _loses_requests_of(s, c, broker, where)
 
@@ -216,7 +207,7 @@ def notices_loss(s: State, broker: Replica, changed: Bool) -> None:
 
 def notices_return(s: State, broker: Replica) -> None:
     """Whoever is in charge has noticed that a broker has a session again, and tells it who leads."""
-    if not many_controllers.value:
+    if not controllers.many_controllers.value:
         return
 
     def notice(c: Candidate) -> None:
@@ -232,16 +223,16 @@ def loses_requests(s: State, broker: Replica) -> None:
 
     Who is in charge notices that it is gone, and hears of the next one.
     """
-    if not many_controllers.value:
+    if not controllers.many_controllers.value:
         return
     s.broker[broker].known_controller = None
-    if not requests_name_incarnation.on:
+    if not controllers.requests_name_incarnation.on:
         return
 
     def lose(c: Candidate) -> None:
         mine = s.candidate[c]
         _loses_requests_of(s, c, broker, truth(True))
-        if misses_incarnations.value:
+        if controllers.misses_incarnations.value:
             mine.former = ite(mine.live.contains(broker), mine.former.add(broker), mine.former)
 
     for_each(Candidate, lose)
@@ -249,7 +240,7 @@ def loses_requests(s: State, broker: Replica) -> None:
 
 def stops_on_its_way(s: State, broker: Replica) -> None:
     """The broker is shut down; whoever is in charge sends it a StopReplica request, which may outlive it."""
-    if not stops_late.value:
+    if not controllers.stops_late.value:
         return
 
     def stop(c: Candidate) -> None:
@@ -270,7 +261,7 @@ def nothing_on_its_way(s: State, broker: Replica) -> Bool:
 def known_leader_epochs(s: State) -> list[tuple[Bool, Epoch]]:
     """The leader epochs that controllers know, and those of requests on their way, each with whether it is in use."""
     known = [(s.candidate[c].active, s.candidate[c].leader_epoch) for c in each(Candidate)]
-    if queues.value:
+    if controllers.queues.value:
         waiting = [s.candidate[c].earlier[r] for c in each(Candidate) for r in each(Replica)]
         known += [(older.leader.is_some, older.leader_epoch) for older in waiting]
     return known
@@ -281,17 +272,17 @@ def renumber_known_epochs(s: State, rank: Callable[[Epoch], Epoch]) -> None:
     for c in each(Candidate):
         mine = s.candidate[c]
         mine.leader_epoch = rank(mine.leader_epoch)
-        for r in each(Replica) if queues.value else ():
+        for r in each(Replica) if controllers.queues.value else ():
             mine.earlier[r].leader_epoch = rank(mine.earlier[r].leader_epoch)
 
 
 def renumber_controller_epochs(s: State) -> None:
     """Controller epochs become ranks among those in use, unless the question bounds them: they are only ever compared."""
-    if max_controller_epoch.value:
+    if controllers.max_controller_epoch.value:
         return
     keeper = s.zookeeper
     in_use = [(truth(True), keeper.epoch)]
-    if remembers_writer.value:
+    if controllers.remembers_writer.value:
         in_use.append((truth(True), keeper.written_by))
     in_use += [(is_a_controller(s, c), s.candidate[c].epoch) for c in each(Candidate)]
     in_use += [(s.broker[r].known_controller.is_some, s.broker[r].known_controller.value) for r in each(Replica)]

@@ -6,17 +6,7 @@ from collections.abc import Mapping
 
 from acked.model.language.context import Computed
 from acked.model.language.ranks import highest_rank
-from acked.model.partition.rules import controllers
-from acked.model.partition.rules.settings import (
-    ACKS_ALL,
-    BY_DIVERGING_FETCH,
-    BY_FLOOR_EPOCH,
-    BY_LEADER_EPOCH,
-    BY_NEW_SESSION,
-    LOSSY_OUTSIDE_ISR,
-    NO_CRASHES,
-    max_leader_epoch,
-)
+from acked.model.partition.rules import controllers, settings
 
 
 def most_epochs(constants: Mapping[str, int]) -> int:
@@ -37,7 +27,7 @@ def _asks_in_epoch(constants: Mapping[str, int]) -> int:
 
 def _keeps_empty_epochs(constants: Mapping[str, int]) -> int:
     wanted = constants["epoch_cache"] and not constants["epoch_cache_truncated"] and constants["epoch_known_at_election"]
-    return int(bool(wanted) and constants["truncation"] == BY_FLOOR_EPOCH)
+    return int(bool(wanted) and constants["truncation"] == settings.BY_FLOOR_EPOCH)
 
 
 def _hears_first(constants: Mapping[str, int]) -> int:
@@ -48,7 +38,7 @@ def _highest_epoch(constants: Mapping[str, int]) -> int:
     if constants["max_leader_epoch"]:
         return constants["max_leader_epoch"]
     # Ranks are below the number in use, and a step adds at most one.
-    return highest_rank(most_epochs(constants), "leader epochs", max_leader_epoch.name)
+    return highest_rank(most_epochs(constants), "leader epochs", settings.max_leader_epoch.name)
 
 
 highest_epoch = Computed(_highest_epoch)
@@ -63,16 +53,18 @@ enough_replicas = Computed(
 )
 """How large an ISR must be: min.insync.replicas, from 3.7 no more than there are replicas."""
 
-waits = Computed(lambda constants: int(constants["acks"] == ACKS_ALL))
+waits = Computed(lambda constants: int(constants["acks"] == settings.ACKS_ALL))
 """Whether a producer waits for the high watermark."""
 
-truncates_by_request = Computed(lambda constants: int(constants["truncation"] in (BY_LEADER_EPOCH, BY_FLOOR_EPOCH)))
+truncates_by_request = Computed(
+    lambda has: int(has["truncation"] in (settings.BY_LEADER_EPOCH, settings.BY_FLOOR_EPOCH))
+)
 """Whether truncation is a request of its own, between becoming a follower and the first fetch."""
 
 asks_in_epoch = Computed(_asks_in_epoch)
 """Whether it matters which leader epoch a client has seen: where nobody leads who is deposed, it asks in no other."""
 
-sessions_end = Computed(lambda constants: int(constants["fetch_fencing"] == BY_NEW_SESSION))
+sessions_end = Computed(lambda constants: int(constants["fetch_fencing"] == settings.BY_NEW_SESSION))
 """Whether it matters that a follower's fetch session has ended."""
 
 answers_get_lost = Computed(lambda has: int(has["asynchronous_isr"] and not has["alter_partition_settled"]))
@@ -88,8 +80,8 @@ halts = Computed(
     lambda constants: int(
         constants["longer_follower_halts"]
         and not constants["unclean_election"]
-        and constants["truncation"] != BY_DIVERGING_FETCH
-        and constants["crashes"] != NO_CRASHES
+        and constants["truncation"] != settings.BY_DIVERGING_FETCH
+        and constants["crashes"] != settings.NO_CRASHES
     )
 )
 """Whether brokers halt; where they never are down, nobody does."""
@@ -97,13 +89,13 @@ halts = Computed(
 restarts_unnoticed = Computed(
     lambda constants: int(
         bool(constants["unnoticed_restarts"] and not constants["reregistration_noticed"])
-        and constants["crashes"] != NO_CRASHES
-        and bool(constants["kills"] or (constants["asynchronous_isr"] and constants["crashes"] >= LOSSY_OUTSIDE_ISR))
+        and constants["crashes"] != settings.NO_CRASHES
+        and bool(constants["kills"] or (constants["asynchronous_isr"] and constants["crashes"] >= settings.LOSSY_OUTSIDE_ISR))
     )
 )
 """Whether a broker that went down may be back in the ISR that it never left; a machine that died, with KRaft alone."""
 
-empties = Computed(lambda constants: int(constants["empty_disks"] > 0 and constants["crashes"] != NO_CRASHES))
+empties = Computed(lambda constants: int(constants["empty_disks"] > 0 and constants["crashes"] != settings.NO_CRASHES))
 """Whether disks are replaced; where brokers never are down, none is."""
 
 empties_unnoticed = Computed(
@@ -130,26 +122,28 @@ reads_late = Computed(lambda has: int(has["late_answers"] and has["late_reads"])
 hears_first = Computed(_hears_first)
 """Whether a follower may hear of the next leader while its fetcher goes on with the former one."""
 
-takes_hw_first = Computed(lambda has: int(has["truncation"] == BY_DIVERGING_FETCH and not has["truncation_before_hw"]))
+takes_hw_first = Computed(
+    lambda has: int(has["truncation"] == settings.BY_DIVERGING_FETCH and not has["truncation_before_hw"])
+)
 """Whether a follower takes the high watermark of an answer that tells it to truncate, and then truncates."""
 
 forgets_fetched_epoch = Computed(
     lambda has: int(
-        has["truncation"] == BY_DIVERGING_FETCH
+        has["truncation"] == settings.BY_DIVERGING_FETCH
         and not has["fetched_epoch_kept"]
         and bool(
             (has["late_answers"] and not has["answer_names_epoch"])
-            or (leads_again.make(has) and (has["crashes"] >= LOSSY_OUTSIDE_ISR or empties.make(has)))
+            or (leads_again.make(has) and (has["crashes"] >= settings.LOSSY_OUTSIDE_ISR or empties.make(has)))
         )
     )
 )
 """Whether a follower may fetch without the epoch of its last record, and it matters: where no answer is late and nobody leads
 again in its epoch with a shorter log, logs that agree once agree as long as the epoch lasts."""
 
-truncates_late = Computed(lambda has: int(has["late_answers"] and has["truncation"] == BY_DIVERGING_FETCH))
+truncates_late = Computed(lambda has: int(has["late_answers"] and has["truncation"] == settings.BY_DIVERGING_FETCH))
 """Whether an answer that tells a follower to truncate may be late."""
 
-loses = Computed(lambda constants: int(constants["crashes"] >= LOSSY_OUTSIDE_ISR and constants["lossy_crashes"] > 0))
+loses = Computed(lambda constants: int(constants["crashes"] >= settings.LOSSY_OUTSIDE_ISR and constants["lossy_crashes"] > 0))
 """Whether lossy crashes are counted."""
 
 counts_moves = Computed(lambda constants: int(bool(constants["reassignment"] and constants["moves"])))
@@ -158,7 +152,7 @@ counts_moves = Computed(lambda constants: int(bool(constants["reassignment"] and
 moves_again = Computed(lambda constants: int(bool(constants["reassignment"] and constants["moves"] != 1)))
 """Whether a replica may be added again that has not heard of its removal."""
 
-dies_uncleanly = Computed(lambda constants: int(constants["crashes"] != NO_CRASHES and constants["eligible_leader_replicas"]))
+dies_uncleanly = Computed(lambda has: int(has["crashes"] != settings.NO_CRASHES and has["eligible_leader_replicas"]))
 """Whether it matters how a broker went down."""
 
 numbers_anew = Computed(
