@@ -35,7 +35,7 @@ def no_input_lost(s: State) -> Bool:
         return some(Member, lambda m: (s.member[m].stage != IDLE) & (s.member[m].record == k))
 
     def is_in_txn(k: Input) -> Bool:
-        return some(Member, lambda m: s.txn[m].result == k) if transacts.value else truth(False)
+        return some(Member, lambda m: s.txn[m].result == k) if transacts.on else truth(False)
 
     return every(Input, lambda k: implies(k < s.committed, (s.written[k] > 0) | is_in_hand(k) | is_in_txn(k)))
 

@@ -78,7 +78,7 @@ def brokers_follow_zookeeper(s: State) -> Bool:
     def agrees(r: Replica) -> Bool:
         return (s.broker[r].leader == s.controller.leader) & (s.broker[r].leader_epoch == s.controller.leader_epoch)
 
-    if not many_controllers.value:
+    if not many_controllers.on:
         return truth(True)
     office = somebody_in_charge(s) & s.controller.leader.is_some
     return every(Replica, lambda r: implies(office & is_settled(r), agrees(r)))
@@ -98,7 +98,7 @@ def leader_knows_office(s: State) -> Bool:
         leads = presumes_leadership(s, r) & (s.controller.leader == r)
         return leads & has_session(s, r) & nothing_on_its_way(s, r)
 
-    if not many_controllers.value:
+    if not many_controllers.on:
         return truth(True)
     office = somebody_in_charge(s)
     return every(Replica, lambda r: implies(office & is_settled(r), is_true_leader(s, r)))
@@ -127,7 +127,7 @@ def leader_is_answered(s: State) -> Bool:
 )
 def isr_changes_by_controller(before: State, after: State) -> Bool:
     """The ISR does not change while no broker takes itself for the controller."""
-    if not many_controllers.value:
+    if not many_controllers.on:
         return truth(True)
     has_one = some(Candidate, lambda c: before.candidate[c].active | after.candidate[c].active)
     return implies(before.controller.isr != after.controller.isr, has_one)

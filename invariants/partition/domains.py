@@ -24,11 +24,11 @@ def _is_in_use(s: State, epoch: Epoch) -> Bool:
     known = some(Replica, lambda r: s.broker[r].leader_epoch == epoch)
     written = some(Replica, lambda r: some(Offset, lambda o: s.log[r].has(o) & (s.log[r].at(o).epoch == epoch)))
     in_use = (s.controller.leader_epoch == epoch) | known | written
-    if keeps_empty_epochs.value:
+    if keeps_empty_epochs.on:
         in_use |= some(Replica, lambda r: s.broker[r].empty_epoch == epoch)
-    if asks_in_epoch.value:
+    if asks_in_epoch.on:
         in_use |= s.consumer.epoch == epoch
-    if many_controllers.value:
+    if many_controllers.on:
         for is_known, believed in known_leader_epochs(s):
             in_use |= is_known & (believed == epoch)
     return in_use

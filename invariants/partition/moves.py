@@ -98,7 +98,7 @@ def added_in_sync_ends_move(s: State) -> Bool:
 )
 def last_asked_counts(s: State) -> Bool:
     """While no reassignment is under way the replicas are those that were asked for last."""
-    if not moves_again.value:
+    if not moves_again.on:
         return truth(True)
     return implies(~is_moving(s), s.controller.replicas == s.controller.asked)
 

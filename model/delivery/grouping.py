@@ -20,7 +20,7 @@ GROUP = Role("group coordinator")
 
 def is_owner(s: State, m: Member) -> Bool:
     """The member is an owner of the partition in the group's newest generation; there is one, or two if they share it."""
-    return (s.owner == m) | (s.also == m) if settings.shares.value else s.owner == m
+    return (s.owner == m) | (s.also == m) if settings.shares.on else s.owner == m
 
 
 def forget_record(s: State, m: Member) -> None:
@@ -54,21 +54,21 @@ def rebalance(s: State, member: Member) -> None:
     if not settings.rebalances.on:
         require("nobody has it", s.owner.is_none)
     s.owner = member
-    if settings.shares.value:
+    if settings.shares.on:
         s.also = None
     _begin(s, member)
 
 
 def _begin(s: State, member: Member) -> None:
     s.member[member].assigned = True
-    if settings.transacts.value and settings.ids.value == settings.PER_PARTITION:
+    if settings.transacts.on and settings.ids.value == settings.PER_PARTITION:
         s.member[member].initialised = False
 
 
 @action(
     says=lambda t: f"the group gives the partition to member {t.member} too; member {t.before.owner} of the same generation "
     "keeps it",
-    when=lambda: bool(settings.shares.value), actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
+    when=lambda: settings.shares.on, actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
 )
 def give_twice(s: State, member: Member) -> None:
     """The group gives the partition to a second member of the generation (KAFKA-16147, KAFKA-12984, KAFKA-14639)."""
@@ -81,7 +81,7 @@ def give_twice(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"the group leaves the partition to member {t.member} alone; the other has not heard of it so far",
-    when=lambda: bool(settings.shares.value), actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
+    when=lambda: settings.shares.on, actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
 )
 def leave_to_one(s: State, member: Member) -> None:
     """The next generation gives the partition to one of its two owners alone."""
@@ -112,14 +112,14 @@ def crash(s: State, member: Member) -> None:
     require("has the partition", s.member[member].assigned)
     _take_back(s, member)
     stop(s, member)
-    if settings.transacts.value:
+    if settings.transacts.on:
         s.member[member].initialised = False
 
 
 def _take_back(s: State, member: Member) -> None:
     had_it = is_owner(s, member)
-    s.owner = ite(s.owner == member, s.also if settings.shares.value else None, s.owner)
-    if settings.shares.value:
+    s.owner = ite(s.owner == member, s.also if settings.shares.on else None, s.owner)
+    if settings.shares.on:
         s.also = ite(had_it, None, s.also)
 
 
@@ -140,7 +140,7 @@ def fetch_offset(s: State, member: Member) -> None:
     mine = s.member[member]
     require("believes to have it", mine.assigned)
     require("does not know where to go on", mine.position.is_none)
-    if settings.transacts.value:
+    if settings.transacts.on:
         require("is initialised", mine.initialised)
         if settings.stable_offsets.on:
             require("no offset is in a transaction", ~is_pending(s))

@@ -38,7 +38,7 @@ def may_process(s: State, m: Member) -> Bool:
 
 def _is_copy(s: State, m: Member) -> Bool:
     """The brokers have the result of this very producer already, and see that it is the same."""
-    return s.member[m].sent if settings.idempotence.on and settings.resends.value else truth(False)
+    return s.member[m].sent if settings.idempotence.on and settings.resends.on else truth(False)
 
 
 def _write_unless_copy(s: State, m: Member) -> None:
@@ -63,7 +63,7 @@ def _result_text(t: Telling) -> str:
 
 
 @action(
-    says=_says_result, when=lambda: not settings.transacts.value, actor="member",
+    says=_says_result, when=lambda: not settings.transacts.on, actor="member",
     messages=(Tells("member", BROKERS, _result_text), Tells(BROKERS, "member", "ack")),
 )
 def process(s: State, member: Member) -> None:
@@ -79,7 +79,7 @@ def process(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"{_says_result(t)}, and the answer is lost",
-    when=lambda: bool(settings.resends.value),
+    when=lambda: settings.resends.on,
     actor="member", fault=Fault.LOST, messages=(Tells("member", BROKERS, _result_text),),
 )
 def process_unanswered(s: State, member: Member) -> None:
@@ -107,7 +107,7 @@ def _says_initialised(t: Telling) -> str:
 
 
 @action(
-    says=_says_initialised, when=lambda: bool(settings.transacts.value), actor="member",
+    says=_says_initialised, when=lambda: settings.transacts.on, actor="member",
     messages=(Tells("member", COORDINATOR, "InitProducerId"), Tells(COORDINATOR, "member", "initialised")),
 )
 def initialise(s: State, member: Member) -> None:
@@ -130,7 +130,7 @@ def initialise(s: State, member: Member) -> None:
 @action(
     says=lambda t: f"member {t.member} begins a transaction, processes input {t.before.member[t.member].record}, and writes "
     "its result",
-    when=lambda: bool(settings.transacts.value), actor="member",
+    when=lambda: settings.transacts.on, actor="member",
     messages=(Tells("member", BROKERS, _result_text), Tells(BROKERS, "member", "ack")),
 )
 def process_in_txn(s: State, member: Member) -> None:
@@ -146,7 +146,7 @@ def process_in_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} adds offset {t.after.txn[t.member].offset} to its transaction",
-    when=lambda: bool(settings.transacts.value), actor="member",
+    when=lambda: settings.transacts.on, actor="member",
     messages=(Tells("member", GROUP, lambda t: f"TxnOffsetCommit: {t.after.txn[t.member].offset}"),),
 )
 def add_offset(s: State, member: Member) -> None:
@@ -163,7 +163,7 @@ def add_offset(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} commits its transaction, which is decided with that",
-    when=lambda: bool(settings.transacts.value), actor="member",
+    when=lambda: settings.transacts.on, actor="member",
     messages=(Tells("member", COORDINATOR, "EndTxn: COMMIT"), Tells(COORDINATOR, "member", "done")),
 )
 def commit_txn(s: State, member: Member) -> None:
@@ -178,7 +178,7 @@ def commit_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} aborts, and will ask for its offset again",
-    when=lambda: bool(settings.transacts.value), actor="member", messages=(Tells("member", COORDINATOR, "EndTxn: ABORT"),),
+    when=lambda: settings.transacts.on, actor="member", messages=(Tells("member", COORDINATOR, "EndTxn: ABORT"),),
 )
 def abort_txn(s: State, member: Member) -> None:
     """A member aborts its transaction, if it is still open, and reads again from the committed offset."""
@@ -193,7 +193,7 @@ def abort_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"the open transaction of member {t.member} takes too long, and is aborted; the member is fenced",
-    when=lambda: bool(settings.transacts.value), actor=COORDINATOR, fault=Fault.UNHEARD, messages=(_marker("ABORT"),),
+    when=lambda: settings.transacts.on, actor=COORDINATOR, fault=Fault.UNHEARD, messages=(_marker("ABORT"),),
 )
 def time_out(s: State, member: Member) -> None:
     """transaction.timeout.ms is over: the transaction is aborted and its producer fenced; the application starts anew."""
@@ -210,7 +210,7 @@ def _end_if_marked(s: State, m: Member) -> None:
 @action(
     says=lambda t: f"the result of input {t.before.txn[t.member].result} is readable"
     + (" once more" if t.after.written[t.before.txn[t.member].result] > 1 else ""),
-    when=lambda: bool(settings.transacts.value), actor=BROKERS, messages=(_marker("COMMIT"),),
+    when=lambda: settings.transacts.on, actor=BROKERS, messages=(_marker("COMMIT"),),
 )
 def mark_result(s: State, member: Member) -> None:
     """The marker is written where the result is."""
@@ -224,7 +224,7 @@ def mark_result(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"the group's committed offset is {t.after.committed}",
-    when=lambda: bool(settings.transacts.value), actor=GROUP, messages=(_marker("COMMIT", GROUP),),
+    when=lambda: settings.transacts.on, actor=GROUP, messages=(_marker("COMMIT", GROUP),),
 )
 def mark_offset(s: State, member: Member) -> None:
     """The marker is written where the offset is."""

@@ -173,8 +173,18 @@ class Computed(_Unbound):
         """The number under the constants of the current trace."""
         return resolve(self)
 
+    @property
+    def on(self) -> bool:
+        """Whether it is not 0: of a `fact`, whether it is so under the constants of the current trace."""
+        return bool(resolve(self))
+
     def __index__(self) -> int:
         return resolve(self)
+
+
+def fact(holds: Callable[[Mapping[str, int]], object]) -> Computed:
+    """What is so or not, as follows from the constants; 1 or 0."""
+    return Computed(lambda constants: int(bool(holds(constants))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -108,7 +108,7 @@ def fetch_late_while_hw_waits(s: State, follower: Replica, leader: Replica, end:
     says=lambda t: (
         f"{says_round(t)}; their logs diverge, and the answer, to truncate to {t.after.late[t.follower].truncate_to}, is late"
     ),
-    when=lambda: bool(facts.truncates_late.value),
+    when=lambda: facts.truncates_late.on,
     actor="follower", fault=Fault.LATE, messages=FETCH_DIVERGING_LATE,
 )
 def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
@@ -116,10 +116,10 @@ def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
     require_no_other(s, follower)
     require_fetch(s, follower, leader)
     require("the logs have diverged", have_diverged(s, leader, follower))
-    if facts.forgets_fetched_epoch.value:
+    if facts.forgets_fetched_epoch.on:
         require("the fetch names the last record's epoch", ~s.broker[follower].names_no_epoch)
     late = s.late[follower]
-    if facts.takes_hw_first.value:
+    if facts.takes_hw_first.on:
         late.hw = s.broker[leader].hw
     if not settings.diverging_fetch_ignored.on:
         leader_learns(s, leader, follower)
@@ -158,9 +158,9 @@ def late_records_count(s: State, follower: Replica) -> None:
     """
     late = s.late[follower]
     require_match(s, follower)
-    if facts.truncates_late.value:
+    if facts.truncates_late.on:
         require("brings records", late.truncate_to.is_none)
-    if facts.keeps_empty_epochs.value:
+    if facts.keeps_empty_epochs.on:
         # A record's epoch starts where the empty one did, and takes its place.
         empty = s.broker[follower].empty_epoch
         s.broker[follower].empty_epoch = ite(late.fetched_at < late.log.end, None, empty)
@@ -175,7 +175,7 @@ def late_records_count(s: State, follower: Replica) -> None:
     says=lambda t: (
         f"{_says_taken(t)}; what it brings from offset {t.start} on was read from the leader's log as it was sent"
     ),
-    when=lambda: bool(facts.reads_late.value),
+    when=lambda: facts.reads_late.on,
     actor="follower", messages=(LATE_RECORDS_ARRIVE,),
 )
 def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: Offset) -> None:
@@ -207,7 +207,7 @@ def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: 
         f"the late answer of broker {t.before.late[t.follower].leader} arrives, and broker {t.follower} "
         f"{says_cut_as_told(t, t.before.late[t.follower].hw)}"
     ),
-    when=lambda: bool(facts.truncates_late.value),
+    when=lambda: facts.truncates_late.on,
     actor="follower", messages=(LATE_ANSWER_ARRIVES,),
 )
 def late_answer_counts(s: State, follower: Replica) -> None:
@@ -261,7 +261,7 @@ def _says_hears_first(t: Telling) -> str:
 
 @action(
     says=_says_hears_first,
-    when=lambda: bool(facts.hears_first.value) and controllers.value == ONE,
+    when=lambda: facts.hears_first.on and controllers.value == ONE,
     actor="follower", messages=hears_who_leads("follower"),
 )
 def become_follower_before_removal(s: State, follower: Replica, leader: Replica) -> None:
@@ -273,7 +273,7 @@ def become_follower_before_removal(s: State, follower: Replica, leader: Replica)
 
 @action(
     says=lambda t: says_by(t) + _says_hears_first(t),
-    when=lambda: bool(facts.hears_first.value) and bool(many_controllers.value),
+    when=lambda: facts.hears_first.on and many_controllers.on,
     actor="follower", messages=(arrives("follower"),),
 )
 def become_follower_as_told_before_removal(s: State, controller: Candidate, follower: Replica, leader: Replica) -> None:
@@ -287,7 +287,7 @@ def become_follower_as_told_before_removal(s: State, controller: Candidate, foll
         f"broker {t.follower} takes the partition from its fetcher of broker {t.before.broker[t.follower].former_leader}"
         + (f" and {says_cut(t, t.follower)}" if t.before.log[t.follower].end != t.after.log[t.follower].end else "")
     ),
-    when=lambda: bool(facts.hears_first.value),
+    when=lambda: facts.hears_first.on,
     actor="follower", messages=(no_late_answer("follower"),),
 )
 def remove_former_fetcher(s: State, follower: Replica) -> None:

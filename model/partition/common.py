@@ -52,7 +52,7 @@ def has_session(s: State, r: Replica) -> Bool:
 def fetches_from(s: State, r: Replica) -> OptionalValue[Replica]:
     """Whose fetcher has the partition: that of whom the broker follows, or of whom it followed before (`answering`)."""
     broker = s.broker[r]
-    if not facts.hears_first.value:
+    if not facts.hears_first.on:
         return broker.leader
     return ite(broker.former_leader.is_some, broker.former_leader, broker.leader)
 
@@ -60,7 +60,7 @@ def fetches_from(s: State, r: Replica) -> OptionalValue[Replica]:
 def fetches_in(s: State, r: Replica) -> OptionalValue[Epoch]:
     """The leader epoch that the broker's fetcher names."""
     broker = s.broker[r]
-    if not facts.hears_first.value:
+    if not facts.hears_first.on:
         return broker.leader_epoch
     return ite(broker.former_leader.is_some, broker.former_epoch, broker.leader_epoch)
 
@@ -103,7 +103,7 @@ def epoch_start(s: State, leader: Replica) -> Offset:
 
     One that takes office again in the same epoch takes its log end for the start (KAFKA-7128).
     """
-    if facts.begins_again.value:
+    if facts.begins_again.on:
         return s.broker[leader].began
     log = s.log[leader]
     own = s.broker[leader].leader_epoch
@@ -270,13 +270,13 @@ def commit_isr(
 def set_eligible(s: State, elr: SetValue[Replica]) -> None:
     """The controller's eligible leaders; how the others went down does not matter any more."""
     s.controller.elr = elr
-    if facts.dies_uncleanly.value:
+    if facts.dies_uncleanly.on:
         s.killed = s.killed & elr
 
 
 def lose_broker(s: State, replica: Replica) -> None:
     """A broker is gone, and the controller notices at once; of several the one that is in charge, if there is one."""
-    if not many_controllers.value:
+    if not many_controllers.on:
         take_out(s, replica)
         return
     leader, isr = s.controller.leader, s.controller.isr
@@ -357,7 +357,7 @@ def renumber_epochs(s: State) -> None:
     Kafka only ever compares leader epochs, so a state and its renumbering have the same future (`docs/abstractions.md`). The
     same goes for controller epochs.
     """
-    if many_controllers.value:
+    if many_controllers.on:
         renumber_controller_epochs(s)
     if settings.max_leader_epoch.value:
         return
@@ -365,33 +365,33 @@ def renumber_epochs(s: State) -> None:
     for r in each(Replica):
         known = s.broker[r].leader_epoch
         in_use.append((known.is_some, known.value))
-        if facts.hears_first.value:
+        if facts.hears_first.on:
             former = s.broker[r].former_epoch
             in_use.append((former.is_some, former.value))
-        if facts.keeps_empty_epochs.value:
+        if facts.keeps_empty_epochs.on:
             empty = s.broker[r].empty_epoch
             in_use.append((empty.is_some, empty.value))
         in_use += [(s.log[r].has(o), s.log[r].at(o).epoch) for o in each(Offset)[:-1]]
         if settings.late_answers.on:
             brought = s.late[r].log
             in_use += [(brought.has(o), brought.at(o).epoch) for o in each(Offset)[:-1]]
-    if facts.asks_in_epoch.value:
+    if facts.asks_in_epoch.on:
         in_use.append((truth(True), s.consumer.epoch))
-    if many_controllers.value:
+    if many_controllers.on:
         in_use += known_leader_epochs(s)
     rank = ranks(Epoch, in_use)
-    if many_controllers.value:
+    if many_controllers.on:
         renumber_known_epochs(s, rank)
-    if facts.asks_in_epoch.value:
+    if facts.asks_in_epoch.on:
         s.consumer.epoch = rank(s.consumer.epoch)
     s.controller.leader_epoch = rank(s.controller.leader_epoch)
     for r in each(Replica):
         known = s.broker[r].leader_epoch
         s.broker[r].leader_epoch = ite(known.is_some, rank(known.value), known)
-        if facts.hears_first.value:
+        if facts.hears_first.on:
             former = s.broker[r].former_epoch
             s.broker[r].former_epoch = ite(former.is_some, rank(former.value), former)
-        if facts.keeps_empty_epochs.value:
+        if facts.keeps_empty_epochs.on:
             empty = s.broker[r].empty_epoch
             s.broker[r].empty_epoch = ite(empty.is_some, rank(empty.value), empty)
         for log in (s.log[r], s.late[r].log) if settings.late_answers.on else (s.log[r],):

@@ -40,7 +40,7 @@ def read(s: State, broker: Replica, offset: Offset) -> None:
         f"high watermark {min(t.before.broker[t.leader].hw, t.before.log[t.follower].end)}, and a consumer reads record "
         f"{t.after.consumer.record} at offset {t.offset} from it"
     ),
-    when=lambda: consumer.value == FROM_FOLLOWERS and bool(takes_hw_first.value),
+    when=lambda: consumer.value == FROM_FOLLOWERS and takes_hw_first.on,
     actor="follower", messages=FETCH_READ_BEFORE_TRUNCATION,
 )
 def read_before_truncation(s: State, follower: Replica, leader: Replica, offset: Offset) -> None:
@@ -69,7 +69,7 @@ def query_latest_offset(s: State, leader: Replica) -> None:
     if query_waits_for_epoch.on:
         require("high watermark in this epoch", s.broker[leader].hw >= epoch_start(s, leader))
     s.consumer.latest = s.broker[leader].hw
-    if asks_in_epoch.value:
+    if asks_in_epoch.on:
         own = s.broker[leader].leader_epoch
         require("the client has seen no newer leader epoch", s.consumer.epoch <= own.value)
         s.consumer.epoch = own.value

@@ -48,7 +48,7 @@ def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Non
     require_part(s, broker)
     counts = require_what_survives(s, broker, log_end, checkpoint)
     go_down(s, broker, log_end, checkpoint)
-    if facts.dies_uncleanly.value:
+    if facts.dies_uncleanly.on:
         s.killed = ite(counts & s.controller.elr.contains(broker), s.killed.add(broker), s.killed)
     renumber_epochs(s)
 
@@ -75,7 +75,7 @@ def shut_down(s: State, broker: Replica) -> None:
         f"broker {t.follower} fetches from broker {t.leader} at offset {t.before.log[t.follower].end}, which is beyond the "
         f"leader's log end {t.before.log[t.leader].end}; rather than truncate it halts{says_gone(t)}"
     ),
-    when=lambda: bool(facts.halts.value),
+    when=lambda: facts.halts.on,
     actor="follower", fault=Fault.STOPS, messages=(*FETCH_OUT_OF_RANGE, Ends("follower")),
 )
 def halt(s: State, follower: Replica, leader: Replica) -> None:
@@ -113,7 +113,7 @@ def require_what_survives(s: State, broker: Replica, log_end: Offset, checkpoint
         counted = s.controller.isr.contains(broker) | s.controller.elr.contains(broker)
         counted |= s.controller.last_leader == broker
         require("an electable replica keeps its log", ~(lossy & counted))
-    if facts.loses.value:
+    if facts.loses.on:
         require("a lossy crash is left", ~counts | (s.lossy_left > 0))
         s.lossy_left = ite(counts, s.lossy_left - 1, s.lossy_left)
     return counts
@@ -171,7 +171,7 @@ def restart(s: State, broker: Replica, is_clean: Bool) -> None:
     leader, whether or not it lost something (KIP-966). How a broker stopped that lost nothing nobody knows before that.
     """
     require("down", s.broker[broker].down)
-    if facts.dies_uncleanly.value:
+    if facts.dies_uncleanly.on:
         elr, died = s.controller.elr, s.killed.contains(broker)
         require("a machine that died was not shut down", implies(died, ~is_clean))
         require("an eligible leader, if unclean", is_clean | elr.contains(broker))
@@ -196,7 +196,7 @@ def _says_unnoticed(t: Telling) -> str:
 
 @action(
     says=_says_unnoticed,
-    when=lambda: bool(facts.restarts_unnoticed.value),
+    when=lambda: facts.restarts_unnoticed.on,
     actor="broker", fault=Fault.RESTARTS, messages=GOES_DOWN,
 )
 def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
@@ -228,7 +228,7 @@ def _says_emptied(t: Telling) -> str:
 
 @action(
     says=lambda t: f"while broker {t.broker} is down its disk is replaced by an empty one{_says_emptied(t)}",
-    when=lambda: bool(facts.empties.value),
+    when=lambda: facts.empties.on,
     actor="broker", fault=Fault.DISK,
 )
 def replace_disk(s: State, broker: Replica) -> None:
@@ -243,9 +243,9 @@ def replace_disk(s: State, broker: Replica) -> None:
     require("there is something to lose", ~s.log[broker].is_empty | named)
     take_disk(s)
     empty(s, broker)
-    if facts.dies_uncleanly.value:
+    if facts.dies_uncleanly.on:
         s.killed = ite(named, s.killed.add(broker), s.killed)
-    if facts.reports_directory.value:
+    if facts.reports_directory.on:
         s.unreported = s.unreported.add(broker)
     renumber_epochs(s)
 
@@ -255,7 +255,7 @@ def replace_disk(s: State, broker: Replica) -> None:
         f"broker {t.broker} tells the controller in which directory its replica is now; by that the controller forgets the "
         "eligible leaders"
     ),
-    when=lambda: bool(facts.reports_directory.value),
+    when=lambda: facts.reports_directory.on,
     actor="broker", messages=(Tells("broker", CONTROLLER, "AssignReplicasToDirs"),),
 )
 def report_directory(s: State, broker: Replica) -> None:
@@ -274,7 +274,7 @@ def report_directory(s: State, broker: Replica) -> None:
         f"broker {t.broker} goes down and is back with an empty disk before the controller looks; it stays in the ISR"
         f"{says_no_answers(t, t.broker)}{_says_emptied(t)}"
     ),
-    when=lambda: bool(facts.empties_unnoticed.value),
+    when=lambda: facts.empties_unnoticed.on,
     actor="broker", fault=Fault.DISK, messages=GOES_DOWN,
 )
 def return_with_empty_disk(s: State, broker: Replica) -> None:

@@ -107,7 +107,7 @@ def asks_in_vain(s: State, leader: Replica, follower: Replica) -> Bool:
     says=lambda t: (
         f"broker {t.follower} asks broker {t.leader} where its epoch ends and {says_cut(t, t.follower)}"
     ),
-    when=lambda: bool(truncates_by_request.value),
+    when=lambda: truncates_by_request.on,
     actor="follower", messages=WHERE_MY_EPOCH_ENDS,
 )
 def truncate_by_epoch(s: State, follower: Replica, leader: Replica) -> None:
@@ -117,7 +117,7 @@ def truncate_by_epoch(s: State, follower: Replica, leader: Replica) -> None:
     if settings.truncation_fencing.on:
         require("same leader epoch", share_epoch(s, leader, follower))
     end = end_of_latest_epoch(s, leader, follower)
-    if keeps_empty_epochs.value:
+    if keeps_empty_epochs.on:
         require("the answer leaves nothing to ask again", ~asks_in_vain(s, leader, follower))
         cut_entry = end < s.log[follower].end
         s.broker[follower].empty_epoch = ite(cut_entry, None, s.broker[follower].empty_epoch)
@@ -163,7 +163,7 @@ def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
     require_replica_of(s, leader, follower)
     if settings.late_answers.on:
         require("awaits no answer of this leader", s.late[follower].leader != leader)
-    if truncates_by_request.value:
+    if truncates_by_request.on:
         require("has truncated", ~s.broker[follower].truncating)
     if settings.fetch_fencing.value == settings.BY_CURRENT_EPOCH:
         require("same leader epoch", share_epoch(s, leader, follower))
@@ -183,7 +183,7 @@ def have_diverged(s: State, leader: Replica, follower: Replica) -> Bool:
     beyond = s.log[follower].end > s.log[leader].end
     if settings.truncation.value != settings.BY_DIVERGING_FETCH:
         return beyond
-    if forgets_fetched_epoch.value:
+    if forgets_fetched_epoch.on:
         return diverges(s, leader, follower) & (beyond | ~s.broker[follower].names_no_epoch)
     return diverges(s, leader, follower)
 
@@ -194,7 +194,7 @@ def take_answer(s: State, follower: Replica, brings_record: Bool) -> None:
     The follower's fetches name no epoch until a record comes, it truncates, or leadership changes. From 3.5.1 to 3.6.2
     (`AbstractFetcherThread.processFetchRequest`: KAFKA-15080 takes such an answer up to note the lag; KAFKA-15510).
     """
-    if not forgets_fetched_epoch.value:
+    if not forgets_fetched_epoch.on:
         return
     mine = s.broker[follower]
     mine.names_no_epoch = ~brings_record & (mine.names_no_epoch | (~mine.answered & ~s.log[follower].is_empty))
@@ -237,7 +237,7 @@ def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
     take_answer(s, follower, truth(True))
     s.log[follower].append(s.log[leader].at(start))
     take_high_watermark(s, leader, follower)
-    if keeps_empty_epochs.value:
+    if keeps_empty_epochs.on:
         # The record's epoch starts where the empty one did, and takes its place.
         s.broker[follower].empty_epoch = None
         renumber_epochs(s)
@@ -265,13 +265,13 @@ def answer_at_once(s: State, follower: Replica, leader: Replica, end: Offset, ad
     read = s.broker[leader].hw
     leader_learns(s, leader, follower, advance)
     take_answer(s, follower, s.log[follower].end < end)
-    if keeps_empty_epochs.value:
+    if keeps_empty_epochs.on:
         # A record's epoch starts where the empty one did, and takes its place.
         empty = s.broker[follower].empty_epoch
         s.broker[follower].empty_epoch = ite(s.log[follower].end < end, None, empty)
     s.log[follower].copy(s.log[leader], end)
     s.broker[follower].hw = smaller(read, end)
-    if keeps_empty_epochs.value:
+    if keeps_empty_epochs.on:
         renumber_epochs(s)
 
 
@@ -323,14 +323,14 @@ def fetch_unanswered(s: State, follower: Replica, leader: Replica) -> None:
     s.broker[follower].reopens = True
 
 
-@action(says=_says_diverging, when=lambda: not halts.value, actor="follower", messages=FETCH_DIVERGING)
+@action(says=_says_diverging, when=lambda: not halts.on, actor="follower", messages=FETCH_DIVERGING)
 def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
     """A follower whose log diverges from its leader's learns of it, and truncates to where they agree."""
     require_fetch(s, follower, leader)
     require("the logs have diverged", have_diverged(s, leader, follower))
     by_epoch = settings.truncation.value == settings.BY_DIVERGING_FETCH
     to = epochs_agree_until(s, leader, follower) if by_epoch else s.log[leader].end
-    if forgets_fetched_epoch.value:
+    if forgets_fetched_epoch.on:
         to = ite(s.broker[follower].names_no_epoch, s.log[leader].end, to)
     read = s.broker[leader].hw
     if by_epoch and not settings.diverging_fetch_ignored.on:

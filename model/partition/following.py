@@ -28,7 +28,7 @@ def cut_as_told(s: State, follower: Replica, to: Offset, read: Offset) -> None:
     From 2.8.0 to 3.4.0 the follower takes that first, as far as its log goes, whether it rises or falls by it
     (`AbstractFetcherThread.processFetchRequest`; KAFKA-14704, in 3.4.1 and 3.5.0).
     """
-    if takes_hw_first.value:
+    if takes_hw_first.on:
         s.broker[follower].hw = smaller(read, s.log[follower].end)
     cut(s, follower, to)
     s.broker[follower].names_no_epoch = False
@@ -61,7 +61,7 @@ def require_news(s: State, follower: Replica, leader: Replica) -> None:
 
 def require_fetcher_removed(s: State, broker: Replica) -> None:
     """A broker takes up one change of leadership after the other, each with all that comes of it."""
-    if hears_first.value:
+    if hears_first.on:
         require("the fetcher of the former leader is removed", s.broker[broker].former_leader.is_none)
 
 
@@ -71,7 +71,7 @@ def follow(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> None:
     broker = s.broker[follower]
     must_truncate = truth(True) if settings.truncate_under_same_leader.on else broker.leader != leader
     stop_waiting(s, follower)
-    if keeps_empty_epochs.value:
+    if keeps_empty_epochs.on:
         note_empty_epoch(s, follower)
     broker.leader_epoch = epoch
     broker.leader = leader
@@ -85,7 +85,7 @@ def start_fetching(s: State, follower: Replica, must_truncate: Bool) -> None:
     broker = s.broker[follower]
     if settings.answer_names_epoch.on:
         drop_late_answer(s, follower)
-    elif truncates_by_request.value and settings.truncating_takes_none.on and settings.late_answers.on:
+    elif truncates_by_request.on and settings.truncating_takes_none.on and settings.late_answers.on:
         # The thread that awaits the answer would ask where to truncate, and does not before it has got it.
         end_wait(s, follower, must_truncate)
     if settings.truncation.value == settings.TO_HW:

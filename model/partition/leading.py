@@ -136,7 +136,7 @@ def take_up_isr(s: State, leader: Replica, advance: Advance) -> None:
     """The leader's ISR and assignment are the committed ones, and no change is in flight."""
     require("true leader", is_true_leader(s, leader))
     broker = s.broker[leader]
-    if waits_in_vain.value:
+    if waits_in_vain.on:
         require("the answer is not lost", ~broker.unanswered)
     require("news to the leader", broker.outdated if settings.asynchronous_isr.on else broker.isr != s.controller.isr)
     broker.isr = s.controller.isr
@@ -232,7 +232,7 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     require_replica_of(s, leader, follower)
     if settings.fetch_fencing.value == settings.BY_CURRENT_EPOCH:
         require("same leader epoch", share_epoch(s, leader, follower))
-    if truncates_by_request.value:
+    if truncates_by_request.on:
         require("has truncated", ~s.broker[follower].truncating)
     require("logs agree", ~have_diverged(s, leader, follower))
     known = s.known_end[leader][follower]
@@ -304,7 +304,7 @@ def refuse_alter_partition(s: State, leader: Replica) -> None:
 
 @action(
     says=lambda t: f"the controller's answer to leader {t.leader} is lost, and the leader goes on waiting for it",
-    when=lambda: bool(answers_get_lost.value),
+    when=lambda: answers_get_lost.on,
     actor=CONTROLLER, fault=Fault.LOST, messages=(LOST_ISR_ANSWER,),
 )
 def lose_answer(s: State, leader: Replica) -> None:
@@ -318,9 +318,9 @@ def lose_answer(s: State, leader: Replica) -> None:
 
 def require_controller(s: State, leader: Replica) -> None:
     """Somebody decides about the leader's request: of several controllers the one in charge, unless another has answered."""
-    if many_controllers.value:
+    if many_controllers.on:
         require("a controller is in charge", somebody_in_charge(s))
-    if asked_in_vain.value:
+    if asked_in_vain.on:
         require("not answered already", ~s.broker[leader].unanswered)
 
 

@@ -286,5 +286,5 @@ def restart_producer(s: State) -> None:
         s.producer.waits_at[record] = None
 
     for_each(RecordId, forget)
-    if numbers_anew.value:
+    if numbers_anew.on:
         s.producer.first = least(RecordId, lambda r: (r + 1 == settings.records) | (s.producer.status[r] < ACKED))

@@ -59,7 +59,7 @@ def require_another(s: State, target: SetValue[Replica]) -> None:
         require("as many replicas as asked about", target.size == settings.moved_to)
     if settings.moved_in.value:
         require("as many added as asked about", (target - s.controller.replicas).size == settings.moved_in)
-    if counts_moves.value:
+    if counts_moves.on:
         require("another move may be asked for", s.moves_left > 0)
         s.moves_left = s.moves_left - 1
 
@@ -83,7 +83,7 @@ def reassign(s: State, target: SetValue[Replica]) -> None:
     if not settings.moves_replaceable.on:
         require("no move is under way", ~is_moving(s))
     require("another assignment, or another move", ~(adding | removing).is_empty | is_moving(s))
-    if moves_again.value:
+    if moves_again.on:
         come_back(s, adding)
     c.replicas = before | adding
     c.adding = ite(adding.is_empty, c.adding, adding)
@@ -147,7 +147,7 @@ def revert(s: State, isr: SetValue[Replica]) -> None:
     c.asked = known - dropped
     c.adding = none_of(Replica)
     c.removing = none_of(Replica)
-    if moves_again.value:
+    if moves_again.on:
         c.returned = c.returned - dropped
     note_change(s, leads_on)
     commit_isr(s, isr, truth(False), known)
@@ -189,12 +189,12 @@ def cancel_in_zookeeper(s: State) -> None:
 
 def rewrite(s: State, target: SetValue[Replica]) -> None:
     """The assignment that leads to the target; who is needed for neither it nor the former replicas leaves the ISR."""
-    if moves_again.value:
+    if moves_again.on:
         come_back(s, target - s.controller.replicas)
     c = s.controller
     old = c.replicas - c.adding
     dropped = c.replicas - (old | target)
-    if moves_again.value:
+    if moves_again.on:
         c.asked = target
         c.returned = c.returned - dropped
     c.replicas = old | target
@@ -270,7 +270,7 @@ def delete_replica(s: State, broker: Replica) -> None:
     require("has something", keeps_something(s, broker))
     require_fetcher_removed(s, broker)
     removed: Bool = ~is_replica(s, broker)
-    require("was removed", removed | s.controller.returned.contains(broker) if moves_again.value else removed)
+    require("was removed", removed | s.controller.returned.contains(broker) if moves_again.on else removed)
     if not settings.moves_in_one_record.on:
         require("out of the ISR, of which it was told first", ~s.controller.isr.contains(broker))
     stop_waiting(s, broker)
@@ -283,6 +283,6 @@ def delete_replica(s: State, broker: Replica) -> None:
     mine.empty_epoch = None
     s.log[broker].truncate(0)
     mine.hw = 0
-    if moves_again.value:
+    if moves_again.on:
         s.controller.returned = s.controller.returned.remove(broker)
     renumber_epochs(s)

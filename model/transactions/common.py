@@ -97,7 +97,7 @@ def renumber_coordinators(s: State) -> None:
     A marker that is not late has the coordinator's own epoch, and no partition has a newer one. So the only comparison that
     can go either way is that of the late marker with its partition, now or once the coordinator has written there.
     """
-    if not settings.forgets_moves.value:
+    if not settings.forgets_moves.on:
         return
     late, coordinator = s.late.marker, s.coordinator
     before, after = CoordinatorEpoch(literal(0)), CoordinatorEpoch(literal(1))
@@ -120,7 +120,7 @@ def renumber_epochs(s: State) -> None:
     Epochs are compared with each other; an EndTxn under transaction_version 2 also with the one after its own, so that one is
     kept as if it were in use.
     """
-    if not settings.ranks_epochs.value:
+    if not settings.ranks_epochs.on:
         return
     late, coordinator = s.late, s.coordinator
     enders = [s.producer[i].epoch for i in each(Producer)] + [late.end.epoch]
@@ -201,9 +201,9 @@ def is_verified(s: State, p: Partition, of: Epoch) -> Bool:
 
 def opens_rightly(s: State, p: Partition, of: Epoch) -> Bool:
     """A record may go into the partition's open transaction, or the coordinator lets it open one (KIP-890)."""
-    if not settings.verifies.value:
+    if not settings.verifies.on:
         return truth(True)
-    asks_nobody = holds_offsets(p) if not settings.verifies_offsets.value else truth(False)
+    asks_nobody = holds_offsets(p) if not settings.verifies_offsets.on else truth(False)
     return asks_nobody | is_ongoing(s, p, of) | is_verified(s, p, of)
 
 

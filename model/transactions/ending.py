@@ -111,7 +111,7 @@ def _require_wish(s: State, i: Producer, commits: bool) -> None:
 def has_sent(s: State, i: Producer) -> Bool:
     """There is something to abort: a partition was added, or, where clients add none, a record was sent."""
     mine = s.producer[i]
-    return ~mine.added.is_empty if settings.adds_partitions.value else ~(mine.unanswered | mine.acked).is_empty
+    return ~mine.added.is_empty if settings.adds_partitions.on else ~(mine.unanswered | mine.acked).is_empty
 
 
 def _take(s: State, of: Epoch, commits: bool) -> None:
@@ -160,7 +160,7 @@ def abort(s: State, producer: Producer) -> None:
     mine = s.producer[producer]
     _require_wish(s, producer, False)
     _take(s, mine.epoch, False)
-    if not settings.bumps.value:
+    if not settings.bumps.on:
         _pass_over_unanswered(s, producer)
         _leave(s, producer, False)
         return
@@ -176,7 +176,7 @@ def _says_unaware(t: Telling) -> str:
 
 
 @action(
-    says=_says_unaware, when=lambda: bool(settings.keeps_epoch.value), actor="producer", messages=_messages(False),
+    says=_says_unaware, when=lambda: settings.keeps_epoch.on, actor="producer", messages=_messages(False),
 )
 def abort_before_failure(s: State, producer: Producer) -> None:
     """The application aborts while a record has no answer, and only then the record's time is over.
@@ -195,7 +195,7 @@ def abort_before_failure(s: State, producer: Producer) -> None:
 def _pass_over_unanswered(s: State, i: Producer) -> None:
     """The sequence numbers of records that are given up are not used again."""
     mine = s.producer[i]
-    if settings.numbers_records.value:
+    if settings.numbers_records.on:
         for p in each(Partition):
             number = mine.sequence[p]
             mine.sequence[p] = ite(mine.unanswered.contains(p) & ~holds_offsets(p), number + 1, number)

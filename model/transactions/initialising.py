@@ -47,7 +47,7 @@ def begin_anew(s: State, i: Producer) -> None:
     mine = s.producer[i]
     mine.phase = READY
     mine.epoch = s.coordinator.epoch
-    if numbers_records.value:
+    if numbers_records.on:
         for p in each(Partition):
             mine.sequence[p] = 0
     renumber_epochs(s)
@@ -105,7 +105,7 @@ def _own(t: Telling) -> int:
 
 @action(
     says=lambda t: f"producer {t.producer} asks for another producer epoch than {_own(t)} and is given {says_given(t)}",
-    when=lambda: bool(bumps.value),
+    when=lambda: bumps.on,
     actor="producer", messages=asks_coordinator(lambda t: init_text(_own(t)), says_given),
 )
 def bump_epoch(s: State, producer: Producer) -> None:
@@ -126,7 +126,7 @@ def bump_epoch(s: State, producer: Producer) -> None:
 
 @action(
     says=lambda t: f"producer {t.producer} asks for another producer epoch; the coordinator {says_fenced(t)}",
-    when=lambda: bool(bumps.value),
+    when=lambda: bumps.on,
     actor="producer", messages=asks_coordinator(lambda t: init_text(_own(t)), "CONCURRENT_TRANSACTIONS"),
 )
 def abort_before_bump(s: State, producer: Producer) -> None:
@@ -228,7 +228,7 @@ def restart(s: State, producer: Producer) -> None:
     mine.added = none_of(Partition)
     mine.unanswered = none_of(Partition)
     mine.acked = none_of(Partition)
-    if numbers_records.value:
+    if numbers_records.on:
         for p in each(Partition):
             mine.sequence[p] = 0
     mine.position = None

@@ -108,7 +108,7 @@ def _add_text(t: Telling) -> str:
 
 @action(
     says=lambda t: f"producer {t.producer} adds partition {t.partition} to its transaction {txn_of(t)}{says_opened(t)}",
-    when=lambda: bool(settings.adds_partitions.value),
+    when=lambda: settings.adds_partitions.on,
     actor="producer", messages=(Tells("producer", COORDINATOR, _add_text), Tells(COORDINATOR, "producer", "added")),
 )
 def add_partition_to_txn(s: State, producer: Producer, partition: Partition) -> None:
@@ -123,7 +123,7 @@ def add_partition_to_txn(s: State, producer: Producer, partition: Partition) -> 
 
 @action(
     says=lambda t: f"producer {t.producer} asks to add partition {t.partition}, and the request is late; it will ask again",
-    when=lambda: bool(settings.adds_late.value),
+    when=lambda: settings.adds_late.on,
     actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _add_text, ADD),),
 )
 def delay_add(s: State, producer: Producer, partition: Partition) -> None:
@@ -154,7 +154,7 @@ def _late_add_text(t: Telling) -> str:
         f"the late request of transaction {t.before.late.add.txn} to add partition {t.partition} arrives"
         f"{says_opened(t) or '; the partition belongs to the open transaction now'}"
     ),
-    when=lambda: bool(settings.adds_late.value),
+    when=lambda: settings.adds_late.on,
     actor=COORDINATOR, messages=(arrives(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
 )
 def late_add_arrives(s: State, partition: Partition) -> None:
@@ -169,7 +169,7 @@ def late_add_arrives(s: State, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"the late request of transaction {t.before.late.add.txn} to add a partition is lost or refused",
-    when=lambda: bool(settings.adds_late.value),
+    when=lambda: settings.adds_late.on,
     actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
 )
 def late_add_is_lost(s: State) -> None:
@@ -183,14 +183,14 @@ def late_add_is_lost(s: State) -> None:
 
 def number_of(s: State, i: Producer, p: Partition) -> Sequence:
     """The sequence number of the instance's record; under an epoch for each transaction it is always 0, and of offsets."""
-    return ite(holds_offsets(p), sequence(0), s.producer[i].sequence[p]) if settings.numbers_records.value else sequence(0)
+    return ite(holds_offsets(p), sequence(0), s.producer[i].sequence[p]) if settings.numbers_records.on else sequence(0)
 
 
 def require_may_send(s: State, producer: Producer, partition: Partition) -> None:
     """The instance has a record for the partition that was not acknowledged so far."""
     mine = s.producer[producer]
     require("in a transaction", is_in_open_txn(s, producer))
-    if settings.adds_partitions.value and settings.adds_first.on:
+    if settings.adds_partitions.on and settings.adds_first.on:
         require("partition was added", mine.added.contains(partition))
     require("not acknowledged yet", ~mine.acked.contains(partition))
 
@@ -200,7 +200,7 @@ def note_ack(s: State, producer: Producer, partition: Partition) -> None:
     mine = s.producer[producer]
     mine.unanswered = mine.unanswered.remove(partition)
     mine.acked = mine.acked.add(partition)
-    if settings.numbers_records.value:
+    if settings.numbers_records.on:
         number = mine.sequence[partition]
         mine.sequence[partition] = ite(holds_offsets(partition), number, number + 1)
 
@@ -290,7 +290,7 @@ def _late_produce_text(t: Telling) -> str:
 
 def _counts_as_verified(s: State, partition: Partition) -> Bool:
     """The coordinator's answer is at hand, and some request of the producer waits for one (without KAFKA-14884)."""
-    if not settings.shares_guard.value:
+    if not settings.shares_guard.on:
         return truth(False)
     return s.late.produce.verified & s.partition[partition].verifying
 
@@ -335,7 +335,7 @@ def late_produce_is_lost(s: State, partition: Partition) -> None:
         f"the late {_late(t)} reaches partition {t.partition}, whose leader is told by the coordinator "
         "that the transaction is open; the record is yet to be appended"
     ),
-    when=lambda: bool(settings.shares_guard.value),
+    when=lambda: settings.shares_guard.on,
     actor="partition",
     messages=(Tells("partition", COORDINATOR, "verify"), Tells(COORDINATOR, "partition", "the transaction is open")),
 )
@@ -356,7 +356,7 @@ def verify_late_produce(s: State, partition: Partition) -> None:
         f"another copy of the request reaches partition {t.partition}, whose leader asks the coordinator; the copy will be "
         "refused"
     ),
-    when=lambda: bool(settings.shares_guard.value),
+    when=lambda: settings.shares_guard.on,
     actor="partition", messages=(Tells("partition", COORDINATOR, "verify"),),
 )
 def verify_another_copy(s: State, partition: Partition) -> None:

@@ -148,7 +148,7 @@ def vacant_epoch_is_unwritten(s: State) -> Bool:
     kip320's LeaderFirst says that nobody follows before; here a broker does, as soon as it hears. Without it BecomeLeader
     breaks WrittenByLeader (2, 1, 1).
     """
-    if many_controllers.value:
+    if many_controllers.on:
         return truth(True)  # A leader may take office twice: what is so then says OfficeIsHeld.
 
     def is_unwritten(r: Replica) -> Bool:
@@ -181,7 +181,7 @@ def truncated_follower(s: State) -> Bool:
     own last record. From 2.8 on the leader compares epochs at each fetch instead. Without it FetchNothingNew breaks
     KnownEndIsHeld (2, 1, 1, Kafka 2.7).
     """
-    if not truncates_by_request.value:
+    if not truncates_by_request.on:
         return truth(True)
 
     def has(leader: Replica, f: Replica) -> Bool:
@@ -190,7 +190,7 @@ def truncated_follower(s: State) -> Bool:
         within = every(Offset, lambda o: implies(theirs.has(o), theirs.same_record_at(mine, o)))
         is_vacant = (s.controller.leader == leader) & ~leads_in_newest_epoch(s, leader)
         is_newest = s.broker[f].leader_epoch == s.controller.leader_epoch
-        if many_controllers.value:  # A leader may take office twice: see OfficeIsHeld and TruncatedForOffice.
+        if many_controllers.on:  # A leader may take office twice: see OfficeIsHeld and TruncatedForOffice.
             return implies(is_told, within)
         return implies(is_told, within) & implies(is_vacant & is_newest, s.broker[f].truncating)
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from acked.invariants.quantifiers import every_two
-from acked.model.language.context import Computed
+from acked.model.language.context import fact
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import counted_isr, has_session, presumes_leadership
@@ -24,15 +24,15 @@ from acked.model.partition.state import Candidate, ControllerEpoch, Epoch, Offse
 from acked.model.partition.vocabulary.candidates import is_in_charge
 
 
-def _one_leader_at_a_time(given: Mapping[str, int]) -> int:
+def _one_leader_at_a_time(given: Mapping[str, int]) -> bool:
     silent = not any(given[item.name] for item in (zombies, leadership_moves, unclean_election, reassignment))
     named = given[controllers.requests_name_incarnation.name] or not controllers.restarts_between.make(given)
     at_once = given[controllers.old_controllers_refused.name] and given[controllers.elected_at_once.name]
     in_turn = given[controllers.requests_queued.name] == 1
-    return int(bool(controllers.are_many(given) and silent and named and at_once and in_turn))
+    return bool(controllers.are_many(given) and silent and named and at_once and in_turn)
 
 
-one_leader_at_a_time = Computed(_one_leader_at_a_time)
+one_leader_at_a_time = fact(_one_leader_at_a_time)
 """Whether there are several controllers, and leadership ends with its broker alone, which forgets that it led.
 
 So it is where no session of a live broker ends and leadership never moves, elections are clean, ZooKeeper refuses every
@@ -78,7 +78,7 @@ def newest_controller(s: State) -> Bool:
     So the controller in charge is the last whose writes ZooKeeper takes. Without it BecomeController breaks ControllersKnow,
     RequestsReachTheLiving (2, 1, 1).
     """
-    if not one_leader_at_a_time.value:
+    if not one_leader_at_a_time.on:
         return truth(True)
     keeper = s.zookeeper
 
@@ -102,7 +102,7 @@ def controller_epochs_are_dense(s: State) -> Bool:
     So there is a rank for the next one, as EpochsAreDense says of leader epochs. Without it BecomeController breaks
     ControllersKnow, NewestController (2, 1, 1).
     """
-    if not one_leader_at_a_time.value:
+    if not one_leader_at_a_time.on:
         return truth(True)
 
     def is_in_use(epoch: ControllerEpoch) -> Bool:
@@ -121,7 +121,7 @@ def controllers_know(s: State) -> Bool:
     Who has the newest controller epoch knows ZooKeeper's leader and leader epoch. So a request never makes two leaders of one
     epoch. Without it BecomeFollowerAsTold breaks EpochSent, KnowsLeader (2, 1, 1).
     """
-    if not one_leader_at_a_time.value:
+    if not one_leader_at_a_time.on:
         return truth(True)
     node = s.controller
 
@@ -157,17 +157,17 @@ def requests_reach_the_living(s: State) -> Bool:
     heard, and there was none. A broker that is down knows of no leader. Without it BecomeController breaks OneLeader,
     RequestedIsr (2, 1, 1).
     """
-    if not one_leader_at_a_time.value:
+    if not one_leader_at_a_time.on:
         return truth(True)
 
     def reach(c: Candidate, r: Replica) -> Bool:
         mine, up = s.candidate[c], has_session(s, r)
         alive = known = mine.live.contains(r)
-        if misses_incarnations.value:
+        if misses_incarnations.on:
             known = alive & ~mine.former.contains(r)
         sees = (known == up) & (alive == up) & implies(s.controller.leader == r, up)
         reached = implies(known | mine.due.contains(r), up) & implies(is_in_charge(s, c), sees)
-        if misses_incarnations.value:
+        if misses_incarnations.on:
             reached &= alive | ~mine.former.contains(r)
         return reached
 
@@ -184,7 +184,7 @@ def one_leader(s: State) -> Bool:
     Nobody else is named in its epoch or in a later one. So no request makes a leader beside the one that there is, and none
     of a later epoch names another. Without it BecomeLeaderAsTold breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
-    if not one_leader_at_a_time.value:
+    if not one_leader_at_a_time.on:
         return truth(True)
 
     def leads_since(leader: Replica, epoch: Epoch) -> Bool:
@@ -209,7 +209,7 @@ def requested_isr(s: State) -> Bool:
     If it leads already it counts all of the told one; a later request tells no larger one. And whoever leads counts all of
     ZooKeeper's ISR, in whatever epoch. Without it BecomeLeaderAsTold breaks AckedRecordsInIsr, IsrIsCounted (2, 1, 1).
     """
-    if not one_leader_at_a_time.value:
+    if not one_leader_at_a_time.on:
         return truth(True)
     node = s.controller
 
@@ -240,7 +240,7 @@ def office_is_held(s: State) -> Bool:
     It wrote them itself, before it restarted. With one controller there are none (VacantEpoch). Without it BecomeLeaderAsTold
     breaks WrittenByLeader (2, 1, 1).
     """
-    if not one_leader_at_a_time.value:
+    if not one_leader_at_a_time.on:
         return truth(True)
 
     def holds_all(leader: Replica, epoch: Epoch) -> Bool:
@@ -260,7 +260,7 @@ def told_are_behind(s: State) -> Bool:
 
     For what it is told was sent since. Without it BecomeFollowerAsTold breaks RecordEpoch (2, 1, 1).
     """
-    if not one_leader_at_a_time.value:
+    if not one_leader_at_a_time.on:
         return truth(True)
 
     def is_behind(c: Candidate, r: Replica) -> Bool:
@@ -276,7 +276,7 @@ def office_began(s: State) -> Bool:
 
     So who has reached that place has everything that is older. Without it AskToExpand breaks PendingHasCaughtUp (2, 1, 1).
     """
-    if not (one_leader_at_a_time.value and begins_again.value):
+    if not (one_leader_at_a_time.on and begins_again.on):
         return truth(True)
 
     def began(r: Replica) -> Bool:
@@ -293,7 +293,7 @@ def known_follow(s: State) -> Bool:
     As far as it is known their logs do not disagree. So a leader that goes on with what it knew, in a newer epoch, knows
     what is so (`reelection_forgets_ends` off, to 4.4). Without it BecomeLeaderAsTold breaks KnownEndIsHeld (2, 1, 1).
     """
-    if not one_leader_at_a_time.value:
+    if not one_leader_at_a_time.on:
         return truth(True)
 
     def stays(leader: Replica, f: Replica) -> Bool:
@@ -313,7 +313,7 @@ def truncated_for_office(s: State) -> Bool:
     So it is of a leader, too, that has restarted and is about to hear that it leads on. Without it BecomeLeaderAsTold breaks
     TruncatedFollower (2, 1, 1, Kafka 2.7).
     """
-    if not (one_leader_at_a_time.value and truncates_by_request.value):
+    if not (one_leader_at_a_time.on and truncates_by_request.on):
         return truth(True)
 
     def holds_all(leader: Replica, epoch: Epoch) -> Bool:

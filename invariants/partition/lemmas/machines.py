@@ -21,7 +21,7 @@ def leaders_are_true(s: State) -> Bool:
     machine died least of all. Without it Crash breaks KnownEndIsHeld (2, 1, 1).
     """
     ends_silently = zombies.on or leadership_moves.on or shrink_bumps_epoch.on or alter_bumps_epoch.on
-    if not one_machine_dies.value or ends_silently:
+    if not one_machine_dies.on or ends_silently:
         return truth(True)
 
     def is_true(r: Replica) -> Bool:
@@ -35,7 +35,7 @@ def killed_are_eligible(s: State) -> Bool:
 
     So whoever is elected or joins the ISR has its log. Without it ElectLeader breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
-    if not one_machine_dies.value:
+    if not one_machine_dies.on:
         return truth(True)
     killed = s.killed
     kept = every(killed, lambda r: s.broker[r].down & s.controller.elr.contains(r))
@@ -49,7 +49,7 @@ def somebody_is_left(s: State) -> Bool:
     becomes too small stays eligible. So a log that counts is left, and the last known leader, which may have lost its own, is
     elected only where nothing was ever committed. Without it Crash breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
-    if not one_machine_dies.value:
+    if not one_machine_dies.on:
         return truth(True)
 
     def is_named(r: Replica) -> Bool:

@@ -68,7 +68,7 @@ def named_are_replicas(s: State) -> Bool:
     last = s.controller.last_leader
     named = s.controller.elr.issubset(s.controller.replicas)
     named &= every(Replica, lambda r: implies(last == r, is_replica(s, r) & s.controller.isr.is_empty))
-    return named if moves_again.value else implies(s.moves_left > 0, named & ~is_moving(s))
+    return named if moves_again.on else implies(s.moves_left > 0, named & ~is_moving(s))
 
 
 def removed_are_late(s: State) -> Bool:
@@ -76,7 +76,7 @@ def removed_are_late(s: State) -> Bool:
 
     So no leader takes it in before it has heard. Without it AskToExpand breaks ReturnedAreOut (2, 1, 1).
     """
-    if not moves_again.value:
+    if not moves_again.on:
         return truth(True)
 
     def is_late(r: Replica) -> Bool:
@@ -92,7 +92,7 @@ def returned_are_out(s: State) -> Bool:
 
     So it may delete its log though it is a replica. Without it DeleteReplica breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
-    if not moves_again.value:
+    if not moves_again.on:
         return truth(True)
 
     def is_out(r: Replica) -> Bool:

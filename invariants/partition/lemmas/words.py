@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from acked.model.language.context import Computed
+from acked.model.language.context import fact
 from acked.model.language.quantify import abbreviate, every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import enough_in_sync, presumes_leadership, share_epoch
@@ -28,13 +28,11 @@ def epochs_run_ahead() -> bool:
     return takes_epochs and not settings.reelection_forgets_ends.on
 
 
-one_machine_dies = Computed(
-    lambda given: int(
-        given[settings.crashes.name] == settings.LOSSY_CRASHES
-        and given[settings.lossy_crashes.name] == 1
-        and not given[settings.kills.name]
-        and bool(dies_uncleanly.make(given))
-    )
+one_machine_dies = fact(
+    lambda has: has[settings.crashes.name] == settings.LOSSY_CRASHES
+    and has[settings.lossy_crashes.name] == 1
+    and not has[settings.kills.name]
+    and dies_uncleanly.make(has)
 )
 """Whether one machine may die, an in-sync replica's too, and its broker tells by registering again (KIP-966).
 
@@ -54,7 +52,7 @@ def is_electable(s: State, r: Replica) -> Bool:
     died is none of them: it is down, and no eligible leader once it is back.
     """
     chosen = s.controller.isr.contains(r)
-    if one_machine_dies.value:
+    if one_machine_dies.on:
         chosen |= s.controller.elr.contains(r) & ~s.killed.contains(r)
         chosen |= s.controller.isr.is_empty & s.controller.elr.is_empty & (s.controller.last_leader == r)
     elif settings.eligible_leader_replicas.on:
@@ -101,7 +99,7 @@ def takes_office_again() -> bool:
 
     Its high watermark may be lower then, and the start of its epoch is its log end.
     """
-    return bool(many_controllers.value and begins_again.value)
+    return many_controllers.on and begins_again.on
 
 
 def is_behind_leader(s: State, leader: Replica, o: Offset) -> Bool:

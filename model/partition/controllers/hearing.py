@@ -39,7 +39,7 @@ def take_request(s: State, controller: Candidate, broker: Replica) -> None:
 
 
 @action(
-    says=lambda t: says_by(t) + says_office(t), when=lambda: bool(controllers.many_controllers.value),
+    says=lambda t: says_by(t) + says_office(t), when=lambda: controllers.many_controllers.on,
     actor="leader", messages=(arrives("leader"), Ends("leader", ALTER_PARTITION), no_late_answer("leader"), ANSWERS),
 )
 def become_leader_as_told(s: State, controller: Candidate, leader: Replica) -> None:
@@ -53,7 +53,7 @@ def become_leader_as_told(s: State, controller: Candidate, leader: Replica) -> N
 
 
 @action(
-    says=lambda t: says_by(t) + says_following(t), when=lambda: bool(controllers.many_controllers.value),
+    says=lambda t: says_by(t) + says_following(t), when=lambda: controllers.many_controllers.on,
     actor="follower", messages=(arrives("follower"), Ends("follower", ALTER_PARTITION), no_late_answer("follower")),
 )
 def become_follower_as_told(s: State, controller: Candidate, follower: Replica, leader: Replica) -> None:
@@ -78,7 +78,7 @@ def epoch_of_request(s: State, controller: Candidate, follower: Replica, leader:
         f"broker {t.broker} hears from candidate {t.controller}, in controller epoch "
         f"{t.after.candidate[t.controller].epoch}, of no newer leader epoch"
     ),
-    when=lambda: bool(controllers.many_controllers.value),
+    when=lambda: controllers.many_controllers.on,
     actor="broker", messages=(arrives("broker"),),
 )
 def hear_of_controller(s: State, controller: Candidate, broker: Replica) -> None:
@@ -95,7 +95,7 @@ def hear_of_controller(s: State, controller: Candidate, broker: Replica) -> None
         f"broker {t.broker} knows controller epoch {t.before.broker[t.broker].known_controller} and refuses the request of "
         f"the old controller, candidate {t.controller}, in controller epoch {t.before.candidate[t.controller].epoch}"
     ),
-    when=lambda: bool(controllers.fails_over.value),
+    when=lambda: controllers.fails_over.on,
     actor="broker", messages=(arrives("broker"), Tells("broker", "controller", "STALE_CONTROLLER_EPOCH")),
 )
 def refuse_old_controller(s: State, controller: Candidate, broker: Replica) -> None:
@@ -111,7 +111,7 @@ def refuse_old_controller(s: State, controller: Candidate, broker: Replica) -> N
         f"a StopReplica request of candidate {t.controller}, meant for the broker that was shut down, reaches broker "
         f"{t.broker} when it is back; it follows nobody any more, and keeps its leader epoch"
     ),
-    when=lambda: bool(controllers.stops_late.value),
+    when=lambda: controllers.stops_late.on,
     actor="broker", fault=Fault.LATE, messages=(Tells("controller", "broker", "StopReplica"),),
 )
 def stop_replica_late(s: State, controller: Candidate, broker: Replica) -> None:
@@ -136,8 +136,8 @@ def stop_replica_late(s: State, controller: Candidate, broker: Replica) -> None:
         f"the request of leader {t.leader} comes to candidate {t.controller}, which is behind and answers "
         f"FENCED_LEADER_EPOCH; broker {t.leader} takes itself for deposed and asks no more"
     ),
-    when=lambda: bool(
-        controllers.asked_in_vain.value and controllers.fails_over.value and not controllers.behind_controller_resent.on
+    when=lambda: (
+        controllers.asked_in_vain.on and controllers.fails_over.on and not controllers.behind_controller_resent.on
     ),
     actor="controller",
     messages=(

@@ -80,7 +80,7 @@ def _says_state(t: Telling) -> str:
         f"/controller goes, with the session of candidate {t.controller} or deleted by somebody; candidate {t.controller} "
         "does not know"
     ),
-    when=lambda: bool(controllers.fails_over.value),
+    when=lambda: controllers.fails_over.on,
     actor="controller", fault=Fault.SESSION,
 )
 def expire(s: State, controller: Candidate) -> None:
@@ -96,7 +96,7 @@ def expire(s: State, controller: Candidate) -> None:
 
 @action(
     says=lambda t: f"candidate {t.controller} notices that it is the controller no longer, and resigns",
-    when=lambda: bool(controllers.fails_over.value),
+    when=lambda: controllers.fails_over.on,
     actor="controller", messages=(Ends("controller"),),
 )
 def resign_as_controller(s: State, controller: Candidate) -> None:
@@ -109,7 +109,7 @@ def resign_as_controller(s: State, controller: Candidate) -> None:
 
 @action(
     says=lambda t: f"candidate {t.controller} creates /controller and is the controller {_says_loaded(t)}",
-    when=lambda: bool(controllers.fails_over.value and not controllers.elected_in_two_steps.value),
+    when=lambda: controllers.fails_over.on and not controllers.elected_in_two_steps.on,
     actor="controller", messages=(CREATED, SENT),
 )
 def become_controller(s: State, controller: Candidate, shrinks: Bool) -> None:
@@ -125,7 +125,7 @@ def become_controller(s: State, controller: Candidate, shrinks: Bool) -> None:
 
 @action(
     says=lambda t: f"candidate {t.controller} creates /controller, and has no controller epoch yet",
-    when=lambda: bool(controllers.fails_over.value and controllers.elected_in_two_steps.value),
+    when=lambda: controllers.fails_over.on and controllers.elected_in_two_steps.on,
     actor="controller", messages=(CREATED,),
 )
 def create_controller_node(s: State, controller: Candidate) -> None:
@@ -139,7 +139,7 @@ def create_controller_node(s: State, controller: Candidate) -> None:
 
 @action(
     says=lambda t: f"candidate {t.controller}, which created /controller, begins {_says_loaded(t)}",
-    when=lambda: bool(controllers.fails_over.value and controllers.elected_in_two_steps.value),
+    when=lambda: controllers.fails_over.on and controllers.elected_in_two_steps.on,
     actor="controller", messages=(SENT,),
 )
 def take_controller_epoch(s: State, controller: Candidate, shrinks: Bool) -> None:
@@ -152,7 +152,7 @@ def take_controller_epoch(s: State, controller: Candidate, shrinks: Bool) -> Non
 
 @action(
     says=lambda t: f"candidate {t.controller} cannot take the next controller epoch, which another has taken, and gives up",
-    when=lambda: bool(controllers.fails_over.value and controllers.elected_in_two_steps.value),
+    when=lambda: controllers.fails_over.on and controllers.elected_in_two_steps.on,
     actor="controller",
 )
 def fail_to_take_epoch(s: State, controller: Candidate) -> None:
@@ -230,7 +230,7 @@ def require_may_write(s: State, controller: Candidate) -> None:
         f"{_says_who(t)} finds broker {t.broker} gone; {_says_state(t)}, which it tells "
         f"{says_set(t.after.candidate[t.controller].due)}"
     ),
-    when=lambda: bool(controllers.fails_over.value),
+    when=lambda: controllers.fails_over.on,
     actor="controller", messages=WRITTEN,
 )
 def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
@@ -253,7 +253,7 @@ def take_out_as_controller(s: State, controller: Candidate, broker: Replica) -> 
 
 @action(
     says=lambda t: f"{_says_who(t)} elects broker {t.broker}; {_says_state(t)}",
-    when=lambda: bool(controllers.many_controllers.value),
+    when=lambda: controllers.many_controllers.on,
     actor="controller", messages=WRITTEN,
 )
 def elect_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
@@ -270,7 +270,7 @@ def elect_as_controller(s: State, controller: Candidate, broker: Replica) -> Non
 
 @action(
     says=lambda t: f"{_says_who(t)} elects broker {t.broker}, which is not in sync, uncleanly; {_says_state(t)}",
-    when=lambda: bool(controllers.many_controllers.value) and unclean_election.on,
+    when=lambda: controllers.many_controllers.on and unclean_election.on,
     actor="controller", fault=Fault.UNCLEAN, messages=WRITTEN,
 )
 def elect_uncleanly_as_controller(s: State, controller: Candidate, broker: Replica) -> None:
@@ -287,7 +287,7 @@ def elect_uncleanly_as_controller(s: State, controller: Candidate, broker: Repli
 
 @action(
     says=lambda t: f"{_says_who(t)} moves leadership to broker {t.broker}; {_says_state(t)}",
-    when=lambda: bool(controllers.many_controllers.value) and leadership_moves.on,
+    when=lambda: controllers.many_controllers.on and leadership_moves.on,
     actor="controller", messages=WRITTEN,
 )
 def move_leadership_as_controller(s: State, controller: Candidate, broker: Replica) -> None:

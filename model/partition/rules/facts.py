@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acked.model.language.context import Computed
+from acked.model.language.context import Computed, fact
 from acked.model.language.ranks import highest_rank
 from acked.model.partition.rules import controllers, settings
 
@@ -15,23 +15,9 @@ def most_epochs(constants: Mapping[str, int]) -> int:
     Where the epoch cache is kept beside the log, every broker may know another; so may a client that remembers one, and every
     controller. Answers that are late bring records of their own, and a fetcher may go on in an epoch of its own.
     """
-    of_broker = constants["log_size"] + 1 + _keeps_empty_epochs(constants) + _hears_first(constants)
-    others = 1 + _asks_in_epoch(constants) + controllers.known_epochs(constants)
+    of_broker = constants["log_size"] + 1 + keeps_empty_epochs.make(constants) + hears_first.make(constants)
+    others = 1 + asks_in_epoch.make(constants) + controllers.known_epochs(constants)
     return constants["replicas"] * (of_broker + constants["log_size"] * constants["late_answers"]) + others
-
-
-def _asks_in_epoch(constants: Mapping[str, int]) -> int:
-    deposed = constants["zombies"] or constants["leadership_moves"]
-    return int(bool(constants["offset_queries"] and constants["client_epoch"] and deposed))
-
-
-def _keeps_empty_epochs(constants: Mapping[str, int]) -> int:
-    wanted = constants["epoch_cache"] and not constants["epoch_cache_truncated"] and constants["epoch_known_at_election"]
-    return int(bool(wanted) and constants["truncation"] == settings.BY_FLOOR_EPOCH)
-
-
-def _hears_first(constants: Mapping[str, int]) -> int:
-    return int(bool(constants["late_answers"]) and not constants["fetcher_stops_first"])
 
 
 def _highest_epoch(constants: Mapping[str, int]) -> int:
@@ -53,111 +39,103 @@ enough_replicas = Computed(
 )
 """How large an ISR must be: min.insync.replicas, from 3.7 no more than there are replicas."""
 
-waits = Computed(lambda constants: int(constants["acks"] == settings.ACKS_ALL))
+waits = fact(lambda has: has["acks"] == settings.ACKS_ALL)
 """Whether a producer waits for the high watermark."""
 
-truncates_by_request = Computed(
-    lambda has: int(has["truncation"] in (settings.BY_LEADER_EPOCH, settings.BY_FLOOR_EPOCH))
-)
+truncates_by_request = fact(lambda has: has["truncation"] in (settings.BY_LEADER_EPOCH, settings.BY_FLOOR_EPOCH))
 """Whether truncation is a request of its own, between becoming a follower and the first fetch."""
 
-asks_in_epoch = Computed(_asks_in_epoch)
+asks_in_epoch = fact(
+    lambda has: has["offset_queries"] and has["client_epoch"] and (has["zombies"] or has["leadership_moves"])
+)
 """Whether it matters which leader epoch a client has seen: where nobody leads who is deposed, it asks in no other."""
 
-sessions_end = Computed(lambda constants: int(constants["fetch_fencing"] == settings.BY_NEW_SESSION))
+sessions_end = fact(lambda has: has["fetch_fencing"] == settings.BY_NEW_SESSION)
 """Whether it matters that a follower's fetch session has ended."""
 
-answers_get_lost = Computed(lambda has: int(has["asynchronous_isr"] and not has["alter_partition_settled"]))
+answers_get_lost = fact(lambda has: has["asynchronous_isr"] and not has["alter_partition_settled"])
 """Whether a leader never learns what became of an AlterPartition request if the answer is lost."""
 
-waits_in_vain = Computed(lambda has: answers_get_lost.make(has) or controllers.asked_in_vain.make(has))
+waits_in_vain = fact(lambda has: answers_get_lost.make(has) or controllers.asked_in_vain.make(has))
 """Whether a leader may wait for ever for the answer to an AlterPartition request."""
 
-keeps_empty_epochs = Computed(_keeps_empty_epochs)
+keeps_empty_epochs = fact(
+    lambda has: has["epoch_cache"]
+    and not has["epoch_cache_truncated"]
+    and has["epoch_known_at_election"]
+    and has["truncation"] == settings.BY_FLOOR_EPOCH
+)
 """Whether a broker's epoch cache may end with an epoch in which it wrote nothing, and that matters."""
 
-halts = Computed(
-    lambda constants: int(
-        constants["longer_follower_halts"]
-        and not constants["unclean_election"]
-        and constants["truncation"] != settings.BY_DIVERGING_FETCH
-        and constants["crashes"] != settings.NO_CRASHES
-    )
+halts = fact(
+    lambda has: has["longer_follower_halts"]
+    and not has["unclean_election"]
+    and has["truncation"] != settings.BY_DIVERGING_FETCH
+    and has["crashes"] != settings.NO_CRASHES
 )
 """Whether brokers halt; where they never are down, nobody does."""
 
-restarts_unnoticed = Computed(
-    lambda constants: int(
-        bool(constants["unnoticed_restarts"] and not constants["reregistration_noticed"])
-        and constants["crashes"] != settings.NO_CRASHES
-        and bool(constants["kills"] or (constants["asynchronous_isr"] and constants["crashes"] >= settings.LOSSY_OUTSIDE_ISR))
-    )
+restarts_unnoticed = fact(
+    lambda has: has["unnoticed_restarts"]
+    and not has["reregistration_noticed"]
+    and has["crashes"] != settings.NO_CRASHES
+    and (has["kills"] or (has["asynchronous_isr"] and has["crashes"] >= settings.LOSSY_OUTSIDE_ISR))
 )
 """Whether a broker that went down may be back in the ISR that it never left; a machine that died, with KRaft alone."""
 
-empties = Computed(lambda constants: int(constants["empty_disks"] > 0 and constants["crashes"] != settings.NO_CRASHES))
+empties = fact(lambda has: has["empty_disks"] > 0 and has["crashes"] != settings.NO_CRASHES)
 """Whether disks are replaced; where brokers never are down, none is."""
 
-empties_unnoticed = Computed(
-    lambda has: int(bool(empties.make(has) and has["unnoticed_restarts"] and not has["reregistration_noticed"]))
-)
+empties_unnoticed = fact(lambda has: empties.make(has) and has["unnoticed_restarts"] and not has["reregistration_noticed"])
 """Whether a broker may be back with an empty disk in the ISR that it never left."""
 
-reports_directory = Computed(
-    lambda has: int(bool(empties.make(has) and has["eligible_leader_replicas"] and not has["assignment_keeps_elr"]))
+reports_directory = fact(
+    lambda has: empties.make(has) and has["eligible_leader_replicas"] and not has["assignment_keeps_elr"]
 )
 """Whether it matters that a new disk is a new directory, of which its broker tells the controller."""
 
-leads_again = Computed(
+leads_again = fact(
     lambda has: restarts_unnoticed.make(has) or empties_unnoticed.make(has) or controllers.restarts_between.make(has)
 )
 """Whether a leader may take office twice in one epoch."""
 
-begins_again = Computed(lambda has: int(leads_again.make(has) and has["expand_in_own_epoch"]))
+begins_again = fact(lambda has: leads_again.make(has) and has["expand_in_own_epoch"])
 """Whether it also matters where it began."""
 
-reads_late = Computed(lambda has: int(has["late_answers"] and has["late_reads"]))
+reads_late = fact(lambda has: has["late_answers"] and has["late_reads"])
 """Whether an answer may bring what its leader's log did not hold yet when it was given."""
 
-hears_first = Computed(_hears_first)
+hears_first = fact(lambda has: has["late_answers"] and not has["fetcher_stops_first"])
 """Whether a follower may hear of the next leader while its fetcher goes on with the former one."""
 
-takes_hw_first = Computed(
-    lambda has: int(has["truncation"] == settings.BY_DIVERGING_FETCH and not has["truncation_before_hw"])
-)
+takes_hw_first = fact(lambda has: has["truncation"] == settings.BY_DIVERGING_FETCH and not has["truncation_before_hw"])
 """Whether a follower takes the high watermark of an answer that tells it to truncate, and then truncates."""
 
-forgets_fetched_epoch = Computed(
-    lambda has: int(
-        has["truncation"] == settings.BY_DIVERGING_FETCH
-        and not has["fetched_epoch_kept"]
-        and bool(
-            (has["late_answers"] and not has["answer_names_epoch"])
-            or (leads_again.make(has) and (has["crashes"] >= settings.LOSSY_OUTSIDE_ISR or empties.make(has)))
-        )
+forgets_fetched_epoch = fact(
+    lambda has: has["truncation"] == settings.BY_DIVERGING_FETCH
+    and not has["fetched_epoch_kept"]
+    and (
+        (has["late_answers"] and not has["answer_names_epoch"])
+        or (leads_again.make(has) and (has["crashes"] >= settings.LOSSY_OUTSIDE_ISR or empties.make(has)))
     )
 )
 """Whether a follower may fetch without the epoch of its last record, and it matters: where no answer is late and nobody leads
 again in its epoch with a shorter log, logs that agree once agree as long as the epoch lasts."""
 
-truncates_late = Computed(lambda has: int(has["late_answers"] and has["truncation"] == settings.BY_DIVERGING_FETCH))
+truncates_late = fact(lambda has: has["late_answers"] and has["truncation"] == settings.BY_DIVERGING_FETCH)
 """Whether an answer that tells a follower to truncate may be late."""
 
-loses = Computed(lambda constants: int(constants["crashes"] >= settings.LOSSY_OUTSIDE_ISR and constants["lossy_crashes"] > 0))
+loses = fact(lambda has: has["crashes"] >= settings.LOSSY_OUTSIDE_ISR and has["lossy_crashes"] > 0)
 """Whether lossy crashes are counted."""
 
-counts_moves = Computed(lambda constants: int(bool(constants["reassignment"] and constants["moves"])))
+counts_moves = fact(lambda has: has["reassignment"] and has["moves"])
 """Whether reassignments are counted."""
 
-moves_again = Computed(lambda constants: int(bool(constants["reassignment"] and constants["moves"] != 1)))
+moves_again = fact(lambda has: has["reassignment"] and has["moves"] != 1)
 """Whether a replica may be added again that has not heard of its removal."""
 
-dies_uncleanly = Computed(lambda has: int(has["crashes"] != settings.NO_CRASHES and has["eligible_leader_replicas"]))
+dies_uncleanly = fact(lambda has: has["crashes"] != settings.NO_CRASHES and has["eligible_leader_replicas"])
 """Whether it matters how a broker went down."""
 
-numbers_anew = Computed(
-    lambda constants: int(
-        constants["idempotence"] and constants["producer_restarts"] > 0 and not constants["unknown_producers_accepted"]
-    )
-)
+numbers_anew = fact(lambda has: has["idempotence"] and has["producer_restarts"] > 0 and not has["unknown_producers_accepted"])
 """Whether it matters from which record on a producer id numbers."""

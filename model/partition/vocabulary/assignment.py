@@ -50,7 +50,7 @@ def take_up_assignment(s: State, leader: Replica) -> None:
 
 def has_heard_of_removal(s: State, broker: Replica) -> None:
     """Of a removal that was taken back the broker will hear nothing any more: it has newer metadata."""
-    if moves_again.value:
+    if moves_again.on:
         s.controller.returned = s.controller.returned.remove(broker)
 
 

@@ -34,7 +34,7 @@ def somebody_in_charge(s: State) -> Bool:
 
 def is_a_controller(s: State, c: Candidate) -> Bool:
     """The candidate has created /controller, or takes itself for the controller."""
-    return s.candidate[c].active | s.candidate[c].created if controllers.elected_in_two_steps.value else s.candidate[c].active
+    return s.candidate[c].active | s.candidate[c].created if controllers.elected_in_two_steps.on else s.candidate[c].active
 
 
 # -- what a controller knows and sends --------------------------------------------------------------------------------
@@ -57,7 +57,7 @@ def learn(s: State, c: Candidate, where: Bool) -> None:
 
 def _queue(s: State, c: Candidate, where: Bool) -> None:
     """Where it is so, what is on its way stays before what comes next; with one request it is overtaken."""
-    if not controllers.queues.value:
+    if not controllers.queues.on:
         return
     mine = s.candidate[c]
 
@@ -73,7 +73,7 @@ def _queue(s: State, c: Candidate, where: Bool) -> None:
 
 def _unqueue(s: State, c: Candidate, broker: Replica, where: Bool) -> None:
     """Where it is so, the older of two requests to the broker is on its way no longer."""
-    if not controllers.queues.value:
+    if not controllers.queues.on:
         return
     older = s.candidate[c].earlier[broker]
     older.leader = ite(where, None, older.leader)
@@ -85,7 +85,7 @@ def is_on_its_way(s: State, c: Candidate, broker: Replica) -> Bool:
     """A LeaderAndIsr request of the candidate is on its way to the broker."""
     mine = s.candidate[c]
     due = mine.due.contains(broker)
-    return due | mine.earlier[broker].leader.is_some if controllers.queues.value else due
+    return due | mine.earlier[broker].leader.is_some if controllers.queues.on else due
 
 
 def next_request(
@@ -93,7 +93,7 @@ def next_request(
 ) -> tuple[OptionalValue[Replica], Epoch, SetValue[Replica]]:
     """Leader, leader epoch and ISR of the request that arrives next: of two the older one, for they arrive in order."""
     mine, older = s.candidate[c], s.candidate[c].earlier[broker]
-    if not controllers.queues.value:
+    if not controllers.queues.on:
         return mine.leader, mine.leader_epoch, mine.isr
     first = older.leader.is_some
     return (
@@ -107,7 +107,7 @@ def has_arrived(s: State, c: Candidate, broker: Replica) -> None:
     """The request that arrives next is on its way no longer."""
     mine = s.candidate[c]
     rest = mine.due.remove(broker)
-    if controllers.queues.value:
+    if controllers.queues.on:
         older = mine.earlier[broker].leader.is_some
         rest = ite(older, mine.due, rest)
         _unqueue(s, c, broker, older)
@@ -134,7 +134,7 @@ def send(s: State, c: Candidate, where: Bool, live: Callable[[Replica], Bool] | 
         if live is not None:
             return live(r)
         alive = mine.live.contains(r)
-        return alive & ~mine.former.contains(r) if controllers.misses_incarnations.value else alive
+        return alive & ~mine.former.contains(r) if controllers.misses_incarnations.on else alive
 
     mine.due = ite(where, those(Replica, lambda r: reaches(r) & mine.leader.is_some & is_news(s, c, r)), mine.due)
 
@@ -151,7 +151,7 @@ def hear_of_isr(s: State, changed: Bool) -> None:
 
     What is on its way already stays as it was sent. To whom it matters is the leader.
     """
-    if not controllers.many_controllers.value:
+    if not controllers.many_controllers.on:
         return
 
     def hear(c: Candidate) -> None:
@@ -185,7 +185,7 @@ def takes_for_dead(s: State, c: Candidate, broker: Replica, where: Bool) -> None
     """Where it is so, the candidate takes the broker for dead, and nothing of what it has sent there arrives."""
     mine = s.candidate[c]
     mine.live = ite(where, mine.live.remove(broker), mine.live)
-    if controllers.misses_incarnations.value:
+    if controllers.misses_incarnations.on:
         mine.former = ite(where, mine.former.remove(broker), mine.former)
     _loses_requests_of(s, c, broker, where)
 
@@ -207,7 +207,7 @@ def notices_loss(s: State, broker: Replica, changed: Bool) -> None:
 
 def notices_return(s: State, broker: Replica) -> None:
     """Whoever is in charge has noticed that a broker has a session again, and tells it who leads."""
-    if not controllers.many_controllers.value:
+    if not controllers.many_controllers.on:
         return
 
     def notice(c: Candidate) -> None:
@@ -223,7 +223,7 @@ def loses_requests(s: State, broker: Replica) -> None:
 
     Who is in charge notices that it is gone, and hears of the next one.
     """
-    if not controllers.many_controllers.value:
+    if not controllers.many_controllers.on:
         return
     s.broker[broker].known_controller = None
     if not controllers.requests_name_incarnation.on:
@@ -232,7 +232,7 @@ def loses_requests(s: State, broker: Replica) -> None:
     def lose(c: Candidate) -> None:
         mine = s.candidate[c]
         _loses_requests_of(s, c, broker, truth(True))
-        if controllers.misses_incarnations.value:
+        if controllers.misses_incarnations.on:
             mine.former = ite(mine.live.contains(broker), mine.former.add(broker), mine.former)
 
     for_each(Candidate, lose)
@@ -240,7 +240,7 @@ def loses_requests(s: State, broker: Replica) -> None:
 
 def stops_on_its_way(s: State, broker: Replica) -> None:
     """The broker is shut down; whoever is in charge sends it a StopReplica request, which may outlive it."""
-    if not controllers.stops_late.value:
+    if not controllers.stops_late.on:
         return
 
     def stop(c: Candidate) -> None:
@@ -261,7 +261,7 @@ def nothing_on_its_way(s: State, broker: Replica) -> Bool:
 def known_leader_epochs(s: State) -> list[tuple[Bool, Epoch]]:
     """The leader epochs that controllers know, and those of requests on their way, each with whether it is in use."""
     known = [(s.candidate[c].active, s.candidate[c].leader_epoch) for c in each(Candidate)]
-    if controllers.queues.value:
+    if controllers.queues.on:
         waiting = [s.candidate[c].earlier[r] for c in each(Candidate) for r in each(Replica)]
         known += [(older.leader.is_some, older.leader_epoch) for older in waiting]
     return known
@@ -272,7 +272,7 @@ def renumber_known_epochs(s: State, rank: Callable[[Epoch], Epoch]) -> None:
     for c in each(Candidate):
         mine = s.candidate[c]
         mine.leader_epoch = rank(mine.leader_epoch)
-        for r in each(Replica) if controllers.queues.value else ():
+        for r in each(Replica) if controllers.queues.on else ():
             mine.earlier[r].leader_epoch = rank(mine.earlier[r].leader_epoch)
 
 
@@ -282,7 +282,7 @@ def renumber_controller_epochs(s: State) -> None:
         return
     keeper = s.zookeeper
     in_use = [(truth(True), keeper.epoch)]
-    if controllers.remembers_writer.value:
+    if controllers.remembers_writer.on:
         in_use.append((truth(True), keeper.written_by))
     in_use += [(is_a_controller(s, c), s.candidate[c].epoch) for c in each(Candidate)]
     in_use += [(s.broker[r].known_controller.is_some, s.broker[r].known_controller.value) for r in each(Replica)]
