@@ -16,6 +16,7 @@ from typing import Any
 import z3
 
 from acked.model.formulas.connectives import evaluation_order
+from acked.model.formulas.evaluate import FUNCTIONS
 from acked.model.formulas.expr import Expr, Op
 from acked.model.language.protocol import Instance
 
@@ -124,35 +125,16 @@ class Frame:
     @staticmethod
     def _binary(node: Expr, a: Term, b: Term) -> Term:
         match node.op:
-            case Op.ADD:
-                return a + b
-            case Op.SUB:
-                return a - b
-            case Op.MUL:
-                return a * b
             case Op.DIV:
                 return _floor_div(a, b, node.args[0].lo < 0)
             case Op.MOD:  # bvsmod takes the sign of the divisor, which is positive
                 return a % b if node.args[0].lo < 0 else z3.URem(a, b)
-            case Op.BITAND:
-                return a & b
-            case Op.BITOR:
-                return a | b
-            case Op.BITXOR:
-                return a ^ b
-            case Op.SHL:
-                return a << b
-            case Op.SHR:
-                return a >> b  # arithmetic, so it rounds down; a shift beyond the width leaves the sign, as it should
-            case Op.EQ:
-                return a == b
-            case Op.LT:
-                return a < b
             case Op.AND:
                 return z3.And(a, b)
             case Op.OR:
                 return z3.Or(a, b)
-        raise AssertionError(f"no lowering of {node.op}")
+        # `>>` is arithmetic, so it rounds down; a shift beyond the width leaves the sign, as it should.
+        return FUNCTIONS[node.op](a, b)
 
     def _must_fit(self, node: Expr) -> None:
         lowering = self._lowering

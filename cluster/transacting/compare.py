@@ -10,22 +10,15 @@ from acked.cluster.playing.script import State
 from acked.cluster.topics.views import Difference, differing
 from acked.cluster.wire.records import LogEntry
 from acked.cluster.wire.transactional import CoordinatorView, LedgerView
-from acked.model.transactions.state import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    EMPTY,
-    ONGOING,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
-)
+from acked.model.transactions.state import TxnState
 
 STATES: Mapping[int, str] = {
-    EMPTY: "Empty",
-    ONGOING: "Ongoing",
-    PREPARE_COMMIT: "PrepareCommit",
-    PREPARE_ABORT: "PrepareAbort",
-    COMPLETE_COMMIT: "CompleteCommit",
-    COMPLETE_ABORT: "CompleteAbort",
+    TxnState.EMPTY: "Empty",
+    TxnState.ONGOING: "Ongoing",
+    TxnState.PREPARE_COMMIT: "PrepareCommit",
+    TxnState.PREPARE_ABORT: "PrepareAbort",
+    TxnState.COMPLETE_COMMIT: "CompleteCommit",
+    TxnState.COMPLETE_ABORT: "CompleteAbort",
 }
 """The coordinator's states as Kafka names them."""
 

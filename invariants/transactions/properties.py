@@ -23,18 +23,7 @@ from acked.model.transactions.common import (
     is_record,
 )
 from acked.model.transactions.settings import offsets
-from acked.model.transactions.state import (
-    ABORTED,
-    COMMITTED,
-    COMMITTING,
-    NEW,
-    Offset,
-    Partition,
-    Position,
-    Producer,
-    State,
-    Txn,
-)
+from acked.model.transactions.state import Fate, Offset, Partition, Phase, Position, Producer, State, Txn
 
 
 def _lacks_offsets(constants: Mapping[str, int]) -> str:
@@ -55,7 +44,7 @@ def atomic_transactions(s: State) -> Bool:
     def is_kept(txn: Txn, p: Partition) -> Bool:
         return is_in_log(s, p, txn) & ~is_hidden(s, p, txn)
 
-    return every(Txn, lambda n: implies(s.txn[n].fate == COMMITTED, every(Partition, lambda p: is_kept(n, p))))
+    return every(Txn, lambda n: implies(s.txn[n].fate == Fate.COMMITTED, every(Partition, lambda p: is_kept(n, p))))
 
 
 @promise(
@@ -66,7 +55,7 @@ def atomic_transactions(s: State) -> Bool:
 def no_aborted_read(s: State) -> Bool:
     """Of a transaction that the application was told is aborted no record is readable."""
     return every(
-        Txn, lambda n: implies(s.txn[n].fate == ABORTED, every(Partition, lambda p: ~is_readable(s, p, n)))
+        Txn, lambda n: implies(s.txn[n].fate == Fate.ABORTED, every(Partition, lambda p: ~is_readable(s, p, n)))
     )
 
 
@@ -93,7 +82,7 @@ def no_record_of_another(s: State) -> Bool:
     """A readable record is of a transaction that its application asked to commit."""
 
     def was_asked(txn: Txn) -> Bool:
-        return (s.txn[txn].fate == COMMITTING) | (s.txn[txn].fate == COMMITTED)
+        return (s.txn[txn].fate == Fate.COMMITTING) | (s.txn[txn].fate == Fate.COMMITTED)
 
     return every_two(Partition, Txn, lambda p, n: implies(is_readable(s, p, n), was_asked(n)))
 
@@ -125,9 +114,9 @@ def zombie_fenced(before: State, after: State) -> Bool:
     def is_old(i: Producer) -> Bool:
         mine = before.producer[i]
         newer = some(
-            Producer, lambda j: (before.producer[j].phase != NEW) & (mine.epoch < before.producer[j].epoch)
+            Producer, lambda j: (before.producer[j].phase != Phase.NEW) & (mine.epoch < before.producer[j].epoch)
         )
-        return (mine.phase != NEW) & newer
+        return (mine.phase != Phase.NEW) & newer
 
     def appears(txn: Txn) -> Bool:
         return some(Partition, lambda p: ~is_readable(before, p, txn) & is_readable(after, p, txn))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 from acked.model.firstorder.definitions import abbreviate, extreme
 from acked.model.firstorder.normal import substitute
@@ -16,11 +16,7 @@ from acked.model.language.context import resolve
 from acked.model.language.domain import IdDomain, Range
 from acked.model.language.sets import SetValue
 from acked.model.language.storage.composites import as_leaf
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value
-
-V = TypeVar("V", bound=Value)
-N = TypeVar("N", bound=Int)
-I = TypeVar("I", bound=Id)  # noqa: E741
+from acked.model.language.values import Bool, I, Id, IntLike, N, OptionalValue, V
 
 
 class FirstOrder:

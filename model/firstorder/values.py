@@ -7,7 +7,7 @@ They have the methods of `OptionalValue` and `SetValue`, so a protocol does not 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TypeVar, cast
+from typing import cast
 
 from acked.model.firstorder.definitions import compare_sizes, measure
 from acked.model.firstorder.symbols import BOOL, Sort, Symbol
@@ -15,10 +15,7 @@ from acked.model.firstorder.terms import Choice, Logic, Relation, Term, free_var
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.sets import SetValue
-from acked.model.language.values import Bool, Count, Id, IntLike, OptionalValue, Value
-
-V = TypeVar("V", bound=Value)
-I = TypeVar("I", bound=Id)  # noqa: E741
+from acked.model.language.values import Bool, Count, I, Id, IntLike, OptionalValue, V, Value
 
 
 def code(content: Term | Choice | Relation) -> Expr:

@@ -16,11 +16,8 @@ from acked.model.language.finite import ANTECEDENTS, Conditional
 from acked.model.language.semantics import semantics, tracing
 from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value, type_name_of
+from acked.model.language.values import Bool, I, IntLike, N, OptionalValue, V, Value, type_name_of
 
-V = TypeVar("V", bound=Value)
-N = TypeVar("N", bound=Int)
-I = TypeVar("I", bound=Id)  # noqa: E741
 T = TypeVar("T")
 
 

@@ -21,13 +21,10 @@ from acked.model.language.storage.layout import Schema
 from acked.model.language.storage.store import LiteralStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
 from acked.model.language.storage.views import ArrayView, LogView, assign, codes_of, struct_of, view_of
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value, type_name_of
+from acked.model.language.values import Bool, I, IntLike, N, OptionalValue, V, Value, type_name_of
 
 T = TypeVar("T")
 W = TypeVar("W")
-V = TypeVar("V", bound=Value)
-N = TypeVar("N", bound=Int)
-I = TypeVar("I", bound=Id)  # noqa: E741
 S = TypeVar("S", bound="Struct")
 K = TypeVar("K", bound=Value)
 

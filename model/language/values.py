@@ -270,6 +270,8 @@ class Id(Value):
 
 
 V = TypeVar("V", bound=Value)
+N = TypeVar("N", bound=Int)
+I = TypeVar("I", bound=Id)  # noqa: E741
 
 
 def _least(expr: Expr) -> float:

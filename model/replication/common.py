@@ -306,8 +306,9 @@ CONTROL_AND_WRITE = (controller_elect_leader, controller_shrink_isr, become_lead
 
 def is_caught_up(s: State, leader: Replica, follower: Replica, offset: Offset) -> Bool:
     """The follower follows, and both logs hold every offset below `offset`, whatever the records."""
-    both = has_reached(s, leader, offset) & has_reached(s, follower, offset)
-    return follows(s, leader, follower) & ((offset == 0) | both)
+    return follows(s, leader, follower) & (
+        (offset == 0) | (has_reached(s, leader, offset) & has_reached(s, follower, offset))
+    )
 
 
 @action(says=says_shrink, actor="leader", messages=(CHANGED_ISR,))

@@ -14,12 +14,6 @@ from acked.model.language.state import none_of
 from acked.model.language.values import Bool, Int
 from acked.model.transactions import settings
 from acked.model.transactions.state import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    EMPTY,
-    ONGOING,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
     CoordinatorEpoch,
     Entry,
     Epoch,
@@ -30,6 +24,7 @@ from acked.model.transactions.state import (
     Sequence,
     State,
     Txn,
+    TxnState,
     txn_state,
 )
 
@@ -43,12 +38,12 @@ def is_state(s: State, value: int) -> Bool:
 
 def is_preparing(s: State) -> Bool:
     """A transaction is decided, and its markers are on their way."""
-    return is_state(s, PREPARE_COMMIT) | is_state(s, PREPARE_ABORT)
+    return is_state(s, TxnState.PREPARE_COMMIT) | is_state(s, TxnState.PREPARE_ABORT)
 
 
 def is_complete(s: State) -> Bool:
     """No transaction is open, and none waits for its markers."""
-    return is_state(s, EMPTY) | is_state(s, COMPLETE_COMMIT) | is_state(s, COMPLETE_ABORT)
+    return is_state(s, TxnState.EMPTY) | is_state(s, TxnState.COMPLETE_COMMIT) | is_state(s, TxnState.COMPLETE_ABORT)
 
 
 def may_add(s: State, of: Epoch) -> Bool:
@@ -58,14 +53,14 @@ def may_add(s: State, of: Epoch) -> Bool:
 
 def add_partition(s: State, p: Partition) -> None:
     """The partition belongs to the transaction, which is open from its first one on."""
-    s.coordinator.state = ONGOING
+    s.coordinator.state = TxnState.ONGOING
     s.coordinator.partitions = s.coordinator.partitions.add(p)
 
 
 def prepare(s: State, commits: Bool) -> None:
     """The end is decided and committed in the coordinator's log; every partition is to get a marker."""
     coordinator = s.coordinator
-    coordinator.state = ite(commits, txn_state(PREPARE_COMMIT), PREPARE_ABORT)
+    coordinator.state = ite(commits, txn_state(TxnState.PREPARE_COMMIT), TxnState.PREPARE_ABORT)
     coordinator.awaiting = coordinator.partitions
 
 
@@ -85,7 +80,7 @@ def acknowledge(s: State, p: Partition) -> None:
     """A partition has its marker; with the last one the transaction is complete."""
     coordinator = s.coordinator
     left = coordinator.awaiting.remove(p)
-    completed = ite(is_state(s, PREPARE_COMMIT), txn_state(COMPLETE_COMMIT), COMPLETE_ABORT)
+    completed = ite(is_state(s, TxnState.PREPARE_COMMIT), txn_state(TxnState.COMPLETE_COMMIT), TxnState.COMPLETE_ABORT)
     coordinator.state = ite(left.is_empty, completed, coordinator.state)
     coordinator.partitions = ite(left.is_empty, none_of(Partition), coordinator.partitions)
     coordinator.awaiting = left
@@ -218,7 +213,7 @@ def append_record(s: State, p: Partition, txn: Txn, of: Epoch, number: Sequence)
     if settings.transaction_version.value == settings.TV2:
         asks = ~is_ongoing(s, p, of)
         s.coordinator.partitions = ite(asks, s.coordinator.partitions.add(p), s.coordinator.partitions)
-        s.coordinator.state = ite(asks, ONGOING, s.coordinator.state)
+        s.coordinator.state = ite(asks, TxnState.ONGOING, s.coordinator.state)
     s.log[p].append(Entry(txn=txn, commits=truth(False)))
     mine.epoch = of
     mine.last_seq = number

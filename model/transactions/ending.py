@@ -14,27 +14,7 @@ from acked.model.language.telling import Fault, Message, Telling, says_list
 from acked.model.language.values import Bool
 from acked.model.transactions import settings
 from acked.model.transactions.common import all_acked, fence, holds_offsets, is_complete, is_state, prepare, renumber_epochs
-from acked.model.transactions.state import (
-    ABORTED,
-    ABORTING,
-    BUMPING,
-    COMMITTED,
-    COMMITTING,
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    IN_TXN,
-    ONGOING,
-    OPEN,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
-    READY,
-    Epoch,
-    Partition,
-    Phase,
-    Producer,
-    State,
-    txn_state,
-)
+from acked.model.transactions.state import Epoch, Fate, Partition, Phase, Producer, State, TxnState, txn_state
 from acked.model.transactions.words import (
     COORDINATOR,
     END,
@@ -54,7 +34,7 @@ from acked.model.transactions.words import (
 
 def ends_open(s: State, of: Epoch) -> Bool:
     """It ends the open transaction."""
-    return is_state(s, ONGOING) & (of == s.coordinator.epoch)
+    return is_state(s, TxnState.ONGOING) & (of == s.coordinator.epoch)
 
 
 def ends_nothing(s: State, of: Epoch) -> Bool:
@@ -69,7 +49,7 @@ def is_repeated(s: State, of: Epoch, commits: bool) -> Bool:
 
     Under transaction_version 1 the state decides, so that the end of one transaction passes for that of the next.
     """
-    done = is_state(s, COMPLETE_COMMIT if commits else COMPLETE_ABORT)
+    done = is_state(s, TxnState.COMPLETE_COMMIT if commits else TxnState.COMPLETE_ABORT)
     if settings.transaction_version.value == settings.TV2:
         return done & (s.coordinator.epoch == of + 1)
     return done & (s.coordinator.epoch == of)
@@ -84,7 +64,7 @@ def _says_end(t: Telling, commits: bool, more: str = "") -> str:
     text = f"producer {t.producer} {what} its transaction {txn_of(t)}{more}"
     if before.state == after.state and before.epoch == after.epoch:
         return f"{text}, and is told that this was done already"
-    if after.state not in (PREPARE_COMMIT, PREPARE_ABORT):
+    if after.state not in (TxnState.PREPARE_COMMIT, TxnState.PREPARE_ABORT):
         return f"{text}, of which the coordinator knows nothing; it goes on with producer epoch {after.epoch}"
     news = f", and goes on with producer epoch {after.epoch}" if after.epoch != before.epoch else ""
     return f"{text}; the coordinator prepares the {result(commits)} and says so{news}"
@@ -104,8 +84,9 @@ def _require_wish(s: State, i: Producer, commits: bool) -> None:
     """The application wants that end of its transaction: it may ask for it, or has asked and was not told."""
     fate = s.txn[s.producer[i].txn].fate
     may_ask = all_acked(s, i) if commits else has_sent(s, i)
-    require("in a transaction", s.producer[i].phase == IN_TXN)
-    require("commits" if commits else "aborts", ((fate == OPEN) & may_ask) | (fate == (COMMITTING if commits else ABORTING)))
+    require("in a transaction", s.producer[i].phase == Phase.IN_TXN)
+    has_asked = fate == (Fate.COMMITTING if commits else Fate.ABORTING)
+    require("commits" if commits else "aborts", ((fate == Fate.OPEN) & may_ask) | has_asked)
 
 
 def has_sent(s: State, i: Producer) -> Bool:
@@ -123,14 +104,14 @@ def _take(s: State, of: Epoch, commits: bool) -> None:
         coordinator.epoch = ite(opened, coordinator.epoch + 1, coordinator.epoch)
         coordinator.epoch = ite(nothing, coordinator.epoch + 1, coordinator.epoch)
     coordinator.awaiting = ite(opened, coordinator.partitions, coordinator.awaiting)
-    coordinator.state = ite(opened, PREPARE_COMMIT if commits else PREPARE_ABORT, coordinator.state)
-    coordinator.state = ite(nothing, COMPLETE_ABORT, coordinator.state)
+    coordinator.state = ite(opened, TxnState.PREPARE_COMMIT if commits else TxnState.PREPARE_ABORT, coordinator.state)
+    coordinator.state = ite(nothing, TxnState.COMPLETE_ABORT, coordinator.state)
 
 
-def _leave(s: State, i: Producer, commits: bool, phase: Phase | int = READY) -> None:
+def _leave(s: State, i: Producer, commits: bool, phase: Phase | int = Phase.READY) -> None:
     """The application is told; the instance may begin the next transaction, unless it has to bump its epoch first."""
     mine = s.producer[i]
-    s.txn[mine.txn].fate = COMMITTED if commits else ABORTED
+    s.txn[mine.txn].fate = Fate.COMMITTED if commits else Fate.ABORTED
     mine.phase = phase
     if settings.offsets.on:
         if commits:
@@ -167,7 +148,7 @@ def abort(s: State, producer: Producer) -> None:
     is_answered = mine.unanswered.is_empty
     for p in each(Partition):
         mine.sequence[p] = ite(is_answered, mine.sequence[p], 0)
-    _leave(s, producer, False, ite(is_answered, Phase(literal(READY)), BUMPING))
+    _leave(s, producer, False, ite(is_answered, Phase(literal(Phase.READY)), Phase.BUMPING))
 
 
 def _says_unaware(t: Telling) -> str:
@@ -224,7 +205,7 @@ def _delay(s: State, i: Producer, commits: bool) -> None:
     late.txn = mine.txn
     late.epoch = mine.epoch
     late.commits = commits
-    s.txn[mine.txn].fate = COMMITTING if commits else ABORTING
+    s.txn[mine.txn].fate = Fate.COMMITTING if commits else Fate.ABORTING
 
 
 @action(
@@ -256,7 +237,7 @@ def _says_late_end(t: Telling) -> str:
     late = t.before.late.end
     after, before = t.after.coordinator, t.before.coordinator
     news = f" under producer epoch {after.epoch}" if after.epoch != before.epoch else ""
-    if before.state != ONGOING:
+    if before.state != TxnState.ONGOING:
         return f"the late ABORT of transaction {late.txn} arrives where nothing is open{news}"
     return (
         f"the late {result(late.commits)} of transaction {late.txn} arrives, and the coordinator prepares the "
@@ -283,8 +264,8 @@ def late_end_arrives(s: State) -> None:
     if settings.transaction_version.value == settings.TV2:
         coordinator.epoch = coordinator.epoch + 1
     coordinator.awaiting = coordinator.partitions
-    prepared = ite(late.commits, txn_state(PREPARE_COMMIT), PREPARE_ABORT)
-    coordinator.state = ite(opened, prepared, COMPLETE_ABORT)
+    prepared = ite(late.commits, txn_state(TxnState.PREPARE_COMMIT), TxnState.PREPARE_ABORT)
+    coordinator.state = ite(opened, prepared, TxnState.COMPLETE_ABORT)
     _end_late_end(s)
 
 
@@ -312,7 +293,7 @@ def _says_timeout(t: Telling) -> str:
 @action(says=_says_timeout, when=lambda: settings.timeouts.on, actor=COORDINATOR, fault=Fault.UNHEARD)
 def time_out(s: State) -> None:
     """A transaction that is not ended within its timeout is aborted, and its producer fenced (KAFKA-6119)."""
-    require("a transaction is open", is_state(s, ONGOING))
+    require("a transaction is open", is_state(s, TxnState.ONGOING))
     if settings.timeout_bumps_epoch.on:
         fence(s)
     else:

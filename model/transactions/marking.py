@@ -10,7 +10,7 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault, Telling, Tells, says_list
+from acked.model.language.telling import Fault, PlainStruct, Telling, Tells, says_list
 from acked.model.language.values import Bool
 from acked.model.transactions import settings
 from acked.model.transactions.common import (
@@ -22,7 +22,7 @@ from acked.model.transactions.common import (
     renumber_epochs,
     takes_marker,
 )
-from acked.model.transactions.state import PREPARE_ABORT, PREPARE_COMMIT, Partition, State
+from acked.model.transactions.state import Partition, State, TxnState
 from acked.model.transactions.words import (
     COORDINATOR,
     LATE_MARKER_PARTITION,
@@ -37,12 +37,20 @@ from acked.model.transactions.words import (
 
 
 def _commits(s: State) -> Bool:
-    return is_state(s, PREPARE_COMMIT)
+    return is_state(s, TxnState.PREPARE_COMMIT)
+
+
+def _is_commit(t: Telling) -> bool:
+    return bool(t.before.coordinator.state == TxnState.PREPARE_COMMIT)
+
+
+def _is_marking(coordinator: PlainStruct) -> bool:
+    return coordinator.state in (TxnState.PREPARE_COMMIT, TxnState.PREPARE_ABORT)
 
 
 def _text(t: Telling) -> str:
     coordinator = t.before.coordinator
-    return marker_text(coordinator.epoch, coordinator.coordinator_epoch, coordinator.state == PREPARE_COMMIT)
+    return marker_text(coordinator.epoch, coordinator.coordinator_epoch, _is_commit(t))
 
 
 def _says_written(t: Telling, commits: bool) -> str:
@@ -56,8 +64,8 @@ def _says_written(t: Telling, commits: bool) -> str:
 
 
 def _says_marker(t: Telling) -> str:
-    done = "; the transaction is complete" if t.after.coordinator.state not in (PREPARE_COMMIT, PREPARE_ABORT) else ""
-    return _says_written(t, t.before.coordinator.state == PREPARE_COMMIT) + done
+    done = "" if _is_marking(t.after.coordinator) else "; the transaction is complete"
+    return _says_written(t, _is_commit(t)) + done
 
 
 @action(
@@ -78,9 +86,7 @@ def write_marker(s: State, partition: Partition) -> None:
 
 
 @action(
-    says=lambda t: (
-        f"{_says_written(t, t.before.coordinator.state == PREPARE_COMMIT)}; the coordinator misses that it was the last one"
-    ),
+    says=lambda t: f"{_says_written(t, _is_commit(t))}; the coordinator misses that it was the last one",
     when=lambda: not settings.completion_noticed.on,
     actor=COORDINATOR, fault=Fault.UNHEARD,
     messages=(Tells(COORDINATOR, "partition", _text), Tells("partition", COORDINATOR, "written")),
@@ -180,7 +186,7 @@ def late_marker_is_lost(s: State) -> None:
 @action(
     says=lambda t: (
         f"another broker becomes the coordinator, with coordinator epoch {t.after.coordinator.coordinator_epoch}"
-        + ("; it sends all markers again" if t.before.coordinator.state in (PREPARE_COMMIT, PREPARE_ABORT) else "")
+        + ("; it sends all markers again" if _is_marking(t.before.coordinator) else "")
     ),
     when=lambda: settings.coordinator_moves.on,
     actor=COORDINATOR, fault=Fault.RESTARTS,

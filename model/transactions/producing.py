@@ -27,19 +27,7 @@ from acked.model.transactions.common import (
     renumber_epochs,
     require_room,
 )
-from acked.model.transactions.state import (
-    IN_TXN,
-    NEW,
-    OPEN,
-    READY,
-    UNBEGUN,
-    Partition,
-    Producer,
-    Sequence,
-    State,
-    Txn,
-    sequence,
-)
+from acked.model.transactions.state import Fate, Partition, Phase, Producer, Sequence, State, Txn, sequence
 from acked.model.transactions.words import (
     ADD,
     COORDINATOR,
@@ -68,8 +56,8 @@ from acked.model.transactions.words import (
 def fetch_offset(s: State, producer: Producer) -> None:
     """An instance asks for the group's committed offset: when it starts, and after an abort, to read the same input again."""
     mine = s.producer[producer]
-    asks = mine.phase == READY
-    require("may ask", asks if settings.init_first.on else asks | (mine.phase == NEW))
+    asks = mine.phase == Phase.READY
+    require("may ask", asks if settings.init_first.on else asks | (mine.phase == Phase.NEW))
     require("does not know its position", mine.position.is_none)
     mine.position = committed_offset(s)
 
@@ -82,21 +70,21 @@ def _says_begins(t: Telling) -> str:
 def begin(s: State, producer: Producer, txn: Txn) -> None:
     """An instance begins the next transaction; nobody else is told."""
     mine = s.producer[producer]
-    require("may begin a transaction", mine.phase == READY)
-    require("those before were begun", every(Txn, lambda other: implies(other < txn, s.txn[other].fate != UNBEGUN)))
-    require("a transaction is left", s.txn[txn].fate == UNBEGUN)
+    require("may begin a transaction", mine.phase == Phase.READY)
+    require("those before were begun", every(Txn, lambda other: implies(other < txn, s.txn[other].fate != Fate.UNBEGUN)))
+    require("a transaction is left", s.txn[txn].fate == Fate.UNBEGUN)
     if settings.offsets.on:
         require("knows its position", mine.position.is_some)
         s.txn[txn].input = mine.position.value
     s.txn[txn].owner = producer
-    s.txn[txn].fate = OPEN
-    mine.phase = IN_TXN
+    s.txn[txn].fate = Fate.OPEN
+    mine.phase = Phase.IN_TXN
     mine.txn = txn
 
 
 def is_in_open_txn(s: State, i: Producer) -> Bool:
     """It is in a transaction and has asked for no end so far."""
-    return (s.producer[i].phase == IN_TXN) & (s.txn[s.producer[i].txn].fate == OPEN)
+    return (s.producer[i].phase == Phase.IN_TXN) & (s.txn[s.producer[i].txn].fate == Fate.OPEN)
 
 
 # -- AddPartitionsToTxn ------------------------------------------------------------------------------------------------

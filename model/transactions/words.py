@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from acked.model.language.telling import Course, Message, Role, Telling, Tells, Those
-from acked.model.transactions.state import EMPTY, ONGOING, Partition, Producer
+from acked.model.transactions.state import Partition, Producer, TxnState
 
 COORDINATOR = Role("coordinator")
 GROUP = Role("group coordinator")
@@ -67,7 +67,7 @@ def says_position(t: Telling) -> str:
 
 def says_opened(t: Telling) -> str:
     """What a request of an instance did to the coordinator's transaction, as the end of a sentence."""
-    if t.after.coordinator.state == ONGOING != t.before.coordinator.state:
+    if t.after.coordinator.state == TxnState.ONGOING != t.before.coordinator.state:
         return "; the coordinator's transaction is open"
     return ""
 
@@ -80,7 +80,7 @@ def says_fenced(t: Telling) -> str:
 
 def is_first(t: Telling) -> bool:
     """Nobody had been initialised before."""
-    return bool(t.before.coordinator.epoch == -1 and t.before.coordinator.state == EMPTY)
+    return bool(t.before.coordinator.epoch == -1 and t.before.coordinator.state == TxnState.EMPTY)
 
 
 LATE_INIT_SENDER = Those(Producer, lambda t: t.before.late.init.sender)

@@ -14,16 +14,7 @@ from acked.model.language.protocol import Instance
 from acked.model.language.telling import says_list, says_set
 from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import log_size
-from acked.model.transactions.state import (
-    ABORTED,
-    ABORTING,
-    BUMPING,
-    COMMITTED,
-    COMMITTING,
-    IN_TXN,
-    NEW,
-    OPEN,
-)
+from acked.model.transactions.state import Fate, Phase
 from acked.model.transactions.words import COORDINATOR, GROUP, holds_offsets, result
 from acked.reports.pictures.picture import (
     Badge,
@@ -44,7 +35,7 @@ from acked.reports.pictures.picture import (
 )
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
-FATES = {OPEN: "open", COMMITTING: "committing", COMMITTED: "committed", ABORTING: "aborting", ABORTED: "aborted"}
+FATES = ("unbegun", "open", "committing", "committed", "aborting", "aborted")
 
 
 def outcomes(state: State, partition: int) -> list[bool | None]:
@@ -133,7 +124,7 @@ def _wrongs(state: State, partition: int) -> Iterator[Badge]:
         if (partition, n) not in shown | hidden:
             continue
         word = "readable" if (partition, n) in shown else "aborted"
-        is_wrong = fate not in (COMMITTING, COMMITTED) if word == "readable" else fate == COMMITTED
+        is_wrong = fate not in (Fate.COMMITTING, Fate.COMMITTED) if word == "readable" else fate == Fate.COMMITTED
         if is_torn or is_wrong:
             yield Badge(f"transaction {n}", f"torn: {what} {word}" if is_torn else f"{what} wrongly {word}", Tone.WRONG)
 
@@ -189,12 +180,12 @@ def _producer(state: State, number: int) -> Box:
     mine = state["producer"][number]
     name = f"producer {number}"
     place = [Fact("position", f"goes on at offset {mine['position']}")] if mine.get("position") is not None else []
-    if mine["phase"] == NEW:
+    if mine["phase"] == Phase.NEW:
         return Box(name, name, None, (Fact("phase", "not initialised"), *place))
     facts = [Fact("epoch", f"epoch {mine['epoch']}"), *place]
-    if mine["phase"] == BUMPING:
+    if mine["phase"] == Phase.BUMPING:
         facts.append(Fact("phase", "asks for another epoch"))
-    if mine["phase"] == IN_TXN:
+    if mine["phase"] == Phase.IN_TXN:
         facts.append(Fact("phase", f"in transaction {mine['txn']}"))
         for word in ("added", "unanswered", "acked"):
             if mine.get(word):
@@ -212,7 +203,7 @@ def _producer(state: State, number: int) -> Box:
 def _not_atomic(state: State) -> Iterator[str]:
     hidden = set(_with_end(state, False))
     for n, txn in enumerate(state["txn"]):
-        if txn["fate"] == COMMITTED:
+        if txn["fate"] == Fate.COMMITTED:
             for p, log in enumerate(state["log"]):
                 if (p, n) in hidden:
                     yield f"transaction {n} was committed, and its record in partition {p} is aborted"
@@ -222,7 +213,7 @@ def _not_atomic(state: State) -> Iterator[str]:
 
 def _aborted_read(state: State) -> Iterator[str]:
     for p, n in _with_end(state, True):
-        if state["txn"][n]["fate"] == ABORTED:
+        if state["txn"][n]["fate"] == Fate.ABORTED:
             yield f"transaction {n} was aborted, and its record in partition {p} is readable"
 
 
@@ -237,7 +228,7 @@ def _torn(state: State) -> Iterator[str]:
 
 def _of_another(state: State) -> Iterator[str]:
     for p, n in sorted(set(_with_end(state, True))):
-        if state["txn"][n]["fate"] not in (COMMITTING, COMMITTED):
+        if state["txn"][n]["fate"] not in (Fate.COMMITTING, Fate.COMMITTED):
             yield f"r{n} is readable in partition {p}, and nobody asked to commit transaction {n}"
 
 
@@ -273,11 +264,11 @@ def _of_zombie(before: State, after: State) -> Iterator[str]:
     was = set(_with_end(before, True))
     for p, n in sorted(set(_with_end(after, True)) - was):
         owner = before["txn"][n]["owner"]
-        if owner is None or before["producer"][owner]["phase"] == NEW:
+        if owner is None or before["producer"][owner]["phase"] == Phase.NEW:
             continue
         mine = before["producer"][owner]["epoch"]
         for j, other in enumerate(before["producer"]):
-            if other["phase"] != NEW and other["epoch"] > mine:
+            if other["phase"] != Phase.NEW and other["epoch"] > mine:
                 yield f"producer {j} was initialised, and now r{n} of producer {owner} is readable in partition {p}"
 
 

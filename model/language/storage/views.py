@@ -11,12 +11,11 @@ from acked.model.language.domain import Domain, LeafDomain
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.storage.store import NoStore, StateStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
-from acked.model.language.values import Bool, Id, Int, IntLike, Value, type_name_of
+from acked.model.language.values import Bool, Id, IntLike, N, Value, type_name_of
 
 D = TypeVar("D", bound=Domain)
 T = TypeVar("T")
 W = TypeVar("W")
-N = TypeVar("N", bound=Int)
 S = TypeVar("S", bound=StructView)
 K = TypeVar("K", bound=Value)
 

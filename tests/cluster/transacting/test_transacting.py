@@ -43,7 +43,7 @@ from acked.model.transactions.protocol import transactions
 from tests.oracle import Space
 
 CHANGED = Changed("3.6.2")
-FATES = {states.COMMITTED: COMMITTED, states.COMMITTING: ASKED, states.ABORTED: ABORTED}
+FATES = {states.Fate.COMMITTED: COMMITTED, states.Fate.COMMITTING: ASKED, states.Fate.ABORTED: ABORTED}
 
 
 @cache
