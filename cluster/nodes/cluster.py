@@ -56,7 +56,7 @@ class Cluster:
             self.nodes = {}
             self.close()
             raise self._unwritable(error) from None
-        self.dialect = Dialect.of(plan.release.number)
+        self.dialect = Dialect(plan.release.number)
         self.registrations: dict[int, int] = {}
         """The epochs in which brokers are registered with KRaft's controller, as its answers said: each is the offset of that
         registration in the log of metadata.

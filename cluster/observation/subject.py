@@ -105,7 +105,6 @@ class Subject:
         )
         self.elr = self._leaf("controller", "elr")
         self.everyone = (1 << len(self.brokers)) - 1
-        self.first_log = len(self.concrete.layout.leaves)
 
     def _plane(self) -> str | None:
         return KRAFT if VERSIONS.index(self.rules) >= VERSIONS.index("3.3") else None

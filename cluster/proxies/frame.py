@@ -74,10 +74,8 @@ class Frame:
         )
 
     def __str__(self) -> str:
-        facts = self.facts
-        said = "; ".join(map(str, facts)) if isinstance(facts, tuple) else "" if facts is None else str(facts)
         name = api_name(self.api) if self.link.kind is LinkKind.KAFKA else f"zookeeper {self.api}"
-        return f"{self.source} to {self.target}: {name} v{self.version} {self.phase}{': ' if said else ''}{said}"
+        return f"{self.source} to {self.target}: {name} v{self.version} {self.phase}"
 
 
 _CREATE, _SET_DATA, _MULTI, _CREATE_2 = 1, 5, 14, 15

@@ -75,11 +75,6 @@ class Release:
         """The mode in which the release is started unless another is asked for."""
         return self.modes[0]
 
-    @property
-    def has_leader_epochs(self) -> bool:
-        """Whether records carry the leader epoch (KIP-101, message format 2)."""
-        return self.number >= (0, 11)
-
 
 BROKER_CLASS = "kafka.Kafka"
 FORMAT_CLASS = "kafka.tools.StorageTool"

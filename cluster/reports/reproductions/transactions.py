@@ -174,7 +174,7 @@ def _read_ledger(document: Mapping[str, Any]) -> LedgerView:
     readable = tuple(LogEntry(-1, -1, str(text), False) for text in few(document, "read_committed"))
     keys = ("last_stable_offset", "high_watermark", "producer_epoch", "last_sequence")
     stable, mark, epoch, sequence = (integer(document, key) for key in keys)
-    return LedgerView(log, stable, mark, epoch, sequence, -1, readable)
+    return LedgerView(log, stable, mark, epoch, sequence, readable)
 
 
 TRANSACTIONS_SHOWN = Presentation(

@@ -19,7 +19,7 @@ from acked.cluster.wire.client import BrokerGone, Client, Dialect
 from acked.cluster.wire.codec import framed, request_head, write_response
 from tests.cluster.fakes import FakeBroker, fake_broker
 
-NEW = Dialect(True, True)
+NEW = Dialect((2, 0))
 SOURCE, TARGET = 1, 0
 
 

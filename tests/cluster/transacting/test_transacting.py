@@ -103,7 +103,7 @@ def test_promises_are_judged_of_what_is_seen_as_the_model_judges_them(changed: d
 
 def test_what_brokers_say_is_compared_in_the_models_terms() -> None:
     marker, record = LogEntry(0, 7, "ABORT", True), LogEntry(1, 7, "r0", False)
-    ledger = LedgerView((marker, record), 1, 2, 0, 0, 1, ())
+    ledger = LedgerView((marker, record), 1, 2, 0, 0, ())
     seen = view_of(CoordinatorView("CompleteAbort", 0, frozenset({"p0"})), (ledger,), ("p0",))
     assert seen.partitions == frozenset(), "what is complete has no partitions"
     assert seen.ledgers == (LedgerState(("r0",), 0, 0, 0),), "a marker that ends nothing does not count"
@@ -137,8 +137,8 @@ def test_what_cannot_be_played_is_refused_in_a_sentence() -> None:
 
 def played(prepared: PreparedRun, hangs: bool, parts: bool) -> Reproduction[TransactionView, Answers]:
     late = [LogEntry(1, 7, "r0", False)] if hangs else []
-    ledger = LedgerView((LogEntry(0, 7, "ABORT", True), *late), 1, 1 + hangs, 0, 0, 1, ())
-    other = LedgerView((), 0, 0, -1, -1, -1, ())
+    ledger = LedgerView((LogEntry(0, 7, "ABORT", True), *late), 1, 1 + hangs, 0, 0, ())
+    other = LedgerView((), 0, 0, -1, -1, ())
     end = view_of(CoordinatorView("CompleteAbort", 0, frozenset()), (ledger, other), ("p0", "p1"))
     *most, last = prepared.script.steps
     reason = "the late r0 is refused" if parts else ""
