@@ -58,9 +58,13 @@ _LIKENESS = 0.84
 @cache
 def known_names() -> frozenset[str]:
     """Names that Kafka has, as far as they could be mistaken for misspelt ones."""
-    text = files("acked.cluster.vocabulary").joinpath("names.txt").read_text("utf-8")
-    listed = {name for line in text.splitlines() if not line.startswith("#") for name in line.split()}
-    return frozenset(listed | KEYS.keys())
+    return read_names("names.txt") | KEYS.keys()
+
+
+def read_names(file: str) -> frozenset[str]:
+    """The names of settings in one of the lists beside this module."""
+    text = files("acked.cluster.vocabulary").joinpath(file).read_text("utf-8")
+    return frozenset(name for line in text.splitlines() if not line.startswith("#") for name in line.split())
 
 
 def is_known(name: str) -> bool:
