@@ -20,8 +20,7 @@ from acked.cluster.playing.play import PlayedRun
 from acked.cluster.playing.reproduce import reproduce as play
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode, release
-from acked.cluster.replicating.protocol import REPLICATION
-from acked.cluster.replicating.setting import rules_unlike
+from acked.cluster.replicating.protocol import REPLICATION, rules_unlike
 from acked.cluster.reports.reproductions.release_table import (
     Deed,
     Predicted,

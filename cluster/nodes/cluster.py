@@ -174,15 +174,17 @@ class Cluster:
         if self.plan.mode is Mode.ZOOKEEPER:
             self.network.end_sessions(broker)
             return
-        epoch = self.registrations[broker]
-        heartbeat = {"broker_id": broker, "broker_epoch": epoch, "current_metadata_offset": 1 << 40, "want_fence": True,
-                     "want_shut_down": False}  # fmt: skip
+        error = self.send_heartbeat(broker, wants_fence=True)
+        if error:
+            epoch = self.registrations[broker]
+            raise SystemFailure(f"the controller does not fence broker {broker} in epoch {epoch}: error {error}")
+
+    def send_heartbeat(self, broker: int, wants_fence: bool = False) -> int:
+        """Tells KRaft's controller, in a broker's name, that it has applied all metadata; returns the error."""
+        heartbeat = {"broker_id": broker, "broker_epoch": self.registrations[broker], "current_metadata_offset": 1 << 40,
+                     "want_fence": wants_fence, "want_shut_down": False}  # fmt: skip
         with Client(("127.0.0.1", self.addresses.internal[CONTROLLER]), self.dialect) as ask:
-            body = ask.ask(Api.BROKER_HEARTBEAT, heartbeat, 0)
-        if body.error_code:
-            raise SystemFailure(
-                f"the controller does not fence broker {broker} in epoch {epoch}: error {int(body.error_code)}"
-            )
+            return int(ask.ask(Api.BROKER_HEARTBEAT, heartbeat, 0).error_code)
 
     def shut_down(self, broker: int) -> None:
         """An orderly shutdown, of which the controller is told by the broker itself."""
@@ -219,10 +221,6 @@ class Cluster:
     def set_checkpoint(self, broker: int, topic: str, high_watermark: int) -> None:
         """The high watermark that a dead broker had checkpointed last is this one."""
         write_high_watermark(self.nodes[broker].data, topic, high_watermark)
-
-    def forget_topic(self, broker: int, topic: str) -> None:
-        """Removes a topic from the disk of a dead broker."""
-        shutil.rmtree(partition_folder(self.nodes[broker].data, topic), ignore_errors=True)
 
     def replica(self, broker: int, topic: str) -> Replica:
         """A replica as it lies on disk, of dead brokers too."""

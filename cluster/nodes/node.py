@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -94,14 +93,6 @@ class Node:
         self.data.mkdir()
         if formatted is not None:
             meta.write_text(formatted, encoding="utf-8")
-
-    def cpu_seconds(self) -> float:
-        """Processor time that its JVM has used; 0 where the system does not tell."""
-        try:
-            fields = Path(f"/proc/{self.jvm.pid if self.jvm else 0}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def broker_node(number: int, folder: Path, chosen: Release, program: Program, addresses: Addresses, own: Mapping[str, str],

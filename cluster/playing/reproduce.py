@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum, unique
 from pathlib import Path
 from typing import Any, Generic
 
-from acked.base.errors import SystemFailure
+from acked.base.errors import AckedError, SystemFailure
 from acked.cluster.lines.configuration import configuration, is_read
 from acked.cluster.nodes.archive import with_archive
 from acked.cluster.nodes.cluster import Cluster
@@ -17,10 +18,46 @@ from acked.cluster.nodes.plan import ClusterPlan, make_plan
 from acked.cluster.playing.driver import A, S
 from acked.cluster.playing.play import PlayedRun, SeenStep, play
 from acked.cluster.playing.protocol import TOPIC, PreparedRun
-from acked.cluster.playing.validation import LogValidation, validate_logs
 from acked.cluster.releases.release import Mode
 from acked.cluster.topics.topic import Topic
+from acked.cluster.validating.judge import Asked, judge
 from acked.model.partition.protocol import partition
+
+
+@unique
+class Found(StrEnum):
+    """What a validation of the brokers' own logs says; that a promise is broken is often what the run is about."""
+
+    EXPLAINED = "explained"
+    NOT_EXPLAINED = "not explained"
+    NOT_READ = "not read"
+
+
+@dataclass(frozen=True)
+class LogValidation:
+    """What was found. `events` were explained, `broken` is the first promise that is broken on the way, if one is; `said`
+    names the line that is not explained and why, or why the logs were not read, and is empty else.
+    """
+
+    found: Found
+    events: int = 0
+    broken: str | None = None
+    said: str = ""
+
+
+def validate_logs(folder: Path, topic: str, version: str) -> LogValidation:
+    """Validates what the nodes of a cluster that has ended logged of a topic's only partition."""
+    try:
+        verdict = judge(Asked((str(folder),), topic, version=version)).verdict
+    except AckedError as error:
+        return LogValidation(Found.NOT_READ, said=str(error).replace(f"{folder}/", ""))
+    broken = None if verdict.broken is None else verdict.broken.promise
+    if verdict.stuck is None:
+        return LogValidation(Found.EXPLAINED, verdict.explained, broken)
+    event, reasons = verdict.stuck.open[0]
+    why = reasons[0] if reasons else "it could come next, and leads nowhere"
+    where = f"{Path(event.file).relative_to(folder) if event.file else 'a record of the metadata log'}:{event.line}"
+    return LogValidation(Found.NOT_EXPLAINED, verdict.explained, broken, f"{where}, {event}: {why}")
 
 
 @dataclass(frozen=True)

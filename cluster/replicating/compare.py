@@ -9,6 +9,7 @@ from typing import Any
 from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.script import State
 from acked.cluster.topics.views import Difference, TopicView, differing
+from acked.cluster.wire.client import PartitionView
 
 
 def value_of(record: int) -> str:
@@ -32,6 +33,19 @@ def differences(state: State, seen: TopicView, with_eligible: bool = True) -> tu
     if all(_values(state, replica) == list(replica_of(seen, replica).values) for replica in replicas):
         pairs += _of_epochs(state, seen)
     return differing(pairs)
+
+
+def agrees(view: PartitionView, truth: PartitionView) -> bool:
+    """Whether a broker has heard what the controller has decided."""
+    return (view.leader, set(view.isr), view.epoch) == (truth.leader, set(truth.isr), truth.epoch)
+
+
+def is_up_to_date(state: State, broker: int) -> bool:
+    """Whether a broker of the model knows what the controller has decided last."""
+    controller, mine = state["controller"], state["broker"][broker]
+    if mine.get("down") or mine["leader_epoch"] != controller["leader_epoch"]:
+        return False
+    return mine["leader"] != broker or (mine["isr"] == controller["isr"] and not mine.get("outdated"))
 
 
 Pair = tuple[str, object, object]

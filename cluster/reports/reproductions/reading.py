@@ -19,10 +19,9 @@ from acked.checker.replay.trace_file import replay
 from acked.cluster.observation.promises import PROMISES
 from acked.cluster.playing.play import PlayedRun, SeenStep
 from acked.cluster.playing.protocol import PreparedRun
-from acked.cluster.playing.reproduce import Reproduction
+from acked.cluster.playing.reproduce import Found, LogValidation, Reproduction
 from acked.cluster.playing.script import Script, ScriptStep, script_of
 from acked.cluster.playing.setting import Brokers, Changed, OtherRule, Setting
-from acked.cluster.playing.validation import Found, LogValidation
 from acked.cluster.releases.release import Mode, release
 from acked.cluster.reports.reproductions.document import FORMAT
 from acked.cluster.reports.reproductions.parts import (

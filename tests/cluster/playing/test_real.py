@@ -10,9 +10,8 @@ import pytest
 
 from acked.cluster.commands.playable import playable_run
 from acked.cluster.playing.protocol import PreparedRun
-from acked.cluster.playing.reproduce import reproduce
+from acked.cluster.playing.reproduce import Found, reproduce
 from acked.cluster.playing.setting import Brokers, Changed
-from acked.cluster.playing.validation import Found
 from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of

@@ -8,7 +8,7 @@ from acked.api import load_spec
 from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.cluster.releases.release import Mode, release
-from acked.cluster.replicating.setting import mode_for, rules_unlike, setting_of
+from acked.cluster.replicating.protocol import mode_for, rules_unlike, setting_of
 from tests.cluster.playing.runs import question
 
 
