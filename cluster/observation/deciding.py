@@ -32,8 +32,8 @@ class Decisions:
         gone = [index for index in range(len(subject.brokers)) if (was & ~isr) >> index & 1]
         leader = event.get("leader")
         elected = [] if leader is None or leader < 0 else self._elections(leader)
-        lost = tuple(self._lost(index, state) for index in gone)
-        with_leader = (*lost, self._lost(leads, state)) if leads >= 0 and leads not in gone else lost
+        lost = tuple(move("LoseSession", broker=index) for index in gone)
+        with_leader = (*lost, move("LoseSession", broker=leads)) if leads >= 0 and leads not in gone else lost
         # Nobody leads: who is in the ISR has lost its session before, and an unclean election leaves it out of the new one.
         stay_away: tuple[tuple[Move, ...], ...] = ((),) if leads < 0 and elected else ()
         for away in dict.fromkeys((*stay_away, lost, with_leader)):
@@ -52,9 +52,6 @@ class Decisions:
             for action in ("MoveDirectory", "ChangeConfiguration") if event.get("elr") == frozenset() else ():
                 yield (move(action),), told
             yield (), told
-
-    def _lost(self, index: int, state: State) -> Move:
-        return move("LoseSession", broker=index)
 
     def _elections(self, leader: int) -> list[Move]:
         index = self.subject.index.get(leader)

@@ -20,11 +20,13 @@ def step_in_words(subject: Subject, item: Move) -> str:
 def involved_in_words(subject: Subject, item: Move, state: State) -> str:
     """What the brokers of a step, and the controller, hold in a state."""
     involved = dict.fromkeys(value for name, value in item.bound if name in _BROKERS)
-    told = [broker_in_words(subject, state, index) for index in involved if isinstance(index, int)]
-    return "; ".join([*told, controller_in_words(subject, state)])
+    told = [_broker_in_words(subject, state, index) for index in involved if isinstance(index, int)]
+    leader = subject.brokers[state[subject.leader] - 1] if state[subject.leader] else "nobody"
+    isr = shown(subject.members(state[subject.isr]))
+    return "; ".join([*told, f"the controller has leader {leader} in epoch {state[subject.epoch]} and ISR {isr}"])
 
 
-def broker_in_words(subject: Subject, state: State, index: int) -> str:
+def _broker_in_words(subject: Subject, state: State, index: int) -> str:
     """What a broker holds."""
     place, brokers = subject.at[index], subject.brokers
     if state[place.down]:
@@ -41,16 +43,7 @@ def broker_in_words(subject: Subject, state: State, index: int) -> str:
     return text
 
 
-def controller_in_words(subject: Subject, state: State) -> str:
-    """What the controller has committed."""
-    leader = subject.brokers[state[subject.leader] - 1] if state[subject.leader] else "nobody"
-    return (
-        f"the controller has leader {leader} in epoch {state[subject.epoch]} and ISR "
-        f"{shown(subject.members(state[subject.isr]))}"
-    )
-
-
-def code_in_words(subject: Subject, leaf: int, code: int) -> str:
+def _code_in_words(subject: Subject, leaf: int, code: int) -> str:
     """What a code says at its place in a state."""
     concrete = subject.concrete
     value = concrete.layout.leaves[leaf].domain.to_plain(code, concrete.constants)
@@ -68,6 +61,6 @@ def has_code(subject: Subject, leaf: int, code: int, what: str, told: object, be
         found = was[leaf] if before else now[leaf]
         if found == code:
             return None
-        return f"the line says {what} {shown(told)}, and by the rules it is {code_in_words(subject, leaf, found)}"
+        return f"the line says {what} {shown(told)}, and by the rules it is {_code_in_words(subject, leaf, found)}"
 
     return check
