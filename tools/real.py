@@ -95,7 +95,7 @@ def prepared(case: Case) -> tuple[PreparedRun, PreparedRun | None]:
     changed, timed = case.get("constants", {}), case.get("timed", False)
     found, _ = playable_run(case["spec"], changed, brokers, True, case.get("rules"), timed)
     first = presentation_of(found.question).played.prepare(found.question, found.run, brokers)
-    return first, first.control(Changed.of(case["control"])) if "control" in case else None
+    return first, first.control(Changed.parse(case["control"])) if "control" in case else None
 
 
 @dataclass

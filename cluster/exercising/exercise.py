@@ -22,11 +22,11 @@ from acked.cluster.exercising.course import Disturbance, Kind, course
 from acked.cluster.exercising.load import Load, first_leader
 from acked.cluster.lines.configuration import configuration, is_read
 from acked.cluster.nodes.addresses import CONTROLLER
-from acked.cluster.nodes.archive import with_archive
+from acked.cluster.nodes.archive import add_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.nodes.plan import make_plan
-from acked.cluster.observe.acknowledged import write_acknowledged
+from acked.cluster.observe.acknowledgements import write_acknowledged
 from acked.cluster.observe.directories import META
 from acked.cluster.observe.metadata import FOLDER as METADATA
 from acked.cluster.proxies.frame import Phase
@@ -87,19 +87,19 @@ class Exercised:
 
 
 @dataclass(frozen=True)
-class Told:
+class Listener:
     """Who is told how it goes: lines while brokers start, and every disturbance with the seconds since the beginning."""
 
     said: Callable[[str], None] = lambda line: None
     disturbs: Callable[[Disturbance, float], None] = lambda disturbance, seconds: None
 
 
-def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised:
+def exercise(asked: Exercise, logs: Path, told: Listener | None = None) -> Exercised:
     """Runs it and leaves what the nodes and the producer wrote in a folder, which must be there.
 
     `SystemFailure` if the cluster does not start, or does not come back: it names what there is up to then in the folder.
     """
-    told = told or Told()
+    told = told or Listener()
     chosen = release(asked.version)
     mode = Mode.KRAFT if Mode.KRAFT in chosen.modes else Mode.ZOOKEEPER
     if not is_read(chosen.number, mode is Mode.KRAFT):
@@ -113,7 +113,7 @@ def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised
     )  # fmt: skip
     try:
         with ExitStack() as left:
-            cluster = Cluster(with_archive(plan, told.said), told.said)
+            cluster = Cluster(add_archive(plan, told.said), told.said)
             runner = _Runner(asked, cluster, told)
             left.push(cluster)
             left.callback(runner.keep, logs)
@@ -126,7 +126,7 @@ def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised
 
 
 class _Runner:
-    def __init__(self, asked: Exercise, cluster: Cluster, told: Told) -> None:
+    def __init__(self, asked: Exercise, cluster: Cluster, told: Listener) -> None:
         self._asked, self._cluster, self._told = asked, cluster, told
         self._course: list[tuple[float, Disturbance, bool]] = []
         """What was done, and what could not be, each with the seconds since the beginning."""

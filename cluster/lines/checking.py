@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.facts import Fact, Lines, Node, files_of
 from acked.cluster.lines.joining import Joiner
-from acked.cluster.lines.recorded import nodes_of
+from acked.cluster.lines.recording import nodes_of
 from acked.cluster.lines.wordings import CONTROLLER, FETCHER, LOGS, PARTITION, STATE_CHANGE, Kind
 from acked.cluster.observation.events import CONTROLLER as BY_CONTROLLER
 
@@ -53,7 +53,7 @@ class _Gaps:
     _end: int | None = None
     """None where no line says so yet."""
 
-    def passed(self, facts: Iterable[Fact | None]) -> Iterator[Fact | None]:
+    def watch(self, facts: Iterable[Fact | None]) -> Iterator[Fact | None]:
         """The same facts, looked at."""
         for fact in facts:
             if fact is not None:
@@ -87,7 +87,7 @@ def check(paths: Sequence[str], topic: str, partition: int) -> Checked:
     for node in nodes_of(files_of(paths)):
         gaps = _Gaps()
         try:
-            for event in Joiner(node).events(gaps.passed(lines.facts(node))):
+            for event in Joiner(node).events(gaps.watch(lines.facts(node))):
                 if event is not None and event.by == BY_CONTROLLER and "version" in event.fields:
                     versions.add(event["version"])
         except SpecUnreadable as error:
@@ -95,7 +95,7 @@ def check(paths: Sequence[str], topic: str, partition: int) -> Checked:
                 raise
             missing.append(str(error))
         counted.append(Counted(node, dict(node.met)))
-        missing += [*_firsts(gaps.found), *_firsts(_unended(node))]
+        missing += [*_firsts(gaps.found), *_firsts(_unfinished_shutdowns(node))]
     unknown = [
         f"{one.file}:{one.line}: a line about {lines.name}, the first of {one.lines}, {one.why}: {one.text[:_SHOWN]}"
         for one in lines.unknown.values()
@@ -116,7 +116,7 @@ def _not_told(versions: set[int], name: str) -> list[str]:
     return [f"lines are missing: {named} of {name} by the controller (by its partition epoch) is in no line"]
 
 
-def _unended(node: Node) -> list[str]:
+def _unfinished_shutdowns(node: Node) -> list[str]:
     """Controlled shutdowns of a broker whose last lines are missing."""
     if not node.met.keys() & {Kind.LEADER, Kind.FOLLOWER}:
         return []

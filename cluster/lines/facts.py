@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.following import ANOTHER, Following
-from acked.cluster.lines.reading import STDIN, opened
+from acked.cluster.lines.reading import STDIN, open_lines
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Kind, first_word
 
 HEAD = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,](\d{3}) ([A-Z]+) +\[([^\]]*)\] (\S+) (.*)")
@@ -142,7 +142,7 @@ class Lines:
         """The facts of a node's files, in the order of their lines; None where one that is followed has no more for now."""
         name, record = self._mentions
         for file in node.files:
-            with self._opened(file, file == node.files[-1]) as lines:
+            with self._open(file, file == node.files[-1]) as lines:
                 number = 0
                 for text in lines:
                     if text is None:
@@ -166,10 +166,10 @@ class Lines:
                     elif ENDED in text:
                         node.ending = None
 
-    def _opened(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | None]]:
+    def _open(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | None]]:
         if self._following is None:
-            return opened(file)
-        return self._following.opened(file) if is_last else self._following.finished(file)
+            return open_lines(file)
+        return self._following.follow(file) if is_last else self._following.read_finished(file)
 
     def _fact(self, node: Node, file: str, number: int, text: str) -> Fact | None:
         head = HEAD.match(text)

@@ -224,9 +224,9 @@ class Joiner:
             case Kind.EXPANDING:
                 fields = {"follower": first.fields["follower"], "isr": first.fields["isr"]}
                 told = {} if raised is None else {"hw": raised}
-                self._emit(first, Says.ASKS_TO_EXPAND, fields | told | self._cut())
+                self._emit(first, Says.ASKS_TO_EXPAND, fields | told | self._interruption())
             case Kind.RAISED:
-                self._emit(first, Says.RAISES_HW, {"hw": first.fields["hw"], **self._cut()})
+                self._emit(first, Says.RAISES_HW, {"hw": first.fields["hw"], **self._interruption()})
             case Kind.TRUNCATING | Kind.CUT:
                 self._emit(first, Says.TRUNCATES, first.fields)
             case Kind.ALTERED | Kind.CHANGED | Kind.REPLAYED:
@@ -236,7 +236,7 @@ class Joiner:
             case _:
                 self._single(first, raised)
 
-    def _cut(self) -> dict[str, bool]:
+    def _interruption(self) -> dict[str, bool]:
         return {"cut": True} if self._is_cut else {}
 
     def _single(self, fact: Fact, raised: int | None) -> None:
@@ -263,7 +263,7 @@ class Joiner:
             if not fields["records"]:
                 self._last_answer = (got, fields)  # The next start tells whether it was appended.
                 return
-            fields |= self._cut()
+            fields |= self._interruption()
         self._emit(got, Says.TAKES_ANSWER, fields)
 
     def _complete_answer(self, end: int) -> None:

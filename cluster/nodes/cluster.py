@@ -97,7 +97,7 @@ class Cluster:
             self._start(CONTROLLER)
             self._await(
                 CONTROLLER,
-                lambda: self._with(CONTROLLER, lambda ask: ask.metadata([]).controller == CONTROLLER),
+                lambda: self._ask(CONTROLLER, lambda ask: ask.metadata([]).controller == CONTROLLER),
                 "is elected",
             )
         for broker in self.plan.brokers:
@@ -123,7 +123,7 @@ class Cluster:
 
     def await_broker(self, broker: int) -> None:
         """Returns when the broker answers clients and is registered."""
-        self._await(broker, lambda: self._with(broker, lambda ask: broker in ask.metadata([]).brokers), "answers")
+        self._await(broker, lambda: self._ask(broker, lambda ask: broker in ask.metadata([]).brokers), "answers")
 
     def await_known(self) -> None:
         """Returns when every running broker knows every other."""
@@ -132,7 +132,7 @@ class Cluster:
         for node in asked:
             self._await(
                 node,
-                partial(self._with, node, lambda ask: set(running) <= set(ask.metadata([]).brokers)),
+                partial(self._ask, node, lambda ask: set(running) <= set(ask.metadata([]).brokers)),
                 "knows all brokers",
             )
 
@@ -208,7 +208,7 @@ class Cluster:
         """
         if not is_silent and self._applied.get(broker, -1) < self.registrations[back]:
             return False
-        return self._with(broker, lambda ask: back in ask.metadata([]).brokers)
+        return self._ask(broker, lambda ask: back in ask.metadata([]).brokers)
 
     def lose_page_cache(self, broker: int, topic: str, flushed: int = 0) -> None:
         """The machine of a dead broker died too: what it had not flushed, offsets from `flushed` on, is gone."""
@@ -272,7 +272,7 @@ class Cluster:
 
         wait_for(look, f"that {self.nodes[node].name} {what}", UP_SECONDS, check)
 
-    def _with(self, node: int, use: Callable[[Client], bool]) -> bool:
+    def _ask(self, node: int, use: Callable[[Client], bool]) -> bool:
         with self.client(node, timeout=5.0) as ask:
             return use(ask)
 

@@ -11,7 +11,7 @@ from functools import partial
 
 from acked.cluster.observation.describing import has_code
 from acked.cluster.observation.events import Event, Says
-from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Told, both, move
+from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Statement, both, move
 from acked.cluster.observation.subject import Subject
 from acked.model.concrete.program import State
 
@@ -25,7 +25,7 @@ class Decisions:
 
     def changes(self, event: Event, state: State) -> Iterator[Plan]:
         """A change of the partition: who left or joined the ISR, and who leads."""
-        subject, told = self.subject, self._committed(event)
+        subject, told = self.subject, self._commit(event)
         was = state[subject.isr] if event.get("was") is None else subject.mask(event["was"])
         isr = was if event.get("isr") is None else subject.mask(event["isr"])
         leads = state[subject.leader] - 1
@@ -59,7 +59,7 @@ class Decisions:
             return []
         return [move(action, broker=index) for action in ("ElectLeader", "MoveLeadership", "ElectUncleanly")]
 
-    def _committed(self, event: Event) -> Told:
+    def _commit(self, event: Event) -> Statement:
         subject = self.subject
         parts = []
         if event.get("was") is not None:
@@ -85,7 +85,7 @@ class Decisions:
             yield (), lambda *_: "nobody leads" if asked is None else f"broker {asked} does not hold the partition"
             return
         if self.subject.concrete.has("CommitAlterPartition"):
-            yield (move("CommitAlterPartition", leader=leader),), self._committed(event)
+            yield (move("CommitAlterPartition", leader=leader),), self._commit(event)
 
     def fences(self, event: Event, state: State) -> Iterator[Plan]:
         """A broker's session is over."""

@@ -108,11 +108,11 @@ class Event:
 
     def __str__(self) -> str:
         who = "the controller" if self.by == CONTROLLER else f"broker {self.by}"
-        told = ", ".join(f"{name} {shown(value)}" for name, value in self.fields.items() if value is not None)
+        told = ", ".join(f"{name} {value_in_words(value)}" for name, value in self.fields.items() if value is not None)
         return f"{who} {self.says.value}: {told}" if told else f"{who} {self.says.value}"
 
 
-def shown(value: object) -> str:
+def value_in_words(value: object) -> str:
     """A field's value as people write it."""
     return "{" + ", ".join(map(str, sorted(value))) + "}" if isinstance(value, frozenset) else str(value)
 

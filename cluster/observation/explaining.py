@@ -12,7 +12,7 @@ from functools import partial
 from acked.cluster.observation.deciding import Decisions
 from acked.cluster.observation.describing import has_code, involved_in_words, step_in_words
 from acked.cluster.observation.events import Event, Says
-from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Told, Way, both, move
+from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Statement, Way, both, move
 from acked.cluster.observation.subject import Places, Subject
 from acked.model.concrete.program import State
 from acked.model.concrete.reading import Step
@@ -58,7 +58,7 @@ class Explainer:
     def joint_ways(self, noted: Event, answer: Event, state: State) -> Iterator[Way]:
         """Every way in which the lines of a leader and a follower tell of one fetch, answered before it was noted."""
         if not self._reads_too_far(answer, state):
-            yield from self._answered_at_once(noted, answer, state, self._noted(noted))
+            yield from self._answered_at_once(noted, answer, state, self._note(noted))
 
     def raced_ways(self, noted: Event, answer: Event | None, other: Event, state: State) -> Iterator[Way]:
         """Every way in which another thread tells of the rise that is due to a fetch.
@@ -68,9 +68,10 @@ class Explainer:
         """
         if answer is None:
             follower, leader = self.subject.index.get(noted["follower"], -1), self._me(noted)
-            fetched = self._follow((move("FetchUnanswered", follower=follower, leader=leader),), state, self._noted_at(noted))
+            fetch = move("FetchUnanswered", follower=follower, leader=leader)
+            fetched = self._follow((fetch,), state, self._fetches_at(noted))
         else:
-            fetched = self._answered_at_once(noted, answer, state, self._noted_at(noted))
+            fetched = self._answered_at_once(noted, answer, state, self._fetches_at(noted))
         hw = self.subject.at[self._me(noted)].hw
         for first in fetched:
             if first.after[hw] == state[hw]:
@@ -79,10 +80,10 @@ class Explainer:
                 for then in self._follow(moves, first.after, told, since=state):
                     yield Way((*first.moves, *then.moves), then.after)
 
-    def _answered_at_once(self, noted: Event, answer: Event, state: State, leader_tells: Told) -> Iterator[Way]:
+    def _answered_at_once(self, noted: Event, answer: Event, state: State, leader_tells: Statement) -> Iterator[Way]:
         follower, leader = self._me(answer), self._me(noted)
         end = answer["offset"] + answer["records"]
-        told = both(leader_tells, self._answered(answer, by_itself=False))
+        told = both(leader_tells, self._answer(answer, by_itself=False))
         for action in ("FetchAtOnce", "FetchWhileHwWaits"):
             fetch = move(action, end, follower=follower, leader=leader)
             yield from self._follow((fetch, *self._expansion(noted, leader)), state, told)
@@ -105,7 +106,7 @@ class Explainer:
         read = self._is(theirs.hw, took, "that the leader's HW was", took, before=True)
         plans = list(self._follows(event, state, FIRST) if goes_on else self._plans[event.says](event, state))
         if event.says is Says.NOTES_FETCH:
-            plans = [(self._expansion(event, leader), self._noted(event))]
+            plans = [(self._expansion(event, leader), self._note(event))]
         else:
             read = both(read, lambda was, now: None if was[theirs.hw] == now[theirs.hw] else "the HW rises untold")
         for action in ("FetchLate", "FetchLateWhileHwWaits"):
@@ -138,7 +139,7 @@ class Explainer:
 
     # -- following a plan -----------------------------------------------------------------------------------------------
 
-    def _follow(self, moves: tuple[Move, ...], state: State, told: Told, since: State | None = None) -> Iterator[Way]:
+    def _follow(self, moves: tuple[Move, ...], state: State, told: Statement, since: State | None = None) -> Iterator[Way]:
         """The plan if it can be followed; `since` is the state before of which the line tells, if another."""
         reached, taken = state, moves
         for number, item in enumerate(moves):
@@ -203,10 +204,10 @@ class Explainer:
         me = self._me(event)
         return me, self.subject.at[me]
 
-    def _stranger(self, broker: int) -> Told:
+    def _stranger(self, broker: int) -> Statement:
         return lambda *_: f"broker {broker} does not hold the partition"
 
-    def _raised(self, event: Event, name: str = "hw") -> Told:
+    def _hw_moves(self, event: Event, name: str = "hw") -> Statement:
         """A broker prints every move of its high watermark: without a word of it there was none."""
         hw, who, told = self.subject.at[self._me(event)].hw, event.by, event.get(name)
 
@@ -222,18 +223,18 @@ class Explainer:
     def _appends(self, event: Event, state: State) -> Iterator[Plan]:
         me, place = self._mine(event)
         batch = event["next"] - event["offset"]
-        told = both(self._is(place.end, event["offset"], "first offset", event["offset"], before=True), self._raised(event))
+        told = both(self._is(place.end, event["offset"], "first offset", event["offset"], before=True), self._hw_moves(event))
         if batch < 1:
             yield (), lambda *_: f"the line says that {batch} records were appended"
             return
         for action in ("Produce", "ProduceWhileHwWaits"):
             yield (move(action, batch, leader=me, answered=True),), told
 
-    def _noted(self, event: Event) -> Told:
+    def _note(self, event: Event) -> Statement:
         follower = self.subject.index.get(event["follower"])
         if follower is None:
             return self._stranger(event["follower"])
-        told = both(self._noted_at(event), self._raised(event))
+        told = both(self._fetches_at(event), self._hw_moves(event))
         asks = event.get("asks_to_add")
         if asks is None:
             return told
@@ -245,7 +246,7 @@ class Explainer:
 
         return both(told, pending)
 
-    def _noted_at(self, event: Event) -> Told:
+    def _fetches_at(self, event: Event) -> Statement:
         end = self.subject.at[self.subject.index[event["follower"]]].end
         return self._is(end, event["offset"], f"that broker {event['follower']} fetches at", event["offset"], before=True)
 
@@ -255,7 +256,7 @@ class Explainer:
 
     def _notes_fetch(self, event: Event, state: State) -> Iterator[Plan]:
         leader, follower = self._me(event), self.subject.index.get(event["follower"])
-        told = self._noted(event)
+        told = self._note(event)
         if follower is None:
             yield (), told
             return
@@ -264,7 +265,7 @@ class Explainer:
         # The high watermark waits; whatever the answer brings comes with a line of its own.
         yield (move("FetchWhileHwWaits", end, follower=follower, leader=leader), *expands), told
 
-    def _answered(self, event: Event, by_itself: bool) -> Told:
+    def _answer(self, event: Event, by_itself: bool) -> Statement:
         leader = self.subject.index.get(event["leader"])
         if leader is None:
             return self._stranger(event["leader"])
@@ -284,7 +285,7 @@ class Explainer:
                 return f"broker {event['leader']} has not noted a fetch at {event['offset']}"
             return None
 
-        return check if event.get("cut") else both(check, self._raised(event))
+        return check if event.get("cut") else both(check, self._hw_moves(event))
 
     def _reads_too_far(self, answer: Event, state: State) -> bool:
         """Whether an answer has more than its leader's log: most ways that lead nowhere end here, before any is made.
@@ -300,7 +301,7 @@ class Explainer:
         leader, (me, place) = self.subject.index.get(event["leader"]), self._mine(event)
         if self._reads_too_far(event, state) and not state[place.late_leader]:
             return
-        told = self._answered(event, by_itself=True)
+        told = self._answer(event, by_itself=True)
         if leader is None:
             yield (), told
             return
@@ -310,7 +311,7 @@ class Explainer:
                 self._is(place.end, event["offset"], "log end", event["offset"], before=True),
                 self._is(place.end, end, "that the log then ends at", end),
                 self._is(place.late_hw, event["leader_hw"], "that the leader's HW was", event["leader_hw"], before=True),
-                self._raised(event),
+                self._hw_moves(event),
             )
         for action in ("FetchAtOnce", "FetchWhileHwWaits"):
             yield (move(action, end, follower=me, leader=leader),), told
@@ -322,9 +323,9 @@ class Explainer:
             self._is(place.hw, event["hw"], "HW", event["hw"], before=True),
             self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
             self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"]),
-            self._raised(event, "raised"),
+            self._hw_moves(event, "raised"),
         )
-        yield from self._of_old(event, state)
+        yield from self._hears_former_epoch(event, state)
 
     def _removes_fetcher(self, event: Event, state: State) -> Iterator[Plan]:
         me, place = self._mine(event)
@@ -354,9 +355,9 @@ class Explainer:
             if state[self.subject.gone] >> me & 1 and not state[place.down]:
                 # In a controlled shutdown the controller gives a broker's part to others and tells it so.
                 yield (move("RegainSession", broker=me), follows), told
-        yield from self._of_old(event, state)
+        yield from self._hears_former_epoch(event, state)
 
-    def _of_old(self, event: Event, state: State) -> Iterator[Plan]:
+    def _hears_former_epoch(self, event: Event, state: State) -> Iterator[Plan]:
         """A broker that starts again hears of former epochs first, from its own copy of the metadata log (KRaft).
 
         That is no step: the model's brokers have the newest metadata at once. What it did in such a part is not explained.
@@ -372,7 +373,7 @@ class Explainer:
             parts.append(self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]))
         if event.get("hw") is not None:
             parts.append(self._is(place.hw, event["hw"], "HW", event["hw"], before=True))
-        parts.append(self._raised(event, "raised"))
+        parts.append(self._hw_moves(event, "raised"))
         told = both(*parts)
         if state[place.outdated] or not self.subject.concrete.has("AskToExpand"):
             yield (move("LearnIsr", leader=me),), told
@@ -382,7 +383,7 @@ class Explainer:
     def _asks_to_shrink(self, event: Event, state: State) -> Iterator[Plan]:
         (me, place), followers = self._mine(event), self.subject.mask(event["followers"])
         isr = event.get("isr")
-        told = self._raised(event)
+        told = self._hw_moves(event)
         if isr is not None:
             told = self._is(place.isr, self.subject.mask(isr), "ISR", isr, before=True)
         for action in ("AskToShrink", "ShrinkIsr", "ShrinkIsrWhileHwWaits"):
@@ -395,9 +396,9 @@ class Explainer:
             yield (), self._stranger(event["follower"])
             return
         asks = move("AskToExpand", leader=me, follower=follower)
-        yield (asks,), self._raised(event)
+        yield (asks,), self._hw_moves(event)
         if event.get("cut"):
-            yield (move("FetchUnanswered", follower=follower, leader=me), asks), self._raised(event)
+            yield (move("FetchUnanswered", follower=follower, leader=me), asks), self._hw_moves(event)
 
     def _raises_hw(self, event: Event, state: State) -> Iterator[Plan]:
         me, place = self._mine(event)
@@ -429,7 +430,7 @@ class Explainer:
                 yield (move("FetchDiverging", follower=me, leader=leader),), both(read, took)
         yield (), told
 
-    def _carries(self, leaf: int, truncates: Event, before: bool = False) -> Told:
+    def _carries(self, leaf: int, truncates: Event, before: bool = False) -> Statement:
         """That the answer that tells to truncate had this high watermark, which is told to 3.4.0 (KAFKA-14704)."""
         carried = truncates.get("leader_hw")
         if carried is None:

@@ -11,7 +11,7 @@ from typing import Any, Generic
 
 from acked.base.errors import AckedError, SystemFailure
 from acked.cluster.lines.configuration import configuration, is_read
-from acked.cluster.nodes.archive import with_archive
+from acked.cluster.nodes.archive import add_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.nodes.plan import ClusterPlan, make_plan
@@ -159,4 +159,4 @@ def cluster_plan(
         setting.features(brokers.release), keep, listener.line, **prepared.protocol.plan_of(prepared),
         logging=configuration(brokers.release.number, None, TOPIC) if is_observed else None,
     )  # fmt: skip
-    return with_archive(plan, listener.line)
+    return add_archive(plan, listener.line)

@@ -58,7 +58,7 @@ class Changed:
     setting: tuple[str, str] | None = None
 
     @classmethod
-    def of(cls, text: str) -> Changed:
+    def parse(cls, text: str) -> Changed:
         """What a text names, as `str` writes it or a release alone; `ConfigurationError` for what is neither."""
         key, separator, value = (part.strip() for part in text.partition("="))
         if not separator:
@@ -94,7 +94,7 @@ class Setting:
     compares_eligible: bool = True
     transaction_version: int | None = None
 
-    def changed(self, key: str, value: str) -> Setting:
+    def change(self, key: str, value: str) -> Setting:
         """The same with another setting of the topic, or of producers; `ConfigurationError` for what Kafka does not have."""
         if key == "acks":
             known = {"0": 0, "1": 1, "all": ALL_REPLICAS, "-1": ALL_REPLICAS}
@@ -108,7 +108,7 @@ class Setting:
         _check_topic(key, value)
         return replace(self, topic={**self.topic, key: value})
 
-    def timed(self) -> Setting:
+    def limit_lag(self) -> Setting:
         """The same with leaders that remove followers from the ISR which are too slow."""
         return replace(self, brokers={**self.brokers, "replica.lag.time.max.ms": str(1000 * LAG_SECONDS)})
 

@@ -86,12 +86,12 @@ _NOTIFICATION = struct.pack(">i", -1)
 def writes(frame: Frame, path: str) -> bool:
     """Whether a request to ZooKeeper creates or changes a node, alone or among other writes in one."""
     is_write = frame.api in (_CREATE, _SET_DATA, _MULTI, _CREATE_2)
-    return _is_of_zookeeper(frame, Phase.REQUEST) and is_write and _named(path) in frame.payload
+    return _is_of_zookeeper(frame, Phase.REQUEST) and is_write and _path_bytes(path) in frame.payload
 
 
 def notifies(frame: Frame, path: str) -> bool:
     """Whether ZooKeeper tells that something has happened to a node."""
-    is_told = frame.payload.startswith(_NOTIFICATION) and _named(path) in frame.payload
+    is_told = frame.payload.startswith(_NOTIFICATION) and _path_bytes(path) in frame.payload
     return _is_of_zookeeper(frame, Phase.RESPONSE) and is_told
 
 
@@ -99,7 +99,7 @@ def _is_of_zookeeper(frame: Frame, phase: Phase) -> bool:
     return frame.link.kind is LinkKind.ZOOKEEPER and frame.phase is phase
 
 
-def _named(path: str) -> bytes:
+def _path_bytes(path: str) -> bytes:
     """A path as ZooKeeper's protocol writes it, after its length."""
     return struct.pack(">i", len(path)) + path.encode()
 

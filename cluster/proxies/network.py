@@ -120,13 +120,13 @@ class Network:
 
     # -- in the network's thread ------------------------------------------------------------------------------------------
 
-    def arrived(self, frame: Frame) -> Gate | None:
+    def note_arrival(self, frame: Frame) -> Gate | None:
         """Notes a frame at the head of its direction; the gate that holds it, if one does."""
         for observer in self.observers:
             observer(frame)
         return next((gate for gate in self.gates if gate.offer(frame)), None)
 
-    def ended(self, connection: Connection) -> None:
+    def note_end(self, connection: Connection) -> None:
         """The connection has gone."""
         self._connections.pop(connection.number, None)
 

@@ -97,3 +97,12 @@ def close(gate: Gate, frame: Frame) -> None:
         gate.close(frame)
     except NotSeen:
         pass  # Its broker was faster.
+
+
+def let_all(gate: Gate) -> None:
+    """Lets all held frames go on that are still there."""
+    for frame in gate.held:
+        try:
+            gate.let(frame)
+        except NotSeen:
+            pass  # Its broker was faster.

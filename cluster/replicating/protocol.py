@@ -18,7 +18,7 @@ from acked.cluster.replicating.compare import differences
 from acked.cluster.replicating.driver import ReplicationDriver
 from acked.cluster.replicating.playable import NOT_PLAYED, TIMED, playable, ways_of
 from acked.cluster.replicating.producers import Answers
-from acked.cluster.replicating.rivals import of_controller
+from acked.cluster.replicating.rivals import controller_settings
 from acked.cluster.replicating.script import is_timed, script_of
 from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.client import ALL_REPLICAS
@@ -94,19 +94,19 @@ def _script(question: Question, run: Run, brokers: Brokers) -> Script:
 
 def _setting(question: Question, script: Script) -> Setting:
     setting = setting_of(question)
-    return setting.timed() if is_timed(script) else setting
+    return setting.limit_lag() if is_timed(script) else setting
 
 
 def _control(setting: Setting, changed: Changed) -> Setting:
     setting = replace(setting, compares_eligible=False)
     if changed.version is not None:
         setting = replace(setting, has_eligible_leaders=None)  # The release is the control, as it is.
-    return setting if changed.setting is None else setting.changed(*changed.setting)
+    return setting if changed.setting is None else setting.change(*changed.setting)
 
 
 def _plan(prepared: PreparedRun) -> Mapping[str, Any]:
     return {
-        "has_witness": True, "rivals": prepared.setting.rivals, "of_controller": of_controller(prepared.script),
+        "has_witness": True, "rivals": prepared.setting.rivals, "of_controller": controller_settings(prepared.script),
     }  # fmt: skip
 
 

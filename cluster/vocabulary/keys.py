@@ -43,7 +43,7 @@ class Key:
     since: str
     constant: Constant | None
 
-    def to_constant(self, value: str) -> int:
+    def constant_value(self, value: str) -> int:
         """What a value is as its constant, whose range ends where more makes no difference."""
         assert self.constant is not None
         if self.constant.names:

@@ -42,7 +42,7 @@ def request_schema(api: int, version: int) -> Schema | None:
 def response_schema(api: int, version: int) -> Schema | None:
     """The schema of a response; None if nothing here knows it."""
     if api == Api.DESCRIBE_TRANSACTIONS and version == 0:
-        return _changed(load_response_schema(api, 0), version, _with_numbers_for_times)
+        return _derive(load_response_schema(api, 0), version, _number_times)
     return _schema(load_response_schema, _OLDER_RESPONSES, api, version)
 
 
@@ -50,9 +50,9 @@ def _schema(load: Callable[[int, int], Schema], older: _Older, api: int, version
     """kio's own, or one of its later versions less what the version does not have."""
     if (api, version) in older:
         like, without = older[api, version]
-        return _changed(load(api, like), version, _without(without))
+        return _derive(load(api, like), version, _without(without))
     if api == Api.ALTER_PARTITION and version < 2:
-        return _changed(load(api, 2), version, _by_topic_name(version))
+        return _derive(load(api, 2), version, _name_topics(version))
     try:
         return load(api, version)
     except (UnknownAPIKey, UnknownEntity):
@@ -94,27 +94,27 @@ def _without(names: str) -> _Change:
     return lambda one: None if one.name in left_out else (one.name, one.type, one)
 
 
-def _by_topic_name(version: int) -> _Change:
+def _name_topics(version: int) -> _Change:
     """AlterPartition before 3.2 (as AlterIsr) named topics; version 0 had no leader recovery state."""
     as_before = _without("leader_recovery_state" if version < 1 else "")
     return lambda one: ("topic_name", str, _kafka("string")) if one.name == "topic_id" else as_before(one)
 
 
-def _with_numbers_for_times(one: Field[Any]) -> _Part:
+def _number_times(one: Field[Any]) -> _Part:
     """Where there is no transaction a broker says that it began at −1, which kio does not read as a time."""
     if one.name == "transaction_start_time":
         return one.name, i64, _kafka("int64")
     return one.name, one.type, one
 
 
-def _changed(schema: Schema, version: int, change: _Change) -> Schema:
+def _derive(schema: Schema, version: int, change: _Change) -> Schema:
     """A message of a version with the fields of another one's, each changed or left out, in nested messages too."""
     specified = []
     for part in filter(None, map(change, fields(schema))):
         name, kind, one = part
         nested = next((inner for inner in get_args(kind)[:1] if hasattr(inner, "__dataclass_fields__")), None)
         again = field(metadata=one.metadata) if one.default is MISSING else field(metadata=one.metadata, default=one.default)
-        specified.append((name, kind if nested is None else _many(_changed(nested, version, change)), again))
+        specified.append((name, kind if nested is None else _many(_derive(nested, version, change)), again))
     namespace = {
         "__type__": schema.__type__,
         "__version__": i16(version),

@@ -59,7 +59,7 @@ def _answer(document: object) -> tuple[Answer, dict[str, str]]:
     changed = second = None
     if "control" in document:
         control = part(document, "control", dict)
-        changed, second = Changed.of(part(control, "changed", str)), _reproduction(control, found, "the control")
+        changed, second = Changed.parse(part(control, "changed", str)), _reproduction(control, found, "the control")
     return Answer(found.title, found.property, first, changed, second), left_out
 
 
@@ -77,13 +77,13 @@ def _reproduction(document: Mapping[str, Any], found: Counterexample, what: str)
     brokers = Brokers(release(part(document, "kafka", str)).version, mode)
     setting = Setting(rows, acks, topic, transaction_version=clients)
     prepared = PreparedRun(shown.played, found.question, found.run, script, setting, brokers, others)
-    played = _played(document, script, shown)
+    played = _played_run(document, script, shown)
     if played.parted is None and len(played.steps) != len(script.steps):
         raise SpecUnreadable(f"not a reproduction: {what} neither takes all steps nor parts at one")
-    return Reproduction(prepared, played, number(document, "start_seconds"), None, _observed(document))
+    return Reproduction(prepared, played, number(document, "start_seconds"), None, _log_validation(document))
 
 
-def _observed(document: Mapping[str, Any]) -> LogValidation | None:
+def _log_validation(document: Mapping[str, Any]) -> LogValidation | None:
     """What a validation of the brokers' logs found, where one was made."""
     if "observed" not in document:
         return None
@@ -108,7 +108,7 @@ def _script(document: Mapping[str, Any], found: Counterexample) -> Script:
     return replace(script, steps=tuple(compared), order=tuple(integers(document, "assignment")))
 
 
-def _played(document: Mapping[str, Any], script: Script, shown: Presentation[Any, Any]) -> PlayedRun[Any, Any]:
+def _played_run(document: Mapping[str, Any], script: Script, shown: Presentation[Any, Any]) -> PlayedRun[Any, Any]:
     rows = len(script.initial["log"])
     pairs = list(zip(document["steps"], script.steps, strict=True))
     taken = tuple(_step(one, step, shown, rows) for one, step in pairs if one.get("taken") is True)

@@ -74,7 +74,7 @@ class ReleaseRow:
     logged: Found | None = None
     unexplained: str = ""
 
-    def in_words(self, version: str) -> str:
+    def sentence(self, version: str) -> str:
         """A line of progress."""
         did = f"{self.deed.value} on Kafka {version}"
         if self.deed is Deed.NOTHING:

@@ -14,7 +14,7 @@ from acked.cluster.replicating.compare import replica_of, value_of
 from acked.cluster.replicating.producers import NO_OFFSET, Answers
 from acked.cluster.replicating.promises import forks, leader_of, lost_records, repeated_records
 from acked.cluster.replicating.protocol import REPLICATION
-from acked.cluster.reports.reproductions.parts import few, integer_or_none, integers, numbered, part
+from acked.cluster.reports.reproductions.parts import few, integer_or_none, integers, numbered_entries, part
 from acked.cluster.reports.reproductions.presentation import Presentation
 from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.apis import error_name
@@ -48,7 +48,7 @@ def replica_in_words(values: Iterable[str], mark: int | None, is_down: bool) -> 
     return f"{held} | hw {mark or 0}{', down' if is_down else ''}"
 
 
-def modelled(state: State) -> list[str]:
+def model_cells(state: State) -> list[str]:
     """What every broker of the model has, and the controller."""
     found = []
     for log, broker in zip(state["log"], state["broker"], strict=True):
@@ -58,7 +58,7 @@ def modelled(state: State) -> list[str]:
     return [*found, _controller(controller["leader"], controller["isr"])]
 
 
-def real(seen: TopicView, replicas: int) -> list[str]:
+def real_cells(seen: TopicView, replicas: int) -> list[str]:
     """What every real broker has, and the controller."""
     found = []
     for broker in range(replicas):
@@ -193,7 +193,7 @@ def _answer_in_words(record: int, answers: Answers) -> str:
 
 
 def _answers_document(answers: Answers) -> dict[str, Any]:
-    return {"acknowledged": _by_value(answers.acknowledged), "refused": _by_value(answers.refused)}
+    return {"acknowledged": _values_document(answers.acknowledged), "refused": _values_document(answers.refused)}
 
 
 def _end_document(played: PlayedRun[TopicView, Answers], judged: dict[str, Any]) -> dict[str, Any]:
@@ -207,7 +207,7 @@ def _end_document(played: PlayedRun[TopicView, Answers], judged: dict[str, Any])
     }
 
 
-def _by_value(records: Mapping[int, int]) -> dict[str, int]:
+def _values_document(records: Mapping[int, int]) -> dict[str, int]:
     return {value_of(record): number for record, number in sorted(records.items())}
 
 
@@ -232,8 +232,7 @@ def _seen_document(seen: TopicView, replicas: int) -> dict[str, Any]:
 
 
 def _read_answers(document: Mapping[str, Any]) -> Answers:
-    found = (numbered(document, key, "r", "a record") for key in ("acknowledged", "refused"))
-    return Answers(*({record: one for record, one in each.items() if type(one) is int} for each in found))
+    return Answers(*(numbered_entries(document, key, "r", "a record", int) for key in ("acknowledged", "refused")))
 
 
 def _read_seen(document: Mapping[str, Any], replicas: int) -> TopicView:
@@ -259,6 +258,6 @@ def _read_replica(number: int, document: Any) -> Replica:
 
 
 REPLICATION_SHOWN = Presentation(
-    REPLICATION, KAFKA, "Producer", Answers(), _heads, modelled, real, acknowledged_in_words, end_in_words, painter,
+    REPLICATION, KAFKA, "Producer", Answers(), _heads, model_cells, real_cells, acknowledged_in_words, end_in_words, painter,
     _answers_document, _seen_document, _end_document, _read_answers, _read_seen,
 )

@@ -64,7 +64,7 @@ def _blocks(answer: Answer) -> list[Block]:
     """The model, the brokers, and those of the control if there is one."""
     script, shown = answer.first.prepared.script, answer.shown
     heads = shown.heads(script.initial)
-    rows = {0: shown.modelled(script.initial)} | {step.index: shown.modelled(step.after) for step in script.steps}
+    rows = {0: shown.model_cells(script.initial)} | {step.index: shown.model_cells(step.after) for step in script.steps}
     blocks = [Block("model", heads, {index: (cells, "") for index, cells in rows.items()})]
     blocks.append(Block(brokers_in_words(answer.first), heads, _rows(answer.first, heads, rows)))
     if answer.control is not None:
@@ -74,7 +74,7 @@ def _blocks(answer: Answer) -> list[Block]:
 
 def _cells_of(one: AnyReproduction, seen: Any) -> list[str]:
     """The cells of what is seen."""
-    return presentation_of(one.prepared.question).real(seen, one.prepared.setting.replicas)
+    return presentation_of(one.prepared.question).real_cells(seen, one.prepared.setting.replicas)
 
 
 def _width_of(blocks: Sequence[Block]) -> int:

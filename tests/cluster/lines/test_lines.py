@@ -17,7 +17,7 @@ import pytest
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.lines.configuration import DROPPED, PATTERN, Format, configuration, loggers
 from acked.cluster.lines.facts import HEAD, Lines, Node, reassigns
-from acked.cluster.lines.recorded import Recording
+from acked.cluster.lines.recording import Recording
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Kind, Wording
 from acked.cluster.observation.events import Event, Says
 from tests.observations import LINES, RUNS, run

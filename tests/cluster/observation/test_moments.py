@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from acked.cluster.lines.recorded import Recording
+from acked.cluster.lines.recording import Recording
 from acked.cluster.observation.events import CONTROLLER, Event, Says, checked
 from acked.cluster.observation.lanes import Slack
 from acked.cluster.observation.subject import Subject

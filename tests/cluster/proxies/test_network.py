@@ -16,7 +16,7 @@ from acked.cluster.proxies.network import Network
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import BrokerGone, Client, Dialect
-from acked.cluster.wire.codec import framed, request_head, write_response
+from acked.cluster.wire.codec import add_length, request_head, write_response
 from tests.cluster.fakes import FakeBroker, fake_broker
 
 NEW = Dialect((2, 0))
@@ -194,7 +194,7 @@ def test_the_session_of_a_dead_node_lives_until_it_is_ended() -> None:
         seen: list[Frame] = []
         network.observers.append(seen.append)
         with socket.create_connection(link.listen) as session:
-            session.sendall(framed(b"greeting") + framed(b"\0\0\0\1\0\0\0\4path"))
+            session.sendall(add_length(b"greeting") + add_length(b"\0\0\0\1\0\0\0\4path"))
             wait_for(lambda: len(received) == 2, "two frames", 5)
         assert [frame.api for frame in seen] == [None, 4]
         time.sleep(0.1)
@@ -202,7 +202,7 @@ def test_the_session_of_a_dead_node_lives_until_it_is_ended() -> None:
         ender = threading.Thread(target=network.end_sessions, args=(SOURCE,))
         ender.start()
         wait_for(lambda: len(received) == 3, "the end of the session", 5)
-        assert framed(received[2]) == close_session()
+        assert add_length(received[2]) == close_session()
         server.connections[0].shutdown(socket.SHUT_RDWR)
         ender.join(5)
         assert not ender.is_alive()

@@ -7,7 +7,7 @@ import pytest
 from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
-from acked.cluster.playing.protocol import as_asked
+from acked.cluster.playing.protocol import restore_actions
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.releases.release import Mode, release
 from acked.cluster.replicating.driver import ACTIONS
@@ -31,7 +31,7 @@ def test_every_action_has_a_driver_step_or_a_reason_why_it_has_none() -> None:
 def test_the_shortest_playable_run_is_a_run_of_the_question_itself() -> None:
     asked = question("2.1", replicas=2, acks="1")
     found = search(playable(asked, Mode.ZOOKEEPER)).violations[0].run
-    again = run(asked, [step.label for step in as_asked(asked, found).actions])
+    again = run(asked, [step.label for step in restore_actions(asked, found).actions])
     assert again.states == found.states
     assert refusal(asked, again, Mode.ZOOKEEPER) is None
 
@@ -155,7 +155,7 @@ MOVES, RESIGNS = "MoveLeadershipAsController(controller=0, broker=1)", "ResignAs
 def test_a_move_of_leadership_by_an_old_controller_is_played() -> None:
     asked = find_spec("kafka6082-bug").question()
     found = search(playable(asked, Mode.ZOOKEEPER)).violations[0].run
-    labels = [step.label for step in as_asked(asked, found).actions]
+    labels = [step.label for step in restore_actions(asked, found).actions]
     assert labels[:5] == [EXPIRES, CREATES, TAKES, MOVES, RESIGNS]
     assert refusal(asked, run(asked, labels), Mode.ZOOKEEPER) is None
 

@@ -10,7 +10,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.playing.play import PlayedRun, play
-from acked.cluster.playing.protocol import PreparedRun, as_asked
+from acked.cluster.playing.protocol import PreparedRun, restore_actions
 from acked.cluster.playing.reproduce import clear_away, cluster_plan
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.playing.setting import Brokers
@@ -54,7 +54,7 @@ def walk(asked: Question, mode: Mode, seed: int) -> Run:
         codes = instance.fire(chosen, codes)
         states.append(instance.schema.pack(codes))
         actions.append(chosen)
-    return as_asked(asked, Run(tuple(states), tuple(actions)))
+    return restore_actions(asked, Run(tuple(states), tuple(actions)))
 
 
 def play_walks(asked: Question, brokers: Brokers, seeds: Sequence[int]) -> Iterator[PlayedWalk]:

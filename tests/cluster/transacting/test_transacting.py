@@ -20,7 +20,7 @@ from acked.base.errors import ConfigurationError, ExitCode, SpecUnreadable
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.cluster.playing.play import PlayedRun, SeenStep
-from acked.cluster.playing.protocol import PreparedRun, as_asked
+from acked.cluster.playing.protocol import PreparedRun, restore_actions
 from acked.cluster.playing.reproduce import Reproduction
 from acked.cluster.playing.setting import Brokers, Changed
 from acked.cluster.releases.release import Mode
@@ -30,7 +30,7 @@ from acked.cluster.reports.reproductions.reading import read_answer
 from acked.cluster.reports.reproductions.terminal import print_answer
 from acked.cluster.reports.reproductions.verdict import Control
 from acked.cluster.reports.reproductions.words import Answer, verdicts_in_words
-from acked.cluster.transacting.compare import LedgerState, TransactionView, differences, modelled, view_of
+from acked.cluster.transacting.compare import LedgerState, TransactionView, differences, model_view, view_of
 from acked.cluster.transacting.driver import STEPS
 from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, broken_promises
 from acked.cluster.transacting.protocol import NOT_PLAYED, TRANSACTIONS
@@ -56,7 +56,7 @@ def bug() -> PreparedRun:
     asked = question()
     brokers = Brokers("3.5.1", Mode.KRAFT)
     (found,) = search(TRANSACTIONS.playable(asked, brokers, False), Bounds(workers=1)).violations
-    return TRANSACTIONS.prepare(asked, as_asked(asked, found.run), brokers)
+    return TRANSACTIONS.prepare(asked, restore_actions(asked, found.run), brokers)
 
 
 def told(state: dict[str, Any]) -> dict[int, str]:
@@ -94,7 +94,7 @@ def test_promises_are_judged_of_what_is_seen_as_the_model_judges_them(changed: d
         codes = made.schema.unpack(words)
         state = made.schema.decode(codes)
         inputs = {n: txn["input"] for n, txn in enumerate(state["txn"])} if has_offsets else None
-        said = broken_promises(modelled(state), Answers(told(state), inputs))
+        said = broken_promises(model_view(state), Answers(told(state), inputs))
         assert said == {item.name: not holds for item, holds in zip(promises, judge(codes), strict=True)}
         found |= {name for name, is_broken in said.items() if is_broken}
     expected = {"late_produce": {"NoAbortedRead", "NoRecordOfAnother", "NoHangingTransaction"}, "offsets": {"NoInputTwice"}}
