@@ -94,7 +94,7 @@ def play_all(brokers: Brokers, out: Path | None, time_limit: int, slow: bool, ou
     for number, one in enumerate(todo, start=1):
         if one.spec.name in done:
             continue
-        tell = _quiet if output.quiet else partial(_tell, f"{number} of {len(todo)}")
+        tell = partial(_tell, output, f"{number} of {len(todo)}")
         row = _row(one, brokers, mode, time_limit, tell)
         tell(row.sentence(brokers.version))
         whole = replace(whole, rows=(*whole.rows, row))
@@ -105,12 +105,9 @@ def play_all(brokers: Brokers, out: Path | None, time_limit: int, slow: bool, ou
     return int(whole.exit_code)
 
 
-def _tell(place: str, text: str) -> None:
-    say(f"{place}: {text}")
-
-
-def _quiet(text: str) -> None:
-    """With --quiet nobody is told."""
+def _tell(output: Output, place: str, text: str) -> None:
+    if not output.quiet:
+        say(f"{place}: {text}")
 
 
 def _begun(out: Path | None, new: WholeRelease) -> WholeRelease:

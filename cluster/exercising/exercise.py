@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError, SystemFailure
@@ -83,7 +83,6 @@ class Exercised:
     missing: tuple[int, ...]
     counts: Mapping[Kind, int]
     skipped: int
-    disturbances: tuple[Disturbance, ...] = field(default=())
 
 
 @dataclass(frozen=True)
@@ -137,10 +136,9 @@ class _Runner:
         self._load = Load(TOPIC, asked.rate, self._connect, self._leader)
 
     def outcome(self, logs: Path) -> Exercised:
-        load, done = self._load, [one for _, one, is_done in self._course if is_done]
-        counts = Counter(one.kind for one in done)
+        load, counts = self._load, Counter(one.kind for _, one, is_done in self._course if is_done)
         return Exercised(self._asked, logs, self._seconds, load.sent, len(load.acknowledged), self._missing, counts,
-                         len(self._course) - len(done), tuple(done))  # fmt: skip
+                         len(self._course) - counts.total())  # fmt: skip
 
     def keep(self, folder: Path) -> None:
         """Copies the nodes' logs, what they have on disk of the topic and of their metadata, what was acknowledged, and the

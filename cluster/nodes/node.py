@@ -15,11 +15,6 @@ from acked.cluster.nodes.watchdog import Watchdog
 from acked.cluster.releases.release import BROKER_CLASS, FORMAT_CLASS, ZOOKEEPER_CLASS, LogBinding, Release
 
 
-def node_name(node: int) -> str:
-    """What sentences call a node."""
-    return {CONTROLLER: "the controller", ZOOKEEPER: "ZooKeeper"}.get(node, f"broker {node}")
-
-
 @dataclass
 class Node:
     """A broker, a controller or ZooKeeper. `settings` may be changed between a stop and a start."""
@@ -34,7 +29,7 @@ class Node:
     @property
     def name(self) -> str:
         """What sentences call it."""
-        return node_name(self.number)
+        return {CONTROLLER: "the controller", ZOOKEEPER: "ZooKeeper"}.get(self.number, f"broker {self.number}")
 
     @property
     def data(self) -> Path:

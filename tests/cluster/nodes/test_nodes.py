@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -420,7 +421,10 @@ def test_addresses_that_are_taken_are_left_to_others(monkeypatch: pytest.MonkeyP
     first, one = open_network(Mode.KRAFT, (0,))
     octets = iter([first.octet, first.octet, 77])
     monkeypatch.setattr("acked.cluster.nodes.addresses.random.randrange", lambda low, high: next(octets))
-    monkeypatch.setattr("acked.cluster.nodes.addresses._proxy_ports", lambda: (first.port, first.client_port))
+    draw, wanted = random.sample, [first.port, first.client_port]
+    monkeypatch.setattr(
+        "acked.cluster.nodes.addresses.random.sample", lambda among, count: wanted if count == 2 else draw(among, count)
+    )
     second, other = open_network(Mode.KRAFT, (0,))
     with one, other:
         assert (second.octet, second.port) == (77, first.port)

@@ -33,7 +33,7 @@ def test_a_control_changes_one_setting() -> None:
 def test_a_control_with_a_setting_that_topics_do_not_have_is_refused(setting: str) -> None:
     key, _, value = setting.partition("=")
     with pytest.raises(ConfigurationError, match=f"{key} is no setting of Kafka's topics"):
-        setting_of(question("3.9", "kraft")).changed(key, value)
+        setting_of(question("3.9", "kraft")).change(key, value)
 
 
 @pytest.mark.slow
@@ -42,7 +42,7 @@ def test_a_control_with_a_setting_that_topics_do_not_have_is_refused(setting: st
 )
 def test_a_control_with_a_value_that_topics_cannot_have_is_refused(setting: str) -> None:
     with pytest.raises(ConfigurationError, match=f"{setting} is not a setting of topics; it is "):
-        setting_of(question("3.9", "kraft")).changed(*setting.split("="))
+        setting_of(question("3.9", "kraft")).change(*setting.split("="))
 
 
 @pytest.mark.parametrize(

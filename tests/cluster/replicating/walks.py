@@ -11,7 +11,7 @@ from acked.checker.question.result import Run
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.playing.play import PlayedRun, play
 from acked.cluster.playing.protocol import PreparedRun, restore_actions
-from acked.cluster.playing.reproduce import clear_away, cluster_plan
+from acked.cluster.playing.reproduce import cluster_plan
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
@@ -20,6 +20,7 @@ from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.topics.views import TopicView
 from acked.model.language.protocol import ActionInstance
+from tools.plays import clear_away
 
 STEPS, RESTARTS = 18, 2
 """The most steps of a trace, and restarts in it: with KRaft each waits for the end of a session."""
