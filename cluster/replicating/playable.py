@@ -17,7 +17,8 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.leadership import moves_only_in_sync
 from acked.cluster.playing.script import Refusal, first_refusal
-from acked.cluster.releases.release import Mode, Release
+from acked.cluster.playing.setting import Brokers
+from acked.cluster.releases.release import Mode
 from acked.cluster.wire.client import FOLLOWERS_SERVE
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
@@ -98,28 +99,6 @@ HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
 """The actions by which a broker hears who leads, with the parameter that is this broker."""
 
 
-_LEADERS_SERVE = "followers answer consumers since 2.4 (KIP-392)"
-
-
-@dataclass(frozen=True)
-class Ways:
-    """What releases do in different ways. `moves_in_sync`: leadership moves only while all replicas are in sync.
-
-    `leaders_serve`: consumers are answered by leaders alone.
-    """
-
-    moves_in_sync: bool = False
-    leaders_serve: bool = False
-
-
-LATEST_WAYS = Ways()
-
-
-def ways_of(chosen: Release, mode: Mode) -> Ways:
-    """The ways of a release."""
-    return Ways(moves_only_in_sync(chosen, mode), chosen.number < FOLLOWERS_SERVE)
-
-
 @dataclass(frozen=True)
 class _Clause:
     """What must hold for a step to be played, beside its own guard, and what to say if it does not."""
@@ -128,11 +107,11 @@ class _Clause:
     condition: Expr
 
 
-def playable(question: Question, mode: Mode, is_timed: bool = False, ways: Ways = LATEST_WAYS) -> Question:
+def playable(question: Question, brokers: Brokers, is_timed: bool = False) -> Question:
     """The question about the runs that can be played: fewer actions, further clauses; `is_timed`: also those of `TIMED`."""
-    _check_protocol(question, mode)
+    _check_protocol(question, brokers.chosen_mode)
     made = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
-    clauses = _Clauses(made, mode, ways)
+    clauses = _Clauses(made, brokers)
     made.actions = tuple(
         _add_clauses(made, step, clauses.gather(step))
         for step in made.actions
@@ -142,10 +121,10 @@ def playable(question: Question, mode: Mode, is_timed: bool = False, ways: Ways 
     return Question(made, question.properties)
 
 
-def refusal(question: Question, run: Run, mode: Mode, ways: Ways = LATEST_WAYS) -> Refusal | None:
+def refusal(question: Question, run: Run, brokers: Brokers) -> Refusal | None:
     """The first step of a run that cannot be played; None if all can."""
-    _check_protocol(question, mode)
-    clauses = _Clauses(question.instance, mode, ways)
+    _check_protocol(question, brokers.chosen_mode)
+    clauses = _Clauses(question.instance, brokers)
 
     def reason(at: int) -> str | None:
         step = run.actions[at]
@@ -205,8 +184,8 @@ def _add_clauses(instance: Instance, step: ActionInstance, clauses: Iterable[_Cl
 class _Clauses:
     """The further clauses of steps, over the states of one instance."""
 
-    def __init__(self, instance: Instance, mode: Mode, ways: Ways) -> None:
-        self._instance, self._ways = instance, ways
+    def __init__(self, instance: Instance, brokers: Brokers) -> None:
+        self._instance, self._brokers = instance, brokers
         pool = instance.pool
         steps = instance.actions
         election = pool.any(step.guard for step in steps if step.action.name in ELECTIONS)
@@ -221,7 +200,7 @@ class _Clauses:
         reported = pool.any(step.guard for step in steps if step.action.name == REPORTS)
         self._rivals = _OfRivals(instance) if are_many(instance.constants) else None
         self._nothing_reported = _Clause("a broker tells of its new directory at once", pool.not_(reported))
-        self._is_kraft = mode is Mode.KRAFT
+        self._is_kraft = brokers.chosen_mode is Mode.KRAFT
 
     def gather(self, step: ActionInstance) -> list[_Clause]:
         """The clauses of a step."""
@@ -243,12 +222,12 @@ class _Clauses:
         if name in TIMED:
             reason = "a leader removes all at once that are too slow, which here are all followers that lag"
             clauses.append(_Clause(reason, self._removes_all_too_slow(step)))
-        if name == "MoveLeadership" and self._ways.moves_in_sync:
+        if name == "MoveLeadership" and moves_only_in_sync(self._brokers.release, self._brokers.chosen_mode):
             reason = "to 2.3 leadership is moved by a reassignment, which waits for all replicas to be in sync"
             clauses.append(_Clause(reason, self._instance.state_predicate("playable", lambda s: _are_all_in_sync(s))))
-        if name == "Read" and self._ways.leaders_serve:
+        if name == "Read" and self._brokers.release.number < FOLLOWERS_SERVE:
             leads = self._predicate(lambda s, r: presumes_leadership(s, r), step.arguments["broker"])
-            clauses.append(_Clause(_LEADERS_SERVE, leads))
+            clauses.append(_Clause("followers answer consumers since 2.4 (KIP-392)", leads))
         return clauses + self._fetch_clauses(step) + self._mark_clauses(step)
 
     def _mark_clauses(self, step: ActionInstance) -> list[_Clause]:

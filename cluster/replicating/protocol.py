@@ -9,31 +9,21 @@ from typing import Any
 from acked.base.errors import ConfigurationError
 from acked.base.release import release
 from acked.checker.question.question import Question
-from acked.checker.question.result import Run
 from acked.cluster.playing.protocol import PlayedProtocol, PreparedRun
 from acked.cluster.playing.script import Script
-from acked.cluster.playing.setting import FIRST_WITH_ELIGIBLE_LEADERS, Brokers, Changed, OtherRule, Setting, differing_rules
+from acked.cluster.playing.setting import FIRST_WITH_ELIGIBLE_LEADERS, Changed, OtherRule, Setting, differing_rules
 from acked.cluster.releases.release import Mode, Release, mode_of
 from acked.cluster.replicating.compare import differences
 from acked.cluster.replicating.driver import ReplicationDriver
-from acked.cluster.replicating.playable import NOT_PLAYED, TIMED, playable, ways_of
+from acked.cluster.replicating.playable import NOT_PLAYED, TIMED, playable
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.rivals import controller_settings
 from acked.cluster.replicating.script import is_timed, script_of
 from acked.cluster.topics.views import TopicView
 from acked.cluster.wire.client import ALL_REPLICAS
 from acked.model.partition.protocol import partition
+from acked.model.partition.rules import settings
 from acked.model.partition.rules.controllers import are_many
-from acked.model.partition.rules.settings import (
-    ACKS_0,
-    ACKS_1,
-    RULES,
-    acks,
-    eligible_leader_replicas,
-    idempotence,
-    min_insync_replicas,
-    unclean_election,
-)
 from acked.model.partition.rules.versions import plane_of, profile, rules_of
 
 FOR_PLAYING: Mapping[str, str] = {
@@ -42,19 +32,19 @@ FOR_PLAYING: Mapping[str, str] = {
 }
 """What makes steps of brokers as small as those of the model."""
 
-_ACKS = {ACKS_0: 0, ACKS_1: 1}
+_ACKS = {settings.ACKS_0: 0, settings.ACKS_1: 1}
 
 
 def setting_of(question: Question) -> Setting:
     """What a question's constants are to Kafka."""
     constants = question.instance.constants
     topic = {
-        "min.insync.replicas": str(constants[min_insync_replicas.name]),
-        "unclean.leader.election.enable": "true" if constants[unclean_election.name] else "false",
+        "min.insync.replicas": str(constants[settings.min_insync_replicas.name]),
+        "unclean.leader.election.enable": "true" if constants[settings.unclean_election.name] else "false",
     }
-    return Setting(constants["replicas"], _ACKS.get(constants[acks.name], ALL_REPLICAS), topic, FOR_PLAYING,
-                   has_eligible_leaders=bool(constants[eligible_leader_replicas.name]),
-                   is_idempotent=bool(constants[idempotence.name]),
+    return Setting(constants["replicas"], _ACKS.get(constants[settings.acks.name], ALL_REPLICAS), topic, FOR_PLAYING,
+                   has_eligible_leaders=bool(constants[settings.eligible_leader_replicas.name]),
+                   is_idempotent=bool(constants[settings.idempotence.name]),
                    rivals=constants["candidates"] - 1 if are_many(constants) else 0)  # fmt: skip
 
 
@@ -80,16 +70,8 @@ def rules_unlike(constants: Mapping[str, int], chosen: Release, mode: Mode) -> t
     """The rules in which constants are not like the release that plays them."""
     has = {name: rule.value for name, rule in profile(rules_of(release(chosen.version)), mode.value).items()}
     if chosen.number >= FIRST_WITH_ELIGIBLE_LEADERS:
-        has.pop(eligible_leader_replicas.name, None)  # A feature, which is switched as the trace has it.
-    return differing_rules(RULES, constants, has)
-
-
-def _playable(question: Question, brokers: Brokers, timed: bool) -> Question:
-    return playable(question, brokers.chosen_mode, timed, ways_of(brokers.release, brokers.chosen_mode))
-
-
-def _script(question: Question, run: Run, brokers: Brokers) -> Script:
-    return script_of(question, run, brokers.chosen_mode, ways_of(brokers.release, brokers.chosen_mode))
+        has.pop(settings.eligible_leader_replicas.name, None)  # A feature, which is switched as the trace has it.
+    return differing_rules(settings.RULES, constants, has)
 
 
 def _setting(question: Question, script: Script) -> Setting:
@@ -111,7 +93,7 @@ def _plan(prepared: PreparedRun) -> Mapping[str, Any]:
 
 
 REPLICATION: PlayedProtocol[TopicView, Answers] = PlayedProtocol(
-    partition, NOT_PLAYED, _playable, _script, _setting, _control,
+    partition, NOT_PLAYED, playable, script_of, _setting, _control,
     lambda constants, brokers, setting: rules_unlike(constants, brokers.release, brokers.chosen_mode),
     lambda state, seen, setting: differences(state, seen, setting.compares_eligible), _plan, ReplicationDriver,
     TIMED, mode_for,
