@@ -16,7 +16,7 @@ from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import INSTEAD, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
-from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, is_known, meant, named_within
+from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, is_known, likely_setting, setting_within
 from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, settings_of
 
 
@@ -206,7 +206,7 @@ def _check_names(read: Sequence[Read], findings: list[Remark], is_lenient: bool)
 
 
 def _key_meant(entry: SettingEntry) -> str | None:
-    return entry.means or meant(entry.key) or named_within(entry.value)
+    return entry.means or likely_setting(entry.key) or setting_within(entry.value)
 
 
 def _check_imports(read: Sequence[Read], findings: list[Remark], is_lenient: bool) -> None:

@@ -181,7 +181,7 @@ def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]
     """What is in effect as constants of `partition`, without sizes of logs."""
     constants = {name: setting.value for name, setting in partition.profile(configuration.rules, configuration.plane).items()}
     constants |= faults.constants(VERSIONS.index(configuration.rules) < VERSIONS.index(BEFORE_KIP_380))
-    given = {item.constant.name: item.to_constant(configuration[name].value) for name, item in keys.KEYS.items()
+    given = {item.constant.name: item.constant_value(configuration[name].value) for name, item in keys.KEYS.items()
              if item.constant is not None and name in configuration.values}  # fmt: skip
     if configuration.plane != KRAFT:
         given.pop(settings.eligible_leader_replicas.name, None)

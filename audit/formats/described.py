@@ -9,7 +9,7 @@ from acked.audit.formats.reader import Reader, Sign
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry
-from acked.cluster.vocabulary.names import DECIDING, meant, named_within
+from acked.cluster.vocabulary.names import DECIDING, likely_setting, setting_within
 from acked.cluster.vocabulary.note import Assigned, Condition, Listed, Note, Noticed, Read
 
 _CONFIGS = re.compile(
@@ -93,7 +93,7 @@ def _ids(text: str) -> list[str]:
 def _setting_of(line: str) -> str | None:
     """The setting that a line gives a value to, which none of Kafka's tools printed."""
     key = re.split(r"[=:\s]", line.strip(), maxsplit=1)[0]
-    return key if key in DECIDING or meant(key) is not None else named_within(line)
+    return key if key in DECIDING or likely_setting(key) is not None else setting_within(line)
 
 
 def pairs_in(text: str) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from acked.audit.formats.properties import property_entries
 from acked.audit.formats.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope, SettingEntry
-from acked.cluster.vocabulary.names import meant, meant_elsewhere, named_within
+from acked.cluster.vocabulary.names import likely_setting, likely_setting_elsewhere, setting_within
 from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, settings_of
 
 
@@ -96,11 +96,11 @@ def unread(whose: Whose, node: Node, path: Sequence[str] = ()) -> Iterator[Setti
             if not line.lstrip().startswith(("#", "!", "//")):
                 yield from unread(whose, Text(line, at), path)
     elif isinstance(node, Text):
-        if (named := named_within(node.value)) is not None:
+        if (named := setting_within(node.value)) is not None:
             yield whose.suspect(".".join(path) or named, node.value, node.line, named)
         elif _OVERRIDE.search(node.value):
             yield whose.suspect("--replication-factor", node.value, node.line, "replication.factor")
-        elif path and path[-1] in ("name", "key") and (means := meant_elsewhere(node.value, path)) is not None:
+        elif path and path[-1] in ("name", "key") and (means := likely_setting_elsewhere(node.value, path)) is not None:
             yield whose.suspect(node.value, "", node.line, means)
     elif isinstance(node, Items):
         for item in node.items:
@@ -113,7 +113,7 @@ def unread_fields(whose: Whose, fields: Iterable[Field], path: Sequence[str] = (
     """What seems to be a setting in one of these fields, which are not read."""
     for item in fields:
         here = (*path, item.key)
-        if (means := meant_elsewhere(item.key, path)) is not None:
+        if (means := likely_setting_elsewhere(item.key, path)) is not None:
             yield whose.suspect(".".join(here), item.text, item.line, means)
         else:
             yield from unread(whose, item.node, here)
@@ -122,7 +122,7 @@ def unread_fields(whose: Whose, fields: Iterable[Field], path: Sequence[str] = (
 def with_unread(read: Iterable[Read], suspects: Iterable[SettingEntry]) -> list[Read]:
     """What was read, and what seems to be a setting in the whole of it and was not read there."""
     found = list(read)
-    said = {(entry.line, entry.means or meant(entry.key) or entry.key) for entry in settings_of(found)}
+    said = {(entry.line, entry.means or likely_setting(entry.key) or entry.key) for entry in settings_of(found)}
     return found + [entry for entry in suspects if (entry.line, entry.means) not in said]
 
 

@@ -16,7 +16,7 @@ from acked.audit.formats.tree import Fields, Items, Node, Text
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
-from acked.cluster.vocabulary.names import DECIDING, is_known, meant_elsewhere
+from acked.cluster.vocabulary.names import DECIDING, is_known, likely_setting_elsewhere
 from acked.cluster.vocabulary.note import Read, settings_of
 
 _OWN = {
@@ -153,7 +153,7 @@ def _elsewhere(parts: Sequence[str]) -> str | None:
         name = ".".join(parts[first:])
         if is_known(name) and name not in KEYS:
             return None
-        if (means := meant_elsewhere(name, parts[:first])) is not None:
+        if (means := likely_setting_elsewhere(name, parts[:first])) is not None:
             return means
     return None
 
@@ -182,7 +182,7 @@ def _own_property(whose: Whose, item: _Property, rest: Sequence[str], scope: Sco
     full = ".".join(item.parts)
     if name in DECIDING:
         return whose.suspect(f"{full} (Spring has it under properties only)", item.value, item.line, name)
-    means = None if is_known(name) else meant_elsewhere(name, item.parts[:3])
+    means = None if is_known(name) else likely_setting_elsewhere(name, item.parts[:3])
     return whose.suspect(full, item.value, item.line, means) if means else whose.entry(name, item.value, item.line, scope)
 
 

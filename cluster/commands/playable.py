@@ -44,7 +44,7 @@ def playable_run(
 
     spec = find_spec(name, version is not None or bool(constants))
     if version is not None:
-        spec = with_rules_of(spec, version, brokers.only_mode, constants)
+        spec = spec_of_release(spec, version, brokers.only_mode, constants)
     elif constants:
         spec = changed(spec, constants, False)
     question = spec.question()
@@ -52,7 +52,7 @@ def playable_run(
     return playable_counterexample(question, spec.title, spec.name, brokers, quiet, timed)
 
 
-def with_rules_of(
+def spec_of_release(
     spec: Spec, version: str, mode: Mode | None, constants: Mapping[str, int | str] | None = None
 ) -> Spec:
     """The spec with the rules of a release, on the brokers' control plane if it is said and that release has it."""
@@ -72,7 +72,7 @@ def playable_counterexample(
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a question, which messages call `name`."""
     from acked.checker.search.local import search
-    from acked.cluster.playing.protocol import as_asked
+    from acked.cluster.playing.protocol import restore_actions
     from acked.cluster.reports.reproductions.words import presentation_of
     from acked.reports.progress import ProgressReporter
 
@@ -85,12 +85,12 @@ def playable_counterexample(
             without = played.left_out(question, is_timed=True)
             result = search(played.playable(question, brokers, True), observer=observer)
         if not result.violations:
-            raise _refused(name, search(question, observer=observer), without)
+            raise _refusal(name, search(question, observer=observer), without)
     violation = result.violations[0]
-    return Counterexample(title, question, as_asked(question, violation.run), violation.property), without
+    return Counterexample(title, question, restore_actions(question, violation.run), violation.property), without
 
 
-def _refused(name: str, whole: Result, without: Mapping[str, str]) -> ConfigurationError:
+def _refusal(name: str, whole: Result, without: Mapping[str, str]) -> ConfigurationError:
     """Why no counterexample is played: there is none, or its shortest needs what no driver brings about."""
     if not whole.violations:
         return ConfigurationError(f"{name} has no counterexample to play ({verdict_in_words(whole)})")

@@ -62,11 +62,11 @@ class Machine:
         mode_of(brokers.release, mode)
         return brokers
 
-    def changed(self) -> Changed | None:
+    def change(self) -> Changed | None:
         """What is another in the control."""
         from acked.cluster.playing.setting import Changed
 
-        return None if self.control is None else Changed.of(self.control)
+        return None if self.control is None else Changed.parse(self.control)
 
 
 _machine = collects(
@@ -175,7 +175,7 @@ def reproduce(
         from acked.cluster.reports.reproductions.words import Answer, presentation_of, rules_in_words
 
     written.check()
-    changed = machine.changed()
+    changed = machine.change()
     if asked.all_of_release:
         return _whole_release(target, asked, machine, source, written, output)
     if target is None:

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError, SystemFailure
@@ -22,11 +22,11 @@ from acked.cluster.exercising.course import Disturbance, Kind, course
 from acked.cluster.exercising.load import Load, first_leader
 from acked.cluster.lines.configuration import configuration, is_read
 from acked.cluster.nodes.addresses import CONTROLLER
-from acked.cluster.nodes.archive import with_archive
+from acked.cluster.nodes.archive import add_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.nodes.plan import make_plan
-from acked.cluster.observe.acknowledged import write_acknowledged
+from acked.cluster.observe.acknowledgements import write_acknowledged
 from acked.cluster.observe.directories import META
 from acked.cluster.observe.metadata import FOLDER as METADATA
 from acked.cluster.proxies.frame import Phase
@@ -83,23 +83,22 @@ class Exercised:
     missing: tuple[int, ...]
     counts: Mapping[Kind, int]
     skipped: int
-    disturbances: tuple[Disturbance, ...] = field(default=())
 
 
 @dataclass(frozen=True)
-class Told:
+class Listener:
     """Who is told how it goes: lines while brokers start, and every disturbance with the seconds since the beginning."""
 
     said: Callable[[str], None] = lambda line: None
     disturbs: Callable[[Disturbance, float], None] = lambda disturbance, seconds: None
 
 
-def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised:
+def exercise(asked: Exercise, logs: Path, told: Listener | None = None) -> Exercised:
     """Runs it and leaves what the nodes and the producer wrote in a folder, which must be there.
 
     `SystemFailure` if the cluster does not start, or does not come back: it names what there is up to then in the folder.
     """
-    told = told or Told()
+    told = told or Listener()
     chosen = release(asked.version)
     mode = Mode.KRAFT if Mode.KRAFT in chosen.modes else Mode.ZOOKEEPER
     if not is_read(chosen.number, mode is Mode.KRAFT):
@@ -113,7 +112,7 @@ def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised
     )  # fmt: skip
     try:
         with ExitStack() as left:
-            cluster = Cluster(with_archive(plan, told.said), told.said)
+            cluster = Cluster(add_archive(plan, told.said), told.said)
             runner = _Runner(asked, cluster, told)
             left.push(cluster)
             left.callback(runner.keep, logs)
@@ -126,7 +125,7 @@ def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised
 
 
 class _Runner:
-    def __init__(self, asked: Exercise, cluster: Cluster, told: Told) -> None:
+    def __init__(self, asked: Exercise, cluster: Cluster, told: Listener) -> None:
         self._asked, self._cluster, self._told = asked, cluster, told
         self._course: list[tuple[float, Disturbance, bool]] = []
         """What was done, and what could not be, each with the seconds since the beginning."""
@@ -137,10 +136,9 @@ class _Runner:
         self._load = Load(TOPIC, asked.rate, self._connect, self._leader)
 
     def outcome(self, logs: Path) -> Exercised:
-        load, done = self._load, [one for _, one, is_done in self._course if is_done]
-        counts = Counter(one.kind for one in done)
+        load, counts = self._load, Counter(one.kind for _, one, is_done in self._course if is_done)
         return Exercised(self._asked, logs, self._seconds, load.sent, len(load.acknowledged), self._missing, counts,
-                         len(self._course) - len(done), tuple(done))  # fmt: skip
+                         len(self._course) - counts.total())  # fmt: skip
 
     def keep(self, folder: Path) -> None:
         """Copies the nodes' logs, what they have on disk of the topic and of their metadata, what was acknowledged, and the

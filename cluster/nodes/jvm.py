@@ -101,7 +101,7 @@ class Jvm:
     def kill(self) -> None:
         """Ends it at once, as a crash of the process does; what it wrote is in the system's page cache and stays."""
         self._process.kill()
-        self._ended()
+        self._reap()
 
     def shut_down(self, seconds: float = SHUTDOWN_SECONDS) -> None:
         """Asks it to shut down in an orderly way and waits for that; `SystemFailure` if it does not, and it is killed."""
@@ -111,9 +111,9 @@ class Jvm:
         except subprocess.TimeoutExpired:
             self.kill()
             raise SystemFailure(f"{self.name} did not shut down within {seconds:g} seconds and was killed") from None
-        self._ended()
+        self._reap()
 
-    def _ended(self) -> None:
+    def _reap(self) -> None:
         self._process.wait()
         self._watchdog.forget(self._process)
 

@@ -89,7 +89,7 @@ class _Fields:
             raise Garbled("a list longer than the record")
         return None if count < 0 else [self.number("i") for _ in range(count)]
 
-    def tagged(self) -> dict[int, _Fields]:
+    def tags(self) -> dict[int, _Fields]:
         """The optional fields at the end, by their tags."""
         found = {}
         for _ in range(self.varint()):
@@ -169,9 +169,9 @@ def _event(known: _Partition, value: bytes, at: int, file: str, offset: int) -> 
             number, topic = fields.number("i"), fields.raw(16)
             if number == known.number and topic in known.ids:
                 if kind == Kind.PARTITION:
-                    says, told = Says.CREATES, _created(known, fields, version)
+                    says, told = Says.CREATES, _creation(known, fields, version)
                 else:
-                    says, told = Says.CHANGES, _changed(known, fields, f"{file}: the record at offset {offset}")
+                    says, told = Says.CHANGES, _change(known, fields, f"{file}: the record at offset {offset}")
                 return Event(at, CONTROLLER, says, told, file, offset, _text(says, told, offset))
         case Kind.FENCE_BROKER | Kind.UNFENCE_BROKER | Kind.REGISTRATION_CHANGE:
             broker = fields.number("i")
@@ -182,7 +182,7 @@ def _event(known: _Partition, value: bytes, at: int, file: str, offset: int) -> 
     return None
 
 
-def _created(known: _Partition, fields: _Fields, version: int) -> dict[str, Any]:
+def _creation(known: _Partition, fields: _Fields, version: int) -> dict[str, Any]:
     replicas, isr = fields.brokers() or [], fields.brokers() or []
     fields.brokers()
     fields.brokers()
@@ -194,9 +194,9 @@ def _created(known: _Partition, fields: _Fields, version: int) -> dict[str, Any]
     }  # fmt: skip
 
 
-def _changed(known: _Partition, fields: _Fields, where: str) -> dict[str, Any]:
+def _change(known: _Partition, fields: _Fields, where: str) -> dict[str, Any]:
     """A change: what it does not name stays; the leader epoch rises where it names one (`PartitionRegistration.merge`)."""
-    tags = fields.tagged()
+    tags = fields.tags()
     replicas = tags[2].brokers() if 2 in tags else None
     moving = [tags[tag].brokers() for tag in (3, 4) if tag in tags]  # Those that are removed, and those that are added.
     if any(moving) or (replicas is not None and set(replicas) != known.replicas):
@@ -223,7 +223,7 @@ def _is_fenced(fields: _Fields, kind: int) -> bool | None:
     if kind != Kind.REGISTRATION_CHANGE:
         return kind == Kind.FENCE_BROKER
     fields.number("q")
-    tags = fields.tagged()
+    tags = fields.tags()
     change = tags[0].number("b") if 0 in tags else 0
     return None if change == 0 else change > 0
 

@@ -66,7 +66,7 @@ class PlayedProtocol(Generic[S, A]):
         return PreparedRun(self, question, run, script, setting, brokers, others)
 
 
-def as_asked(question: Question, found: Run) -> Run:
+def restore_actions(question: Question, found: Run) -> Run:
     """A run of `playable`, with the actions of the question itself."""
     steps = {step.label: step for step in question.instance.actions}
     return Run(found.states, tuple(steps[step.label] for step in found.actions))

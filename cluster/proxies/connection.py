@@ -10,16 +10,16 @@ from typing import Protocol, cast
 
 from acked.cluster.proxies.frame import Frame, Link, LinkKind, Phase
 from acked.cluster.proxies.gate import FrameVerdict, Gate
-from acked.cluster.wire.codec import Unreadable, frame_length, framed, request_head, response_correlation
+from acked.cluster.wire.codec import Unreadable, add_length, frame_length, request_head, response_correlation
 
 
 class Hub(Protocol):
     """What a connection needs of the network that it is part of."""
 
-    def arrived(self, frame: Frame) -> Gate | None:
+    def note_arrival(self, frame: Frame) -> Gate | None:
         """Notes a frame at the head of its direction; the gate that holds it, if one does."""
 
-    def ended(self, connection: Connection) -> None:
+    def note_end(self, connection: Connection) -> None:
         """The connection has gone."""
 
 
@@ -53,7 +53,7 @@ class _Side(asyncio.Protocol):
 
     def write(self, payload: bytes) -> None:
         if self.transport is not None:
-            self.transport.write(framed(payload))
+            self.transport.write(add_length(payload))
 
     def close(self) -> None:
         if self.transport is not None:
@@ -65,8 +65,8 @@ class Connection:
 
     def __init__(self, number: int, link: Link, hub: Hub) -> None:
         self.number, self.link, self._hub = number, link, hub
-        self.near = _Side(self._from_source, self._source_lost)
-        self.far = _Side(self._from_target, self.close)
+        self.near = _Side(self._take_request, self._source_lost)
+        self.far = _Side(self._take_response, self.close)
         self._asked: dict[int, tuple[int, int]] = {}
         self._greeted = False
         self._is_connected, self._is_closed = False, False
@@ -122,19 +122,19 @@ class Connection:
             if gate is not None and queue:
                 gate.withdraw(queue[0])
             queue.clear()
-        self._hub.ended(self)
+        self._hub.note_end(self)
 
     def _source_lost(self) -> None:
         # The session of a broker that was killed lives on in ZooKeeper until it is ended on this connection, or expires.
         if self.link.kind is LinkKind.KAFKA or not self._is_connected:
             self.close()
 
-    def _from_source(self, payload: bytes) -> None:
+    def _take_request(self, payload: bytes) -> None:
         self._waiting[Phase.REQUEST].append(self._request(payload))
         if self._is_connected:
             self._advance(Phase.REQUEST)
 
-    def _from_target(self, payload: bytes) -> None:
+    def _take_response(self, payload: bytes) -> None:
         self._waiting[Phase.RESPONSE].append(self._response(payload))
         self._advance(Phase.RESPONSE)
 
@@ -142,7 +142,7 @@ class Connection:
         """Forwards frames until one is held."""
         queue = self._waiting[phase]
         while queue and self._gates[phase] is None:
-            gate = self._hub.arrived(queue[0])
+            gate = self._hub.note_arrival(queue[0])
             if gate is not None:
                 self._gates[phase] = gate
                 return

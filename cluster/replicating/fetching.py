@@ -7,10 +7,9 @@ from acked.cluster.playing.script import ScriptStep
 from acked.cluster.proxies.frame import Frame
 from acked.cluster.proxies.gate import Gate
 from acked.cluster.replicating.gates import Gates, close
-from acked.cluster.replicating.hearing import cuts_nothing, error_of, pair_of
 from acked.cluster.waiting import NotSeen
 from acked.cluster.wire.apis import Api, error_name
-from acked.cluster.wire.facts import FetchRequest
+from acked.cluster.wire.facts import FetchRequest, FetchResponse
 
 _OUT_OF_RANGE = 1
 _ROUNDS = 3
@@ -109,3 +108,23 @@ class Fetches:
             if frame.api == Api.FETCH:
                 return
             gate.let(frame)
+
+
+def pair_of(step: ScriptStep) -> tuple[int, int]:
+    """The follower and the leader of a step."""
+    return step.arguments["follower"], step.arguments["leader"]
+
+
+def error_of(response: Frame) -> int:
+    """The error of a Fetch response, 0 for none."""
+    facts = response.facts
+    if not isinstance(facts, FetchResponse):
+        return 0
+    return facts.error or next((one.error for one in facts.partitions if one.error), 0)
+
+
+def cuts_nothing(response: Frame, end: int) -> bool:
+    """Whether a fetch from the log end is answered with where epochs diverge, at or beyond that end."""
+    facts = response.facts
+    diverging = facts.partitions[0].diverging if isinstance(facts, FetchResponse) and facts.partitions else None
+    return diverging is not None and diverging[1] >= end

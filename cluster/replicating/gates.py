@@ -83,13 +83,11 @@ class Gates:
             lambda frame: frame.connection == request.connection and frame.correlation == request.correlation,
         )
 
-    def close_fetches(self, follower: int, but: Collection[Frame] = ()) -> None:
+    def close_fetches(self, follower: int) -> None:
         """Breaks the connections on which the follower's fetches wait: what it asks next, it asks in its new role."""
         for (source, _), gate in self.fetches.items():
-            if source != follower:
-                continue
-            for frame in gate.held:
-                if frame not in but:
+            if source == follower:
+                for frame in gate.held:
                     close(gate, frame)
 
 
@@ -99,3 +97,12 @@ def close(gate: Gate, frame: Frame) -> None:
         gate.close(frame)
     except NotSeen:
         pass  # Its broker was faster.
+
+
+def let_all(gate: Gate) -> None:
+    """Lets all held frames go on that are still there."""
+    for frame in gate.held:
+        try:
+            gate.let(frame)
+        except NotSeen:
+            pass  # Its broker was faster.

@@ -57,7 +57,7 @@ class Numbering:
         self._id, self._given = None, {}
         self._first = next((record for record, status in enumerate(statuses) if status < ACKED), len(statuses) - 1)
 
-    def of(self, record: int, statuses: Sequence[int]) -> Identity:
+    def identify(self, record: int, statuses: Sequence[int]) -> Identity:
         """What a record is sent as, the first time and again; `statuses` are those before it is sent."""
         if record not in self._given:
             if self._id is None:
@@ -114,7 +114,7 @@ class Producers:
         self.forget(record)
         batch = None
         if self._numbering is not None:
-            given = self._numbering.of(record, statuses)
+            given = self._numbering.identify(record, statuses)
             batch = write_records([value_of(record).encode()], True, given.producer, given.epoch, given.sequence)
         client = self._topic.cluster.client(broker, self.seconds, gated=True)
         self._waiting[record] = client

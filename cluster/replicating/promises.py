@@ -118,10 +118,10 @@ class Judge:
             "ReadsStay": has_gone(self.reads, last, leader),
             "LatestOffsetStays": list(self.latest) != sorted(self.latest),
             "IsrIsAlive": leader is not None and not set(isr) <= set(self.alive),
-            **self._of_moves(),
+            **self._judge_moves(),
         }
 
-    def _of_moves(self) -> dict[str, bool]:
+    def _judge_moves(self) -> dict[str, bool]:
         """Decided of reassignments that leave out a replica: of one that only adds some nobody sees when it has ended."""
         steps = [step for step in self.script.steps if step.action == "Reassign"]
         targets = {frozenset(step.arguments["target"]) for step in steps if not _only_adds(step)}

@@ -44,7 +44,7 @@ _RESIGNS_FIRST = (1, 1)
 MOVES = "MoveLeadershipAsController"
 
 
-def of_controller(script: Script) -> Mapping[str, str]:
+def controller_settings(script: Script) -> Mapping[str, str]:
     """Settings of the first controller alone."""
     return REBALANCES if any(step.action == MOVES for step in script.steps) else {}
 
@@ -150,10 +150,10 @@ class Rivals:
         gate, before = self._increments.pop(candidate)
         with self._zookeeper() as state:
 
-            def taken() -> bool:
+            def look() -> bool:
                 return bool(gate.held) or state.controller_epoch() > before
 
-            wait_for(taken, f"candidate {candidate}'s controller epoch", self.seconds, self._topic.check)
+            wait_for(look, f"candidate {candidate}'s controller epoch", self.seconds, self._topic.check)
         gate.lift()
         for broker in self._replicas:
             order = self._orders[candidate, broker].wait(self.seconds)
@@ -176,14 +176,14 @@ class Rivals:
         if notice is not None:
             notice.lift()
 
-        def resigned() -> bool:
+        def look() -> bool:
             for broker in self._replicas:
                 gate = self._orders[candidate, broker]
                 for frame in gate.held:
                     close(gate, frame)  # It waits for answers before it ends its connections.
             return bool(log_lines(log, "[Rr]esigned", self._log_sizes[candidate]))
 
-        wait_for(resigned, f"that candidate {candidate} has resigned", self.seconds, self._topic.check)
+        wait_for(look, f"that candidate {candidate} has resigned", self.seconds, self._topic.check)
 
     # -- what brokers hear ------------------------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ from acked.cluster.observe.disk import Replica, log_lines, partition_folder
 from acked.cluster.topics.views import TopicView, look_at, truths
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import error_name
-from acked.cluster.wire.client import BrokerGone, PartitionView
+from acked.cluster.wire.client import DEBUGGER, BrokerGone, PartitionView
 
 SECONDS = 60.0
 """How long an effect may take to be seen; long, as other work may run on the machine, and only a failure waits for it."""
@@ -99,7 +99,7 @@ class Topic:
     def answers_as_leader(self, broker: int) -> bool:
         """Whether a broker takes itself for the leader, whatever it may serve."""
         with self.cluster.client(broker, timeout=5.0) as ask:
-            return ask.log_end(self.name)[0] == 0
+            return ask.latest_offset(self.name, DEBUGGER)[0] == 0
 
     def await_leader(self, wanted: int | None = None, seconds: float = SECONDS) -> int:
         """The broker that leads, as soon as one does (or the wanted one)."""

@@ -59,19 +59,19 @@ def truths(cluster: Cluster, topic: str) -> Iterator[Callable[[], PartitionView 
     It is in ZooKeeper, or with KRaft in the metadata that all brokers follow, from the first broker that runs.
     """
     if cluster.plan.mode is Mode.KRAFT:
-        yield lambda: _in_metadata(cluster, topic)
+        yield lambda: _metadata_view(cluster, topic)
         return
     with zookeeper_state(cluster.addresses.zookeeper) as state:
-        yield lambda: _in_zookeeper(state, topic)
+        yield lambda: _zookeeper_view(state, topic)
 
 
-def _in_metadata(cluster: Cluster, topic: str) -> PartitionView | None:
+def _metadata_view(cluster: Cluster, topic: str) -> PartitionView | None:
     with cluster.admin() as ask:
         found = ask.metadata([topic]).topics.get(topic, {}).get(0)
         return ask.describe(topic) if found is not None and cluster.dialect.has_eligible_leaders else found
 
 
-def _in_zookeeper(state: ZooKeeperState, topic: str) -> PartitionView | None:
+def _zookeeper_view(state: ZooKeeperState, topic: str) -> PartitionView | None:
     written = state.partition(topic)
     if written is None:
         return None

@@ -83,7 +83,7 @@ def view_of(coordinator: CoordinatorView, ledgers: tuple[LedgerView, ...], topic
     return TransactionView(state, coordinator.epoch, members, tuple(partitions), ledgers)
 
 
-def modelled(state: State) -> TransactionView:
+def model_view(state: State) -> TransactionView:
     """What the model says."""
     coordinator = state["coordinator"]
     name = STATES[coordinator["state"]]
@@ -106,7 +106,7 @@ def _texts(log: State) -> tuple[str, ...]:
 
 def differences(state: State, seen: TransactionView) -> tuple[Difference, ...]:
     """In what brokers are not as the model says."""
-    model = modelled(state)
+    model = model_view(state)
     pairs: list[tuple[str, object, object]] = [
         ("the coordinator's state", model.state, seen.state),
         ("the coordinator's producer epoch", model.epoch, seen.epoch),

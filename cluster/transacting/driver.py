@@ -139,12 +139,12 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         for gate in self._markers.values():
             gate.lift()
 
-        def done() -> TransactionView | None:
+        def look() -> TransactionView | None:
             seen = self.observe()
             return None if seen.state in NOT_DONE else seen
 
         with suppress(NotSeen):
-            wait_for(done, "the end of the transaction", self.seconds, self.check)
+            wait_for(look, "the end of the transaction", self.seconds, self.check)
         last, begun = self.observe(), time.monotonic()
         while self.broken_promises([last])["NoHangingTransaction"] and time.monotonic() - begun < HANGS_FOR:
             time.sleep(0.5)
@@ -227,9 +227,6 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
             self._fates[_txn(step)] = ASKED
         return end_request(TRANSACTIONAL_ID, self._known[step.arguments["producer"]], commits, self.is_v2)
 
-    def _write_marker(self, step: ScriptStep) -> None:
-        self._markers[step.arguments["partition"]].let(seconds=self.seconds)
-
     # -- what is late -----------------------------------------------------------------------------------------------------
 
     def _delay_init(self, step: ScriptStep) -> None:
@@ -300,7 +297,7 @@ def _txn(step: ScriptStep) -> int:
 
 
 _LATE = ("Init", "Add", "Produce", "End")
-STEPS: Mapping[str, Callable[[TransactionsDriver, ScriptStep], None]] = {
+STEPS: Mapping[str, Callable[[TransactionsDriver, ScriptStep], object]] = {
     "InitProducerId": TransactionsDriver._init,
     "BumpEpoch": partial(TransactionsDriver._init, named=True),
     "AbortOpenTransaction": TransactionsDriver._init_aborts,
@@ -312,7 +309,7 @@ STEPS: Mapping[str, Callable[[TransactionsDriver, ScriptStep], None]] = {
     "ProduceAgain": TransactionsDriver._produce,
     "Commit": partial(TransactionsDriver._end, commits=True),
     **dict.fromkeys(("Abort", "AbortBeforeFailure"), partial(TransactionsDriver._end, commits=False)),
-    "WriteMarker": TransactionsDriver._write_marker,
+    "WriteMarker": lambda driver, step: driver._markers[step.arguments["partition"]].let(seconds=driver.seconds),
     "DelayInit": TransactionsDriver._delay_init,
     "DelayAdd": TransactionsDriver._delay_add,
     "DelayProduce": TransactionsDriver._delay_produce,

@@ -52,7 +52,7 @@ def _playable(question: Question, brokers: Brokers, timed: bool) -> Question:
 
 
 def _script(question: Question, run: Run, brokers: Brokers) -> Script:
-    chosen = _described(brokers.version)
+    chosen = _describing_release(brokers.version)
     script = bare_script(question, run, first_refusal(run, lambda at: NOT_PLAYED.get(run.actions[at].action.name)))
     if question.instance.constants[transaction_version.name] == TV2 and chosen.number < _KNOWS_V2:
         raise ConfigurationError(
@@ -61,7 +61,7 @@ def _script(question: Question, run: Run, brokers: Brokers) -> Script:
     return script
 
 
-def _described(version: str) -> Release:
+def _describing_release(version: str) -> Release:
     """A release whose coordinator describes its transactions."""
     chosen = release(version)
     if chosen.number < FIRST:
@@ -80,7 +80,7 @@ def _control(setting: Setting, changed: Changed) -> Setting:
     """With the clients of the release."""
     if changed.version is None:
         raise ConfigurationError(f"--control {changed}: transactions are played again on another release, such as 4.0.0")
-    return replace(setting, transaction_version=TV2 if _described(changed.version).number >= _KNOWS_V2 else TV1)
+    return replace(setting, transaction_version=TV2 if _describing_release(changed.version).number >= _KNOWS_V2 else TV1)
 
 
 def rules_unlike(constants: Mapping[str, int], brokers: Brokers, setting: Setting) -> tuple[OtherRule, ...]:

@@ -8,7 +8,7 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from acked.cluster.releases.jars import Jars, fetched, release_jars
+from acked.cluster.releases.jars import Jars, fetch_jars, release_jars
 from acked.cluster.releases.java import broker_java
 from acked.cluster.releases.release import Artifact, release
 from tests.places import DATA
@@ -26,7 +26,8 @@ def kafka(version: str) -> Jars:
 
 
 def client_jars(version: str) -> Jars:
-    return fetched(f"kafka-clients-{version}", (Artifact("org.apache.kafka", "kafka-clients", version),), "the client", None)
+    client = Artifact("org.apache.kafka", "kafka-clients", version)
+    return fetch_jars(f"kafka-clients-{version}", (client,), "the client", None)
 
 
 def ran(class_path: Iterable[Path | str], main: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -36,7 +37,7 @@ def ran(class_path: Iterable[Path | str], main: str, *arguments: str | Path) -> 
 
 def mended(name: str, jars: Jars, work: Path) -> Path:
     """A folder with the release's own class, of which one rule is changed as `Mend.java` says, and nothing else."""
-    asm = fetched("asm-9.7.1", (ASM,), "ASM", None)
+    asm = fetch_jars("asm-9.7.1", (ASM,), "ASM", None)
     tool, folder = work / "tool", work / "mended"
     tool.mkdir()
     compiled(asm.class_path, [SOURCES / "Mend.java"], tool)

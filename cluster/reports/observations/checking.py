@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from acked.cluster.lines.checking import Checked
-from acked.cluster.lines.wordings import Tells
+from acked.cluster.lines.wordings import Kind
 from acked.reports.console import clean, glyphs_of, put_paragraph
 from acked.reports.units import count, plural
 
@@ -22,9 +22,9 @@ def print_checked(console: Console, checked: Checked) -> None:
         name = f"node {item.node.number}" if item.node.number is not None else "a node that no line names"
         files = plural(len(item.node.files), "file")
         put_paragraph(console, f"{name}: {count(item.node.lines)} lines in {files}", "bold")
-        met = [(tells, number) for tells, number in item.met.items() if tells is not Tells.NOTHING]
-        for tells, number in sorted(met, key=lambda pair: -pair[1]):
-            put_paragraph(console, f"{count(number)} × {tells.value}", first="  ", rest="    ")
+        met = [(kind, number) for kind, number in item.met.items() if kind is not Kind.NOTHING]
+        for kind, number in sorted(met, key=lambda pair: -pair[1]):
+            put_paragraph(console, f"{count(number)} × {kind.value}", first="  ", rest="    ")
     console.print()
     if not checked.missing:
         put_paragraph(console, f"{glyphs.good} the logs have what a validation needs", "bold green")
@@ -37,7 +37,7 @@ def checked_document(checked: Checked) -> dict[str, Any]:
     nodes = [
         {
             "node": item.node.number, "files": list(item.node.files), "lines": item.node.lines,
-            "met": {tells.name.lower(): number for tells, number in item.met.items()},
+            "met": {kind.name.lower(): number for kind, number in item.met.items()},
         }
         for item in checked.nodes
     ]  # fmt: skip

@@ -53,7 +53,7 @@ def verdict_document(verdict: Verdict, topic: str, partition: int) -> dict[str, 
             for held in verdict.held
         ],
         "not_explained": None if stuck is None else [_open(event, reasons) for event, reasons in stuck.open],
-        "lately": None if stuck is None else [_taken(taken) for taken in stuck.lately],
+        "lately": None if stuck is None else [_step(taken) for taken in stuck.lately],
         "broken": None if broken is None else {
             "promise": broken.promise, "means": broken.meaning, "events": [_event(event) for event in broken.events],
         },
@@ -72,5 +72,5 @@ def _open(event: Event, reasons: tuple[str, ...]) -> dict[str, Any]:
     return {**_event(event), "reasons": list(reasons)}
 
 
-def _taken(taken: Taken) -> dict[str, Any]:
+def _step(taken: Taken) -> dict[str, Any]:
     return {"events": [_event(event) for event in taken.events], "steps": [item.label for item in taken.moves]}

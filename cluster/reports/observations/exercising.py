@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from acked.cluster.exercising.course import MEANING, Disturbance, Kind
-from acked.cluster.exercising.exercise import Exercised, Told
+from acked.cluster.exercising.exercise import Exercised, Listener
 from acked.cluster.reports.observations.document import judged_document
 from acked.cluster.validating.judge import Judged
 from acked.reports import units
@@ -28,20 +28,20 @@ class ExerciseProgress(Displayed):
         self._seconds, self._line = 60 * minutes, "starting the cluster"
         self._display = LiveDisplay(sys.stderr, lambda console: one_line(console, self.line()), self.line, is_quiet)
 
-    def told(self) -> Told:
+    def listener(self) -> Listener:
         """Who is told how the exercise goes."""
-        return Told(self._said, self._disturbs)
+        return Listener(self._show, self._disturbs)
 
     def line(self) -> str:
         """`12 s of 120 s: kill of broker 1, 3.2 s`."""
         return self._line
 
-    def _said(self, line: str) -> None:
+    def _show(self, line: str) -> None:
         self._line = line
         self._display.changed()
 
     def _disturbs(self, disturbance: Disturbance, seconds: float) -> None:
-        self._said(f"{seconds:.0f} s of {self._seconds:.0f} s: {disturbance}")
+        self._show(f"{seconds:.0f} s of {self._seconds:.0f} s: {disturbance}")
 
 
 def print_exercise(console: Console, done: Exercised) -> None:

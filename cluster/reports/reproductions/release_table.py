@@ -9,7 +9,7 @@ from enum import StrEnum, unique
 from typing import TYPE_CHECKING, Any
 
 from acked.base.errors import ExitCode, SpecUnreadable
-from acked.cluster.playing.validation import Found
+from acked.cluster.playing.reproduce import Found
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.verdict import Verdict
 from acked.cluster.reports.reproductions.words import MODES
@@ -74,7 +74,7 @@ class ReleaseRow:
     logged: Found | None = None
     unexplained: str = ""
 
-    def in_words(self, version: str) -> str:
+    def sentence(self, version: str) -> str:
         """A line of progress."""
         did = f"{self.deed.value} on Kafka {version}"
         if self.deed is Deed.NOTHING:

@@ -17,7 +17,7 @@ from acked.checker.question.result import Counterexample
 from acked.cli import main
 from acked.cluster.commands.whole_release import Candidate, candidates
 from acked.cluster.playing.protocol import PreparedRun
-from acked.cluster.playing.validation import Found
+from acked.cluster.playing.reproduce import Found
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.release_table import (
     Deed,

@@ -7,9 +7,13 @@ from collections.abc import Iterable, Mapping
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.checker.spec.resolve import bind_constants
+from acked.cluster.playing.setting import Brokers
+from acked.cluster.releases.release import Mode
 from acked.invariants.catalogue import properties_of
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import profile
+
+ON_KRAFT, ON_ZOOKEEPER = Brokers("3.9.1", Mode.KRAFT), Brokers("3.9.1", Mode.ZOOKEEPER)
 
 PLAIN: Mapping[str, int | str | bool] = {
     "acks": "all", "retries": False, "idempotence": False, "unclean_election": False,

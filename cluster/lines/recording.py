@@ -12,14 +12,15 @@ import os
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, islice
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.lines.facts import HEAD, NODE, Lines, Node, files_of
 from acked.cluster.lines.following import Following
 from acked.cluster.lines.joining import Joiner
-from acked.cluster.lines.reading import STDIN, opened
-from acked.cluster.observation.events import CONTROLLER, Event, Says, shown
+from acked.cluster.lines.reading import STDIN, open_lines
+from acked.cluster.observation.events import CONTROLLER, Event, Says, value_in_words
 
 HEAD_LINES = 5_000
 """Lines of a file within which its node and its first date are looked for."""
@@ -57,7 +58,8 @@ class Recording:
         self.nodes = nodes_of(files)
         streams = [Joiner(node).events(self._lines.facts(node)) for node in self.nodes]
         self._merged: Iterator[Event] = (
-            heapq.merge(*map(_told, streams), key=lambda event: event.at) if following is None else following.merged(streams)
+            heapq.merge(*map(partial(filter, None), streams), key=lambda event: event.at)
+            if following is None else following.merge(streams)
         )
         self._version = -1
         self._decided = deque(decided)
@@ -119,13 +121,13 @@ class Recording:
     def events(self) -> Iterator[Event]:
         """The events after the first; of the controllers' each change once, whoever of them prints it."""
         for event in chain(self._begun, self._merged):
-            yield from self._counted(self._due(event.at - self._waits))
+            yield from self._count(self._due(event.at - self._waits))
             if event.by == CONTROLLER and "version" in event.fields:
                 version = event["version"]
                 self._agree(event)
                 if version <= self._version:
                     continue
-                yield from self._counted(self._missing(version))
+                yield from self._count(self._missing(version))
                 if version > self._version + 1:
                     raise SpecUnreadable(
                         f"{event.file}:{event.line}: lines are missing: this is the controller's change {version} of "
@@ -134,9 +136,9 @@ class Recording:
                 self._version = version
             self.events_read += 1
             yield event
-        yield from self._counted(self._due(None))
+        yield from self._count(self._due(None))
 
-    def _counted(self, records: Iterator[Event]) -> Iterator[Event]:
+    def _count(self, records: Iterator[Event]) -> Iterator[Event]:
         for event in records:
             self.events_read += 1
             yield event
@@ -165,8 +167,8 @@ class Recording:
             told, recorded = event.get(name), record.get(name)
             if told is not None and recorded is not None and told != recorded:
                 raise SpecUnreadable(
-                    f"{event.file}:{event.line}: the line says {name} {shown(told)}, and the metadata log says {name} "
-                    f"{shown(recorded)} of the same change: {record.text}; they are not of one run"
+                    f"{event.file}:{event.line}: the line says {name} {value_in_words(told)}, and the metadata log says "
+                    f"{name} {value_in_words(recorded)} of the same change: {record.text}; they are not of one run"
                 )
 
 
@@ -174,10 +176,6 @@ def _setting(name: str, value: object) -> str:
     """A constant and its value, as Kafka calls it where it is one that start-up lines tell."""
     called = name.replace("_", ".") if name == "min_insync_replicas" else name
     return f"{called}={str(value).lower() if isinstance(value, bool) else value}"
-
-
-def _told(events: Iterator[Event | None]) -> Iterator[Event]:
-    return (event for event in events if event is not None)
 
 
 def nodes_of(files: Sequence[str]) -> list[Node]:
@@ -212,7 +210,7 @@ def _rotated_from(file: str) -> str:
 def _head(file: str) -> tuple[int | None, str]:
     """Which node a file is of, if its first lines say so, and the time of its first line."""
     number, first = None, ""
-    with opened(file) as lines:
+    with open_lines(file) as lines:
         for text in islice(lines, HEAD_LINES):
             if not first and (head := HEAD.match(text)):
                 first = f"{head[1]}.{head[2]}"

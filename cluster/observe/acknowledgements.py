@@ -61,12 +61,12 @@ def read_acknowledged(path: Path) -> Iterator[Acknowledged]:
         with io.TextIOWrapper(open_file(path), encoding="utf-8", newline="") as file:
             start = file.read(1)
             file.seek(0)
-            yield from _of_json(file, path) if start == "{" else _of_csv(file, path)
+            yield from _read_json(file, path) if start == "{" else _read_csv(file, path)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise SpecUnreadable(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from None
 
 
-def _of_json(lines: Iterator[str], path: Path) -> Iterator[Acknowledged]:
+def _read_json(lines: Iterator[str], path: Path) -> Iterator[Acknowledged]:
     for number, line in enumerate(lines, 1):
         if line.strip():
             try:
@@ -77,7 +77,7 @@ def _of_json(lines: Iterator[str], path: Path) -> Iterator[Acknowledged]:
             yield _record(fields.get("offset"), fields.get("value"), path, number)
 
 
-def _of_csv(lines: Iterator[str], path: Path) -> Iterator[Acknowledged]:
+def _read_csv(lines: Iterator[str], path: Path) -> Iterator[Acknowledged]:
     rows = csv.DictReader(lines)
     if "offset" not in (rows.fieldnames or ()):
         raise SpecUnreadable(f"{path}:1: no column is named offset; begin the file with a line such as offset,value")
