@@ -31,8 +31,8 @@ from acked.base.optional import optional_packages
 from acked.checker.loops import slots
 from acked.checker.native.compile import Kernel, compile_kernel
 from acked.checker.native.shape import shape_of
+from acked.checker.predicate.parse import parse_predicate
 from acked.checker.question.plan import BATCH
-from acked.checker.question.predicate import parse_predicate
 from acked.checker.question.question import Question
 from acked.checker.shards.shard import Shard, address, alone
 from acked.checker.store.level_file import BLOCK_STATES, StateCodec, exchange_code

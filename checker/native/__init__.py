@@ -3,7 +3,7 @@
 Two kinds of code
 -----------------
 What depends on the protocol is made from its expressions (`kernel.py`): `unpack`, `guards`, and one `fire_k` per action
-instance. What does not is written once in `checker/loops`, in a subset of Python that is translated to the same LLVM IR
+instance; with symmetry, `representatives` too (`representatives.py`). What does not is written once in `checker/loops`, in a subset of Python that is translated to the same LLVM IR
 (`language.py` has the subset, `translator.py` the translation): the visited sets (`table.py`, `quotient.py`), the loops
 of a search (`expansion.py`), of traces and differences (`backward.py`), of random runs (`walks.py`), of searches over
 several processes (`exchange.py`), and of those whose visited states are on disk (`delayed.py`). The only literals that
@@ -107,5 +107,5 @@ Traps
 - *Nothing is checked here*: neither bounds nor overflows nor the type behind an address. `Shard` sizes everything.
 - *A Ctrl-C waits* for the native call at hand, so a call is short (CHUNK states), and LLVM compiles in a thread of its own.
 
-Floor 3.
+Floor 4.
 """

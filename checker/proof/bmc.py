@@ -18,9 +18,9 @@ from acked.checker.proof.result import Bounded, Method, ProofResult
 from acked.checker.question.marks import marks_at_end
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation
-from acked.checker.question.symmetry import Symmetry, check_symmetry
 from acked.checker.solver.problem import conditions, make_problem
 from acked.checker.solver.tasks import SOLVER, BoundedAnswer, BoundedTask, DepthNote
+from acked.checker.symmetry.check import Symmetry, check_symmetry
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.evaluate import Evaluator
 

@@ -36,13 +36,13 @@ from acked.checker.proof.result import (
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Violation, Words
-from acked.checker.question.symmetry import Symmetry, check_symmetry
 from acked.checker.search.local import LocalSearch
 from acked.checker.shards.shard import Shard
 from acked.checker.solver.conjuncts import Pieces, hints
 from acked.checker.solver.lemma_sets import shipped_sets
 from acked.checker.solver.problem import conditions, make_problem
 from acked.checker.solver.tasks import SOLVER, InitialTask, StepAnswer, StepTask
+from acked.checker.symmetry.check import Symmetry, check_symmetry
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import DomainOverflow

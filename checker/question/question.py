@@ -12,9 +12,9 @@ from functools import cached_property
 
 from acked.base.errors import ConfigurationError
 from acked.checker.question.fairness import fairness
-from acked.checker.question.orbits import Orbits, renamed_sorts, too_many
 from acked.checker.question.plan import KernelPlan, StepCheck
-from acked.checker.question.symmetry import check_symmetry, signature
+from acked.checker.symmetry.check import check_symmetry, signature
+from acked.checker.symmetry.orbits import Orbits, renamed_sorts, too_many
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import ActionInstance, Instance

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from acked.checker.question.predicate import PredicateError, meaning
+from acked.checker.predicate.parse import PredicateError, meaning
 from acked.checker.question.question import Probe
 from acked.invariants.property import Kind, Liveness, Property
 from acked.model.formulas.expr import Expr, Pool

@@ -35,5 +35,5 @@ same on every machine; nothing that is printed may depend on how busy the machin
 - A process that runs out of memory or time is killed with its task; `base/processes.py` replaces it, and the task counts
   as undecided. So an answer must be complete in itself, and nothing is kept that another process would need.
 
-Floor 6.
+Floor 7.
 """

@@ -5,7 +5,7 @@ given with a step.
 
 After a step that names some ids, e.g. brokers, the others are still alike. A renaming that leaves the step as it is takes
 what is assumed before it to the same, and one conjunct to another; so of two conjuncts that it takes to each other one is
-enough. Both is checked, by the normal forms of `question/symmetry.py`: a conjunct whose image is not recognised stands for
+enough. Both is checked, by the normal forms of `symmetry/check.py`: a conjunct whose image is not recognised stands for
 itself.
 """
 
@@ -14,11 +14,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from acked.checker.question.renaming import Asymmetric, Forms, IdKind, Renaming
-from acked.checker.question.symmetry import generators, join, least, only_sort
 from acked.checker.solver.lemma_sets import Core
 from acked.checker.solver.problem import ids_of
 from acked.checker.solver.tasks import LemmaHint
+from acked.checker.symmetry.check import generators, join, least, only_sort
+from acked.checker.symmetry.renaming import Asymmetric, Forms, IdKind, Renaming
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.expr import Expr, Op, Pool, operands
 from acked.model.language.domain import IdDomain

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from acked.checker.question.orbits import MAX_RENAMINGS, renamed_sorts
 from acked.checker.question.result import Result, StopReason, Verdict
 from acked.checker.question.user_properties import reached
+from acked.checker.symmetry.orbits import MAX_RENAMINGS, renamed_sorts
 from acked.reports import units
 from acked.reports.console import Glyphs, clean, flow, glyphs_of, put, put_paragraph
 from acked.reports.runs.answers import PropertyAnswer, answers, verdict_in_words, violated_how

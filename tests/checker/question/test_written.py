@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.checker.batch.outcome import Probing, Task
+from acked.checker.predicate.parse import PredicateError, parse_predicate
 from acked.checker.question.ledger import StopPolicy
-from acked.checker.question.predicate import PredicateError, parse_predicate
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason
 from acked.checker.question.user_properties import reached, sought, written_invariant

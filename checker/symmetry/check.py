@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from acked.checker.question.renaming import (
+from acked.checker.symmetry.renaming import (
     Asymmetric,
     Forms,
     IdKind,
