@@ -22,7 +22,7 @@ from acked.base.cache import NotOurs, open_cache
 from acked.checker.loops import expansion as loops
 from acked.checker.loops import growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind
-from acked.checker.native import instructions, kernel, representatives, translator, vectors
+from acked.checker.native import instructions, kernel, representatives, translator, words
 from acked.checker.native.kernel import fire_ir, optimized_ir, vector_ir
 from acked.checker.question.plan import KernelPlan
 from acked.checker.symmetry import check as symmetry
@@ -103,7 +103,7 @@ def _emit_here(ir: str, codegen: int, passes: int | None) -> bytes:
 @cache
 def _source_hash() -> str:
     plan = sys.modules[KernelPlan.__module__]
-    emission = (instructions, kernel, representatives, translator, vectors, orbits, renaming, symmetry, plan)
+    emission = (instructions, kernel, representatives, translator, words, orbits, renaming, symmetry, plan)
     modules = (*emission, loops, quotient, growth, table, slots, language)
     sources = [Path(module.__file__ or "").read_bytes() for module in modules]
     return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()

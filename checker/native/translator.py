@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from acked.checker.native import vectors
+from acked.checker.native import words
 
 _LLVM_TYPE = {"U64": "i64", "P8": "ptr", "P16": "ptr", "P64": "ptr"}
 _ELEMENT = {"P8": "i8", "P16": "i16", "P64": "i64"}
@@ -22,14 +22,6 @@ _ARITHMETIC = {
     ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "lshr",
 }  # fmt: skip
 _COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "ult", ast.LtE: "ule", ast.Gt: "ugt", ast.GtE: "uge"}
-
-_PRELUDE = """\
-declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
-declare i64 @llvm.cttz.i64(i64, i1)
-declare i64 @llvm.ctpop.i64(i64)
-declare i64 @llvm.umin.i64(i64, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-"""
 
 Function = Callable[..., object]
 
@@ -130,7 +122,7 @@ class _Translator:
 
     def translate(self) -> str:
         bodies = [self._function(tree) for name, tree in self.trees.items() if name not in self.generators]
-        return "\n".join([_PRELUDE, vectors.DECLARATIONS, *bodies])
+        return "\n".join([words.DECLARATIONS, *bodies])
 
     def _parameters(self, name: str) -> list[tuple[str, str]]:
         """Names and types."""
@@ -362,6 +354,11 @@ class _Translator:
             if node.id in self.f.scope.literals:
                 return _Value(str(self.f.scope.literals[node.id]), "U64")
             self._fail(node, f"{node.id} is neither a variable nor a constant")
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            number = getattr(self.globals[self.f.scope.name].get(node.value.id), node.attr, None)
+            if not isinstance(number, int):
+                self._fail(node, f"{ast.unparse(node)} is not a constant of a module")
+            return _Value(str(number), "U64")
         if isinstance(node, ast.BinOp):
             return self._arithmetic(node, node.op, self._expression(node.left), self._expression(node.right))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -420,39 +417,8 @@ class _Translator:
             element = _ELEMENT[arguments[0].type]
             moved = f"getelementptr inbounds {element}, ptr {texts[0]}, i64 {texts[1]}"
             return self._let(moved, arguments[0].type)
-        if name == "prefetch":
-            element = _ELEMENT[arguments[0].type]
-            address = self._let(f"getelementptr inbounds {element}, ptr {texts[0]}, i64 {texts[1]}", "P8")
-            self._emit(f"call void @llvm.prefetch.p0(ptr {address.text}, i32 0, i32 2, i32 1)")
-            return _Value("0", "U64")
-        if name in ("load_acquire", "store_release"):
-            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
-            if name == "load_acquire":
-                return self._let(f"load atomic i64, ptr {address.text} acquire, align 8", "U64")
-            self._emit(f"store atomic i64 {texts[2]}, ptr {address.text} release, align 8")
-            return _Value("0", "U64")
-        if name in ("fetch_add", "swap"):
-            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
-            operation = "add" if name == "fetch_add" else "xchg"
-            return self._let(f"atomicrmw {operation} ptr {address.text}, i64 {texts[2]} acq_rel, align 8", "U64")
-        if name == "compare_and_swap":
-            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
-            pair = f"cmpxchg ptr {address.text}, i64 {texts[2]}, i64 {texts[3]} acq_rel acquire, align 8"
-            return self._let(f"extractvalue {{ i64, i1 }} {self._let(pair, 'U64').text}, 0", "U64")
-        if name == "copy":
-            size = self._let(f"shl i64 {texts[2]}, 3", "U64")
-            self._emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {texts[0]}, ptr {texts[1]}, i64 {size.text}, i1 false)")
-            return _Value("0", "U64")
-        if name in vectors.WORDS:
-            return _Value(vectors.WORDS[name](self._named, self._emit, *texts), "U64")
-        if name == "trailing_zeros":
-            return self._let(f"call i64 @llvm.cttz.i64(i64 {texts[0]}, i1 false)", "U64")
-        if name == "minimum":
-            return self._let(f"call i64 @llvm.umin.i64(i64 {texts[0]}, i64 {texts[1]})", "U64")
-        if name == "high_product":
-            wide = [self._let(f"zext i64 {text} to i128", "U64").text for text in texts]
-            product = self._let(f"mul i128 {wide[0]}, {wide[1]}", "U64").text
-            return self._let(f"trunc i128 {self._let(f'lshr i128 {product}, 64', 'U64').text} to i64", "U64")
+        if name in words.WORDS:
+            return _Value(words.WORDS[name](self._named, self._emit, *texts), "U64")
         if name == "call":
             target = self._let(f"inttoptr i64 {texts[0]} to ptr", "P8").text
             return self._let(f"call i64 {target}({self._arguments(arguments[1:])})", "U64")

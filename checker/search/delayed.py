@@ -47,7 +47,8 @@ class DelayedSearch:
     `first_level` is the first one so expanded, `most_bytes` the most that candidates and what is known of them took. Beside
     it every worker has some megabytes for the blocks of files that it reads and writes.
 
-    `tell` is called several times a second with the number of states of the level that are still to be expanded.
+    `tell` is called several times a second with the number of states on disk, and of those of the level that are still to be
+    expanded.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class DelayedSearch:
         codecs: Sequence[StateCodec],
         pool: ThreadPoolExecutor,
         memory: int,
-        tell: Callable[[int], None],
+        tell: Callable[[int, int], None],
     ) -> None:
         self._run, self._codecs, self._pool, self._tell = run, codecs, pool, tell
         self._memory = memory
@@ -82,6 +83,12 @@ class DelayedSearch:
         self._settled = 0
 
     @property
+    def note(self) -> str:
+        """What to note about it, for people."""
+        megabytes = f"{self._run.stored_bytes / 1e6:,.0f} MB"
+        return f"from level {self.first_level} on the visited states were on disk, {megabytes} in all"
+
+    @property
     def _bytes(self) -> int:
         """Bytes of candidates and of what is known of them."""
         return sum(shard.memory_bytes for shard in self.shards)
@@ -97,7 +104,7 @@ class DelayedSearch:
             blocks = self._of_level(level)
             while left:
                 left -= self._expand_blocks(level, blocks)
-                self._tell(left)
+                self._tell(sum(file.states for commit in self._run.commits for file in commit.files), left)
             self._settle(level)
         except BaseException:
             self._ends.set()  # Workers have their own loops over what is read, and the pool waits for them.
