@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.base.optional import optional_packages
-from acked.checker.dataset.sql import VIEWS
+from acked.checker.dataset.sql import VIEWS, place_of
 
 with optional_packages():
     import pyarrow as pa
@@ -57,8 +57,7 @@ class _Item:
 def count(dataset: Path, sql: str, most: int | None = None) -> pa.Table:
     """The table that a query yields, or its first `most` rows; `NeedsSpark` if it is not of the common form."""
     select = _parsed(sql)
-    view = _view(select)
-    place = dataset / view if (dataset / view).is_dir() else dataset / f"{view}.parquet"
+    place = place_of(dataset, _view(select))
     if not place.exists():
         raise NeedsSpark
     source = ds.dataset(place, format="parquet")

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from acked.base.bounds import Bounds
 from acked.checker.question.question import Question
 from acked.checker.question.result import Words
 from acked.checker.search.local import LocalSearch
-from acked.checker.shards.shard import address
+from acked.checker.shards.arrays import states_of
 from acked.model.language.protocol import Instance
 
 MAX_STATES = 1_000_000
@@ -67,8 +66,5 @@ class Depths:
         )
         result = search.run()
         (shard,) = search.shards
-        width = fresh.schema.words
-        known = (ctypes.c_uint64 * (shard.count * width)).from_address(address(shard.states))
-        states: NDArray[np.uint64] = np.array(known, np.uint64).reshape(-1, width)
         self._ends = np.cumsum(result.level_sizes)
-        return states
+        return states_of(shard).copy()

@@ -378,9 +378,6 @@ def _holds(shard: Shard, words: Words) -> bool:
     """Whether a state is among those that a shard has seen."""
     import numpy
 
-    buffer = memoryview(shard.states).cast("B")
-    seen = numpy.frombuffer(buffer, dtype=numpy.uint64, count=shard.count * len(words)).reshape(-1, len(words))
-    here = numpy.ones(shard.count, dtype=bool)
-    for column, word in enumerate(words):
-        here &= seen[:, column] == numpy.uint64(word)
-    return bool(here.any())
+    from acked.checker.shards.arrays import states_of
+
+    return bool((states_of(shard) == numpy.array(words, numpy.uint64)).all(axis=1).any())

@@ -30,6 +30,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search.local import LocalSearch, search
+from acked.checker.shards.arrays import states_of
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
@@ -202,12 +203,8 @@ def _reachable(question: Question) -> tuple[Instance, list[list[int]]]:
         result = explorer.run()
         if result.stopped is StopReason.COMPLETE or most == 1:
             break
-    states = []
-    for shard in explorer.shards:
-        width = len(instance.initial[0])
-        words = numpy.frombuffer(memoryview(shard.states).cast("B"), dtype=numpy.uint64, count=shard.count * width)
-        states += [instance.schema.unpack(tuple(map(int, row))) for row in words.reshape(-1, width)]
-    return instance, states
+    words = (row for shard in explorer.shards for row in states_of(shard).tolist())
+    return instance, [instance.schema.unpack(tuple(row)) for row in words]
 
 
 class _Table:

@@ -151,10 +151,10 @@ class Searched:
         return Verdict.HOLDS if self.is_complete else Verdict.INCOMPLETE
 
 
-def explain(protocol: Protocol, limits: Limits, constants: Mapping[str, int] = CONSTANTS) -> ProofResult:
+def explain(protocol: Protocol, limits: Limits) -> ProofResult:
     """KIP-320's proof tried on a protocol: every action with what it does not preserve."""
     goals = tuple(item for item in PROPERTIES if item.name in ("WeakIsr", "StrongIsr"))
-    question = Question(protocol.instantiate(constants), goals)
+    question = Question(protocol.instantiate(CONSTANTS), goals)
     return prove_by_induction(question, all_lemmas(protocol), limits, InductionOptions(every_claim=True))
 
 

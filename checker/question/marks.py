@@ -1,4 +1,7 @@
-"""Which properties a state or a step violates, by the plain evaluator: the one place that says so of a run that is shown."""
+"""Which properties a state or a step violates, and which clauses forbid a step, by the plain evaluator.
+
+The one place that says so of a run that is shown.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from acked.checker.question.question import Question
 from acked.invariants.property import Kind
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import ActionInstance
+from acked.model.language.semantics import Guard
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,12 @@ class Marks:
             conditions = [question.holds_in_step(i, step) for i in question.step_properties]
             self._in_step[step.label] = Evaluator(conditions)
         return self._in_step[step.label]
+
+
+def false_guards(step: ActionInstance, codes: Sequence[int]) -> list[Guard]:
+    """The clauses that forbid a step in a state, in their order; none if it is enabled."""
+    holds = Evaluator([guard.condition for guard in step.guards])(codes)
+    return [guard for guard, value in zip(step.guards, holds, strict=True) if not value]
 
 
 def marks_at_end(

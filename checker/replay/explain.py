@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from acked.checker.question.marks import false_guards
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Op, operands
@@ -64,8 +65,7 @@ class Explainer:
 
     def refusal(self, step: ActionInstance, codes: Sequence[int]) -> Refusal:
         """The false clauses of one action instance; none if it is enabled."""
-        holds = Evaluator([guard.condition for guard in step.guards])(codes)
-        false = [guard for guard, value in zip(step.guards, holds, strict=True) if not value]
+        false = false_guards(step, codes)
         return Refusal(step, tuple(FalseClause(guard.label, self.why(guard.condition, codes)) for guard in false))
 
     def why(self, root: Expr, codes: Sequence[int]) -> tuple[str, ...]:

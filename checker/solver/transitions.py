@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import z3
 
-from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.queries import Term, some_of
+from acked.checker.solver.terms import LoweredProblem
 from acked.model.formulas.expr import Expr
 from acked.model.language.smt import Frame
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import z3
 
-from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.queries import Term, all_of, check, solver_within, some_of, write_smt2
 from acked.checker.solver.tasks import BoundedAnswer, BoundedTask, DepthNote
+from acked.checker.solver.terms import LoweredProblem
 from acked.checker.solver.transitions import Transitions
 from acked.model.formulas.expr import Expr
 
