@@ -43,15 +43,15 @@ def _value(kind: Any, plain: Any) -> Any:
         return kind(**{name: _value(hint, plain[name]) for name, hint in _hints(kind).items()})
     if get_origin(kind) is tuple:
         kinds = of[:1] * len(plain) if of[-1] is ... else of
-        return tuple(_value(item, part) for item, part in zip(kinds, _checked(list, plain), strict=True))
+        return tuple(_value(item, part) for item, part in zip(kinds, _check(list, plain), strict=True))
     if get_origin(kind) is Mapping:
         return {_value(of[0], key): _value(of[1], item) for key, item in plain.items()}
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(plain)
-    return float(_checked((int, float), plain)) if kind is float else _checked(kind, plain)
+    return float(_check((int, float), plain)) if kind is float else _check(kind, plain)
 
 
-def _checked(kind: Any, plain: Any) -> Any:
+def _check(kind: Any, plain: Any) -> Any:
     if not isinstance(plain, kind) or (isinstance(plain, bool) and kind is not bool):
         raise TypeError(f"{plain!r} is not {getattr(kind, '__name__', 'a number')}")
     return plain

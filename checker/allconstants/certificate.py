@@ -96,10 +96,10 @@ class Derivation:
         """The text of an obligation with these lemmas; None if it may not use one of them, or there is no such way."""
         asked = (number, core)
         if asked not in self._texts:
-            self._texts[asked] = self._made(number, core)
+            self._texts[asked] = self._make_text(number, core)
         return self._texts[asked]
 
-    def _made(self, number: int, core: Core) -> str | None:
+    def _make_text(self, number: int, core: Core) -> str | None:
         item = self._obligations.all[number]
         known = {*self._obligations.clauses, *item.afterwards} if item.may_use else set()
         if not known.issuperset(core.lemmas) or not 0 <= core.way < len(WAYS):

@@ -75,10 +75,10 @@ class Task:
 
         return self.asked.question(probes=probes, tracings=tracings)
 
-    def told(self, broken: FoundViolation) -> tuple[Question, Run]:
+    def question_about(self, broken: FoundViolation) -> tuple[Question, Run]:
         """The question about one violated property with its run, of which no other actions are traced: to tell it."""
         protocol = protocol_named(self.asked.protocol)
-        (violated,) = (item for item in self.asked.resolved(protocol) if item.name == broken.property)
+        (violated,) = (item for item in self.asked.resolve(protocol) if item.name == broken.property)
         instance = Instance(protocol, dict(self.asked.constants), frozenset(self.asked.drop), is_lazy=True)
         actions = tuple(instance.fired(name, arguments) for name, arguments in broken.fired)
         return Question(instance, (violated,)), Run(broken.states, actions, broken.loop)

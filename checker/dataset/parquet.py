@@ -171,7 +171,7 @@ class Edges:
             [_argument_column([step.arguments.get(name) for step in steps]) for name in parameters], names=parameters
         ) if parameters else None  # fmt: skip
 
-    def of(self, words: NDArray[np.uint64], keep: Condition | None = None) -> dict[str, pa.Array]:
+    def edges_from(self, words: NDArray[np.uint64], keep: Condition | None = None) -> dict[str, pa.Array]:
         """The edges out of the states, or those of them whose targets are kept; `words` has a row per state."""
         context = address(self._shard.context)
         batch = np.zeros((BATCH, self._words), np.uint64)
@@ -328,7 +328,7 @@ def _write(
                     table.write({"id": columns.ids(words), "level": number, **columns.fields(words)})
                     states += len(words)
                     if edges is not None:
-                        found = edges.of(words, where)
+                        found = edges.edges_from(words, where)
                         count = len(found["source"])
                         source, target, *rest = found.items()
                         number = pa.array(np.full(count, level, np.int32))

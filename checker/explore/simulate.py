@@ -190,7 +190,7 @@ def _answer(question: Question, plan: Plan, done: Sequence[_Batch], seen: Distin
     violation = None
     if violating is not None:
         _, _, ending, actions = violating
-        violation = shortened(question, [instance.actions[number] for number in actions], ending - walks.BROKEN)
+        violation = shorten(question, [instance.actions[number] for number in actions], ending - walks.BROKEN)
     return Simulation(
         question,
         plan,
@@ -205,7 +205,7 @@ def _answer(question: Question, plan: Plan, done: Sequence[_Batch], seen: Distin
     )
 
 
-def shortened(question: Question, steps: Sequence[ActionInstance], found: int) -> Violation:
+def shorten(question: Question, steps: Sequence[ActionInstance], found: int) -> Violation:
     """A violating run without the steps that it does not need; `found` numbers state properties, then checks of steps.
 
     What is left violates the same property, and no single step of it can be removed. It need not be a shortest run.

@@ -8,7 +8,7 @@ Each lists what it finds in rows of three numbers and returns how many there are
 from __future__ import annotations
 
 from acked.checker.loops import slots
-from acked.checker.loops.expansion import batches, deal, evaluate, fill_group, fired, represent
+from acked.checker.loops.expansion import batches, deal, evaluate, fill_group, fire_each, represent
 from acked.checker.loops.language import P64, U64, at, copy, p16, p64
 from acked.checker.loops.slots import W
 from acked.checker.loops.table import differ, hash_rest, hash_state
@@ -34,7 +34,7 @@ def list_bad_steps(context: P64, begin: U64, end: U64, bit: U64, found: P64, roo
     flags = p64(context[slots.FLAGS])
     total = 0
     for i, n in batches(context, begin, end):
-        for k, m, failed in fired(context, at(p64(context[slots.STATES]), i * W), n):
+        for k, m, failed in fire_each(context, at(p64(context[slots.STATES]), i * W), n):
             # Flags are written only by actions that have something to check.
             if failed != 0:
                 for j in range(m):
@@ -54,7 +54,7 @@ def list_sources(
     out = p64(context[slots.OUT])
     total = 0
     for i, n in batches(context, begin, end):
-        for k, m, _failed in fired(context, at(p64(context[slots.STATES]), i * W), n):
+        for k, m, _failed in fire_each(context, at(p64(context[slots.STATES]), i * W), n):
             for j in range(m):
                 reached = at(out, j * W)
                 slot = hash_state(reached) & mask
@@ -88,7 +88,7 @@ def keep_steps(other: P64, here: P64, n: U64, kept: P64, places: P64, mask: U64)
     for s in range(mask + 1):
         places[s] = 0
     total = 0
-    for _k, m, _failed in fired(other, here, n):
+    for _k, m, _failed in fire_each(other, here, n):
         for j in range(m):
             row = at(kept, total * (W + 1))
             row[0] = picked[j]
@@ -125,7 +125,7 @@ def list_missing(
     for i, n in batches(context, begin, end):
         here = at(p64(context[slots.STATES]), i * W)
         keep_steps(other, here, n, kept, places, mask)
-        for k, m, _failed in fired(context, here, n):
+        for k, m, _failed in fire_each(context, here, n):
             for j in range(m):
                 target = at(out, j * W)
                 if differ(target, at(here, picked[j] * W)) != 0 and is_kept(picked[j], target, kept, places, mask) == 0:
@@ -138,7 +138,7 @@ def list_missing(
 
 FUNCTIONS = (
     hash_rest, hash_state, differ,
-    fill_group, deal, represent, evaluate, batches, fired, list_violating, list_bad_steps, list_sources,
+    fill_group, deal, represent, evaluate, batches, fire_each, list_violating, list_bad_steps, list_sources,
     fill_slots, keep_steps, is_kept, list_missing,
 )  # fmt: skip
 """Everything that is translated, callees first."""

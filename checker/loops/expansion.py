@@ -162,7 +162,7 @@ def batches(context: P64, begin: U64, end: U64) -> Iterator[tuple[U64, U64]]:
         i += n
 
 
-def fired(context: P64, here: P64, n: U64) -> Iterator[tuple[U64, U64, U64]]:
+def fire_each(context: P64, here: P64, n: U64) -> Iterator[tuple[U64, U64, U64]]:
     """Fires the actions of a batch whose guards stand in ROWS, one after the other.
 
     Yields the action, how many of the n states at `here` it was fired in, and whether any of its checks failed. LIST has the
@@ -277,7 +277,7 @@ def find_source(context: P64, begin: U64, end: U64, target: P64) -> None:
     best = p64(context[slots.BEST_SOURCE])
     for i, n in batches(context, begin, end):
         here = at(p64(context[slots.STATES]), i * W)
-        for k, m, _failed in fired(context, here, n):
+        for k, m, _failed in fire_each(context, here, n):
             for j in range(m):
                 if differ(at(out, j * W), target) == 0:
                     note_source(best, at(here, picked[j] * W), k)
@@ -297,7 +297,7 @@ def link(context: P64, begin: U64, end: U64, edges: P64, acts: P16, verdicts: P6
     for i, n in batches(context, begin, end):
         copy(at(verdicts, batch * width), at(p64(context[slots.ROWS]), context[slots.ACTIONS] * (BATCH // 64)), width)
         batch += 1
-        for k, m, _failed in fired(context, at(p64(context[slots.STATES]), i * W), n):
+        for k, m, _failed in fire_each(context, at(p64(context[slots.STATES]), i * W), n):
             hash_all(out, hashes, m)
             for j in range(m):
                 prefetch(p64(home_of(context[slots.TABLE], 1, 0, context[slots.BUCKETS], hashes[j])), 0)
@@ -310,7 +310,7 @@ def link(context: P64, begin: U64, end: U64, edges: P64, acts: P16, verdicts: P6
 
 COMMON = (
     insert_out, insert_deferred, fill_group, deal, note_states, note_source, note_steps, represent, fire_all,
-    evaluate, batches, fired, receive, offer_of, claim, claim_any, expand_batch, expand_shares, expand, inspect,
+    evaluate, batches, fire_each, receive, offer_of, claim, claim_any, expand_batch, expand_shares, expand, inspect,
     find_source,
 )  # fmt: skip
 """What is the same for both kinds of table."""

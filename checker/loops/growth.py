@@ -65,7 +65,7 @@ def take_line(line: P64, old: P64) -> None:
         line[w] = 0
 
 
-def relocated(context: P64) -> Iterator[tuple[U64, U64, U64, U64, U64]]:
+def relocate(context: P64) -> Iterator[tuple[U64, U64, U64, U64, U64]]:
     """Takes out every entry, from the last line on; yields its line, the number of the line that is its own in the next
     layout, its word and top there, and its level.
 
@@ -131,7 +131,7 @@ def grow(context: P64) -> U64:
     failed = 0
     for k in range(last + 2):
         fill[k] = 0
-    for b, home, word, top, level in relocated(context):
+    for b, home, word, top, level in relocate(context):
         if home > b:
             done = place(table, fill, home, word, top, level, level_bits, below, far, last, room, fields, per, field_bits)
             failed = failed | (1 - done)
@@ -156,5 +156,5 @@ def grow(context: P64) -> U64:
     return 1 - failed
 
 
-FUNCTIONS = (*TABLE_FUNCTIONS, place, take_line, relocated, grow, insert)
+FUNCTIONS = (*TABLE_FUNCTIONS, place, take_line, relocate, grow, insert)
 """Everything that is translated of a table without states, callees first."""

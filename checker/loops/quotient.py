@@ -35,7 +35,7 @@ from acked.checker.loops.table import (
     less,
     owner_of,
     reserve_room,
-    unhashed,
+    unhash,
 )
 
 LINE = 8
@@ -50,7 +50,7 @@ FULL_LINE, MIXED_LINE = 8, 9
 """In place of the first free slot: there is none, and no entry of this word; or there is such an entry, of another field."""
 
 
-def shifted(x: U64, bits: U64) -> U64:
+def shift_left(x: U64, bits: U64) -> U64:
     """`x << bits`, nothing from 64 bits on."""
     return x << bits if bits < 64 else 0
 
@@ -62,7 +62,7 @@ def lower(x: U64, bits: U64) -> U64:
 
 def kept_of(rest: U64, offset: U64, rest_bits: U64) -> U64:
     """What is kept of a state beside half of its hash, the first 64 bits; in a field of fewer there are no more."""
-    return rest | (offset << rest_bits if FIELD_BITS < 64 else shifted(offset, rest_bits))
+    return rest | (offset << rest_bits if FIELD_BITS < 64 else shift_left(offset, rest_bits))
 
 
 def word_of(h: U64, kept: U64) -> U64:
@@ -86,7 +86,7 @@ def rest_of(state: P64, split: U64) -> U64:
     if W == 2:
         rest = state[1]
     if W == 3:
-        rest = state[1] | shifted(state[2], split)
+        rest = state[1] | shift_left(state[2], split)
     return rest
 
 
@@ -298,7 +298,7 @@ def offset_in(rest_bits: U64, word: U64, top: U64) -> U64:
     above = top >> (64 - LOW_BITS)
     if rest_bits >= 64:
         return above >> (rest_bits - 64)
-    return (kept >> rest_bits) | shifted(above, 64 - rest_bits)
+    return (kept >> rest_bits) | shift_left(above, 64 - rest_bits)
 
 
 def rest_in(rest_bits: U64, word: U64, top: U64) -> U64:
@@ -337,9 +337,9 @@ def restore(context: P64, home: U64, word: U64, top: U64, state: P64) -> None:
         state[1] = rest
     if W == 3:
         split = context[slots.SPLIT]
-        state[1] = rest & (shifted(1, split) - 1)
-        state[2] = lower(rest, split) | shifted(upper_in(rest_bits, top), 64 - split)
-    state[0] = unhashed((tag << 32) | (word >> 32), hash_rest(state))
+        state[1] = rest & (shift_left(1, split) - 1)
+        state[2] = lower(rest, split) | shift_left(upper_in(rest_bits, top), 64 - split)
+    state[0] = unhash((tag << 32) | (word >> 32), hash_rest(state))
 
 
 def count_levels(context: P64, counts: P64) -> None:
@@ -374,7 +374,7 @@ def collect(context: P64, least: U64, most: U64, places: P64, states: P64, room:
 
 
 FUNCTIONS = (
-    hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, kept_of,
+    hash_rest, hash_state, unhash, owner_of, hash_all, differ, less, copy_state, reserve_room, shift_left, lower, kept_of,
     word_of, top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, is_wanted, level_in, take, enter,
     tell_known, absorb, kept_in, offset_in, rest_in, upper_in, inverse_of, tag_in, restore, count_levels, collect,
 )  # fmt: skip

@@ -68,13 +68,13 @@ def hash_rest(words: P64) -> U64:
 
 
 def hash_state(words: P64) -> U64:
-    """A well-mixed 64-bit hash, from which and the other words the first can be had back (`unhashed`)."""
+    """A well-mixed 64-bit hash, from which and the other words the first can be had back (`unhash`)."""
     x = (words[0] + hash_rest(words)) * MIX_0
     y = (x ^ (x >> 32)) * MIX_1
     return y ^ (y >> 29)
 
 
-def unhashed(h: U64, rest: U64) -> U64:
+def unhash(h: U64, rest: U64) -> U64:
     """The first word of the state of this hash whose other words mix to `rest`."""
     y = (h ^ (h >> 29) ^ (h >> 58)) * UNMIX_1
     return (y ^ (y >> 32)) * UNMIX_0 - rest

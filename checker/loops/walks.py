@@ -26,7 +26,7 @@ WALK_SLOTS = 12
 ALIVE, STUCK, BROKEN = range(3)
 
 
-def mixed(x: U64) -> U64:
+def mix(x: U64) -> U64:
     """A well-mixed number."""
     y = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9
     z = (y ^ (y >> 27)) * 0x94D049BB133111EB
@@ -66,7 +66,7 @@ def choose(context: P64, walk: P64, n: U64) -> None:
                 j = picked[i]
                 total[j] += weights[k]
                 random[j] += 0x9E3779B97F4A7C15
-                if high_product(mixed(random[j]), total[j]) < weights[k]:
+                if high_product(mix(random[j]), total[j]) < weights[k]:
                     choice[j] = k + 1
 
 
@@ -146,5 +146,5 @@ def walk_on(context: P64, walk: P64, n: U64, depth: U64) -> U64:
     return t
 
 
-FUNCTIONS = (hash_rest, hash_state, fill_group, deal, mixed, evaluate, judge, choose, take, walk_on)
+FUNCTIONS = (hash_rest, hash_state, fill_group, deal, mix, evaluate, judge, choose, take, walk_on)
 """Everything that is translated, callees first."""

@@ -28,7 +28,7 @@ worker's, and:
 5. *absorb* looks every successor up in the table and appends those that are new to the worker's own array.
 
 A row of guards is read as bits and not state by state because most actions are enabled in few states: a batch costs what is
-enabled, not actions times states. `batches` and `fired` are this sequence for every loop that is not the search itself.
+enabled, not actions times states. `batches` and `fire_each` are this sequence for every loop that is not the search itself.
 
 The table without states
 ------------------------

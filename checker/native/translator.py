@@ -106,7 +106,7 @@ class _Translator:
         self._emit(f"{name} = {text}")
         return _Value(name, type_)
 
-    def _named(self, text: str) -> str:
+    def _name(self, text: str) -> str:
         return self._let(text, "U64").text
 
     def _label(self, name: str) -> None:
@@ -173,7 +173,7 @@ class _Translator:
         elif isinstance(node, ast.While):
             self._while(node)
         elif isinstance(node, ast.For):
-            self._for(node)
+            self._loop(node)
         elif isinstance(node, (ast.Break, ast.Continue)):
             self._jump(self.f.loops[-1][isinstance(node, ast.Break)])
             self._label(self._new("dead"))
@@ -231,7 +231,7 @@ class _Translator:
         self._jump(test)
         self._label(end)
 
-    def _for(self, node: ast.For) -> None:
+    def _loop(self, node: ast.For) -> None:
         source = node.iter
         if not (isinstance(source, ast.Call) and isinstance(source.func, ast.Name)):
             self._fail(node, "only `for … in range(…)`, `unrolled(…)` and generators are in the subset")
@@ -330,13 +330,13 @@ class _Translator:
         else:
             value = self._expression(node)
             if value.type != "Bool":
-                value = self._let(f"icmp ne i64 {self._as_number(node, value).text}, 0", "Bool")
+                value = self._let(f"icmp ne i64 {self._require_number(node, value).text}, 0", "Bool")
             self._branch(value, then, other)
 
     def _number(self, node: ast.expr) -> _Value:
-        return self._as_number(node, self._expression(node))
+        return self._require_number(node, self._expression(node))
 
-    def _as_number(self, node: ast.AST, value: _Value) -> _Value:
+    def _require_number(self, node: ast.AST, value: _Value) -> _Value:
         if value.type == "Bool":
             return self._let(f"zext i1 {value.text} to i64", "U64")
         if value.type != "U64":
@@ -369,7 +369,7 @@ class _Translator:
         if isinstance(node, ast.IfExp):
             test = self._expression(node.test)
             if test.type != "Bool":
-                test = self._let(f"icmp ne i64 {self._as_number(node, test).text}, 0", "Bool")
+                test = self._let(f"icmp ne i64 {self._require_number(node, test).text}, 0", "Bool")
             then, other = self._number(node.body), self._number(node.orelse)
             return self._let(f"select i1 {test.text}, i64 {then.text}, i64 {other.text}", "U64")
         if isinstance(node, ast.Subscript):
@@ -381,7 +381,7 @@ class _Translator:
         self._fail(node, f"{type(node).__name__} is outside the subset")
 
     def _arithmetic(self, node: ast.AST, op: ast.operator, left: _Value, right: _Value) -> _Value:
-        left, right = self._as_number(node, left), self._as_number(node, right)
+        left, right = self._require_number(node, left), self._require_number(node, right)
         if left.text.isdigit() and right.text.isdigit():
             folded = {ast.Add: int.__add__, ast.Sub: int.__sub__, ast.Mult: int.__mul__, ast.LShift: int.__lshift__,
                       ast.FloorDiv: int.__floordiv__}.get(type(op))  # fmt: skip
@@ -418,7 +418,7 @@ class _Translator:
             moved = f"getelementptr inbounds {element}, ptr {texts[0]}, i64 {texts[1]}"
             return self._let(moved, arguments[0].type)
         if name in words.WORDS:
-            return _Value(words.WORDS[name](self._named, self._emit, *texts), "U64")
+            return _Value(words.WORDS[name](self._name, self._emit, *texts), "U64")
         if name == "call":
             target = self._let(f"inttoptr i64 {texts[0]} to ptr", "P8").text
             return self._let(f"call i64 {target}({self._arguments(arguments[1:])})", "U64")

@@ -138,7 +138,7 @@ class _Lowering:
             return unmet if inner is None else pool.or_(unmet, inner)
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "all":
             return None
-        body, cases = self._unrolled(node, names)
+        body, cases = self._unroll(node, names)
         inner_parts = [(meant, self.silent(body, bound)) for meant, bound in cases]
         if all(inner is None and meant is pool.true for meant, inner in inner_parts):
             return None
@@ -151,7 +151,7 @@ class _Lowering:
         values = [self._value(term, names) for term in terms]
         parts = []
         for at, operator in enumerate(node.ops):
-            made = self._compared(operator, values[at], values[at + 1], terms[at + 1])
+            made = self._compare(operator, values[at], values[at + 1], terms[at + 1])
             if made.is_const and isinstance(operator, _EQUALITIES):
                 self._refuse_impossible(terms[at : at + 2], values[at : at + 2])
             parts.append(made)
@@ -170,7 +170,7 @@ class _Lowering:
             if _is_literal(term) and is_field and not isinstance(value, Flag):
                 raise self.refuse(term, f"{held}, so this is the same in every state")
 
-    def _compared(self, operator: ast.cmpop, a: Value, b: Value, node: ast.expr) -> Expr:
+    def _compare(self, operator: ast.cmpop, a: Value, b: Value, node: ast.expr) -> Expr:
         pool = self._pool
         self._refuse_mixed(a, b, node)
         if isinstance(operator, (ast.In, ast.NotIn)):
@@ -217,7 +217,7 @@ class _Lowering:
 
     # -- any, all, count ------------------------------------------------------------------------------------------
 
-    def _quantified(self, node: ast.Call, names: Mapping[str, int]) -> Value:
+    def _call(self, node: ast.Call, names: Mapping[str, int]) -> Value:
         pool = self._pool
         kind = node.func.id if isinstance(node.func, ast.Name) else ""
         if kind == "len" and len(node.args) == 1 and not node.keywords:
@@ -225,7 +225,7 @@ class _Lowering:
             if not isinstance(held, IdSet):
                 raise self.refuse(node.args[0], f"len(…) counts the members of a set{such_a_set(self._schema, 'len({})')}")
             return replace(self._sum([held.has(at) for at in range(held.size)]), none=held.none)
-        body, cases = self._unrolled(node, names)
+        body, cases = self._unroll(node, names)
         holds = [(meant, self.bool(body, bound)) for meant, bound in cases]
         if kind == "any":
             return self._flag(pool.any(pool.and_(meant, true) for meant, true in holds))
@@ -240,7 +240,7 @@ class _Lowering:
             total = pool.add(total, pool.ite(part, pool.int(1), pool.int(0)))
         return Number(total, pool.false)
 
-    def _unrolled(self, node: ast.Call, names: Mapping[str, int]) -> tuple[ast.expr, list[tuple[Expr, dict[str, int]]]]:
+    def _unroll(self, node: ast.Call, names: Mapping[str, int]) -> tuple[ast.expr, list[tuple[Expr, dict[str, int]]]]:
         """The body of any, all or count, and for every value of its name: whether that one is meant, and all names."""
         is_known = isinstance(node.func, ast.Name) and node.func.id in ("any", "all", "count") and len(node.args) == 1
         made = node.args[0] if is_known and not node.keywords else None
@@ -300,7 +300,7 @@ class _Lowering:
             if isinstance(node.value, bool):
                 return self._flag(pool.bool(node.value))
             if isinstance(node.value, int) and abs(node.value) < 2**31:
-                return self._known(node.value)
+                return self._constant(node.value)
             what = f"{node.value!r} is not a value of a field"
             raise self.refuse(node, f"{what}; fields hold numbers, sets, True, False and None")
         if isinstance(node, ast.Set):
@@ -311,7 +311,7 @@ class _Lowering:
         if isinstance(node, ast.Dict) and not node.keys:
             return IdSet(pool.int(0), pool.false)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return self._known(-self._number(node.operand, names))
+            return self._constant(-self._number(node.operand, names))
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
             left, right = (self._value(side, names) for side in (node.left, node.right))
             if not isinstance(left, Number) or not isinstance(right, Number) or left.sort or right.sort:
@@ -321,7 +321,7 @@ class _Lowering:
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             return self._field(node, self._path(node, names))
         if isinstance(node, ast.Call):
-            return self._quantified(node, names)
+            return self._call(node, names)
         if isinstance(node, (ast.Compare, ast.BoolOp, ast.IfExp)) or (
             isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         ):
@@ -329,7 +329,7 @@ class _Lowering:
         sign = "`*` is" if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) else "this is"
         raise self.refuse(node, f"{sign} not part of the language of predicates")
 
-    def _known(self, number: int) -> Number:
+    def _constant(self, number: int) -> Number:
         return Number(self._pool.int(number), self._pool.false)
 
     def _number(self, node: ast.expr, names: Mapping[str, int]) -> int:
@@ -376,7 +376,7 @@ class _Lowering:
 
     def _field(self, node: ast.expr, path: Path | int) -> Value:
         if isinstance(path, int):
-            return self._known(path)
+            return self._constant(path)
         value = self._fields.value(path)
         if value is None:
             raise self.refuse(node, f"{path_name(path)} is not a single field; name one of its parts")

@@ -61,7 +61,7 @@ def check_bounded(
         interrupted = True
     violations: tuple[Violation, ...] = ()
     if answer is not None and answer.states is not None:
-        violations = (confirmed(question, answer),)
+        violations = (confirm(question, answer),)
     depth = answer.depth if answer is not None else len(depths) - 1
     return ProofResult(
         question=question,
@@ -93,7 +93,7 @@ def ask(
     return None, "the solver did not answer"
 
 
-def confirmed(question: Question, answer: BoundedAnswer) -> Violation:
+def confirm(question: Question, answer: BoundedAnswer) -> Violation:
     """The violation that a solver found, fired step by step by the plain evaluator; `SystemFailure` if it is none."""
     assert answer.states is not None
     assert answer.steps is not None

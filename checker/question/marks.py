@@ -32,7 +32,7 @@ class Marks:
         # Tracing a step property is the slow part, and long runs repeat their steps.
         self._in_step: dict[str, Evaluator] = {}
 
-    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[PropertyMark, ...]:
+    def marks_of(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[PropertyMark, ...]:
         """The marks, in the question's order, of the state `codes` that `step` led to from the state `before`."""
         question = self._question
         holds: dict[int, bool | None] = dict.fromkeys(range(len(question.properties)))
@@ -65,5 +65,5 @@ def marks_at_end(
     *_, last = states
     codes = question.instance.schema.unpack(last)
     if not actions:
-        return Marks(question).at(codes, [], None)
-    return Marks(question).at(codes, question.instance.schema.unpack(states[-2]), actions[-1])
+        return Marks(question).marks_of(codes, [], None)
+    return Marks(question).marks_of(codes, question.instance.schema.unpack(states[-2]), actions[-1])

@@ -119,10 +119,10 @@ class Question:
                 for bit, violated in enumerate(conditions)
                 if violated is not pool.false
             ]
-        plan = self._with_probes(KernelPlan(self.instance, tuple(violations), tuple(checks), self.is_symmetric))
-        return self._with_graph_properties(plan)
+        plan = self._add_probes(KernelPlan(self.instance, tuple(violations), tuple(checks), self.is_symmetric))
+        return self._add_graph_properties(plan)
 
-    def _with_probes(self, plan: KernelPlan) -> KernelPlan:
+    def _add_probes(self, plan: KernelPlan) -> KernelPlan:
         if not self.probes:
             return plan
         states = [make(self.instance) for probe in self.probes if (make := probe.in_state) is not None]
@@ -140,7 +140,7 @@ class Question:
         """This question without what only the graph of all states decides."""
         return replace(self, properties=tuple(item for item in self.properties if item.kind not in GRAPH_KINDS))
 
-    def _with_graph_properties(self, plan: KernelPlan) -> KernelPlan:
+    def _add_graph_properties(self, plan: KernelPlan) -> KernelPlan:
         """Behind everything else, the conditions of every graph property, then whether a bound holds any step up."""
         if not self.graph_properties:
             return plan

@@ -174,18 +174,18 @@ def _decisive(root: Expr, values: Values) -> list[Expr]:
                 enough = [chosen[arg.id] for arg in node.args if values[arg.id] == stops]
                 chosen[node.id] = min(enough, key=len)
             else:
-                chosen[node.id] = _merged(chosen[arg.id] for arg in node.args)
+                chosen[node.id] = _union(chosen[arg.id] for arg in node.args)
         elif node.op is Op.ITE:
             taken = node.args[1] if values[node.args[0].id] else node.args[2]
-            chosen[node.id] = _merged((chosen[node.args[0].id], chosen[taken.id]))
+            chosen[node.id] = _union((chosen[node.args[0].id], chosen[taken.id]))
         elif node.op is Op.EQ and node.args[0].is_bool:
-            chosen[node.id] = _merged(chosen[arg.id] for arg in node.args)
+            chosen[node.id] = _union(chosen[arg.id] for arg in node.args)
         else:
             chosen[node.id] = [node]
     return chosen[root.id]
 
 
-def _merged(parts: Any) -> list[Expr]:
+def _union(parts: Any) -> list[Expr]:
     return list({node.id: node for part in parts for node in part}.values())
 
 

@@ -76,10 +76,10 @@ def kept_in_words(question: Question, item: Property, run: Run) -> str:
         else:
             place = (2, kept.state or 0, f"not enabled after step {kept.state}")
         places.setdefault(place, []).append(kept.group.label)
-    return "; ".join(f"{place[2]}: {_listed(labels)}" for place, labels in sorted(places.items()))
+    return "; ".join(f"{place[2]}: {_enumerate(labels)}" for place, labels in sorted(places.items()))
 
 
-def _listed(labels: Sequence[str]) -> str:
+def _enumerate(labels: Sequence[str]) -> str:
     more = len(labels) - _MAX_LABELS
     return ", ".join([*labels[:_MAX_LABELS], f"and {more} more"] if more > 1 else labels)
 

@@ -101,7 +101,7 @@ class DelayedSearch:
         self._new = numbers([0] * self._actions)
         self._files: list[LevelFile] = []
         try:
-            blocks = self._of_level(level)
+            blocks = self._read_level(level)
             while left:
                 left -= self._expand_blocks(level, blocks)
                 self._tell(sum(file.states for commit in self._run.commits for file in commit.files), left)
@@ -120,7 +120,7 @@ class DelayedSearch:
 
     # -- expansion --------------------------------------------------------------------------------------------------
 
-    def _of_level(self, level: int) -> Iterator[Records]:
+    def _read_level(self, level: int) -> Iterator[Records]:
         for file in self._run.files_of(level):
             yield from self._codecs[0].read(self._run.level_path(file), level, file)
 
@@ -165,7 +165,7 @@ class DelayedSearch:
             return
         marks = address(self._marks)
         self.most_bytes = max(self.most_bytes, self._bytes)
-        self._pass_by(self._visited(level))
+        self._pass_by(self._read_visited(level))
         for shard in self.shards:
             shard.count_steps(marks, address(self._new))
         files = self._each(lambda worker: self._write_new(worker, level + 1))
@@ -174,7 +174,7 @@ class DelayedSearch:
         for shard in self.shards:
             shard.clear(marks)
 
-    def _visited(self, level: int) -> Blocks:
+    def _read_visited(self, level: int) -> Blocks:
         """What is on disk: the levels up to this one, and what of the next has been written."""
         for number in range(1, level + 1):
             for file in self._run.files_of(number):

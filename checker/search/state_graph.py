@@ -96,7 +96,7 @@ class StateGraph:
         """
         here, there = (self.targets, self.sources) if backward else (self.sources, self.targets)
         here, there = here[counted], there[counted]
-        order, first = by_end(here, self.count)
+        order, first = sort_by_end(here, self.count)
         there = there[order]
         reached = start.copy()
         frontier = np.flatnonzero(start)
@@ -127,7 +127,7 @@ class StateGraph:
         return tuple(int(word) for word in self.states[index])
 
 
-def by_end(ends: Numbers, count: int) -> tuple[Numbers, Numbers]:
+def sort_by_end(ends: Numbers, count: int) -> tuple[Numbers, Numbers]:
     """The steps in order of one of their ends, and where in that order those of each state begin.
 
     `ends` and the first result have shape (steps,), the second one (count + 1,).
@@ -138,7 +138,7 @@ def by_end(ends: Numbers, count: int) -> tuple[Numbers, Numbers]:
 
 
 def places_of(states: Numbers, first: Numbers) -> Numbers:
-    """Where in the order of `by_end` the steps of these states are, one state after the other."""
+    """Where in the order of `sort_by_end` the steps of these states are, one state after the other."""
     lengths = first[states + 1] - first[states]
     offsets = np.repeat(first[states] - np.cumsum(lengths) + lengths, lengths)
     places: Numbers = offsets + np.arange(lengths.sum())

@@ -23,7 +23,7 @@ from types import ModuleType
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text
 from acked.base.names import choices, near
-from acked.checker.spec.ordering import Loader, told
+from acked.checker.spec.ordering import Loader, wrap_loops
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import is_name
@@ -79,7 +79,7 @@ def _run(path: Path) -> ModuleType:
     try:
         # What it prints is not part of an answer.
         with contextlib.redirect_stdout(sys.stderr), _without_bytecode():
-            exec(compile(told(tree), str(path), "exec"), vars(module))
+            exec(compile(wrap_loops(tree), str(path), "exec"), vars(module))
         if package is not None:
             _refuse_identity_beside(package)
     except KeyboardInterrupt:

@@ -35,7 +35,7 @@ def shortest_run(question: Question, found: Finding, source: Callable[[int, Word
     if question.is_symmetric:
         run = real_run(question, run.states)
         if found.action is not None:
-            run = with_step(question, run, found)
+            run = add_step(question, run, found)
     elif found.action is not None:
         run = run.then(question.instance, question.instance.actions[found.action])
     return Violation(question.properties[found.position], run)
@@ -83,7 +83,7 @@ def real_run(question: Question, representatives: Sequence[Words]) -> Run:
     return Run(tuple(states), tuple(actions))
 
 
-def with_step(question: Question, run: Run, found: Finding) -> Run:
+def add_step(question: Question, run: Run, found: Finding) -> Run:
     """The run with the first step from its end that violates the step property."""
     instance = question.instance
     codes = instance.schema.unpack(run.states[-1])

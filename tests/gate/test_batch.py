@@ -19,7 +19,7 @@ from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, Under, answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.gate.gate import judge
-from acked.checker.question.coverage import clause_coverage, merged
+from acked.checker.question.coverage import clause_coverage, merge_coverage
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.question.vacuity import vacuous
 from acked.checker.search.local import search
@@ -260,7 +260,7 @@ def test_merged_coverage_is_that_of_any_search() -> None:
         [small("WeakIsr", probing=Probing.COVERAGE), small("WeakIsr", probing=Probing.COVERAGE, log_size=2)]
     )
     parts = [clause_coverage(item.probes) for item in (first, second)]
-    together = {item.name: item for item in merged(parts)}
+    together = {item.name: item for item in merge_coverage(parts)}
     for item in (item for part in parts for item in part):
         assert together[item.name].was_decisive >= item.was_decisive
         assert together[item.name].was_false >= item.was_false
