@@ -8,7 +8,7 @@ import click
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable
-from acked.checker.explore.graph import GraphBounds, state_graph
+from acked.checker.explore.graph import GraphBounds, collapse_states, state_graph
 from acked.checker.question.result import Words
 from acked.checker.replay.trace_file import read_trace
 from acked.model.language.protocol import Instance

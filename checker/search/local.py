@@ -121,7 +121,7 @@ class LocalSearch:
                     Violation(self.question.properties[found.position], runs[found.position])
                     if found.position in runs
                     else shortest_run(self.question, found, self._source)
-                    for found in self.ledger.to_report()
+                    for found in self.ledger.findings_to_report()
                 )
         except KeyboardInterrupt:
             notes = self.ledger.interrupt()

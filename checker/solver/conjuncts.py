@@ -99,17 +99,17 @@ def hints(
     step = instance.actions[number]
     numbers = {item.name: place for place, item in enumerate(claims)}
 
-    def assumed(clause: str) -> tuple[int, ...] | None:
+    def lemmas_of(clause: str) -> tuple[int, ...] | None:
         core = sets.get(f"{step.action.name}|{clause}")
         return None if core is None else tuple(numbers[name] for name in core.lemmas if name in numbers)
 
     made: dict[int | str, LemmaHint] = {}
     standing = None if pieces is None or not sets else pieces.after(step)
     for place, item in enumerate(claims):
-        if item.kind is Kind.STATE and (lemmas := assumed(item.name)) is not None:
+        if item.kind is Kind.STATE and (lemmas := lemmas_of(item.name)) is not None:
             made[place] = LemmaHint(lemmas, () if standing is None else standing[place])
     for leaf, _ in step.overflows:
         name = instance.schema.leaves[leaf].name
-        if (lemmas := assumed(f"Domain({re.sub('[0-9]+', '', name)})")) is not None:
+        if (lemmas := lemmas_of(f"Domain({re.sub('[0-9]+', '', name)})")) is not None:
             made[name] = LemmaHint(lemmas)
     return made

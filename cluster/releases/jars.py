@@ -197,7 +197,7 @@ def _not_ours(what: str, place: Path, names: str) -> SystemFailure:
 
 def _manifest(place: Path) -> bytes | None:
     """The listing that was sealed when the jars were fetched; None if there is none under this user's key, or `NotOurs`."""
-    return SealedStore.of(place.parent).at(place).read(MANIFEST)
+    return SealedStore.of(place.parent).beside(place).read(MANIFEST)
 
 
 def _by_name(text: bytes) -> dict[str, str]:
