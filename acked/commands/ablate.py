@@ -14,7 +14,7 @@ from acked.checker.batch.local import answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.gate.ablation import ablate as run
 from acked.checker.gate.gate import Selection, choose
-from acked.checker.question.coverage import ClauseCoverage, clause_coverage, merged
+from acked.checker.question.coverage import ClauseCoverage, clause_coverage, merge_coverage
 from acked.checker.question.result import ActionCount, StopReason
 from acked.checker.spec.spec import Spec, load_spec
 from acked.reports.gate.ablation import ablation_document, ablation_markdown, print_ablation
@@ -133,7 +133,7 @@ def _covered(
             is_complete = False
         parts.setdefault(spec.protocol.name, []).append(answered.outcome)
     return {
-        name: (_summed(outcomes), merged(clause_coverage(item.probes) for item in outcomes))
+        name: (_summed(outcomes), merge_coverage(clause_coverage(item.probes) for item in outcomes))
         for name, outcomes in sorted(parts.items())
     }, is_complete
 

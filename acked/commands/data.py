@@ -19,8 +19,8 @@ from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.base.files import check_writable, write_text
 from acked.base.observer import Observer
 from acked.checker.dataset.profile import read_profile
+from acked.checker.predicate.parse import PredicateError
 from acked.checker.question.ledger import StopPolicy
-from acked.checker.question.predicate import PredicateError
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason
 from acked.checker.search.local import search

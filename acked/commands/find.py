@@ -8,8 +8,8 @@ import click
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.names import near
+from acked.checker.predicate.text import example_of
 from acked.checker.question.ledger import StopPolicy
-from acked.checker.question.predicate_text import example_of
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.question.user_properties import SOUGHT, check_texts, sought

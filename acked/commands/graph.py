@@ -8,7 +8,7 @@ import click
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable
-from acked.checker.explore.graph import GraphBounds, collapsed, state_graph
+from acked.checker.explore.graph import GraphBounds, collapse_states, state_graph
 from acked.checker.question.result import Words
 from acked.checker.replay.trace_file import read_trace
 from acked.model.language.protocol import Instance
@@ -48,7 +48,7 @@ def graph(
         check_writable(out, "graph")
     instance = asked.load().question().instance
     made = state_graph(instance, GraphBounds(max_states, levels), None if start is None else _end_of(start, instance))
-    shown = collapsed(made, instance, collapse) if collapse else made
+    shown = collapse_states(made, instance, collapse) if collapse else made
     text = FORMATS[form](shown)
     put_text(text, out, "graph")
     nodes = f", collapsed to {len(shown):,} nodes" if collapse else ""

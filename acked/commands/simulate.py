@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
-from acked.base.names import repeated
+from acked.base.names import repeats
 from acked.checker.explore.simulate import Plan, Simulation
 from acked.checker.explore.simulate import simulate as run
 from acked.checker.question.question import Question
@@ -49,7 +49,7 @@ class Draws:
 
     def plan(self) -> Plan:
         """The same with a seed."""
-        if twice := repeated(name for name, _ in self.weights):
+        if twice := repeats(name for name, _ in self.weights):
             raise ConfigurationError(f"--weight {', '.join(twice)} is given twice; give each action once")
         seed = secrets.randbelow(1 << 32) if self.seed is None else self.seed
         return Plan(self.runs, self.depth, seed, dict(self.weights))

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from acked.base.errors import SystemFailure
-from acked.checker.question.predicate_text import example_of
+from acked.checker.predicate.text import example_of
 from acked.explorer.peer import user_behind
 from acked.explorer.session import RequestRefused, Walk
 from acked.reports.console import harmless

@@ -112,7 +112,7 @@ class Walk:
         with self._lock:
             path = self._path(body)
             state = self.question.instance.schema.pack(self._at(path)[1].codes)
-        depth = self._depths.of(state)
+        depth = self._depths.depth_of(state)
         most = depth.least if depth.is_exact else len(path)
         return {"least": depth.least, "most": most, "states": self._depths.states}
 

@@ -163,10 +163,10 @@ def answer_all(
             if on_progress is not None:
                 on_progress(Under(wanted[task][0], reply.value))
             continue
-        yield from _answered(reply, task, wanted[task], cache)
+        yield from _answers(reply, task, wanted[task], cache)
 
 
-def _answered(reply: Done | Lost, task: Task, numbers: Sequence[int], cache: ResultCache | None) -> Iterator[Answered]:
+def _answers(reply: Done | Lost, task: Task, numbers: Sequence[int], cache: ResultCache | None) -> Iterator[Answered]:
     value = InvalidTask(reply.reason) if isinstance(reply, Lost) else reply.value
     if isinstance(value, InvalidTask):
         yield from (Answered(number, None, value.reason, is_overflow=value.is_overflow) for number in numbers)

@@ -15,7 +15,7 @@ from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
 from acked.base.optional import optional_packages
 from acked.checker.dataset.parquet import Columns
-from acked.checker.dataset.sql import VIEWS
+from acked.checker.dataset.sql import VIEWS, place_of
 from acked.checker.question.question import Question
 
 with optional_packages():
@@ -40,7 +40,7 @@ def views_of_dataset(dataset: Path) -> Views:
     """The views of a dataset that is there; one without transitions has no such view."""
     found = {}
     for name in VIEWS:
-        place = dataset / name if (dataset / name).is_dir() else dataset / f"{name}.parquet"
+        place = place_of(dataset, name)
         if place.exists() and (schema := ds.dataset(place, format="parquet").schema):
             found[name] = schema
     return found

@@ -31,8 +31,8 @@ from acked.base.optional import optional_packages
 from acked.checker.loops import slots
 from acked.checker.native.compile import Kernel, compile_kernel
 from acked.checker.native.shape import shape_of
+from acked.checker.predicate.parse import parse_predicate
 from acked.checker.question.plan import BATCH
-from acked.checker.question.predicate import parse_predicate
 from acked.checker.question.question import Question
 from acked.checker.shards.shard import Shard, address, alone
 from acked.checker.store.level_file import BLOCK_STATES, StateCodec, exchange_code
@@ -171,7 +171,7 @@ class Edges:
             [_argument_column([step.arguments.get(name) for step in steps]) for name in parameters], names=parameters
         ) if parameters else None  # fmt: skip
 
-    def of(self, words: NDArray[np.uint64], keep: Condition | None = None) -> dict[str, pa.Array]:
+    def edges_from(self, words: NDArray[np.uint64], keep: Condition | None = None) -> dict[str, pa.Array]:
         """The edges out of the states, or those of them whose targets are kept; `words` has a row per state."""
         context = address(self._shard.context)
         batch = np.zeros((BATCH, self._words), np.uint64)
@@ -328,7 +328,7 @@ def _write(
                     table.write({"id": columns.ids(words), "level": number, **columns.fields(words)})
                     states += len(words)
                     if edges is not None:
-                        found = edges.of(words, where)
+                        found = edges.edges_from(words, where)
                         count = len(found["source"])
                         source, target, *rest = found.items()
                         number = pa.array(np.full(count, level, np.int32))

@@ -70,7 +70,7 @@ def state_graph(instance: Instance, bounds: GraphBounds, start: Words | None = N
     return graph
 
 
-def collapsed(graph: nx.MultiDiGraph, instance: Instance, fields: Sequence[str]) -> nx.MultiDiGraph:
+def collapse_states(graph: nx.MultiDiGraph, instance: Instance, fields: Sequence[str]) -> nx.MultiDiGraph:
     """States that agree in the chosen fields (leaves, or parts of the state such as `quorum`) made one.
 
     A node's `states` counts what it stands for, its level is the least of theirs; edges that stay inside a node are left out,
@@ -78,7 +78,7 @@ def collapsed(graph: nx.MultiDiGraph, instance: Instance, fields: Sequence[str])
     """
     import networkx as nx
 
-    leaves = _chosen(instance, fields)
+    leaves = _leaves_named(instance, fields)
     groups: dict[tuple[str, ...], int] = {}
     of: dict[int, int] = {}
     result = nx.MultiDiGraph()
@@ -100,7 +100,7 @@ def collapsed(graph: nx.MultiDiGraph, instance: Instance, fields: Sequence[str])
     return result
 
 
-def _chosen(instance: Instance, fields: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
+def _leaves_named(instance: Instance, fields: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
     leaves = {leaf.name: leaf.path for leaf in instance.schema.leaves}
     found: dict[str, tuple[str | int, ...]] = {}
     for field in fields:

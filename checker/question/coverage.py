@@ -68,7 +68,7 @@ def clause_coverage(probes: Mapping[str, int | None]) -> list[ClauseCoverage]:
     return found
 
 
-def merged(parts: Iterable[Iterable[ClauseCoverage]]) -> list[ClauseCoverage]:
+def merge_coverage(parts: Iterable[Iterable[ClauseCoverage]]) -> list[ClauseCoverage]:
     """A clause counts as false, or decisive, if it was so in any of the searches."""
     together: dict[str, ClauseCoverage] = {}
     for item in (item for part in parts for item in part):

@@ -59,7 +59,7 @@ def retrace(instance: Instance, states: Sequence[Words], hints: Iterable[StepHin
         hint = (known[index - 1] if index <= len(known) else None) or StepHint()
         steps = [step for step in instance.enabled_actions(codes) if _fire(instance, step, codes) == target]
         if not steps:
-            return Retrace(Run(tuple(states[:index]), tuple(actions)), _blocked(instance, index, codes, target, hint))
+            return Retrace(Run(tuple(states[:index]), tuple(actions)), _nearest_step(instance, index, codes, target, hint))
         actions.append(max(steps, key=lambda step: _likeness(step, hint)))  # the first of equally likely ones
     return Retrace(Run(tuple(states), tuple(actions)), None)
 
@@ -72,10 +72,10 @@ def under(other: Instance, instance: Instance, run: Run) -> Retrace:
     found = retrace(other, [schema.pack(schema.encode(state)) for state in decoded], hints)
     if found.blocked is None:
         return found
-    return replace(found, blocked=as_told(other, found.run.actions, found.blocked))
+    return replace(found, blocked=retell(other, found.run.actions, found.blocked))
 
 
-def as_told(instance: Instance, taken: Sequence[ActionInstance], blocked: BlockedStep) -> BlockedStep:
+def retell(instance: Instance, taken: Sequence[ActionInstance], blocked: BlockedStep) -> BlockedStep:
     """The blocked step after the steps `taken`, its clauses with the values with which people are shown the run.
 
     The search may number leader epochs by rank (`Protocol.told_with`). What does not come out alike stays as it is.
@@ -112,7 +112,7 @@ def _likeness(step: ActionInstance, hint: StepHint) -> tuple[bool, float]:
     return same, likeness
 
 
-def _blocked(
+def _nearest_step(
     instance: Instance, index: int, codes: Sequence[int], target: Sequence[int], hint: StepHint
 ) -> BlockedStep:
     """Prefers the disabled action that would reach the target, then the one the trace names, then one that changes the right

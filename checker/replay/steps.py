@@ -92,10 +92,10 @@ def _steps(question: Question, run: Run, renumbers: bool) -> Iterator[Step]:
     numbers, marks = Renumbering(question.instance, renumbers), Marks(question)
     codes = schema.unpack(run.states[0])
     shown: Sequence[int] = numbers.first(codes)
-    yield Step(0, None, schema.decode(codes), (), marks.at(codes, [], None))
+    yield Step(0, None, schema.decode(codes), (), marks.marks_of(codes, [], None))
     for index, (action, words) in enumerate(zip(run.actions, run.states[1:], strict=True), start=1):
         before, codes = codes, schema.unpack(words)
         seen, shown = shown, numbers.next(shown, action, codes)
         decode = numbers.shown.schema.decode
         changed = tuple(name for name, _, _ in changed_fields(question.instance, decode(seen), decode(shown)))
-        yield Step(index, action, schema.decode(codes), changed, marks.at(codes, before, action))
+        yield Step(index, action, schema.decode(codes), changed, marks.marks_of(codes, before, action))

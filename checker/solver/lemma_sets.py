@@ -21,7 +21,7 @@ def shipped_file(argument: Argument) -> Path:
     return PACKAGE / "invariants" / argument.cores
 
 
-def with_older_sets(known: CoreFile, argument: Argument) -> CoreFile:
+def add_older_sets(known: CoreFile, argument: Argument) -> CoreFile:
     """Known lemma sets, with those that steps need under the argument's older rules; nothing if none are known."""
     if not (known.cores and argument.older_cores):
         return known

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from acked.checker.question.symmetry import named_initially
+from acked.checker.symmetry.check import named_initially
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op, Pool, builders

@@ -12,7 +12,7 @@ from functools import cache, partial
 
 from acked.base.bounds import address_space_limit, give_way
 from acked.base.errors import SystemFailure
-from acked.checker.native.compile import Kernel, ObjectCode, for_lines
+from acked.checker.native.compile import Kernel, ObjectCode, replace_loops
 from acked.checker.native.shape import Shape
 from acked.checker.shards.compact import compact_team, without_states
 from acked.checker.shards.forgetting import Forgetting
@@ -37,14 +37,14 @@ class Part:
         self.is_full = False
         self.most_bytes = 0
         self._compiler = ThreadPoolExecutor(1, initializer=give_way)
-        self._forgetting = Forgetting(shape, memory, partial(for_lines, code, shape.words), loaded, forget_from)
+        self._forgetting = Forgetting(shape, memory, partial(replace_loops, code, shape.words), load_code, forget_from)
         self._is_loaded = False
         is_large = known >= forget_from and address_space_limit() is None
         forgets = is_large or known > states_for(shape.words, 1, memory)
         lines = self._forgetting.first_lines(1, known) if forgets else None
         self.shard: Shard
         if lines is None:
-            self.shard = alone(shape, loaded(code), memory)
+            self.shard = alone(shape, load_code(code), memory)
             self.shard.defer()
         else:
             self.shard = compact_team(shape, self._forgetting.kernel(lines.kind), 1, memory, lines)[0]
@@ -83,7 +83,7 @@ class Part:
         self._is_loaded = True
         self.begin_level()
 
-    def expanded(self, done: int) -> None:
+    def advance(self, done: int) -> None:
         """Says how far the level is expanded; states before are in their file, and are not needed here."""
         self.measure()
         self.done = done
@@ -150,6 +150,6 @@ def _alone(work: Callable[[int], int], _: int) -> list[int]:
 
 
 @cache
-def loaded(code: ObjectCode) -> Kernel:
+def load_code(code: ObjectCode) -> Kernel:
     """A kernel, loaded once per process."""
     return Kernel(code)

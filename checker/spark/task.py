@@ -35,7 +35,7 @@ from acked.checker.question.plan import BATCH
 from acked.checker.shards.compact import FORGET_FROM
 from acked.checker.shards.shard import address, numbers, reserve
 from acked.checker.spark.grid import Place
-from acked.checker.spark.part import Part, loaded
+from acked.checker.spark.part import Part, load_code
 from acked.checker.spark.transfer import Abandoned, FileTransfer, SocketTransfer, Transfer, announce
 from acked.checker.store.level_file import (
     LevelFile,
@@ -218,7 +218,7 @@ class Worker:
         self._boxes_of = (self.worker, *self.place.helpers, *self.place.mates)
         numbered = {task: box for box, task in enumerate(self._boxes_of)}
         boxes = len(self._boxes_of)
-        self._next = numbers(packed([numbered[self.place.next_to(owner)] for owner in owners]))
+        self._next = numbers(pack_numbers([numbered[self.place.next_to(owner)] for owner in owners]))
         self._boxes = reserve(self._box_bytes * boxes // 8)
         self._filled = numbers([0] * boxes)
         self._chosen = reserve(boxes * worst + boxes)
@@ -305,7 +305,7 @@ class Worker:
             stop = min(part.done + CHUNK, part.end)
             at = self._expand_apart(address(self._slots), address(part.shard.states), part.done, stop)
             self.timing.start()  # The native code books its own time.
-            part.expanded(at)
+            part.advance(at)
             if part.shard.needs_growth:
                 part.make_room()
                 self.timing.add("growing")
@@ -330,7 +330,7 @@ class Worker:
     def _take_in(self, level: int) -> None:
         """Hands on what others have sent for the tasks of this column, and inserts its own, unless memory is full."""
         for source in self.place.helped:
-            for data in self._transfer.received(level, source):
+            for data in self._transfer.receive(level, source):
                 if max(self._filled) + len(data) > self._box_bytes:
                     self._flush(level)
                 self.timing.add("receiving")
@@ -347,7 +347,7 @@ class Worker:
         for source in self.place.mates:
             if self.part.is_full:
                 return
-            for data in self._transfer.received(level, source):
+            for data in self._transfer.receive(level, source):
                 self.timing.add("receiving")
                 count = len(data) // self.parcel
                 self._read_parcels(bytes_address(data), count, address(self._arrived), address(self._acts))
@@ -423,10 +423,10 @@ def find_source(
 
 @cache
 def _walker(shape: Shape, code: ObjectCode, portable: PortableCode | None, moves: ObjectCode, buckets: int) -> Walker:
-    return Walker(shape, loaded(_own_code(code, portable)), StateCodec(shape, buckets, _exchange(moves, shape)))
+    return Walker(shape, load_code(_own_code(code, portable)), StateCodec(shape, buckets, _exchange(moves, shape)))
 
 
-def packed(values: Sequence[int]) -> list[int]:
+def pack_numbers(values: Sequence[int]) -> list[int]:
     """16-bit numbers as 64-bit ones, four in each."""
     padded = [*values, *[0] * (-len(values) % 4)]
     return [sum(padded[at + k] << 16 * k for k in range(4)) for at in range(0, len(padded), 4)]

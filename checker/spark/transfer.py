@@ -46,7 +46,7 @@ class Transfer(ABC):
         """Says to other tasks that all of a level has been sent to them."""
 
     @abstractmethod
-    def received(self, level: int, source: int) -> Iterator[bytes]:
+    def receive(self, level: int, source: int) -> Iterator[bytes]:
         """What another task sent on a level, piece by piece; waits until it has ended the level."""
 
     @abstractmethod
@@ -85,7 +85,7 @@ class FileTransfer(Transfer):
     def _path(self, level: int, worker: int) -> Path:
         return self._meeting / f"{level:05}-{worker}.parcels"
 
-    def _opened(self, level: int) -> IO[bytes]:
+    def _open_level(self, level: int) -> IO[bytes]:
         if self._file is None:
             self._file = open(self._path(level, self._worker), "wb", buffering=0)  # noqa: SIM115  (until `end`)
             self._sent = [[] for _ in range(self._workers)]
@@ -94,7 +94,7 @@ class FileTransfer(Transfer):
     def send(self, level: int, other: int, data: memoryview) -> None:
         """See `Transfer`."""
         try:
-            file = self._opened(level)
+            file = self._open_level(level)
             self._sent[other].append([file.tell(), len(data)])
             while len(data):
                 data = data[file.write(data) :]
@@ -104,13 +104,13 @@ class FileTransfer(Transfer):
     def end(self, level: int, others: Sequence[int]) -> None:
         """See `Transfer`."""
         try:
-            self._opened(level).close()
+            self._open_level(level).close()
         except OSError as error:
             raise cannot_write(self._path(level, self._worker), error) from None
         self._file = None
         announce(self._meeting / f"sent-{level:05}-{self._worker}", {"segments": self._sent})
 
-    def received(self, level: int, source: int) -> Iterator[bytes]:
+    def receive(self, level: int, source: int) -> Iterator[bytes]:
         """See `Transfer`."""
         marker = self._meeting / f"sent-{level:05}-{source}"
         self._wait_for(marker)
@@ -278,7 +278,7 @@ class SocketTransfer(Transfer):
         connection.settimeout(None)
         return int(source)
 
-    def received(self, level: int, source: int) -> Iterator[bytes]:
+    def receive(self, level: int, source: int) -> Iterator[bytes]:
         """See `Transfer`."""
         inbox = self._inboxes[source]
         while True:

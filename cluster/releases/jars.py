@@ -135,7 +135,7 @@ def _fetch(place: Path, pom: str, what: str, progress: Progress) -> None:
             folder.mkdir()
             (folder / _POM_FILE).write_text(pom, encoding="utf-8")
             _run_maven([maven, "-B", "-C", "-f", str(folder / _POM_FILE)], folder, what, progress)
-            SealedStore.of(place.parent).at(folder).write(MANIFEST, _listing(folder))
+            SealedStore.of(place.parent).beside(folder).write(MANIFEST, _listing(folder))
             if place.is_dir():  # Of another acked, which wanted other jars; or another process was faster.
                 os.replace(place, Path(temporary, "before"))
             os.replace(folder, place)
@@ -197,7 +197,7 @@ def _not_ours(what: str, place: Path, names: str) -> SystemFailure:
 
 def _manifest(place: Path) -> bytes | None:
     """The listing that was sealed when the jars were fetched; None if there is none under this user's key, or `NotOurs`."""
-    return SealedStore.of(place.parent).at(place).read(MANIFEST)
+    return SealedStore.of(place.parent).beside(place).read(MANIFEST)
 
 
 def _digests(text: bytes) -> dict[str, str]:

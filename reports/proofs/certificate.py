@@ -19,7 +19,7 @@ def print_verification(console: Console, found: Verification, total_seconds: flo
     """What the proof is about, the verdict, obligations by step, and by name what is not verified."""
     glyphs = glyphs_of(console)
     told = found.certificate
-    print_subject(console, PROTOCOLS[told.protocol], told.goals, told.switches, told.drop)
+    print_subject(console, PROTOCOLS[told.protocol], told.promises, told.constants, told.drop)
     _print_verdict(console, found, glyphs)
     for fault in found.faults:
         put_paragraph(console, fault, "bold red", f"  {glyphs.bad} ", "    ")

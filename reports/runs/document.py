@@ -10,7 +10,7 @@ from typing import Any
 
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, StopReason, Violation
-from acked.checker.question.user_properties import reached
+from acked.checker.question.user_properties import reach_lengths
 from acked.checker.replay.trace_file import trace_document
 from acked.reports.runs.answers import answers
 from acked.reports.runs.subject import dropped_clauses
@@ -55,7 +55,7 @@ def check_document(
         ],
         "reach": {
             name: {"reached": True if length is not None else _unless_open(result), "trace_length": length}
-            for name, length in reached(result.probes.items()).items()
+            for name, length in reach_lengths(result.probes.items()).items()
         },
         "violations": [_violation(title, question, item) for item in result.violations],
         "actions": {name: {"enabled": fired.enabled, "new": fired.new} for name, fired in result.actions.items()},

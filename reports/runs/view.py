@@ -237,7 +237,7 @@ class StepTeller:
             state=self._instance.schema.decode(codes),
             told=state,
             changes=changes,
-            marks=self._marks.at(codes, [] if past is None else past.codes, action),
+            marks=self._marks.marks_of(codes, [] if past is None else past.codes, action),
             picture=picture,
             differs=differences(past.picture if past else None, picture),
             untold=tuple(change for change in changes if not self._provider.tells(change.field)),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from acked.base.bounds import Bounds
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError, SystemFailure
-from acked.base.names import repeated
+from acked.base.names import repeats
 from acked.base.observer import Observer
 from acked.checker.question.engine import Engine, Storage
 from acked.checker.question.ledger import StopPolicy
@@ -64,7 +64,7 @@ class EngineOptions:
             raise ConfigurationError("--buckets is fixed when a run begins; leave it out with --resume")
         if self.buckets is not None and not uses_spark and self.run_dir is None and self.disk is None:
             raise ConfigurationError("--buckets is for runs that are stored; add --run-dir, --disk or --engine spark")
-        if twice := repeated(name for name, _ in self.conf):
+        if twice := repeats(name for name, _ in self.conf):
             raise ConfigurationError(f"--conf {', '.join(twice)} is given twice; give each once")
         if uses_spark:
             _ = self.settings

@@ -17,7 +17,7 @@ import click
 from acked.base.bounds import Bounds, default_memory, default_workers
 from acked.base.cache import cache_folder, why_no_cache
 from acked.base.errors import ConfigurationError
-from acked.base.names import repeated
+from acked.base.names import repeats
 from acked.checker.spec.spec import Spec
 from acked.reports.shell.completion import bundled_or_file, known_releases
 from acked.reports.shell.output import Output, TraceFile, say
@@ -215,7 +215,7 @@ class AskedSpec:
 
 def bound(constants: Constants) -> dict[str, Value]:
     """The constants by name; `ConfigurationError` if one is given twice."""
-    if twice := repeated(name for name, _ in constants):
+    if twice := repeats(name for name, _ in constants):
         raise ConfigurationError(f"constant {', '.join(twice)} is given twice; give each once")
     return dict(constants)
 

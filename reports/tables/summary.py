@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from acked.checker.question.orbits import MAX_RENAMINGS, renamed_sorts
 from acked.checker.question.result import Result, StopReason, Verdict
-from acked.checker.question.user_properties import reached
+from acked.checker.question.user_properties import reach_lengths
+from acked.checker.symmetry.orbits import MAX_RENAMINGS, renamed_sorts
 from acked.reports import units
 from acked.reports.console import Glyphs, clean, flow, glyphs_of, put, put_paragraph
 from acked.reports.runs.answers import PropertyAnswer, answers, verdict_in_words, violated_how
@@ -39,7 +39,7 @@ def print_result(console: Console, title: str | None, result: Result, total_seco
     if result.question.properties:
         put(console, [])
         print_table(console, properties_table(result))
-    if found := reached(result.probes.items()):
+    if found := reach_lengths(result.probes.items()):
         put(console, [])
         print_table(console, reach_table(result, found))
     put(console, [])

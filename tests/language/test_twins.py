@@ -16,7 +16,10 @@ from pathlib import Path
 import pytest
 
 from acked.base.files import ROOMS
-from acked.checker.question import predicate, question, symmetry
+from acked.checker.predicate import parse as predicate
+from acked.checker.predicate import values as predicate_values
+from acked.checker.question import question
+from acked.checker.symmetry import check as symmetry
 from acked.model.language import protocol, sets, values
 from acked.model.language.domain import Range
 from acked.model.language.quantify import ite
@@ -100,7 +103,7 @@ def a_slot_without_a_record_holds_id_0(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_record_past_the_end_is_blank_in_predicates(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(predicate._Lowering, "_past_the_end", lambda self, path: self._pool.false)
+    patch.setattr(predicate_values.Fields, "_past_the_end", lambda self, path: self._pool.false)
 
 
 def predicates_are_put_in_parentheses(patch: pytest.MonkeyPatch) -> None:

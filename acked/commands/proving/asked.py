@@ -61,15 +61,15 @@ def refuse_unmade(spec: Spec, folder: Path, certificate: Certificate) -> None:
     if set(certificate.drop) != spec.drop:
         raise ConfigurationError(f"{the_certificate} leaves out other guard clauses than {spec.name}")
     argument = covering_argument(spec.protocol, spec.switches)
-    mine, theirs = spec.switches, certificate.switches
+    mine, theirs = spec.switches, certificate.constants
     constants = [item for item in spec.protocol.constants if item.name in mine and item.name not in argument.least]
     if differing := [item for item in constants if theirs.get(item.name) != mine[item.name]]:
         rules = ", ".join(f"{item.name} ({item.show(mine[item.name])} in {spec.name})" for item in differing)
         raise ConfigurationError(f"{the_certificate} is about other switches than {spec.name}: {rules}")
     refuse_unprovable(spec, [item.name for item in argument.provable], argument.least)
-    if missing := [item.name for item in spec.properties if item.name not in certificate.goals]:
+    if missing := [item.name for item in spec.properties if item.name not in certificate.promises]:
         raise ConfigurationError(
-            f"{the_certificate} is about {', '.join(certificate.goals)}, and {spec.name} asks for {', '.join(missing)} too"
+            f"{the_certificate} is about {', '.join(certificate.promises)}, and {spec.name} asks for {', '.join(missing)} too"
         )
 
 

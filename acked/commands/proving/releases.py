@@ -18,7 +18,7 @@ from acked.base.release import release
 from acked.base.version import __version__
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits
-from acked.checker.proof.kept import KeptProofs
+from acked.checker.proof.cache import ProofCache
 from acked.model.formulas.errors import ModelError
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import planes_of, rules_of
@@ -56,7 +56,7 @@ def prove_releases(
         work = ReleaseWork(
             limits,
             BatchLimits.default(limits.jobs),
-            None if store is None else KeptProofs(store),
+            None if store is None else ProofCache(store),
             None if folder is None else ResultCache(folder, __version__),
             tell,
             filled,

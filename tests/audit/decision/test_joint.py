@@ -165,5 +165,5 @@ def test_a_search_until_all_is_decided_ends_with_the_last_property() -> None:
     ledger = Ledger(one_counter(BELOW_4, BELOW_3), StopPolicy.UNTIL_DECIDED)
     assert ledger.commit(level(1, 1, states={1: (3,)}))
     assert not ledger.commit(level(1, 1, states={0: (8,), 1: (9,)}))
-    assert [(found.position, found.state) for found in ledger.reported()] == [(1, (3,)), (0, (8,))]
+    assert [(found.position, found.state) for found in ledger.findings_to_report()] == [(1, (3,)), (0, (8,))]
     assert ledger.stopped is StopReason.VIOLATION

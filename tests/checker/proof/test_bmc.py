@@ -17,11 +17,11 @@ from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.result import ProofResult
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
-from acked.checker.question.symmetry import named_initially
 from acked.checker.search.local import LocalSearch, search
-from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.problem import conditions, make_problem
+from acked.checker.solver.terms import LoweredProblem
 from acked.checker.spec.variants import file_and_variant, specs_under
+from acked.checker.symmetry.check import named_initially
 from acked.invariants.property import Kind, Property
 from acked.invariants.replication.properties import PROPERTIES
 from acked.model.catalogue import FAMILY as PROTOCOLS

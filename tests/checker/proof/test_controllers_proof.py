@@ -18,7 +18,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
-from acked.checker.solver.lemma_sets import CoreFile, shipped_file, with_older_sets
+from acked.checker.solver.lemma_sets import CoreFile, add_older_sets, shipped_file
 from acked.invariants.catalogue import properties_of
 from acked.invariants.partition.lemmas.catalogue import CONTROLLER_EPOCHS_ARE_DENSE, CONTROLLER_LEMMAS, PARTITION_LEMMAS
 from acked.invariants.proofs import all_lemmas, argument_of
@@ -161,7 +161,7 @@ def test_the_argument_for_all_constants_says_which_controllers_it_covers() -> No
 @pytest.mark.slow
 def test_a_sample_of_the_obligations_is_proved_with_the_shipped_sets() -> None:
     found = prover().obligations
-    known = with_older_sets(CoreFile.load(shipped_file(found.argument)), found.argument)
+    known = add_older_sets(CoreFile.load(shipped_file(found.argument)), found.argument)
     for item in [item for item in found.all if item.may_use][::97]:
         core = known.cores[item.key]
         assert prover().solve(item, core.lemmas, PROOF_EFFORT, core.way) is not None, item.key

@@ -13,7 +13,7 @@ from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import INITIAL, ObligationVerdict, ProofResult, Reachability
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
-from acked.checker.question.symmetry import check_symmetry
+from acked.checker.symmetry.check import check_symmetry
 from acked.invariants.proofs import lemmas_for, needs_of
 from acked.invariants.property import Kind, Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SpecUnreadable
-from acked.checker.batch.outcome import Outcome, Probing, Task, from_document, to_document
+from acked.base.plain import from_plain, to_plain
+from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.gate.gate import judge
 from acked.checker.question.fairness import Group
 from acked.checker.question.ledger import StopPolicy
@@ -386,7 +387,7 @@ def test_all_that_the_graph_says_is_reported_and_nothing_that_it_refutes_holds()
 def test_an_outcome_survives_its_file() -> None:
     spec = shipped("leader-in-office-weak")
     outcome = Outcome.of(search(Task.of(spec).question(), Bounds(1, MEMORY)))
-    assert from_document(json.loads(json.dumps(to_document(outcome)))) == outcome
+    assert from_plain(Outcome, json.loads(json.dumps(to_plain(outcome)))) == outcome
     assert outcome.violations[0].loop == 3
     assert outcome.fingerprint == spec.question().fingerprint
 

@@ -15,9 +15,9 @@ import pytest
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
-from acked.checker.question.renaming import kinds_of, places
-from acked.checker.question.symmetry import check_symmetry, renamed_state
 from acked.checker.search.local import search
+from acked.checker.symmetry.check import check_symmetry, renamed_state
+from acked.checker.symmetry.renaming import kinds_of, places
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.action import require
 from acked.model.language.context import Constant, literal

@@ -105,10 +105,10 @@ class Standing:
         """What its form is made of: the operands of what is commutative and associative, however it is nested."""
         known = self._parts.get(node.id)
         if known is None:
-            known = self._parts[node.id] = self._listed(node)
+            known = self._parts[node.id] = self._list_parts(node)
         return known
 
-    def settled(self, args: Sequence[Expr]) -> IdKind:
+    def settle(self, args: Sequence[Expr]) -> IdKind:
         """What all of these stand for where nothing but constants is in them: sets, where the language made sets of them."""
         kind = self.common(args)
         if kind is not IdKind.OPEN:
@@ -159,7 +159,7 @@ class Standing:
             raise Asymmetric("ids are mixed with numbers")
         return kinds.pop() if kinds else IdKind.OPEN
 
-    def _listed(self, node: Expr) -> Sequence[Expr]:
+    def _list_parts(self, node: Expr) -> Sequence[Expr]:
         is_flat = node.op in (Op.AND, Op.OR) or (node.op in (Op.ADD, Op.BITOR) and self.is_plain(node))
         if not is_flat:
             return node.args
@@ -256,7 +256,7 @@ class Renaming:
         if kind is IdKind.SET:
             return self._set_form(node)
         if node.is_const:
-            return self._forms.number((Op.CONST, node.is_bool, self._renamed(node.value, kind)))
+            return self._forms.number((Op.CONST, node.is_bool, self._rename(node.value, kind)))
         if kind is IdKind.PLAIN or self._standing.kind(node) is not IdKind.OPEN:
             return self._form_memo[node.id]
         # Made of constants, which stand for what the neighbour determines.
@@ -291,7 +291,7 @@ class Renaming:
     def _find_union(self, node: Expr) -> frozenset[_Piece]:
         always: frozenset[int] = frozenset()
         if node.is_const:
-            bits = self._renamed(node.value, IdKind.SET)
+            bits = self._rename(node.value, IdKind.SET)
             single = [1 << at for at in range(bits.bit_length()) if bits >> at & 1]
             return frozenset((always, self._forms.number((Op.CONST, "id", bit))) for bit in single)
         if node.op is Op.BITOR:
@@ -357,24 +357,24 @@ class Renaming:
             case Op.SHL if self._standing.kind(node) is IdKind.SHIFTED_SET:
                 return number((Op.SHL, "none", self._form(node.args[1], IdKind.OPTIONAL_ID)))
             case Op.ITE:
-                kind = _settled(self._standing.kind(node))
+                kind = _settle(self._standing.kind(node))
                 test, then, other = node.args
                 return number((Op.ITE, self._form(test, IdKind.PLAIN), self._form(then, kind), self._form(other, kind)))
             case Op.BITOR if self._standing.is_plain(node):
                 return number((Op.BITOR, frozenset(self._form(part, IdKind.PLAIN) for part in self._standing.parts(node))))
             case Op.BITAND if (whole := self._standing.left_whole(node)) is not None:
-                return self._form(whole, _settled(self._standing.kind(whole)))
+                return self._form(whole, _settle(self._standing.kind(whole)))
             case Op.EQ | Op.BITAND | Op.BITOR | Op.BITXOR:
-                kind = self._standing.settled(node.args) if node.op is Op.EQ else _settled(self._standing.common(node.args))
+                kind = self._standing.settle(node.args) if node.op is Op.EQ else _settle(self._standing.common(node.args))
                 return number((node.op, tuple(sorted(self._form(arg, kind) for arg in node.args))))
             case _:
                 return number((node.op, tuple(self._form(arg, IdKind.PLAIN) for arg in node.args)))
 
-    def _renamed(self, value: int, kind: IdKind) -> int:
+    def _rename(self, value: int, kind: IdKind) -> int:
         return renamed_code(value, kind, self._to)
 
 
-def _settled(kind: IdKind) -> IdKind:
+def _settle(kind: IdKind) -> IdKind:
     """Where nothing determines what constants stand for, they are plain numbers."""
     return IdKind.PLAIN if kind is IdKind.OPEN else kind
 
@@ -401,22 +401,22 @@ def places(instance: Instance, sort: type[Id], to: Sequence[int]) -> list[int]:
     """For every leaf, where renaming moves it: an array that is numbered by ids of the sort has its elements renamed."""
     schema = instance.schema
 
-    def moved(domain: Domain, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
+    def move(domain: Domain, path: tuple[str | int, ...]) -> tuple[str | int, ...]:
         if not path:
             return ()
         head, *tail = path
         if isinstance(domain, ArrayDomain):
             assert isinstance(head, int)
             is_by_id = isinstance(domain.index, IdDomain) and domain.index.item is sort
-            return (to[head] if is_by_id else head, *moved(domain.element, tuple(tail)))
+            return (to[head] if is_by_id else head, *move(domain.element, tuple(tail)))
         if isinstance(domain, StructDomain):
-            return (head, *moved(domain.struct.domains()[str(head)], tuple(tail)))
+            return (head, *move(domain.struct.domains()[str(head)], tuple(tail)))
         if isinstance(domain, LogDomain):
             return path
         raise Asymmetric(f"a field at {path} cannot be renamed")
 
     root = StructDomain(instance.protocol.state)
-    return [schema.by_path[moved(root, leaf.path)] for leaf in schema.leaves]
+    return [schema.by_path[move(root, leaf.path)] for leaf in schema.leaves]
 
 
 def renamed_code(value: int, kind: IdKind, to: Sequence[int]) -> int:

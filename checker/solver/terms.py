@@ -51,18 +51,18 @@ class LoweredProblem:
             leaf: self.pool.field(leaf, field.cardinality) for leaf, field in enumerate(self.problem.fields)
         }
         afterwards = {self.count + leaf: code for leaf, code in {**same, **new}.items()}
-        state = self._replaced([self.claim(n) for n in claims if not self.problem.claims[n].is_step], new)
-        step = self._replaced([self.claim(n) for n in claims if self.problem.claims[n].is_step], afterwards)
+        state = self._replace([self.claim(n) for n in claims if not self.problem.claims[n].is_step], new)
+        step = self._replace([self.claim(n) for n in claims if self.problem.claims[n].is_step], afterwards)
         return [(step if self.problem.claims[n].is_step else state)[self.claim(n).id] for n in claims]
 
     def pieces_after(self, action: SolverStep, claim: int, pieces: Sequence[int]) -> list[Expr]:
         """Pieces of an assumed claim after a step, over the state before it; what the step leaves as it is needs no proof."""
         wanted = [self.rows[self.problem.claims[claim].pieces[number]] for number in pieces]
-        made = self._replaced(wanted, {leaf: self.rows[row] for leaf, row in action.updates})
+        made = self._replace(wanted, {leaf: self.rows[row] for leaf, row in action.updates})
         changed = [made[piece.id] for piece in wanted if made[piece.id] is not piece]
         return [piece for piece in changed if piece is not self.pool.true]
 
-    def _replaced(self, roots: Sequence[Expr], new: dict[int, Expr]) -> dict[int, Expr]:
+    def _replace(self, roots: Sequence[Expr], new: dict[int, Expr]) -> dict[int, Expr]:
         """Expressions and all they are made of with fields replaced, by the number of what they were."""
         touched = sum(1 << field for field in new)
         make = builders(self.pool)

@@ -15,22 +15,12 @@ from dataclasses import dataclass, replace
 
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
-from acked.checker.question.predicate_text import example_of, such_a_set, unknown_call, unreadable
+from acked.checker.predicate.text import example_of, such_a_set, unknown_call, unreadable
+from acked.checker.predicate.values import Fields, Flag, IdSet, Number, Value, equal
 from acked.model.formulas.expr import Expr, Pool
-from acked.model.language.domain import (
-    BoolDomain,
-    IdDomain,
-    OptionalDomain,
-    Path,
-    PresentDomain,
-    Range,
-    SetDomain,
-    path_name,
-)
+from acked.model.language.domain import Path, path_name
 from acked.model.language.protocol import Instance
-from acked.model.language.storage.composites import LogDomain, as_leaf
 from acked.model.language.storage.layout import Schema
-from acked.model.language.values import Id
 
 MAX_LENGTH = 2000
 MAX_CASES = 50_000
@@ -55,33 +45,6 @@ class Meaning:
     silent: Expr | None
 
 
-@dataclass(frozen=True)
-class _Set:
-    """A set of ids as a mask where `none` is false; `sort` is the type of its members where that is known."""
-
-    mask: Expr
-    none: Expr
-    sort: type[Id] | None = None
-
-
-@dataclass(frozen=True)
-class _Flag:
-    """A truth value where `none` is false."""
-
-    true: Expr
-    none: Expr
-
-
-@dataclass(frozen=True)
-class _Number:
-    """A number where `none` is false; `sort` is the type of an id, which is only compared with others of its type."""
-
-    code: Expr
-    none: Expr
-    sort: type[Id] | None = None
-
-
-_Value = _Flag | _Set | _Number
 _COMPARED = "compare numbers with numbers, sets with sets such as {0, 1}, and None with either field or None"
 _EQUALITIES = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot, ast.In, ast.NotIn)
 
@@ -118,9 +81,8 @@ class _Lowering:
     def __init__(self, text: str, schema: Schema, codes: Sequence[Expr], max_parts: int) -> None:
         self._text = text
         self._schema = schema
-        self._codes = codes
         self._pool: Pool = codes[0].pool
-        self._prefixes = {path[:length] for path in schema.by_path for length in range(len(path) + 1)}
+        self._fields = Fields(schema, codes)
         self._cases = 0
         self._max_parts = max_parts
         self._parts = 0
@@ -154,7 +116,7 @@ class _Lowering:
         if isinstance(node, ast.Constant) and isinstance(node.value, bool):
             return pool.bool(node.value)
         value = self._value(node, names)
-        if isinstance(value, _Flag):
+        if isinstance(value, Flag):
             return pool.and_(pool.not_(value.none), value.true)
         raise self.refuse(node, "this is not a condition; compare it with something")
 
@@ -176,7 +138,7 @@ class _Lowering:
             return unmet if inner is None else pool.or_(unmet, inner)
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id != "all":
             return None
-        body, cases = self._unrolled(node, names)
+        body, cases = self._unroll(node, names)
         inner_parts = [(meant, self.silent(body, bound)) for meant, bound in cases]
         if all(inner is None and meant is pool.true for meant, inner in inner_parts):
             return None
@@ -189,33 +151,33 @@ class _Lowering:
         values = [self._value(term, names) for term in terms]
         parts = []
         for at, operator in enumerate(node.ops):
-            made = self._compared(operator, values[at], values[at + 1], terms[at + 1])
+            made = self._compare(operator, values[at], values[at + 1], terms[at + 1])
             if made.is_const and isinstance(operator, _EQUALITIES):
                 self._refuse_impossible(terms[at : at + 2], values[at : at + 2])
             parts.append(made)
         return self._pool.all(parts)
 
-    def _refuse_impossible(self, terms: Sequence[ast.expr], values: Sequence[_Value]) -> None:
+    def _refuse_impossible(self, terms: Sequence[ast.expr], values: Sequence[Value]) -> None:
         """A value that a field never has is a mistake, and would make a vacuous property."""
         for term, value, other, field in zip(terms, values, terms[::-1], values[::-1], strict=True):
-            if isinstance(field, _Set):
+            if isinstance(field, IdSet):
                 is_field, most = not field.mask.is_const, field.mask.hi.bit_length() - 1
                 held = f"{ast.unparse(other)} holds ids from 0 to {most}"
-            elif isinstance(field, _Number):
+            elif isinstance(field, Number):
                 is_field, held = not field.code.is_const, f"{ast.unparse(other)} is never {ast.unparse(term)}"
             else:
                 continue
-            if _is_literal(term) and is_field and not isinstance(value, _Flag):
+            if _is_literal(term) and is_field and not isinstance(value, Flag):
                 raise self.refuse(term, f"{held}, so this is the same in every state")
 
-    def _compared(self, operator: ast.cmpop, a: _Value, b: _Value, node: ast.expr) -> Expr:
+    def _compare(self, operator: ast.cmpop, a: Value, b: Value, node: ast.expr) -> Expr:
         pool = self._pool
         self._refuse_mixed(a, b, node)
         if isinstance(operator, (ast.In, ast.NotIn)):
-            if not isinstance(a, _Number) or not isinstance(b, _Set):
+            if not isinstance(a, Number) or not isinstance(b, IdSet):
                 raise self.refuse(node, f"`in` asks whether a number is in a set{such_a_set(self._schema, '0 in {}')}")
             found = pool.any(
-                pool.and_(pool.eq(a.code, pool.int(at)), self._member(b, at)) for at in range(b.mask.hi.bit_length())
+                pool.and_(pool.eq(a.code, pool.int(at)), b.has(at)) for at in range(b.size)
             )
             found = pool.and_(pool.not_(a.none), found)
             return found if isinstance(operator, ast.In) else pool.not_(found)
@@ -223,11 +185,11 @@ class _Lowering:
         if type(a) is not type(b):
             raise self.refuse(node, _COMPARED)
         if isinstance(operator, (ast.Eq, ast.Is)):
-            return self._same(a, b)
+            return equal(a, b)
         if isinstance(operator, (ast.NotEq, ast.IsNot)):
-            return pool.not_(self._same(a, b))
-        if not isinstance(a, _Number) or not isinstance(b, _Number):
-            what = "sets" if isinstance(a, _Set) else "conditions"
+            return pool.not_(equal(a, b))
+        if not isinstance(a, Number) or not isinstance(b, Number):
+            what = "sets" if isinstance(a, IdSet) else "conditions"
             raise self.refuse(node, f"{what} are compared with == and !=")
         if a.sort is not None or b.sort is not None:
             raise self.refuse(node, "ids have no order; compare them with ==, != and in")
@@ -238,45 +200,32 @@ class _Lowering:
         # None is neither below nor above anything.
         return pool.all([pool.not_(a.none), pool.not_(b.none), order])
 
-    def _or_none(self, value: _Value, other: _Value) -> _Value:
+    def _or_none(self, value: Value, other: Value) -> Value:
         """None as the kind of what it is compared with, if that may be None."""
-        is_none = isinstance(value, _Number) and value.none is self._pool.true
-        if not is_none or isinstance(other, _Number) or other.none is self._pool.false:
+        is_none = isinstance(value, Number) and value.none is self._pool.true
+        if not is_none or isinstance(other, Number) or other.none is self._pool.false:
             return value
         return replace(other, none=self._pool.true)
 
-    def _refuse_mixed(self, a: _Value, b: _Value, node: ast.expr) -> None:
+    def _refuse_mixed(self, a: Value, b: Value, node: ast.expr) -> None:
         """An id beside a number that counts something, or beside an id of something else."""
-        sorts = [value.sort for value in (a, b) if not isinstance(value, _Flag) and value.sort is not None]
+        sorts = [value.sort for value in (a, b) if not isinstance(value, Flag) and value.sort is not None]
         if len(set(sorts)) > 1:
             raise self.refuse(node, f"a {sorts[0].__name__} is compared with a {sorts[1].__name__}")
-        if sorts and any(isinstance(value, _Number) and value.sort is None and not value.code.is_const for value in (a, b)):
+        if sorts and any(isinstance(value, Number) and value.sort is None and not value.code.is_const for value in (a, b)):
             raise self.refuse(node, f"a {sorts[0].__name__} is compared with a number that counts something else")
-
-    def _same(self, a: _Value, b: _Value) -> Expr:
-        pool = self._pool
-        if isinstance(a, _Set) and isinstance(b, _Set):
-            equal = pool.eq(a.mask, b.mask)
-        elif isinstance(a, _Number) and isinstance(b, _Number):
-            equal = pool.eq(a.code, b.code)
-        else:
-            assert isinstance(a, _Flag)
-            assert isinstance(b, _Flag)
-            equal = pool.or_(pool.and_(a.true, b.true), pool.and_(pool.not_(a.true), pool.not_(b.true)))
-        both = pool.and_(pool.not_(a.none), pool.not_(b.none))
-        return pool.or_(pool.and_(a.none, b.none), pool.and_(both, equal))
 
     # -- any, all, count ------------------------------------------------------------------------------------------
 
-    def _quantified(self, node: ast.Call, names: Mapping[str, int]) -> _Value:
+    def _call(self, node: ast.Call, names: Mapping[str, int]) -> Value:
         pool = self._pool
         kind = node.func.id if isinstance(node.func, ast.Name) else ""
         if kind == "len" and len(node.args) == 1 and not node.keywords:
             held = self._value(node.args[0], names)
-            if not isinstance(held, _Set):
+            if not isinstance(held, IdSet):
                 raise self.refuse(node.args[0], f"len(…) counts the members of a set{such_a_set(self._schema, 'len({})')}")
-            return replace(self._sum([self._member(held, at) for at in range(held.mask.hi.bit_length())]), none=held.none)
-        body, cases = self._unrolled(node, names)
+            return replace(self._sum([held.has(at) for at in range(held.size)]), none=held.none)
+        body, cases = self._unroll(node, names)
         holds = [(meant, self.bool(body, bound)) for meant, bound in cases]
         if kind == "any":
             return self._flag(pool.any(pool.and_(meant, true) for meant, true in holds))
@@ -284,14 +233,14 @@ class _Lowering:
             return self._flag(pool.all(pool.or_(pool.not_(meant), true) for meant, true in holds))
         return self._sum([pool.and_(meant, true) for meant, true in holds])
 
-    def _sum(self, parts: Sequence[Expr]) -> _Number:
+    def _sum(self, parts: Sequence[Expr]) -> Number:
         pool = self._pool
         total = pool.int(0)
         for part in parts:
             total = pool.add(total, pool.ite(part, pool.int(1), pool.int(0)))
-        return _Number(total, pool.false)
+        return Number(total, pool.false)
 
-    def _unrolled(self, node: ast.Call, names: Mapping[str, int]) -> tuple[ast.expr, list[tuple[Expr, dict[str, int]]]]:
+    def _unroll(self, node: ast.Call, names: Mapping[str, int]) -> tuple[ast.expr, list[tuple[Expr, dict[str, int]]]]:
         """The body of any, all or count, and for every value of its name: whether that one is meant, and all names."""
         is_known = isinstance(node.func, ast.Name) and node.func.id in ("any", "all", "count") and len(node.args) == 1
         made = node.args[0] if is_known and not node.keywords else None
@@ -302,7 +251,7 @@ class _Lowering:
             if not isinstance(loop.target, ast.Name) or loop.is_async:
                 raise self.refuse(loop.target, "write one name, such as r in any(… for r in …)")
             target = loop.target.id
-            if target in self._schema.constants or (target,) in self._prefixes:
+            if target in self._schema.constants or (target,) in self._fields.paths:
                 raise self.refuse(loop.target, f"{target!r} is a name of the protocol; use another, such as r")
             cases = [
                 (self._pool.all([meant, member, *(self.bool(test, inner) for test in loop.ifs)]), inner)
@@ -327,57 +276,52 @@ class _Lowering:
             if max(map(abs, bounds)) > MAX_CASES:
                 raise self.refuse(node, f"this has more than {MAX_CASES:,} cases; quantify over less")
             return [(value, pool.true) for value in range(*bounds)]
-        if isinstance(node, ast.Name) and (node.id,) not in self._prefixes and node.id not in names:
-            known = [*constants, *sorted({str(path[0]) for path in self._prefixes if path})]
+        if isinstance(node, ast.Name) and (node.id,) not in self._fields.paths and node.id not in names:
+            known = [*constants, *sorted({str(path[0]) for path in self._fields.paths if path})]
             hint = f"{near(node.id, known)}; it has {choices(constants)}"
             raise self.refuse(node, f"there is no constant {node.id!r}{hint}")
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Set)):
             over = self._value(node, names)
-            if isinstance(over, _Set):
-                return [(at, self._member(over, at)) for at in range(over.mask.hi.bit_length())]
+            if isinstance(over, IdSet):
+                return [(at, over.has(at)) for at in range(over.size)]
         raise self.refuse(node, f"write any(… for r in …) over one of the constants, or over a set{such_a_set(self._schema)}")
 
-    def _member(self, held: _Set, at: int) -> Expr:
-        pool = self._pool
-        inside = pool.not_(pool.eq(pool.bitand(held.mask, pool.int(1 << at)), pool.int(0)))
-        return pool.and_(pool.not_(held.none), inside)
-
-    def _flag(self, true: Expr) -> _Flag:
-        return _Flag(true, self._pool.false)
+    def _flag(self, true: Expr) -> Flag:
+        return Flag(true, self._pool.false)
 
     # -- other values ---------------------------------------------------------------------------------------------
 
-    def _value(self, node: ast.expr, names: Mapping[str, int]) -> _Value:
+    def _value(self, node: ast.expr, names: Mapping[str, int]) -> Value:
         self._count(node)
         pool = self._pool
         if isinstance(node, ast.Constant):
             if node.value is None:
-                return _Number(pool.int(0), pool.true)
+                return Number(pool.int(0), pool.true)
             if isinstance(node.value, bool):
                 return self._flag(pool.bool(node.value))
             if isinstance(node.value, int) and abs(node.value) < 2**31:
-                return self._known(node.value)
+                return self._constant(node.value)
             what = f"{node.value!r} is not a value of a field"
             raise self.refuse(node, f"{what}; fields hold numbers, sets, True, False and None")
         if isinstance(node, ast.Set):
             members = [self._number(item, names) for item in node.elts]
             if not all(0 <= member < 60 for member in members):
                 raise self.refuse(node, "a set holds ids from 0")
-            return _Set(pool.int(sum(1 << member for member in dict.fromkeys(members))), pool.false)
+            return IdSet(pool.int(sum(1 << member for member in dict.fromkeys(members))), pool.false)
         if isinstance(node, ast.Dict) and not node.keys:
-            return _Set(pool.int(0), pool.false)
+            return IdSet(pool.int(0), pool.false)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            return self._known(-self._number(node.operand, names))
+            return self._constant(-self._number(node.operand, names))
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
             left, right = (self._value(side, names) for side in (node.left, node.right))
-            if not isinstance(left, _Number) or not isinstance(right, _Number) or left.sort or right.sort:
+            if not isinstance(left, Number) or not isinstance(right, Number) or left.sort or right.sort:
                 raise self.refuse(node, "only numbers are added and subtracted")
             made = (pool.add if isinstance(node.op, ast.Add) else pool.sub)(left.code, right.code)
-            return _Number(made, pool.or_(left.none, right.none))
+            return Number(made, pool.or_(left.none, right.none))
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
-            return self._read(node, self._path(node, names))
+            return self._field(node, self._path(node, names))
         if isinstance(node, ast.Call):
-            return self._quantified(node, names)
+            return self._call(node, names)
         if isinstance(node, (ast.Compare, ast.BoolOp, ast.IfExp)) or (
             isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         ):
@@ -385,8 +329,8 @@ class _Lowering:
         sign = "`*` is" if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) else "this is"
         raise self.refuse(node, f"{sign} not part of the language of predicates")
 
-    def _known(self, number: int) -> _Number:
-        return _Number(self._pool.int(number), self._pool.false)
+    def _constant(self, number: int) -> Number:
+        return Number(self._pool.int(number), self._pool.false)
 
     def _number(self, node: ast.expr, names: Mapping[str, int]) -> int:
         if isinstance(node, ast.Name):
@@ -410,68 +354,33 @@ class _Lowering:
                 return names[node.id]
             if node.id in self._schema.constants:
                 return self._schema.constants[node.id]
-            return self._step(node, (), node.id)
+            return self._part(node, (), node.id)
         if isinstance(node, ast.Attribute):
-            return self._step(node, self._inner(node.value, names), node.attr)
+            return self._part(node, self._inner(node.value, names), node.attr)
         assert isinstance(node, ast.Subscript)
-        return self._step(node, self._inner(node.value, names), self._number(node.slice, names))
+        return self._part(node, self._inner(node.value, names), self._number(node.slice, names))
 
     def _inner(self, node: ast.expr, names: Mapping[str, int]) -> Path:
-        if isinstance(node, ast.Name) and node.id not in names and (node.id,) in self._prefixes:
+        if isinstance(node, ast.Name) and node.id not in names and (node.id,) in self._fields.paths:
             return (node.id,)  # A constant of the same name has no parts.
         path = self._path(node, names) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else 0
         if isinstance(path, int):
             raise self.refuse(node, f"this has no parts; fields are written as in traces: {self._schema.leaves[0].name}")
         return path
 
-    def _step(self, node: ast.expr, path: Path, part: str | int) -> Path:
+    def _part(self, node: ast.expr, path: Path, part: str | int) -> Path:
         longer = (*path, part)
-        if longer in self._prefixes:
-            return longer
-        known = sorted({str(other[-1]) for other in self._prefixes if other and other[:-1] == path})
-        whole = path_name(path) or "the state"
-        if not known:
-            raise self.refuse(node, f"{whole} has no parts")
-        more = [] if path else [*self._schema.constants]
-        raise self.refuse(node, f"{whole} has no {part!r}{near(str(part), [*known, *more])}; it has {choices(known)}")
+        if longer not in self._fields.paths:
+            raise self.refuse(node, self._fields.lacks(path, part))
+        return longer
 
-    def _read(self, node: ast.expr, path: Path | int) -> _Value:
-        pool = self._pool
+    def _field(self, node: ast.expr, path: Path | int) -> Value:
         if isinstance(path, int):
-            return self._known(path)
-        if path not in self._schema.by_path:
+            return self._constant(path)
+        value = self._fields.value(path)
+        if value is None:
             raise self.refuse(node, f"{path_name(path)} is not a single field; name one of its parts")
-        at = self._schema.by_path[path]
-        leaf, code = self._schema.leaves[at], self._codes[at]
-        domain = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
-        past = self._past_the_end(path)
-        if isinstance(domain, SetDomain):
-            return _Set(code, past, domain.item)
-        if isinstance(domain, BoolDomain):
-            return _Flag(pool.eq(code, pool.int(1)), past)
-        value = self._plain(domain, code)
-        return replace(value, none=pool.or_(value.none, past))
-
-    def _past_the_end(self, path: Path) -> Expr:
-        """Of a field of a log's record: that the log is too short to have that record."""
-        pool = self._pool
-        for at, part in enumerate(path):
-            if part == LogDomain.RECORDS and path[:at] in self._schema.logs:
-                end, offset = self._codes[self._schema.by_path[(*path[:at], LogDomain.END)]], path[at + 1]
-                assert isinstance(offset, int)
-                return pool.not_(pool.lt(pool.int(offset), end))
-        return pool.false
-
-    def _plain(self, domain: object, code: Expr) -> _Number:
-        """What the code of a leaf stands for."""
-        pool, constants = self._pool, self._schema.constants
-        if isinstance(domain, Range):
-            return _Number(pool.add(code, pool.int(domain.bounds(constants)[0])), pool.false)
-        if isinstance(domain, OptionalDomain):
-            inner = self._plain(as_leaf(domain.item), pool.sub(code, pool.int(1)))
-            return replace(inner, none=pool.eq(code, pool.int(0)))
-        assert isinstance(domain, IdDomain)
-        return _Number(code, pool.false, domain.item)
+        return value
 
 
 def _is_literal(node: ast.expr) -> bool:

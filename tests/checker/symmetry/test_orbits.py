@@ -15,7 +15,6 @@ from acked.base.errors import ConfigurationError
 from acked.checker.batch.outcome import Probing, Task
 from acked.checker.native.compile import load_kernel
 from acked.checker.question.ledger import StopPolicy
-from acked.checker.question.orbits import Orbits, too_many
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Result, Verdict
 from acked.checker.search.local import LocalSearch, search
@@ -23,6 +22,7 @@ from acked.checker.shards.shard import address, reserve
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.spec import load_spec, parse_spec
 from acked.checker.store.run_directory import RunDirectory
+from acked.checker.symmetry.orbits import Orbits, too_many
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS

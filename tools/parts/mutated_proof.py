@@ -25,7 +25,7 @@ from acked.model.language.protocol import Protocol
 EFFORT = 6_000_000
 """How long z3 may think about an obligation with a known lemma set, in its own count of steps."""
 
-MUTATION = Service("acked.checker.proof.mutations:MutationProcess", "solver", ("z3",))
+MUTATION = Service("tools.parts.mutated_proof:MutationProcess", "solver", ("z3",))
 """Processes each of which proves one mutation after the other."""
 
 Clause = tuple[str, str]
@@ -125,10 +125,9 @@ def without_each(
     switches: Mapping[str, int],
     clauses: Sequence[Clause],
     limits: Limits,
-    known: CoreFile | None = None,
 ) -> Iterator[Mutated]:
     """What the proof says without each of some clauses, one at a time, as they are decided."""
-    setup = MutationSetup(protocol, tuple(switches.items()), known or shipped_sets(PROTOCOLS[protocol]))
+    setup = MutationSetup(protocol, tuple(switches.items()), shipped_sets(PROTOCOLS[protocol]))
     with ProcessPool(limits, MUTATION) as pool:
         pool.load(setup)
         for reply in pool.run(clauses):

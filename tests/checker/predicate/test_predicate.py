@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from acked.checker.explore.nearest import nearest
-from acked.checker.question.predicate import PredicateError, parse_predicate
-from acked.checker.question.predicate_text import example_of, slip_in
+from acked.checker.predicate.parse import PredicateError, parse_predicate
+from acked.checker.predicate.text import example_of, slip_in
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance, Protocol

@@ -1,4 +1,7 @@
-"""Words of the native loops that look at many numbers at once, as LLVM IR."""
+"""The words of the native loops (`loops/language.py`) as LLVM IR: single instructions, and some on many numbers at once.
+
+Each is given `Let`, `Emit` and its arguments as texts, and returns the text of its value, 0 where it has none.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,77 @@ HALF = 32
 """Numbers of 16 bits that a vector has room for, half as many as a word has bits."""
 
 DECLARATIONS = f"""\
+declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
+declare i64 @llvm.cttz.i64(i64, i1)
+declare i64 @llvm.ctpop.i64(i64)
+declare i64 @llvm.umin.i64(i64, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 declare i16 @llvm.ctpop.i16(i16)
 declare <16 x i8> @llvm.experimental.vector.compress.v16i8(<16 x i8>, <16 x i1>, <16 x i8>)
 declare i32 @llvm.ctpop.i{HALF}(i{HALF})
 declare <{HALF} x i16> @llvm.experimental.vector.compress.v{HALF}i16(<{HALF} x i16>, <{HALF} x i1>, <{HALF} x i16>)
 """
+
+
+def _place(let: Let, pointer: str, index: str) -> str:
+    return let(f"getelementptr inbounds i64, ptr {pointer}, i64 {index}")
+
+
+def prefetch(let: Let, emit: Emit, pointer: str, index: str) -> str:
+    """`language.prefetch`."""
+    emit(f"call void @llvm.prefetch.p0(ptr {_place(let, pointer, index)}, i32 0, i32 2, i32 1)")
+    return "0"
+
+
+def load_acquire(let: Let, _: Emit, pointer: str, index: str) -> str:
+    """`language.load_acquire`."""
+    return let(f"load atomic i64, ptr {_place(let, pointer, index)} acquire, align 8")
+
+
+def store_release(let: Let, emit: Emit, pointer: str, index: str, value: str) -> str:
+    """`language.store_release`."""
+    emit(f"store atomic i64 {value}, ptr {_place(let, pointer, index)} release, align 8")
+    return "0"
+
+
+def fetch_add(let: Let, _: Emit, pointer: str, index: str, value: str) -> str:
+    """`language.fetch_add`."""
+    return let(f"atomicrmw add ptr {_place(let, pointer, index)}, i64 {value} acq_rel, align 8")
+
+
+def swap(let: Let, _: Emit, pointer: str, index: str, value: str) -> str:
+    """`language.swap`."""
+    return let(f"atomicrmw xchg ptr {_place(let, pointer, index)}, i64 {value} acq_rel, align 8")
+
+
+def compare_and_swap(let: Let, _: Emit, pointer: str, index: str, expected: str, value: str) -> str:
+    """`language.compare_and_swap`."""
+    place = _place(let, pointer, index)
+    pair = let(f"cmpxchg ptr {place}, i64 {expected}, i64 {value} acq_rel acquire, align 8")
+    return let(f"extractvalue {{ i64, i1 }} {pair}, 0")
+
+
+def copy(let: Let, emit: Emit, target: str, source: str, count: str) -> str:
+    """`language.copy`."""
+    emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {let(f'shl i64 {count}, 3')}, i1 false)")
+    return "0"
+
+
+def trailing_zeros(let: Let, _: Emit, value: str) -> str:
+    """`language.trailing_zeros`."""
+    return let(f"call i64 @llvm.cttz.i64(i64 {value}, i1 false)")
+
+
+def minimum(let: Let, _: Emit, a: str, b: str) -> str:
+    """`language.minimum`."""
+    return let(f"call i64 @llvm.umin.i64(i64 {a}, i64 {b})")
+
+
+def high_product(let: Let, _: Emit, a: str, b: str) -> str:
+    """`language.high_product`."""
+    wide = [let(f"zext i64 {text} to i128") for text in (a, b)]
+    upper = let(f"lshr i128 {let(f'mul i128 {wide[0]}, {wide[1]}')}, 64")
+    return let(f"trunc i128 {upper} to i64")
 
 
 def match_bucket(let: Let, _: Emit, slots: str, shift: str, tag: str) -> str:
@@ -72,5 +141,11 @@ def pack_bytes(let: Let, emit: Emit, target: str, value: str) -> str:
     return let(f"or i64 {let(f'zext i16 {bits} to i64')}, {let(f'shl i64 {count}, 8')}")
 
 
-WORDS: Mapping[str, Callable[..., str]] = {"match_bucket": match_bucket, "list_ones": list_ones, "pack_bytes": pack_bytes}
-"""By name; each is given `Let`, `Emit`, and its arguments as texts."""
+WORDS: Mapping[str, Callable[..., str]] = {
+    word.__name__: word
+    for word in (
+        prefetch, load_acquire, store_release, fetch_add, swap, compare_and_swap, copy, trailing_zeros, minimum, high_product,
+        match_bucket, list_ones, pack_bytes,
+    )
+}  # fmt: skip
+"""By name."""

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from acked.checker.question.renaming import (
+from acked.checker.symmetry.renaming import (
     Asymmetric,
     Forms,
     IdKind,
@@ -135,13 +135,13 @@ def only_sort(instance: Instance) -> type[Id]:
 def generators(size: int, free: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """A swap and a rotation of the free ids: every renaming that leaves the others as they are is made of these two."""
 
-    def moved(to: dict[int, int]) -> tuple[int, ...]:
+    def permute(to: dict[int, int]) -> tuple[int, ...]:
         return tuple(to.get(number, number) for number in range(size))
 
     if len(free) > 1:
-        yield moved({free[0]: free[1], free[1]: free[0]})
+        yield permute({free[0]: free[1], free[1]: free[0]})
     if len(free) > 2:
-        yield moved(dict(zip(free, (*free[1:], free[0]), strict=True)))
+        yield permute(dict(zip(free, (*free[1:], free[0]), strict=True)))
 
 
 def renaming_of(instance: Instance, sort: type[Id], to: tuple[int, ...]) -> Renaming:
@@ -156,10 +156,10 @@ def renaming_of(instance: Instance, sort: type[Id], to: tuple[int, ...]) -> Rena
 
 def renamed_state(codes: Sequence[int], place: Sequence[int], kinds: Sequence[IdKind], to: Sequence[int]) -> list[int]:
     """The codes of a state after renaming; `place` and `kinds` are those of `places` and `kinds_of`."""
-    moved = list(codes)
+    permute = list(codes)
     for leaf, code in enumerate(codes):
-        moved[place[leaf]] = renamed_code(code, kinds[leaf], to)
-    return moved
+        permute[place[leaf]] = renamed_code(code, kinds[leaf], to)
+    return permute
 
 
 def named_initially(instance: Instance) -> int:
