@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -34,14 +33,11 @@ from acked.base.version import __version__
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import KeptProcesses
 from acked.cluster.vocabulary.entry import Scope
-from acked.reports.console import harmless
+from acked.reports.console import Console, harmless
 from acked.reports.shell.batches import BatchOptions, searches_many
 from acked.reports.shell.groups import Branching
 from acked.reports.shell.options import FORMAT, OUT, QUIET, collects
 from acked.reports.shell.output import Output, json_text, put_drawn, put_text
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 @click.command(

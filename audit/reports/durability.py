@@ -7,19 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from acked.audit.decision.durability import DurabilityCell, Filled, Place, State
 from acked.base.optional import optional_packages
 from acked.checker.batch.outcome import Task
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import csv_text
 from acked.reports.runs.sentences import sentences_of
 from acked.reports.table import Mark, Table, TableCell, print_table, table
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _STYLES = {State.KEEPS: "bold green", State.BREAKS: "bold red", State.UNWRITABLE: "dim", State.UNDECIDED: "bold yellow"}
 

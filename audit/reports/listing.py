@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from acked.audit.decision.gather import Given
 from acked.audit.reports.terminal import LEVELS
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
-from acked.reports.console import put_paragraph
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from acked.reports.console import Console, put_paragraph
 
 FORMAT = "acked-settings/1"
 

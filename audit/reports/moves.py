@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.moves.ask import LOSS, STAGE_WORDS, AskedMove, MoveAnswer, MoveStage, PlanAudit
@@ -12,13 +11,10 @@ from acked.audit.reports.page import grid
 from acked.audit.reports.plan import OUTSIDE, STAGE_HEADINGS, answer_in_words, stages_of, verdict_in_words
 from acked.audit.reports.telling import MARKS, STYLES, print_story, signs, story_markdown, story_of
 from acked.model.language.words import says_list
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.pages.static_page import render_report
 from acked.reports.table import Table, TableCell, print_table, table, table_markdown
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _MOST_NAMED = 5
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditVerdict
@@ -14,12 +13,9 @@ from acked.audit.reports.telling import STYLES, print_story, sentence, signs, st
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
 from acked.audit.reports.view import AnswerView, AuditView, View
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Table, fits, print_table, table, table_markdown
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 LEVELS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 

@@ -13,14 +13,13 @@ from typing import IO, TYPE_CHECKING
 from acked.checker.batch.local import Under
 from acked.checker.gate.gate import Candidate, Chosen, GateEntry, GateObserver, GateReport
 from acked.reports import units
-from acked.reports.console import clean, glyphs_of, harmless, put, put_paragraph
+from acked.reports.console import Console, clean, glyphs_of, harmless, put, put_paragraph
 from acked.reports.gate.failures import FailedProperty, Failure, answer_in_words
 from acked.reports.gate.job_summary import headline
 from acked.reports.progress import Displayed, LiveDisplay
 from acked.reports.runs.terminal import print_trace
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table as RichTable
 
 GATE_FORMAT = "acked-gate/1"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.base.observer import ProofProgress
 from acked.checker.proof.result import (
@@ -27,15 +27,12 @@ from acked.checker.question.result import Counterexample, Verdict
 from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
 from acked.reports import units
-from acked.reports.console import Glyphs, clean, glyphs_of, put, put_paragraph
+from acked.reports.console import Console, Glyphs, clean, glyphs_of, put, put_paragraph
 from acked.reports.progress import ProgressReporter
 from acked.reports.runs.subject import dropped_clauses, subject_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, steps_of, view_of
 from acked.reports.table import Mark, TableCell, numbers, print_table, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 COUNTEREXAMPLE_FORMAT = "acked-counterexample-to-induction/1"
 """The `format` of a counterexample to induction, which is not a trace document: it may begin in any state."""

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.files import check_writable
@@ -24,14 +23,12 @@ from acked.checker.spec.spec import Spec
 from acked.commands.proving.asked import expectation, passed_over, refuse_unprovable, unmet
 from acked.commands.proving.request import make_query_folder
 from acked.invariants.proofs import Argument
+from acked.reports.console import Console
 from acked.reports.proofs.all_constants import all_constants_document, print_all_constants
 from acked.reports.proofs.proof import ProofReporter
 from acked.reports.shell.groups import STARTED
 from acked.reports.shell.output import Output, say
 from acked.reports.tables.summary import print_expectation, print_notes
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 @dataclass(frozen=True)

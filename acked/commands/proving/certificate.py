@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from acked.base.errors import ExitCode
 from acked.base.observer import ProofProgress
@@ -16,14 +15,12 @@ from acked.checker.allconstants.verification import verify
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec
 from acked.commands.proving.asked import expectation, passed_over, refuse_unmade, unmet
+from acked.reports.console import Console
 from acked.reports.proofs.certificate import print_verification
 from acked.reports.proofs.proof import ProofReporter
 from acked.reports.shell.groups import STARTED
 from acked.reports.shell.output import Output
 from acked.reports.tables.summary import print_expectation, print_notes
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def check_certificate(folder: Path, spec: Spec | None, limits: Limits, output: Output) -> int:

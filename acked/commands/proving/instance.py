@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from acked.base.errors import ExitCode
 from acked.base.observer import Observer
@@ -18,13 +17,11 @@ from acked.checker.spec.spec import Spec
 from acked.commands.proving.asked import passed_over, refuse_unasked
 from acked.commands.proving.request import ProofOptions, make_query_folder
 from acked.invariants.proofs import has_induction
+from acked.reports.console import Console
 from acked.reports.proofs.proof import ProofReporter, differences, print_proof, proof_document
 from acked.reports.shell.groups import STARTED
 from acked.reports.shell.output import Output, TraceFile
 from acked.reports.tables.summary import print_expectation
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def prove_spec(

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.cluster.exercising.course import MEANING, Disturbance, Kind
 from acked.cluster.exercising.exercise import Exercised, Told
 from acked.cluster.reports.observations.document import judged_document
 from acked.cluster.validating.judge import Judged
 from acked.reports import units
-from acked.reports.console import glyphs_of, put_paragraph
+from acked.reports.console import Console, glyphs_of, put_paragraph
 from acked.reports.progress import Displayed, LiveDisplay, one_line
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _SHOWN = 10
 """Missing offsets that are named."""
