@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from acked.base.observer import ProofProgress
+from acked.checker.allconstants.proof import ObligationResult
 from acked.checker.proof.result import (
     ActionProof,
     Bounded,
@@ -364,6 +365,11 @@ def _counterexample(result: ProofResult, item: InductionCounterexample) -> dict[
 
 class ProofReporter(ProgressReporter):
     """Shows every query that a solver has answered, one line each, besides what is shown of a search."""
+
+    def obligation_decided(self, result: ObligationResult, done: int, total: int) -> None:
+        """Writes one line, of a proof for all constants."""
+        subject = f"{result.subject}: {result.clause}"
+        self.decided(ProofProgress(subject, result.verdict.value, result.seconds, done, total))
 
     def decided(self, now: ProofProgress) -> None:
         """Writes one line."""
