@@ -38,7 +38,7 @@ from acked.reports.shell.specs import with_symmetry
 from acked.reports.tables.summary import print_expectation, print_result
 
 if TYPE_CHECKING:
-    from acked.asking.explained import ExplainedViolation
+    from acked.asking.explanation import ExplainedViolation
 
 _chooses_engine = collects(
     "options",
@@ -158,7 +158,7 @@ def _explained(
 ) -> list[ExplainedViolation]:
     if not result.violations:
         return []  # Without importing what shows a trace.
-    from acked.asking.explained import explain_violations
+    from acked.asking.explanation import explain_violations
 
     return explain_violations(result, bounds, observer, easiest, explain)
 

@@ -10,7 +10,7 @@ import click
 from acked.audit.clusters.live import with_producers
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.audit.clusters.topics import groups_of, left_out
-from acked.audit.commands.asked import FILES, Assumed, ClusterFacts, assumes, describes_cluster
+from acked.audit.commands.assumptions import FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.commands.durability import matrix
 from acked.audit.commands.options import Wanted, asks, asks_upgrade, shows
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
@@ -20,10 +20,9 @@ from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
-from acked.audit.reports.listing import print_settings, settings_document
-from acked.audit.reports.page import audit_page
+from acked.audit.reports.pages import audit_page
 from acked.audit.reports.sarif import audit_sarif
-from acked.audit.reports.terminal import audit_markdown, print_audit
+from acked.audit.reports.terminal import audit_markdown, print_audit, print_settings, settings_document
 from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
 from acked.audit.reports.view import AuditView, View, document_of
 from acked.base.errors import ExitCode

@@ -20,7 +20,7 @@ from acked.audit.commands.connection import (
     Connection,
 )
 from acked.audit.commands.scram import Unavailable
-from acked.audit.formats.properties import property_entries
+from acked.audit.formats.parts.properties import property_entries
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.files import read_text
 from acked.base.names import near

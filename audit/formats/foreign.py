@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import NoReturn
 
-from acked.audit.formats.reader import Reader, Sign, Source
+from acked.audit.formats.parts.reader import Reader, Sign, Source
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import INSTEAD
 

@@ -9,12 +9,13 @@ from acked.audit.clusters.several import Audited, worst_of_groups
 from acked.audit.clusters.topics import INTERNAL
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.reports.build import always, view_of
-from acked.audit.reports.overview import legend, overview
 from acked.audit.reports.telling import HEADS, MARKS, SHORT, STYLES, sentence
 from acked.audit.reports.terminal import (
     body_markdown,
     head_of,
+    legend,
     not_asked_of,
+    overview,
     print_answers,
     print_body,
     print_head,

@@ -11,8 +11,8 @@ from pathlib import Path
 import javaproperties
 import pytest
 
-from acked.audit.formats.images import release_of_image
-from acked.audit.formats.properties import property_entries
+from acked.audit.formats.parts.images import release_of_image
+from acked.audit.formats.parts.properties import property_entries
 from acked.audit.moves.plan import read_plan
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import SettingEntry

@@ -9,7 +9,7 @@ import pytest
 
 from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, live_entries
 from acked.audit.decision.gather import recognise
-from acked.audit.formats.described import described_entries
+from acked.audit.formats.listings import described_entries
 from acked.audit.moves.plan import ReassignmentPlan, read_plan
 from acked.audit.moves.shapes import MoveShape, moves_of, with_assignment
 from acked.base.errors import ConfigurationError, SpecUnreadable

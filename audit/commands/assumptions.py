@@ -14,7 +14,7 @@ from acked.audit.decision.fault_words import BESIDES, CRASHES, legend_of
 from acked.audit.decision.faults import read_faults
 from acked.audit.decision.gather import Recognised, recognise
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions
-from acked.audit.formats.read import read_all
+from acked.audit.formats.reading import read_all
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry

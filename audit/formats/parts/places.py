@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from acked.audit.formats.images import release_of_image
-from acked.audit.formats.properties import property_entries
-from acked.audit.formats.tree import Field, Fields, Items, Node, Text
+from acked.audit.formats.parts.images import release_of_image
+from acked.audit.formats.parts.properties import property_entries
+from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope, SettingEntry
 from acked.cluster.vocabulary.names import meant, meant_elsewhere, named_within
