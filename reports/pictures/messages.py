@@ -14,7 +14,7 @@ from acked.model.language.context import resolve
 from acked.model.language.protocol import ActionInstance, Instance
 from acked.model.language.telling import Course, Ends, Party, Role, Telling, Tells, Those, sort_of
 from acked.model.language.values import Id
-from acked.reports.pictures.picture import Message, Moment, Provider
+from acked.reports.pictures.picture import Message, Moment, Pictures
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def lanes_of_protocol(instance: Instance, named: Named) -> tuple[str, ...]:
 
 
 def messages_of(
-    instance: Instance, provider: Provider, moment: Moment, underway: tuple[Underway, ...], is_whole: bool
+    instance: Instance, provider: Pictures, moment: Moment, underway: tuple[Underway, ...], is_whole: bool
 ) -> StepMessages:
     """The actor and messages of a step, given what was on its way before it.
 
