@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -51,15 +52,7 @@ from acked.reports.shell.output import Output, json_text, put_drawn, put_text
 @searches_many
 @shows
 @OUT.under("out")
-def audit(
-    files: tuple[Path, ...],
-    cluster: ClusterFacts,
-    assumed: Assumed,
-    wanted: Wanted,
-    batch: BatchOptions,
-    output: Output,
-    out: Path | None,
-) -> int:
+def audit(**asked: Any) -> int:
     """Check what your Kafka's settings guarantee for acknowledged records: of a running cluster, or of FILE...
 
     FILEs are what you have: properties of brokers, producers and consumers; the output of `kafka-configs --describe`,
@@ -91,7 +84,7 @@ def audit(
     the yes was seen on real brokers, 14 if they did as the model says and it was not, 1 if they do something else than the
     model, 153 if they do not start.
     """
-    return _audit(files, cluster, assumed, wanted, batch, output, out)
+    return _audit(**asked)
 
 
 @click.command(short_help="Ask the same while brokers are upgraded, and afterwards.")
@@ -103,15 +96,7 @@ def audit(
 @collects("output", Output, quiet=QUIET,
           form=FORMAT.with_(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
 @OUT.under("out")
-def upgrade(
-    files: tuple[Path, ...],
-    cluster: ClusterFacts,
-    assumed: Assumed,
-    wanted: Wanted,
-    batch: BatchOptions,
-    output: Output,
-    out: Path | None,
-) -> int:
+def upgrade(**asked: Any) -> int:
     """Ask what `acked audit` asks while brokers are upgraded to another release, and afterwards.
 
     It says which answers change, by which rule, and whether one is worse in between. FILEs and exit codes are those of
@@ -120,7 +105,7 @@ def upgrade(
     \b
     acked audit upgrade server.properties --kafka-version 2.4 --to 2.5
     """
-    return _audit(files, cluster, assumed, wanted, batch, output, out)
+    return _audit(**asked)
 
 
 for _branch in (plan, upgrade, matrix):

@@ -376,4 +376,4 @@ class ProofReporter(ProgressReporter):
         self._phase = f"{now.done} of {now.total} done"
         width = len(str(now.total))
         line = f"{now.done:>{width}}/{now.total}  {now.verdict:<12}  {units.duration(now.seconds):>8}  {now.subject}"
-        self._display.above(lambda console: put(console, [(clean(line, console), "")]))
+        self.above(lambda console: put(console, [(clean(line, console), "")]))

@@ -12,18 +12,18 @@ from acked.cluster.reports.observations.document import judged_document
 from acked.cluster.validating.judge import Judged
 from acked.reports import units
 from acked.reports.console import Console, glyphs_of, put_paragraph
-from acked.reports.progress import Displayed, LiveDisplay, one_line
+from acked.reports.progress import LiveDisplay
 
 _SHOWN = 10
 """Missing offsets that are named."""
 
 
-class ExerciseProgress(Displayed):
+class ExerciseProgress(LiveDisplay):
     """Shows what is done to the cluster; use it in a `with` block."""
 
     def __init__(self, is_quiet: bool, minutes: float) -> None:
+        super().__init__(sys.stderr, is_quiet)
         self._seconds, self._line = 60 * minutes, "starting the cluster"
-        self._display = LiveDisplay(sys.stderr, lambda console: one_line(console, self.line()), self.line, is_quiet)
 
     def told(self) -> Told:
         """Who is told how the exercise goes."""
@@ -35,7 +35,7 @@ class ExerciseProgress(Displayed):
 
     def _said(self, line: str) -> None:
         self._line = line
-        self._display.changed()
+        self.changed()
 
     def _disturbs(self, disturbance: Disturbance, seconds: float) -> None:
         self._said(f"{seconds:.0f} s of {self._seconds:.0f} s: {disturbance}")
