@@ -34,7 +34,7 @@ _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     )),
     ("Write your own, and keep it right", (
         ("new", "commands.new", "Write a small working protocol or spec to start from."),
-        ("prove", "commands.prove", "Prove a spec with z3, for traces of any length."),
+        ("prove", "commands.proving.prove", "Prove a spec with z3, for traces of any length."),
         ("gate", "commands.gate", "Run specs in CI, and fail unless every answer is as expected."),
     )),
     ("Look into a protocol", (

@@ -7,13 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
-from acked.reports.console import UNICODE, Glyphs, Span, clean, glyphs_of, put, put_paragraph
+from acked.reports.console import UNICODE, Console, Glyphs, Span, clean, glyphs_of, put, put_paragraph
 from acked.reports.escaping import csv_text, md_code, md_text
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 @unique

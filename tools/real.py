@@ -43,8 +43,8 @@ from acked.model.partition.rules.settings import RULES  # noqa: E402
 from acked.model.partition.rules.versions import VERSIONS, planes_of, profile  # noqa: E402
 from acked.model.transactions.protocol import transactions  # noqa: E402
 from acked.reports.escaping import md_text  # noqa: E402
-from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402
 from acked.reports.table import Column, ColumnKind, numbers, table, table_markdown  # noqa: E402
+from tools.parts.spec_pages import OnBrokers  # noqa: E402
 from tools.plays import reproduce_each  # noqa: E402
 from tools.real_stories import NINE, OTHERS  # noqa: E402
 

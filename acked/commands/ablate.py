@@ -17,6 +17,7 @@ from acked.checker.gate.gate import Selection, choose
 from acked.checker.question.coverage import ClauseCoverage, clause_coverage, merge_coverage
 from acked.checker.question.result import ActionCount, StopReason
 from acked.checker.spec.spec import Spec, load_spec
+from acked.reports.console import Console
 from acked.reports.gate.ablation import ablation_document, ablation_markdown, print_ablation
 from acked.reports.shell.batches import BatchOptions, searches_many
 from acked.reports.shell.completion import bundled_or_file
@@ -28,7 +29,6 @@ from acked.reports.tables.coverage import coverage_document, coverage_page, prin
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rich.console import Console
 
 Covered = dict[str, tuple[dict[str, ActionCount], list[ClauseCoverage]]]
 """By protocol: how often each action was enabled, and what each clause of a guard decided."""

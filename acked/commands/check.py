@@ -18,7 +18,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.overflow import Overflow
 from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.spec.spec import Spec
-from acked.reports.console import open_console
+from acked.reports.console import Console, open_console
 from acked.reports.shell.engines import AUTO, ENGINE_CHOICES, EngineOptions, answer
 from acked.reports.shell.groups import STARTED, Epilogue
 from acked.reports.shell.options import (
@@ -38,9 +38,7 @@ from acked.reports.shell.specs import with_symmetry
 from acked.reports.tables.summary import print_expectation, print_result
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from acked.asking.explained import ExplainedViolation
+    from acked.asking.explanation import ExplainedViolation
 
 _chooses_engine = collects(
     "options",
@@ -160,7 +158,7 @@ def _explained(
 ) -> list[ExplainedViolation]:
     if not result.violations:
         return []  # Without importing what shows a trace.
-    from acked.asking.explained import explain_violations
+    from acked.asking.explanation import explain_violations
 
     return explain_violations(result, bounds, observer, easiest, explain)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,6 +23,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
 from acked.model.partition.rules.versions import rules_of
+from acked.reports.console import Console
 from acked.reports.shell.completion import completed
 from acked.reports.shell.options import CONTROL_PLANE, shows_without_progress
 from acked.reports.shell.output import Output
@@ -35,9 +36,6 @@ from acked.reports.tables.listing import (
     print_protocols,
     print_specs,
 )
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def _paths() -> list[Path]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,14 +15,12 @@ from acked.checker.explore.simulate import simulate as run
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, exit_code_of
 from acked.invariants.property import ONE_TRACE
+from acked.reports.console import Console
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.shell.options import TRACE_OUT, WORKERS, AskedSpec, asks_spec, collects, option, shows
 from acked.reports.shell.output import Output, TraceFile
 from acked.reports.tables.simulation import print_simulation, simulation_document
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 class _Weight(click.ParamType[tuple[str, int]]):

@@ -13,8 +13,15 @@ import click
 
 from acked.audit.decision.durability import DurabilityTable, Filled, fill, read_table, with_axis
 from acked.audit.decision.fault_words import CRASHES, names_of
-from acked.audit.reports.durability import as_csv, as_document, as_rows, print_durability, write_parquet
-from acked.audit.reports.durability_page import durability_page, story_pages
+from acked.audit.reports.durability import (
+    as_csv,
+    as_document,
+    as_rows,
+    durability_page,
+    print_durability,
+    story_pages,
+    write_parquet,
+)
 from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.base.files import check_writable, write_text
 from acked.base.optional import optional_packages

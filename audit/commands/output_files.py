@@ -9,8 +9,7 @@ from acked.audit.clusters.several import Audited
 from acked.audit.clusters.topics import TopicGroup
 from acked.audit.decision.patch import make_patches, write_patches
 from acked.audit.decision.questions import AuditQuestion
-from acked.audit.reports.page import audit_page
-from acked.audit.reports.stories import story_pages, with_pages, worst_counterexample
+from acked.audit.reports.pages import audit_page, story_pages, with_pages, worst_counterexample
 from acked.audit.reports.view import View
 from acked.base.errors import ConfigurationError
 from acked.base.files import write_text

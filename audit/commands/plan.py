@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 
-from acked.audit.commands.asked import FILES, Assumed, ClusterFacts, assumes, describes_cluster
+from acked.audit.commands.assumptions import FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.moves.ask import MOST_STATES, MoveAuditor, PlanAudit
 from acked.audit.moves.plan import read_plan
 from acked.audit.moves.shapes import Moves, moves_of, with_assignment
-from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
-from acked.audit.reports.plan import plan_document, worst_move
+from acked.audit.reports.moves import plan_document, plan_markdown, plan_page, print_plan, worst_move
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable
 from acked.checker.batch.local import KeptProcesses

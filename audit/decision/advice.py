@@ -299,6 +299,7 @@ class Adviser:
         if VERSION_KEY in wanted:
             chosen = release(wanted.pop(VERSION_KEY))
             planes = planes_in(chosen)
+            # Who upgrades also raises the protocol, and moves to the control plane that the release has.
             context = Deployment(chosen, context.plane if context.plane in planes else planes[0])
             given = _upgrade(given, context.release, context.plane, self._feature)
         given = given.but(wanted)
@@ -394,17 +395,8 @@ class Adviser:
         return reply_of(outcome)
 
     def _task(self, item: Open, change: Several) -> Task | None:
-        wanted = dict(change)
-        chosen, plane, given = self.context.release, self.context.plane, self.given
-        if VERSION_KEY in wanted:
-            chosen = release(wanted.pop(VERSION_KEY))
-            # Who upgrades also raises the protocol, and moves to the control plane that the release has.
-            plane = plane if plane in planes_in(chosen) else planes_in(chosen)[0]
-            given = _upgrade(given, chosen, plane, self._feature)
-        try:
-            return task_of(item.question, configure(given.but(wanted), chosen, plane), self.assumed, item.faults)
-        except ConfigurationError:
-            return None
+        changed = self.after(change)
+        return None if changed is None else task_of(item.question, changed.configuration, self.assumed, item.faults)
 
 
 def _changes(found: Iterable[Several]) -> tuple[SettingsChange, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from acked.audit.decision.advice import VERSION_KEY
 from acked.audit.decision.gather import Given
-from acked.audit.formats.read import read_file
+from acked.audit.formats.reading import read_file
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.files import read_text, write_text
 from acked.cluster.vocabulary import keys

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acked.audit.formats.environment import Container, Variable, container_entries
-from acked.audit.formats.places import Whose, unread_fields, with_unread
-from acked.audit.formats.tree import Field, Fields, Items, Node, Text
+from acked.audit.formats.parts.places import Whose, unread_fields, with_unread
+from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.cluster.vocabulary.entry import Scope
 from acked.cluster.vocabulary.note import Read, settings_of
 

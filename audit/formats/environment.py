@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from enum import Enum, unique
 from pathlib import PurePath
 
-from acked.audit.formats.places import Whose
-from acked.audit.formats.reader import Reader, Sign, Source
+from acked.audit.formats.parts.places import Whose
+from acked.audit.formats.parts.reader import Reader, Sign, Source
+from acked.audit.formats.parts.tree import Field
 from acked.audit.formats.spring import spring_variable
-from acked.audit.formats.tree import Field
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry

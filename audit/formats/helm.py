@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acked.audit.formats.described import pairs_in
 from acked.audit.formats.environment import Variable, broker_entries, family_of
-from acked.audit.formats.places import (
+from acked.audit.formats.listings import pairs_in
+from acked.audit.formats.parts.places import (
     Whose,
     factors,
     mappings,
@@ -22,7 +22,7 @@ from acked.audit.formats.places import (
     unread_fields,
     with_unread,
 )
-from acked.audit.formats.tree import Field, Fields, Items, Text
+from acked.audit.formats.parts.tree import Field, Fields, Items, Text
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS

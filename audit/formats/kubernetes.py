@@ -18,7 +18,7 @@ from acked.audit.formats.environment import (
     container_entries,
 )
 from acked.audit.formats.helm import values_entries
-from acked.audit.formats.places import (
+from acked.audit.formats.parts.places import (
     Whose,
     check_fields,
     mappings,
@@ -28,9 +28,9 @@ from acked.audit.formats.places import (
     unread_fields,
     with_unread,
 )
-from acked.audit.formats.properties import property_entries
+from acked.audit.formats.parts.properties import property_entries
+from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text, documents
 from acked.audit.formats.spring import spring_properties, spring_yaml
-from acked.audit.formats.tree import Field, Fields, Items, Node, Text, documents
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry

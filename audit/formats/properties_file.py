@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from acked.audit.formats.librdkafka import as_kafkas
-from acked.audit.formats.properties import property_entries
-from acked.audit.formats.reader import Reader, Sign
+from acked.audit.formats.parts.properties import property_entries
+from acked.audit.formats.parts.reader import Reader, Sign
 from acked.audit.formats.spring import is_spring, spring_properties
 from acked.cluster.vocabulary.note import Read
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from acked.audit.formats.places import Whose
-from acked.audit.formats.properties import property_entries
-from acked.audit.formats.tree import Fields, Items, Node, Text
+from acked.audit.formats.parts.places import Whose
+from acked.audit.formats.parts.properties import property_entries
+from acked.audit.formats.parts.tree import Fields, Items, Node, Text
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from acked.audit.formats.foreign import HCL, likely
-from acked.audit.formats.places import Whose, topic_entries, unread_fields
-from acked.audit.formats.properties import property_entries
-from acked.audit.formats.reader import Reader
-from acked.audit.formats.tree import Field, Fields, Items, Node, Text
+from acked.audit.formats.parts.places import Whose, topic_entries, unread_fields
+from acked.audit.formats.parts.properties import property_entries
+from acked.audit.formats.parts.reader import Reader
+from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
 from acked.base.optional import optional_packages
 from acked.cluster.vocabulary.entry import Scope, SettingEntry

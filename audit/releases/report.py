@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from acked.audit.releases.table import FaultClass, Kept, Release, ReleaseCell, ReleaseVerdict
 from acked.reports import units
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.table import Mark, Table, TableCell, print_table, table, table_markdown
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _LOOK = {
     ReleaseVerdict.PROVED: ("green", Mark.GOOD),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
@@ -10,8 +9,7 @@ from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.topics import group_name
 from acked.audit.reports.transactional import plain_lines
 from acked.audit.reports.view import AuditView, View, audits_of
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+from acked.reports.gate.junit import xml_document, xml_text
 
 
 def audit_junit(view: View) -> str:
@@ -22,15 +20,14 @@ def audit_junit(view: View) -> str:
     suite = ET.SubElement(root, "testsuite", name="acked audit", tests=str(len(cases)), failures=str(kinds.count("failure")),
                           errors=str(kinds.count("error")), skipped="0")  # fmt: skip
     for of, name, kind, lines in cases:
-        case = ET.SubElement(suite, "testcase", classname=_text(of), name=_text(name))
+        case = ET.SubElement(suite, "testcase", classname=xml_text(of), name=xml_text(name))
         if kind:
-            shown = ET.SubElement(case, kind, message=_text(lines[0]))
-            shown.text = _text("\n".join(lines))
+            shown = ET.SubElement(case, kind, message=xml_text(lines[0]))
+            shown.text = xml_text("\n".join(lines))
         elif lines:
-            ET.SubElement(case, "system-out").text = _text("\n".join(lines))
-    ET.SubElement(suite, "system-out").text = _text("\n".join([view.verdict_in_words, *_passed_over_lines(view)]))
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+            ET.SubElement(case, "system-out").text = xml_text("\n".join(lines))
+    ET.SubElement(suite, "system-out").text = xml_text("\n".join([view.verdict_in_words, *_passed_over_lines(view)]))
+    return xml_document(root)
 
 
 def _passed_over_lines(view: View) -> list[str]:
@@ -66,7 +63,3 @@ def _of_audit(of: str, audit: AuditView, decides: bool) -> Iterator[tuple[str, s
     for item in audit.transactions:
         lines = [] if item.answer is AuditVerdict.NO else plain_lines(item)
         yield of, f"transactions: {item.question} ({item.clients})", "", lines
-
-
-def _text(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", text)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from acked.audit.clusters.several import Audited, worst_of_groups
 from acked.audit.clusters.topics import INTERNAL
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.reports.build import always, view_of
-from acked.audit.reports.overview import legend, overview
 from acked.audit.reports.telling import HEADS, MARKS, SHORT, STYLES, sentence
 from acked.audit.reports.terminal import (
     body_markdown,
     head_of,
+    legend,
     not_asked_of,
+    overview,
     print_answers,
     print_body,
     print_head,
@@ -26,13 +26,10 @@ from acked.audit.reports.view import TOPICS_FORMAT, AnswerView, AuditView, Group
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Column, Mark, Table, TableCell, fits, numbers, print_table, table, table_markdown
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _NAMED = 3
 """Topics that the table names; the document has them all."""

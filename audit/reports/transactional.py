@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.transactional import TransactionAnswer
@@ -15,12 +14,9 @@ from acked.checker.question.result import Counterexample
 from acked.checker.spec.resolve import property_named
 from acked.cluster.vocabulary import keys
 from acked.model.transactions.protocol import transactions
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _BOUNDS = "one instance, two partitions, two transactions; Produce, EndTxn and WriteTxnMarkers may be late"
 SCOPE = f"Transactions ({_BOUNDS}; not part of the verdict)"

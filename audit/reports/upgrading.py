@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.upgrade import Stage, Upgrade, UpgradeAnswer, stage_words
 from acked.audit.reports.telling import MARKS, SHORT, STYLES, story_of
 from acked.model.language.telling import says_list
 from acked.model.partition.rules.versions import changes_of, rules_of
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Table, TableCell, print_table, table, table_markdown
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _HEADS = {
     Stage.BEFORE: "before", Stage.MIXED: "both run", Stage.SOFTWARE: "all new", Stage.RAISING: "raising",

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,12 +15,10 @@ from acked.base.names import near
 from acked.base.optional import optional_packages
 from acked.cluster.exercising.course import Kind
 from acked.cluster.reports.observations.counting import EventsExplained
+from acked.reports.console import Console
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import shows
 from acked.reports.shell.output import Output, say
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _KINDS = "kill,shutdown,pause,session,slow,answer,isr,move"
 _EXPENSIVE = "cache"

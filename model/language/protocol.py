@@ -41,7 +41,7 @@ class Protocol:
     settings that contradict each other. `symmetric` names sorts of ids that are meant to be interchangeable, which is checked
     before use. `budgets` are labels of clauses that only keep the model finite. `sizes` are the constants that a proof for
     all constants leaves open, each with its least value, all if not said; the others are switches. `thresholds` are numbers,
-    above 0, that sizes of sets are compared with (`reaches`). `pictures` (a `Provider`) draws the states.
+    above 0, that sizes of sets are compared with (`reaches`). `pictures` (see `Pictures`) draws the states.
 
     >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
     ...                  initial=lambda s: None)

@@ -15,7 +15,7 @@ from acked.model.language.protocol import Instance
 from acked.model.language.telling import Course, Ends, Party, Role, Telling, Tells, Those, sort_of
 from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
-from acked.reports.pictures.picture import Message, Moment, Provider
+from acked.reports.pictures.picture import Message, Moment, Pictures
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def lanes_of_protocol(instance: Instance, named: Named) -> tuple[str, ...]:
 
 
 def messages_of(
-    instance: Instance, provider: Provider, moment: Moment, underway: tuple[Underway, ...], is_whole: bool
+    instance: Instance, provider: Pictures, moment: Moment, underway: tuple[Underway, ...], is_whole: bool
 ) -> StepMessages:
     """The actor and messages of a step, given what was on its way before it.
 

@@ -6,7 +6,7 @@ configuration turns off has no field.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from acked.model.language.context import resolve
@@ -272,7 +272,7 @@ def _of_zombie(before: State, after: State) -> Iterator[str]:
                 yield f"producer {j} was initialised, and now r{n} of producer {owner} is readable in partition {p}"
 
 
-_POINTS: dict[str, Callable[[State], Iterator[str]]] = {
+_IN_STATE: dict[str, Callable[[State], Iterator[str]]] = {
     "AtomicTransactions": _not_atomic,
     "NoAbortedRead": _aborted_read,
     "NoTornTransaction": _torn,
@@ -282,11 +282,16 @@ _POINTS: dict[str, Callable[[State], Iterator[str]]] = {
     "NoInputTwice": _input_twice,
     "NoInputLost": _input_lost,
 }
+_IN_STEP: dict[str, Callable[[State, State], Iterator[str]]] = {"ZombieFenced": _of_zombie}
 
 
 class TransactionsPictures(Pictures):
     """The provider of `transactions`."""
 
+    protocol = transactions
+    beginning = "initially every log is empty, and nobody is initialised"
+    in_state = _IN_STATE
+    in_step = _IN_STEP
     look = Look(
         row="partition",
         legend=(
@@ -298,17 +303,9 @@ class TransactionsPictures(Pictures):
         first_badge=len("knows no epoch"),
     )
 
-    def recognises(self, instance: Instance) -> bool:
-        """Whether this is the protocol."""
-        return instance.protocol.state is transactions.state
-
     def tells(self, field: str) -> bool:
         """The picture shows all but sequence numbers, and by whom a request names its sender."""
         return not any(part in field for part in ("seq", "last_epoch", "is_spent"))
-
-    def says_initial(self, state: State) -> str:
-        """One sentence about the state that a run starts from."""
-        return "initially every log is empty, and nobody is initialised"
 
     def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, None]:
         """The picture of a moment; nothing has to be remembered."""
@@ -318,14 +315,6 @@ class TransactionsPictures(Pictures):
         producers = [_producer(state, i) for i in range(len(state["producer"]))]
         boxes = (*producers, _coordinator(state), *_group(state))
         return Picture(rows, boxes, (*(box.name for box in boxes), *(row.name for row in rows))), None
-
-    def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
-        """What exactly violates the property of that name; the properties are decided elsewhere, this only points."""
-        if name in _POINTS:
-            return list(_POINTS[name](after))
-        if name == "ZombieFenced" and before is not None:
-            return list(_of_zombie(before, after))
-        return ()
 
 
 TRANSACTIONS = TransactionsPictures()

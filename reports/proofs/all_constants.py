@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from acked.checker.allconstants.counterparts import BrokenRule, states_of, step_of
 from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult, SolverVerdict
@@ -14,13 +13,10 @@ from acked.checker.solver.lemma_sets import StepCounterexample
 from acked.invariants.proofs import argument_of
 from acked.model.language.protocol import Protocol
 from acked.reports import units
-from acked.reports.console import Glyphs, glyphs_of, put, put_paragraph
+from acked.reports.console import Console, Glyphs, glyphs_of, put, put_paragraph
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, view_of
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def all_constants_document(proof: AllConstantsProof, rules: Sequence[BrokenRule]) -> dict[str, object]:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from acked.checker.allconstants.verification import Verification
 from acked.model.catalogue import PROTOCOLS
 from acked.reports import units
-from acked.reports.console import Glyphs, glyphs_of, put, put_paragraph
+from acked.reports.console import Console, Glyphs, glyphs_of, put, put_paragraph
 from acked.reports.proofs.all_constants import print_subject, steps_table
 from acked.reports.table import print_table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def print_verification(console: Console, found: Verification, total_seconds: float) -> None:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.base.observer import ProofProgress
+from acked.checker.allconstants.proof import ObligationResult
 from acked.checker.proof.result import (
     ActionProof,
     Bounded,
@@ -27,15 +28,12 @@ from acked.checker.question.result import Counterexample, Verdict
 from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
 from acked.reports import units
-from acked.reports.console import Glyphs, clean, glyphs_of, put, put_paragraph
+from acked.reports.console import Console, Glyphs, clean, glyphs_of, put, put_paragraph
 from acked.reports.progress import ProgressReporter
 from acked.reports.runs.subject import dropped_clauses, subject_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, steps_of, view_of
 from acked.reports.table import Mark, TableCell, numbers, print_table, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 COUNTEREXAMPLE_FORMAT = "acked-counterexample-to-induction/1"
 """The `format` of a counterexample to induction, which is not a trace document: it may begin in any state."""
@@ -368,9 +366,14 @@ def _counterexample(result: ProofResult, item: InductionCounterexample) -> dict[
 class ProofReporter(ProgressReporter):
     """Shows every query that a solver has answered, one line each, besides what is shown of a search."""
 
+    def obligation_decided(self, result: ObligationResult, done: int, total: int) -> None:
+        """Writes one line, of a proof for all constants."""
+        subject = f"{result.subject}: {result.clause}"
+        self.decided(ProofProgress(subject, result.verdict.value, result.seconds, done, total))
+
     def decided(self, now: ProofProgress) -> None:
         """Writes one line."""
         self._phase = f"{now.done} of {now.total} done"
         width = len(str(now.total))
         line = f"{now.done:>{width}}/{now.total}  {now.verdict:<12}  {units.duration(now.seconds):>8}  {now.subject}"
-        self._display.above(lambda console: put(console, [(clean(line, console), "")]))
+        self.above(lambda console: put(console, [(clean(line, console), "")]))

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 from acked.checker.question.question import Question
 from acked.model.catalogue import PROTOCOLS
 from acked.reports import units
-from acked.reports.console import glyphs_of, put, put_paragraph
+from acked.reports.console import Console, glyphs_of, put, put_paragraph
 from acked.reports.runs.subject import subject_in_words
 from acked.reports.table import Table, print_table, table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from acked.checker.proof.suggest import Suggestion
 
 _MAX_SHOWN = 12

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from acked.checker.proof.variants import Matrix, VariantAnswer
 from acked.checker.question.result import Verdict
 from acked.reports import units
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _STYLE = {Verdict.HOLDS: "green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
 _MARK = {Verdict.HOLDS: Mark.GOOD, Verdict.VIOLATED: Mark.BAD, Verdict.INCOMPLETE: Mark.OPEN}

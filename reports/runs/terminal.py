@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from acked.reports import palette
-from acked.reports.console import Glyphs, Span, flow, glyphs_of, put, put_paragraph
+from acked.reports.console import Console, Glyphs, Span, flow, glyphs_of, put, put_paragraph
 from acked.reports.pictures.picture import (
     Box,
     BoxChange,
@@ -25,9 +24,6 @@ from acked.reports.pictures.picture import (
     Tone,
 )
 from acked.reports.runs.view import StepView, TraceStory, TraceView
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 INDENT = "    "
 

@@ -14,12 +14,10 @@ import click
 
 from acked.base.errors import SystemFailure
 from acked.base.files import check_writable, write_text
-from acked.reports.console import open_console
+from acked.reports.console import Console, open_console
 from acked.reports.progress import BatchProgress, ProgressReporter
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from acked.checker.question.result import Counterexample
 
 def say(text: str) -> None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from acked.checker.question.coverage import ClauseCoverage
 from acked.checker.question.result import ActionCount
 from acked.reports import units
-from acked.reports.console import harmless, put, put_paragraph
+from acked.reports.console import Console, harmless, put, put_paragraph
 from acked.reports.pages.static_page import render_report
 from acked.reports.table import Mark, Table, TableCell, print_table, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 COVERAGE_FORMAT = "acked-coverage/1"
 """What the document says in `format`."""

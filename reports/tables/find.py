@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, Run, StopReason
 from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
-from acked.reports.console import glyphs_of, put_paragraph
+from acked.reports.console import Console, glyphs_of, put_paragraph
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 class Reach(Enum):

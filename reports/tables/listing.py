@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, combinations, product
-from typing import TYPE_CHECKING
 
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
@@ -14,10 +13,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.action import Action
 from acked.model.language.context import Constant, Switch
 from acked.model.language.protocol import Protocol
-from acked.reports.console import put, put_paragraph
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from acked.reports.console import Console, put, put_paragraph
 
 _SMALL = 2
 """The value, where the range allows it, under which a protocol is instantiated to learn its guards' labels."""

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from acked.reports.console import put
+from acked.reports.console import Console, put
 from acked.reports.table import Column, ColumnKind, Table, TableCell, print_table, table, table_csv
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def rows_table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acked.audit.formats.read import read_file
+from acked.audit.formats.reading import read_file
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.cluster.vocabulary.note import settings_of
 

@@ -22,10 +22,10 @@ from acked.model.partition.rules.versions import planes_of
 from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import CIRCUMSTANCES, SIZES
 from acked.model.transactions.versions import HISTORY as TRANSACTION_HISTORY
-from acked.reports.pages.quorums import quorums_markdown
-from acked.reports.pages.spec_pages import AnsweredSpec, NotReproduced, claims_markdown, gallery_markdown
 from tests.places import CHECKOUT
 from tools.parts.gallery import untold
+from tools.parts.quorums import quorums_markdown
+from tools.parts.spec_pages import AnsweredSpec, NotReproduced, claims_markdown, gallery_markdown
 from tools.real import OPEN as _OPEN
 from tools.real import on_brokers
 

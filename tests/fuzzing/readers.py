@@ -20,7 +20,7 @@ from pathlib import Path
 from acked.audit.clusters.topics import groups_of
 from acked.audit.commands.scram import Scram, Unavailable
 from acked.audit.decision.gather import recognise
-from acked.audit.formats.read import read_all
+from acked.audit.formats.reading import read_all
 from acked.audit.moves.plan import read_plan
 from acked.audit.reports.baseline import read_baseline
 from acked.base.errors import AckedError

@@ -26,8 +26,9 @@ from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.spec.variants import specs_under  # noqa: E402
-from acked.reports.pages.quorums import quorums_markdown  # noqa: E402
-from acked.reports.pages.spec_pages import (  # noqa: E402
+from acked.reports.runs.view import steps_of  # noqa: E402
+from tools.parts.quorums import quorums_markdown  # noqa: E402
+from tools.parts.spec_pages import (  # noqa: E402
     AnsweredSpec,
     NotReproduced,
     claims_markdown,
@@ -35,7 +36,6 @@ from acked.reports.pages.spec_pages import (  # noqa: E402
     gallery_markdown,
     gallery_table,
 )
-from acked.reports.runs.view import steps_of  # noqa: E402
 from tools.real import on_brokers  # noqa: E402
 
 RUNS = ROOT / "docs" / "runs.json"

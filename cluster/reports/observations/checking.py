@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.cluster.lines.checking import Checked
 from acked.cluster.lines.wordings import Kind
-from acked.reports.console import clean, glyphs_of, put_paragraph
+from acked.reports.console import Console, clean, glyphs_of, put_paragraph
 from acked.reports.units import count, plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 FORMAT = "acked-observed/1"
 

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from acked.cluster.observation.events import Event
 from acked.cluster.observation.validation import Verdict
 from acked.cluster.reports.observations.words import LIMITS, LIMITS_OF_LINES, heading, promise_counts, where, who
 from acked.cluster.validating.judge import Judged
-from acked.reports.console import clean, glyphs_of, put_paragraph
+from acked.reports.console import Console, clean, glyphs_of, put_paragraph
 from acked.reports.units import count
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _INDENT = "  "
 _MOST_OPEN = 6

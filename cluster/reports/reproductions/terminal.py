@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.cluster.playing.play import SeenStep
 from acked.cluster.playing.protocol import TOPIC
@@ -19,12 +19,9 @@ from acked.cluster.reports.reproductions.words import (
     rules_in_words,
     verdicts_in_words,
 )
-from acked.reports.console import Span, clean, glyphs_of, put, put_paragraph
+from acked.reports.console import Console, Span, clean, glyphs_of, put, put_paragraph
 from acked.reports.runs.view import steps_of
 from acked.reports.units import duration, plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _INDENT = " " * 4
 _MAX_LINES = 8

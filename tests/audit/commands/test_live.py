@@ -28,7 +28,7 @@ from acked.audit.decision.audit import Auditor
 from acked.audit.decision.gather import Given, gather, recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.release import contexts
-from acked.audit.formats.read import read_all
+from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError, ConfigurationError
 from acked.base.release import release
 from acked.cli import cli

@@ -10,7 +10,7 @@ from hypothesis import given as drawn
 from hypothesis import strategies as st
 
 from acked.audit.decision.gather import gather
-from acked.audit.formats.read import read_file
+from acked.audit.formats.reading import read_file
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS

@@ -17,8 +17,8 @@ from acked.audit.decision.gather import Given, gather
 from acked.audit.decision.questions import NEEDS, QUESTIONS, Assumptions, AuditQuestion, AuditVerdict, constants_of, task_of
 from acked.audit.decision.release import Deployment, contexts, span
 from acked.audit.decision.settings import RefusedByKafka, configure
-from acked.audit.formats.images import release_of_image
-from acked.audit.formats.read import read_file
+from acked.audit.formats.parts.images import release_of_image
+from acked.audit.formats.reading import read_file
 from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, NEWEST, release
 from acked.cluster.vocabulary.entry import SettingEntry

@@ -14,7 +14,7 @@ from acked.audit.decision.gather import Severity, gather
 from acked.audit.decision.questions import QUESTIONS, Assumptions, AuditQuestion, task_of
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration, RefusedByKafka, configure
-from acked.audit.formats.read import read_file
+from acked.audit.formats.reading import read_file
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
 from acked.base.release import LATEST, release
 from acked.cluster.vocabulary.entry import Scope, SettingEntry

@@ -18,7 +18,7 @@ from acked.audit.decision.faults import read_faults
 from acked.audit.decision.gather import Given, gather
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import configure
-from acked.audit.formats.read import read_all
+from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError, ConfigurationError
 from acked.base.release import release
 from acked.cluster.vocabulary import keys

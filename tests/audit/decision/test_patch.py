@@ -10,7 +10,7 @@ from acked.audit.decision.audit import Auditor
 from acked.audit.decision.gather import gather
 from acked.audit.decision.patch import make_patches, write_patches
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
-from acked.audit.formats.read import read_all
+from acked.audit.formats.reading import read_all
 from acked.base.errors import ConfigurationError
 from acked.base.release import release
 from tests.audit.decision.kept import KEPT

@@ -9,7 +9,7 @@ import pytest
 
 from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, live_entries
 from acked.audit.decision.gather import recognise
-from acked.audit.formats.described import described_entries
+from acked.audit.formats.listings import described_entries
 from acked.audit.moves.plan import ReassignmentPlan, read_plan
 from acked.audit.moves.shapes import MoveShape, moves_of, with_assignment
 from acked.base.errors import ConfigurationError, SpecUnreadable
@@ -48,7 +48,7 @@ def test_partitions_that_are_moved_alike_are_one_group_and_those_that_stay_none(
 
 def test_a_plan_with_directories_and_what_generate_prints_are_read(tmp_path: Path) -> None:
     partitions = [{"topic": "t", "partition": 0, "replicas": [2, 3], "log_dirs": ["any", "/data/1"]}]
-    assert read(tmp_path, json.dumps({"partitions": partitions})).with_directories == ("t-0",)
+    assert [one.replicas for one in read(tmp_path, json.dumps({"partitions": partitions})).wanted] == [(2, 3)]
     printed = (
         f"Current partition replica assignment\n{plan(('t', 0, [1, 2]))}\n\n"
         f"Proposed partition reassignment configuration\n{plan(('t', 0, [2, 3]))}\n"

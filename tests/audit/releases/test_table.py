@@ -30,7 +30,7 @@ from acked.checker.batch.local import BatchLimits
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.commands.check import check
-from acked.commands.prove import prove
+from acked.commands.proving.prove import prove
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.settings import CLEAN_CRASHES, RULES
 from acked.model.partition.rules.versions import KRAFT, VERSIONS, ZOOKEEPER, planes_of

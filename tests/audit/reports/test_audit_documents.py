@@ -16,11 +16,9 @@ from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.baseline import Cell, cells_of, differences, read_baseline
 from acked.audit.reports.build import always
 from acked.audit.reports.junit import audit_junit
-from acked.audit.reports.overview import overview
-from acked.audit.reports.page import audit_page
+from acked.audit.reports.pages import StoryPage, audit_page, with_pages
 from acked.audit.reports.sarif import audit_sarif
-from acked.audit.reports.stories import StoryPage, with_pages
-from acked.audit.reports.terminal import audit_markdown
+from acked.audit.reports.terminal import audit_markdown, overview
 from acked.audit.reports.topics import print_topics, table_legend, topics_markdown
 from acked.audit.reports.view import (
     PassedOverView,

@@ -16,7 +16,7 @@ from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Instance
-from acked.model.partition import hearing, racing
+from acked.model.partition.controllers import hearing, racing
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import profile
 from tests.model.partition.controllers_enumeration import Rules

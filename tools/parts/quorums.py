@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from acked.reports.pages.spec_pages import AnsweredSpec
 from acked.reports.table import markdown_table
+from tools.parts.spec_pages import AnsweredSpec
 
 
 @dataclass(frozen=True)

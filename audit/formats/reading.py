@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from acked.audit.formats import described, environment, foreign, json_file, properties_file, terraform, yaml_file
-from acked.audit.formats.reader import Reader, Source
+from acked.audit.formats import environment, foreign, json_file, listings, properties_file, terraform, yaml_file
+from acked.audit.formats.parts.reader import Reader, Source
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_bytes
 from acked.cluster.vocabulary.entry import INSTEAD
@@ -26,7 +26,7 @@ _WHAT = "file of Kafka settings"
 
 READERS: tuple[Reader, ...] = (
     json_file.READER,
-    described.READER,
+    listings.READER,
     environment.READER,
     yaml_file.READER,
     terraform.READER,

@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 
 from acked.audit.clusters.live import live_entries
-from acked.audit.commands.apart import ask_apart
-from acked.audit.commands.live import SECONDS, client_properties
+from acked.audit.commands.live import SECONDS, ask_apart, client_properties
 from acked.audit.decision.fault_words import BESIDES, CRASHES, legend_of
 from acked.audit.decision.faults import read_faults
 from acked.audit.decision.gather import Recognised, recognise
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions
-from acked.audit.formats.read import read_all
+from acked.audit.formats.reading import read_all
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from acked.audit.formats.reader import Reader, Sign
+from acked.audit.formats.parts.reader import Reader, Sign
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from acked.audit.formats.images import release_of_image
-from acked.audit.formats.properties import property_entries
-from acked.audit.formats.tree import Field, Fields, Items, Node, Text
+from acked.audit.formats.parts.images import release_of_image
+from acked.audit.formats.parts.properties import property_entries
+from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope, SettingEntry
 from acked.cluster.vocabulary.names import likely_setting, likely_setting_elsewhere, setting_within
@@ -121,9 +121,10 @@ def unread_fields(whose: Whose, fields: Iterable[Field], path: Sequence[str] = (
 
 def with_unread(read: Iterable[Read], suspects: Iterable[SettingEntry]) -> list[Read]:
     """What was read, and what seems to be a setting in the whole of it and was not read there."""
-    found = list(read)
-    said = {(entry.line, entry.means or likely_setting(entry.key) or entry.key) for entry in settings_of(found)}
-    return found + [entry for entry in suspects if (entry.line, entry.means) not in said]
+    found, beside = list(read), list(suspects)
+    lines = {entry.line for entry in beside}
+    said = {(one.line, one.means or likely_setting(one.key) or one.key) for one in settings_of(found) if one.line in lines}
+    return found + [entry for entry in beside if (entry.line, entry.means) not in said]
 
 
 def check_fields(whose: Whose, fields: Iterable[Field], known: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.base.bounds import Bounds
 from acked.base.observer import Observer
@@ -11,14 +11,12 @@ from acked.checker.diagnosis.easiest import Easiest, easiest_of
 from acked.checker.diagnosis.necessary import Necessity, necessity
 from acked.checker.question.result import Counterexample, Result, Violation
 from acked.invariants.property import ONE_TRACE
+from acked.reports.console import Console
 from acked.reports.pictures.effort import effort_of
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.shell.output import say
 from acked.reports.tables.necessity import easiest_document, necessity_document, print_easiest, print_necessity
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 @dataclass(frozen=True)
