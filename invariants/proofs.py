@@ -233,11 +233,11 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> A
         # Epochs by rank have no place where elections are bounded by an unknown number.
         ranks = (EPOCHS_ARE_DENSE, CONTROLLER_EPOCHS_ARE_DENSE)
         lemmas = tuple(item for item in (*PARTITION_LEMMAS, *_more_lemmas(given)) if item not in ranks)
-        dies, rival = bool(one_machine_dies.make(given)), bool(one_leader_at_a_time.make(given))
+        dies, several = bool(one_machine_dies.make(given)), bool(one_leader_at_a_time.make(given))
         small = ((2, 1, 1, 2, 2, 5), (3, 1, 1, 3, 2, 5)) if dies else _PARTITION_SMALL
         least = {"replicas": 2, "min_insync_replicas": 2} if dies else {}
         besides = {settings.assigned.name: 1} if given[settings.reassignment.name] else {}
-        if rival:  # Controller epochs are another number of which nothing is said.
+        if several:  # Controller epochs are another number of which nothing is said.
             besides[max_controller_epoch.name] = 2
             least[max_controller_epoch.name] = 1
         return Argument(

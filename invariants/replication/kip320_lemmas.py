@@ -15,6 +15,7 @@ from collections.abc import Callable
 from acked.invariants.property import Kind, Property
 from acked.invariants.quantifiers import every_three, every_two
 from acked.invariants.replication.domains import DOMAIN_LEMMAS
+from acked.invariants.replication.properties import hw_within_log, leader_in_isr
 from acked.model.language.quantify import every, implies, some
 from acked.model.language.sets import SetValue
 from acked.model.language.values import Bool
@@ -124,11 +125,6 @@ def epochs_were_sent(s: State) -> Bool:
     return every_two(Replica, Epoch, lambda r, e: implies(is_in_epoch(s, r, e), is_sent(s, e)))
 
 
-def quorum_isr_has_leader(s: State) -> Bool:
-    """The controller's leader is in its ISR."""
-    return every(Replica, lambda r: implies(s.quorum.leader == r, s.quorum.isr.contains(r)))
-
-
 def request_isr_has_leader(s: State) -> Bool:
     """Every request's leader is in the request's ISR."""
     return every_two(
@@ -188,11 +184,6 @@ def followers_are_prefixes(s: State) -> Bool:
             presumes_leadership(s, x) & (s.replica[f].leader_epoch == s.replica[x].leader_epoch), is_prefix(f, x)
         ),
     )
-
-
-def hw_within_log(s: State) -> Bool:
-    """No high watermark lies beyond its log's end."""
-    return every(Replica, lambda r: s.replica[r].hw <= s.log[r].end)
 
 
 def hw_in_epoch(s: State) -> Bool:
@@ -281,14 +272,14 @@ KIP320_LEMMAS: tuple[Property, ...] = (
     _lemma("IdFresh", ids_are_fresh, "a producer's next record is in no log yet"),
     _lemma("RecordEpoch", records_are_not_ahead, "no log holds a record of an epoch its broker has not reached"),
     _lemma("EpochSent", epochs_were_sent, "no broker is in a leader epoch that was not announced"),
-    _lemma("QuorumIsrHasLeader", quorum_isr_has_leader, "the controller's leader is one of its in-sync replicas"),
+    _lemma("QuorumIsrHasLeader", leader_in_isr.predicate, "the controller's leader is one of its in-sync replicas"),
     _lemma("RequestIsrHasLeader", request_isr_has_leader, "an announced leader is one of the announced in-sync replicas"),
     _lemma("KnowsLeader", replicas_know_their_leader, "all brokers of one leader epoch agree on who leads in it"),
     _lemma("IsrHasLeader", isr_has_leader, "a broker's leader is in the ISR that the broker knows"),
     _lemma("LeaderFirst", leader_first, "nobody follows in an epoch before its leader has taken office"),
     _lemma("LogMatching", log_matching, "logs that agree at an offset agree below it"),
     _lemma("FollowerPrefix", followers_are_prefixes, "a follower's log is a prefix of its leader's"),
-    _lemma("HwInLog", hw_within_log, "no broker takes for committed what its log does not hold"),
+    _lemma("HwInLog", hw_within_log.predicate, "no broker takes for committed what its log does not hold"),
     _lemma("HwInEpoch", hw_in_epoch, "a follower takes a record of its epoch for committed only after its leader"),
     _lemma("TrueLeaderIsr", true_leader_knows_isr, "the current leader and the controller agree on the ISR"),
     _lemma("VacantIsr", vacant_isr_is_announced, "until a new leader takes office, the ISR stays as announced"),

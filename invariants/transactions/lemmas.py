@@ -297,29 +297,20 @@ def committed_stays(s: State) -> Bool:
     )
 
 
-def _lemma(name: str, predicate: Callable[[State], Bool], source: str = "KIP-98, KIP-890") -> Property:
+def _lemma(predicate: Callable[[State], Bool], source: str = "KIP-98, KIP-890") -> Property:
+    name = "".join(part.capitalize() for part in predicate.__name__.split("_"))
     doc = (predicate.__doc__ or "").split("\n")[0].rstrip(".")
     return Property(name, Kind.STATE, predicate, doc[:1].lower() + doc[1:], source, "transaction_version 2, from 4.2 on")
 
 
-TRANSACTIONS_LEMMAS: tuple[Property, ...] = (
-    _lemma("EpochsAreGiven", epochs_are_given),
-    _lemma("RequestsNameEpochs", requests_name_epochs),
-    _lemma("PartitionsOfTxn", partitions_of_txn),
-    _lemma("LsoIsStable", lso_is_stable),
-    _lemma("FatesAreTold", fates_are_told),
-    _lemma("OpenIsHeld", open_is_held),
-    _lemma("EpochBudget", epoch_budget, "docs/transactions.md"),
-    _lemma("OpenIsKnown", open_is_known),
-    _lemma("OneHolder", one_holder),
-    _lemma("OpenIsCurrent", open_is_current),
-    _lemma("LateIsCurrent", late_is_current),
-    _lemma("LastOwner", last_owner),
-    _lemma("RecordsWereSent", records_were_sent),
-    _lemma("AckedRecordsAreThere", acked_records_are_there),
-    _lemma("KnownSequences", known_sequences),
-    _lemma("OneOutcome", one_outcome),
-    _lemma("CommitRepeated", commit_repeated),
-    _lemma("CommittedStays", committed_stays),
-)
+_TAKEN = _lemma(epoch_budget, "docs/transactions.md")
+_FIELDS = (
+    epochs_are_given, requests_name_epochs, partitions_of_txn, lso_is_stable, fates_are_told, open_is_held,
+)  # fmt: skip
+_OUTCOMES = (
+    open_is_known, one_holder, open_is_current, late_is_current, last_owner, records_were_sent, acked_records_are_there,
+    known_sequences, one_outcome, commit_repeated, committed_stays,
+)  # fmt: skip
+
+TRANSACTIONS_LEMMAS: tuple[Property, ...] = (*map(_lemma, _FIELDS), _TAKEN, *map(_lemma, _OUTCOMES))
 """Every lemma, those at the bottom first."""

@@ -15,7 +15,7 @@ from acked.model.formulas.expr import Expr
 from acked.model.language.context import literal
 from acked.model.language.domain import Constants, Domain, LeafDomain, Path, PresentDomain, path_name
 from acked.model.language.storage.composites import ArrayDomain, Declaration, LogDomain, StructDomain, is_absent
-from acked.model.language.storage.layout import Leaf, Schema
+from acked.model.language.storage.layout import Leaf, Schema, counts_of
 from acked.model.language.storage.store import Store, SymbolicPath
 
 
@@ -44,11 +44,7 @@ class Layout(Schema):
             Leaf(path_name(path), path, domain, domain.cardinality(self.constants), 0, 0, 0) for path, domain in leaves
         )
         self.by_path = {leaf.path: number for number, leaf in enumerate(self.leaves)}
-        self.counts = {}
-        for leaf in self.leaves:
-            for at, part in enumerate(leaf.path):
-                if isinstance(part, int):
-                    self.counts[leaf.path[:at]] = max(part + 1, self.counts.get(leaf.path[:at], 0))
+        self.counts = counts_of(self.leaves)
         self.log_places = tuple(self._place(path, domain) for path, domain in self._logs)
         """All logs, in the order in which a state has their runs."""
         self.logs = frozenset(place.path for place in self.log_places)

@@ -22,10 +22,10 @@ def _marker(result: str, receiver: Role = BROKERS) -> Tells:
     return Tells(COORDINATOR, receiver, f"WriteTxnMarkers: {result}")
 
 
-def write_result(s: State, of: Input) -> None:
-    """Consumers of the results get that of an input, once more."""
+def write_result(s: State, of: Input, is_copy: Bool | bool = False) -> None:
+    """Consumers of the results get that of an input once more, unless it is a copy of what is there."""
     times = s.written[of]
-    s.written[of] = ite(times == 2, times, times + 1)
+    s.written[of] = ite(is_copy | (times == 2), times, times + 1)
 
 
 # -- without transactions ----------------------------------------------------------------------------------------------
@@ -39,12 +39,6 @@ def may_process(s: State, m: Member) -> Bool:
 def _is_copy(s: State, m: Member) -> Bool:
     """The brokers have the result of this very producer already, and see that it is the same."""
     return s.member[m].sent if settings.idempotence.on and settings.resends.on else truth(False)
-
-
-def _write_unless_copy(s: State, m: Member) -> None:
-    mine = s.member[m]
-    times = s.written[mine.record.value]
-    s.written[mine.record.value] = ite(_is_copy(s, m) | (times == 2), times, times + 1)
 
 
 def _says_result(t: Telling) -> str:
@@ -69,7 +63,7 @@ def _result_text(t: Telling) -> str:
 def process(s: State, member: Member) -> None:
     """A member processes its record, and the result is written and acknowledged."""
     require("a result is due", may_process(s, member))
-    _write_unless_copy(s, member)
+    write_result(s, s.member[member].record.value, _is_copy(s, member))
     if settings.commits.value == settings.AFTER:
         s.member[member].stage = DONE
         s.member[member].sent = False
@@ -85,7 +79,7 @@ def process(s: State, member: Member) -> None:
 def process_unanswered(s: State, member: Member) -> None:
     """A member processes its record and the result is written; the answer is lost, and the producer will send it again."""
     require("a result is due", may_process(s, member))
-    _write_unless_copy(s, member)
+    write_result(s, s.member[member].record.value, _is_copy(s, member))
     s.member[member].sent = True
 
 

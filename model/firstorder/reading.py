@@ -167,10 +167,7 @@ class Reading:
 
     def _families(self, domain: Domain, key: Key, indices: tuple[Index, ...]) -> Iterator[Family]:
         if isinstance(domain, PresentDomain):
-            leaf = domain.inner
-            while isinstance(leaf, PresentDomain):
-                leaf = leaf.inner
-            yield Family(key, leaf, indices, domain.is_absent(self.constants))
+            yield Family(key, domain.bare, indices, domain.is_absent(self.constants))
         elif isinstance(domain, LeafDomain):
             yield Family(key, domain, indices)
         elif isinstance(domain, StructDomain):

@@ -45,6 +45,11 @@ class Domain(ABC):
 class LeafDomain(Domain):
     """A domain whose values fit one code."""
 
+    @property
+    def bare(self) -> LeafDomain:
+        """The domain where the field is there: of `PresentDomain` the one inside."""
+        return self
+
     @abstractmethod
     def cardinality(self, constants: Constants) -> int:
         """How many values there are."""
@@ -246,6 +251,10 @@ class PresentDomain(LeafDomain):
 
     inner: LeafDomain
     when: IntLike
+
+    @property
+    def bare(self) -> LeafDomain:
+        return self.inner.bare
 
     def is_absent(self, constants: Constants) -> bool:
         """Whether the constants leave the field out."""

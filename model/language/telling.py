@@ -16,7 +16,7 @@ from enum import Enum, unique
 from typing import Any
 
 from acked.model.formulas.errors import UnknownName
-from acked.model.language.domain import IdDomain, LeafDomain, OptionalDomain, PresentDomain, SetDomain
+from acked.model.language.domain import LeafDomain
 from acked.model.language.values import Id
 
 
@@ -204,13 +204,8 @@ def asks(
 
 def sort_of(domain: LeafDomain) -> type[Id] | None:
     """The sort of ids that a parameter's values are, or are made of; None of numbers and truth values."""
-    if isinstance(domain, PresentDomain):
-        return sort_of(domain.inner)
-    if isinstance(domain, (IdDomain, SetDomain)):
-        return domain.item
-    if isinstance(domain, OptionalDomain) and issubclass(domain.item, Id):
-        return domain.item
-    return None
+    item = getattr(domain.bare, "item", None)
+    return item if item is not None and issubclass(item, Id) else None
 
 
 def functions_of(says: Words | None, actor: Party | None, messages: Iterable[Message]) -> Iterator[Callable[[Telling], Any]]:

@@ -31,7 +31,14 @@ from acked.model.partition.common import (
     share_epoch,
 )
 from acked.model.partition.controllers.hearing import arrives, epoch_of_request
-from acked.model.partition.fetching import have_diverged, leader_learns, require_fetch, says_round, take_answer
+from acked.model.partition.fetching import (
+    have_diverged,
+    leader_learns,
+    replace_empty_epoch,
+    require_fetch,
+    says_round,
+    take_answer,
+)
 from acked.model.partition.following import (
     cut_as_told,
     drop_late_answer,
@@ -160,10 +167,7 @@ def late_records_count(s: State, follower: Replica) -> None:
     require_match(s, follower)
     if facts.truncates_late.on:
         require("brings records", late.truncate_to.is_none)
-    if facts.keeps_empty_epochs.on:
-        # A record's epoch starts where the empty one did, and takes its place.
-        empty = s.broker[follower].empty_epoch
-        s.broker[follower].empty_epoch = ite(late.fetched_at < late.log.end, None, empty)
+    replace_empty_epoch(s, follower, late.fetched_at < late.log.end)
     take_answer(s, follower, late.fetched_at < late.log.end)
     s.log[follower].copy(late.log, late.log.end)
     s.broker[follower].hw = smaller(late.hw, s.log[follower].end)

@@ -201,6 +201,13 @@ def take_answer(s: State, follower: Replica, brings_record: Bool) -> None:
     mine.answered = True
 
 
+def replace_empty_epoch(s: State, follower: Replica, brings_record: Bool) -> None:
+    """The epoch of a record that an answer brings starts where the empty one did, and takes its place."""
+    if keeps_empty_epochs.on:
+        empty = s.broker[follower].empty_epoch
+        s.broker[follower].empty_epoch = ite(brings_record, None, empty)
+
+
 def leader_learns(s: State, leader: Replica, follower: Replica, advance: Advance = advance_high_watermark) -> None:
     """The leader's half of a fetch: the follower's log end, the ISR, the high watermark."""
     s.known_end[leader][follower] = s.log[follower].end
@@ -265,10 +272,7 @@ def answer_at_once(s: State, follower: Replica, leader: Replica, end: Offset, ad
     read = s.broker[leader].hw
     leader_learns(s, leader, follower, advance)
     take_answer(s, follower, s.log[follower].end < end)
-    if keeps_empty_epochs.on:
-        # A record's epoch starts where the empty one did, and takes its place.
-        empty = s.broker[follower].empty_epoch
-        s.broker[follower].empty_epoch = ite(s.log[follower].end < end, None, empty)
+    replace_empty_epoch(s, follower, s.log[follower].end < end)
     s.log[follower].copy(s.log[leader], end)
     s.broker[follower].hw = smaller(read, end)
     if keeps_empty_epochs.on:

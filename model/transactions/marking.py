@@ -68,18 +68,20 @@ def _says_marker(t: Telling) -> str:
     return _says_written(t, _is_commit(t)) + done
 
 
+def _write(s: State, partition: Partition) -> None:
+    epoch, by = s.coordinator.epoch, s.coordinator.coordinator_epoch
+    require("the partition accepts it", takes_marker(s, partition, epoch, by))
+    append_marker(s, partition, epoch, by, _commits(s))
+
+
 @action(
     says=_says_marker, actor=COORDINATOR,
     messages=(Tells(COORDINATOR, "partition", _text), Tells("partition", COORDINATOR, "written")),
 )
 def write_marker(s: State, partition: Partition) -> None:
     """A partition writes the marker of the transaction and says so; with the last one the transaction is complete."""
-    coordinator = s.coordinator
-    require("awaits its marker", coordinator.awaiting.contains(partition))
-    require(
-        "the partition accepts it", takes_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch)
-    )
-    append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
+    require("awaits its marker", s.coordinator.awaiting.contains(partition))
+    _write(s, partition)
     acknowledge(s, partition)
     renumber_coordinators(s)
     renumber_epochs(s)
@@ -96,10 +98,7 @@ def write_last_marker_unnoticed(s: State, partition: Partition) -> None:
     coordinator = s.coordinator
     require("awaits its marker", coordinator.awaiting.contains(partition))
     require("no other does", coordinator.awaiting.remove(partition).is_empty)
-    require(
-        "the partition accepts it", takes_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch)
-    )
-    append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
+    _write(s, partition)
     coordinator.awaiting = none_of(Partition)
     renumber_coordinators(s)
     renumber_epochs(s)

@@ -8,7 +8,7 @@ A leaf of cardinality c holds a code 0..c-1 in `(c-1).bit_length()` bits; no lea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -59,7 +59,7 @@ class Leaf:
         if code.lo >= 0 and code.hi < self.cardinality:
             return None
         pool, zero = code.pool, code.pool.int(0)
-        inner = self._inner
+        inner = self.domain.bare
         # Of ids nothing is said that would tell one from another, such as that they have an order.
         is_id = isinstance(inner, (IdDomain, OptionalDomain)) and issubclass(inner.item, Id)
         if is_id and code.lo == -1 and code.hi < self.cardinality:
@@ -71,7 +71,7 @@ class Leaf:
 
     def code_text(self, code: int, constants: Constants) -> str:
         """A code that the leaf may not hold, as what an author assigned."""
-        inner = self._inner
+        inner = self.domain.bare
         if isinstance(inner, SetDomain):
             return "a set that has none for a member"
         item = getattr(inner, "item", None)
@@ -82,20 +82,16 @@ class Leaf:
 
     def range_text(self, constants: Constants) -> str:
         """What the leaf can hold: `0..2`."""
-        if isinstance(self._inner, SetDomain):
-            return f"sets of {self._inner.item.type_name}s"
+        if isinstance(self.domain.bare, SetDomain):
+            return f"sets of {self.domain.bare.item.type_name}s"
         least, skipped = self._least(constants)
         return f"{least}..{least + self.cardinality - 1 - skipped}"
 
-    @property
-    def _inner(self) -> LeafDomain:
-        return self.domain.inner if isinstance(self.domain, PresentDomain) else self.domain
-
     def _least(self, constants: Constants) -> tuple[int, int]:
         """The least number, and how many codes come before its own: that of none."""
-        if isinstance(self._inner, OptionalDomain):
-            return self._inner.least(constants), 1
-        return (self._inner.bounds(constants)[0] if isinstance(self._inner, Range) else 0), 0
+        if isinstance(self.domain.bare, OptionalDomain):
+            return self.domain.bare.least(constants), 1
+        return (self.domain.bare.bounds(constants)[0] if isinstance(self.domain.bare, Range) else 0), 0
 
 
 class Schema:
@@ -131,12 +127,8 @@ class Schema:
         self.words = len(free)
         self.bits = sum(leaf.bits for leaf in leaves)
         self.by_path = {leaf.path: index for index, leaf in enumerate(leaves)}
-        self.counts: dict[Path, int] = {}
+        self.counts = counts_of(leaves)
         """By the path of an array or of a log's records: how many elements there are."""
-        for leaf in leaves:
-            for at, part in enumerate(leaf.path):
-                if isinstance(part, int):
-                    self.counts[leaf.path[:at]] = max(part + 1, self.counts.get(leaf.path[:at], 0))
         if self.words > MAX_WORDS:
             raise ModelError(
                 f"a state would need {self.words} words of {WORD_BITS} bits and {MAX_WORDS} are supported; "
@@ -144,8 +136,7 @@ class Schema:
             )
 
     def _is_slot_id(self, domain: LeafDomain) -> bool:
-        inner = domain.inner if isinstance(domain, PresentDomain) else domain
-        return isinstance(inner, SlotDomain) and not is_absent(domain, self.constants)
+        return isinstance(domain.bare, SlotDomain) and not is_absent(domain, self.constants)
 
     def _slot(self, path: Path, before: Sequence[Leaf]) -> tuple[int, int]:
         """The leaf of the end of the log that a field is in, and the number of the slot."""
@@ -178,6 +169,16 @@ class Schema:
         codes: dict[Path, int] = {}
         self._root.encode(state, (), self.constants, codes)
         return [codes[leaf.path] for leaf in self.leaves]
+
+
+def counts_of(leaves: Iterable[Leaf]) -> dict[Path, int]:
+    """How many elements there are at each path that leads to several."""
+    counts: dict[Path, int] = {}
+    for leaf in leaves:
+        for at, part in enumerate(leaf.path):
+            if isinstance(part, int):
+                counts[leaf.path[:at]] = max(part + 1, counts.get(leaf.path[:at], 0))
+    return counts
 
 
 def _logs(domain: Domain, path: Path, constants: Constants) -> Iterator[Path]:
@@ -231,7 +232,7 @@ def meanings(state: type[Declaration], constants: Constants) -> Iterator[str]:
 
 def _emptiness(domain: LeafDomain, constants: Constants) -> str:
     """Why a domain has no value, and what to do."""
-    inner = domain.inner if isinstance(domain, PresentDomain) else domain
+    inner = domain.bare
     if isinstance(inner, Range):
         lo, hi = inner.bounds(constants)
         return f"there is no number from {lo} to {hi}; raise the upper bound, or leave the field out with Present(…)"

@@ -285,9 +285,8 @@ def _encode(leaf: Leaf, code: Expr) -> Expr:
 
 
 def _item(leaf: Leaf) -> type[Id]:
-    inner = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
-    assert isinstance(inner, SlotDomain)
-    return cast(type[Id], inner.item)
+    assert isinstance(leaf.domain.bare, SlotDomain)
+    return cast(type[Id], leaf.domain.bare.item)
 
 
 def path_text(path: SymbolicPath) -> str:

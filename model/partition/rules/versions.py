@@ -58,7 +58,7 @@ def profile(version: str | None, control_plane: str | None) -> dict[str, Setting
 # -- one change at a time ---------------------------------------------------------------------------------------------
 
 
-def _chosen() -> set[str]:
+def _settings_of_users() -> set[str]:
     """Constants whose defaults releases changed, but that users set: they come after the rules."""
     changed = [change.constant.name for change in HISTORY.changes]
     return {constant.name for constant in settings.CONFIGURED if changed.count(constant.name) > 1}
@@ -71,7 +71,7 @@ def alternatives(constants: Mapping[str, int]) -> Iterator[Alternative]:
     for constant, value in _safer_settings(constants):
         if constants[constant.name] != value:
             yield _alternative(ChangeKind.SETTING, constant, value, constant.doc)
-    chosen = _chosen()
+    chosen = _settings_of_users()
     latest = {
         name: change.constant.read(change.value)
         for name, change in changes_of(LATEST, planes_of(LATEST)[0]).items()
@@ -91,7 +91,7 @@ def _alternative(kind: ChangeKind, constant: Constant, value: int, source: str) 
 def _later_rules(constants: Mapping[str, int]) -> list[tuple[Constant, int, str]]:
     """Rules that a release after the present value has otherwise, the oldest change first."""
     by_constant: dict[str, list[tuple[int, int, str]]] = {}
-    chosen = _chosen()
+    chosen = _settings_of_users()
     for change in HISTORY.changes:
         if change.constant.name not in chosen:
             since, value = VERSIONS.index(change.since), change.constant.read(change.value)

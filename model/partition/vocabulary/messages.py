@@ -146,31 +146,20 @@ def _live(t: Telling) -> list[int]:
     return [r for r, broker in enumerate(t.after.broker) if not getattr(broker, "down", False) and r not in gone]
 
 
-ELECTION = Tells(
-    CONTROLLER,
-    Those(Replica, _live),
-    lambda t: f"leader {t.after.controller.leader}",
-    Course.DEPARTS,
-    LEADERSHIP,
-    lambda t: t.after.controller.leader_epoch,
-)
+def _leader_news(receiver: str | Those, course: Course) -> Tells:
+    def text(t: Telling) -> str:
+        return f"leader {t.after.controller.leader}"
+
+    return Tells(CONTROLLER, receiver, text, course, LEADERSHIP, lambda t: t.after.controller.leader_epoch)
+
+
+ELECTION = _leader_news(Those(Replica, _live), Course.DEPARTS)
 """Brokers that have a session are sent the news of a new leader, and hear of it in a step of their own."""
 
 
 def hears_who_leads(broker: str) -> tuple[Message, ...]:
     """The broker hears of the controller's leader, and what it asked for when it led itself is void."""
-    return (
-        Tells(
-            CONTROLLER,
-            broker,
-            lambda t: f"leader {t.after.controller.leader}",
-            Course.ARRIVES,
-            LEADERSHIP,
-            lambda t: t.after.controller.leader_epoch,
-        ),
-        Ends(broker, ALTER_PARTITION),
-        no_late_answer(broker),
-    )
+    return _leader_news(broker, Course.ARRIVES), Ends(broker, ALTER_PARTITION), no_late_answer(broker)
 
 
 def _isr(t: Telling) -> str:
@@ -190,28 +179,22 @@ NOT_A_REPLICA: tuple[Message, ...] = (
 """A broker that was removed hears of it, and of nothing else that was on its way to it or from it."""
 
 CHANGED_ISR: tuple[Message, ...] = (Tells("leader", CONTROLLER, _isr), ANSWERS)
+
+
+def _request(text: Words, course: Course) -> Tells:
+    return Tells("leader", CONTROLLER, lambda t: f"AlterPartition: {text(t)}", course, ALTER_PARTITION)
+
+
 ASK_FOR_ISR: tuple[Message, ...] = (
-    Tells(
-        "leader",
-        CONTROLLER,
-        lambda t: f"AlterPartition: ISR {says_set(t.after.broker[t.leader].pending)}",
-        Course.DEPARTS,
-        ALTER_PARTITION,
-    ),
+    _request(lambda t: f"ISR {says_set(t.after.broker[t.leader].pending)}", Course.DEPARTS),
     ANSWERS,
 )
 COMMITTED_ISR: tuple[Message, ...] = (
-    Tells("leader", CONTROLLER, lambda t: f"AlterPartition: {_isr(t)}", Course.ARRIVES, ALTER_PARTITION),
+    _request(_isr, Course.ARRIVES),
     Tells(CONTROLLER, "leader", _isr, Course.DEPARTS, ALTER_PARTITION, _isr_number),
 )
 REFUSED_ISR: tuple[Message, ...] = (
-    Tells(
-        "leader",
-        CONTROLLER,
-        lambda t: f"AlterPartition: ISR {says_set(t.before.broker[t.leader].pending)}",
-        Course.ARRIVES,
-        ALTER_PARTITION,
-    ),
+    _request(lambda t: f"ISR {says_set(t.before.broker[t.leader].pending)}", Course.ARRIVES),
     Tells(CONTROLLER, "leader", "INELIGIBLE_REPLICA"),
     Ends("leader", ALTER_PARTITION),
 )

@@ -36,7 +36,7 @@ PROMISES = tuple(
     properties_of(partition)[name] for name in ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr")
 )
 LEMMAS = (*PARTITION_LEMMAS, *CONTROLLER_LEMMAS)
-RIVALS: dict[str, Any] = {
+SEVERAL: dict[str, Any] = {
     "acks": "all", "retries": False, "idempotence": False, "crashes": "clean", "unclean_election": False,
     "controllers": "many",
 }  # fmt: skip
@@ -47,7 +47,7 @@ QUICK = ("OfficeBegan",)
 
 
 def constants(version: str = "3.9", **changed: object) -> dict[str, Any]:
-    return {**{name: item.value for name, item in partition.profile(version, ZOOKEEPER).items()}, **RIVALS, **changed}
+    return {**{name: item.value for name, item in partition.profile(version, ZOOKEEPER).items()}, **SEVERAL, **changed}
 
 
 def instance(version: str = "3.9", **changed: object) -> Instance:
