@@ -81,9 +81,8 @@ def exercise(
     sentence names.
     """
     with optional_packages():
-        from acked.cluster.exercising.exercise import Exercise
+        from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, TOPIC, Exercise
         from acked.cluster.exercising.exercise import exercise as exercised
-    from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, TOPIC
     from acked.cluster.reports.observations.exercising import ExerciseProgress, exercise_document, print_exercise
     from acked.cluster.reports.observations.terminal import print_judged
     from acked.cluster.validating.judge import Asked, judge

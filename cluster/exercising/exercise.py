@@ -10,16 +10,18 @@ import csv
 import os
 import shutil
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.cluster.exercising.course import Disturbance, Kind, course
-from acked.cluster.exercising.load import Load, first_leader
 from acked.cluster.lines.configuration import configuration, is_read
 from acked.cluster.nodes.addresses import CONTROLLER
 from acked.cluster.nodes.archive import add_archive
@@ -34,7 +36,7 @@ from acked.cluster.proxies.gate import Gate
 from acked.cluster.releases.release import Mode, release
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api
-from acked.cluster.wire.client import Client
+from acked.cluster.wire.client import ALL_REPLICAS, BrokerGone, Client
 
 TOPIC = "exercise"
 DATA, ACKNOWLEDGED, COURSE = "data", "acknowledged.csv", "course.csv"
@@ -293,3 +295,70 @@ class _Runner:
 
     def _leader(self) -> int | None:
         return first_leader(self._connect, REPLICAS, TOPIC)
+
+
+_ANSWER_SECONDS = 5.0
+"""After so long the producer takes a request for lost and asks who leads."""
+
+
+class Load:
+    """A thread that sends records one a request, with acks=all; a context manager."""
+
+    def __init__(
+        self, topic: str, rate: float, connect: Callable[[int, float], Client], leader: Callable[[], int | None]
+    ) -> None:
+        """`rate` in requests a second; `connect` opens a connection to a broker with a timeout, `leader` looks who leads."""
+        self.topic, self._pause = topic, 1.0 / rate
+        self._connect, self._leader = connect, leader
+        self.sent = 0
+        """Requests that were sent."""
+        self.acknowledged: dict[int, bytes] = {}
+        """What was acknowledged, by its offset."""
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="load", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Returns when nothing more is sent."""
+        self._over.set()
+        self._thread.join(3 * _ANSWER_SECONDS)
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            try:
+                leader = self._leader()
+                if leader is not None:
+                    with self._connect(leader, _ANSWER_SECONDS) as client:
+                        self._send_to(client)
+            except SystemFailure:
+                pass  # The broker has gone; another one leads soon.
+            self._over.wait(0.1)
+
+    def _send_to(self, client: Client) -> None:
+        """Sends until the broker refuses, which it does when it does not lead any more."""
+        while not self._over.wait(self._pause):
+            value = b"record %d" % self.sent
+            self.sent += 1
+            answer = client.produce(self.topic, value, ALL_REPLICAS, int(1000 * _ANSWER_SECONDS))
+            if answer.error:
+                return
+            self.acknowledged[answer.offset] = value
+
+
+def first_leader(clients: Callable[[int, float], Client], brokers: tuple[int, ...], topic: str) -> int | None:
+    """Who leads the topic's partition, as the first broker says that answers; None if nobody does."""
+    for broker in brokers:
+        try:
+            with clients(broker, 2.0) as client:
+                view = client.metadata([topic]).topics.get(topic, {}).get(0)
+        except BrokerGone:
+            continue
+        if view is not None and view.leader in brokers:
+            return view.leader
+    return None

@@ -13,7 +13,7 @@ from acked.cluster.nodes.jvm import Exited
 from acked.cluster.playing.driver import A, Driver, Parted, S
 from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import ScriptStep
-from acked.cluster.topics.views import Difference
+from acked.cluster.topics.topic import Difference
 from acked.cluster.waiting import NotSeen, wait_for
 
 AFTER_PARTING = 3.0

@@ -16,15 +16,13 @@ from acked.cluster.playing.setting import LAG_SECONDS
 from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.compare import agrees, is_up_to_date, value_of
-from acked.cluster.replicating.fetching import Fetches, pair_of
-from acked.cluster.replicating.gates import Gates, let_all
+from acked.cluster.replicating.fetching import Fetches, Gates, let_all, pair_of
 from acked.cluster.replicating.playable import HEARS
 from acked.cluster.replicating.producers import Answers, NotAppended, Producers
 from acked.cluster.replicating.promises import Judge, leader_of, sayings
 from acked.cluster.replicating.rivals import OF_RIVALS, Rivals
 from acked.cluster.replicating.sessions import Sessions, shut_down_unhindered
-from acked.cluster.topics.topic import Topic
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import Topic, TopicView
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import PartitionView

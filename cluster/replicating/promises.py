@@ -10,7 +10,7 @@ from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.replicating.compare import replica_of, value_of
 from acked.cluster.replicating.producers import Answers
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from acked.cluster.wire.client import PartitionView
 from acked.model.partition.state import FAILED
 

@@ -25,7 +25,7 @@ from acked.cluster.observe.zookeeper import (
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.proxies.frame import Frame, Phase, notifies, writes
 from acked.cluster.proxies.gate import Gate
-from acked.cluster.replicating.gates import Gates, close
+from acked.cluster.replicating.fetching import Gates, close
 from acked.cluster.topics.topic import Topic
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api

@@ -16,7 +16,7 @@ from acked.cluster.playing.play import PlayedRun, play
 from acked.cluster.playing.script import ScriptStep
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.promises import Judge
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from tests.cluster.reports.made import prepared, seen
 
 
