@@ -89,8 +89,8 @@ def exercise(
 
     asked = Exercise(version, minutes, seed, _kinds(faults), rate, min_insync_replicas, home)
     with _folder(out) as logs:
-        with ExerciseProgress(output.quiet, minutes) as shown:
-            done = exercised(asked, logs, shown.listener())
+        with ExerciseProgress(output.quiet) as shown:
+            done = exercised(asked, logs, shown)
         with EventsExplained(output.quiet) as progress:
             kept = Asked((str(logs),), TOPIC, 0, version, {}, (logs / DATA,), logs / ACKNOWLEDGED)
             judged = judge(kept, progress)

@@ -87,20 +87,12 @@ class Exercised:
     skipped: int
 
 
-@dataclass(frozen=True)
-class Listener:
-    """Who is told how it goes: lines while brokers start, and every disturbance with the seconds since the beginning."""
-
-    said: Callable[[str], None] = lambda line: None
-    disturbs: Callable[[Disturbance, float], None] = lambda disturbance, seconds: None
-
-
-def exercise(asked: Exercise, logs: Path, told: Listener | None = None) -> Exercised:
+def exercise(asked: Exercise, logs: Path, show: Callable[[str], None] = lambda line: None) -> Exercised:
     """Runs it and leaves what the nodes and the producer wrote in a folder, which must be there.
 
+    `show` is told how it goes: lines while brokers start, and every disturbance with the seconds since the beginning.
     `SystemFailure` if the cluster does not start, or does not come back: it names what there is up to then in the folder.
     """
-    told = told or Listener()
     chosen = release(asked.version)
     mode = Mode.KRAFT if Mode.KRAFT in chosen.modes else Mode.ZOOKEEPER
     if not is_read(chosen.number, mode is Mode.KRAFT):
@@ -109,13 +101,13 @@ def exercise(asked: Exercise, logs: Path, told: Listener | None = None) -> Exerc
         )
     settings = SETTINGS if mode is Mode.KRAFT else {**SETTINGS, **WITH_ZOOKEEPER}
     plan = make_plan(
-        asked.version, mode, asked.home, REPLICAS, settings, {}, False, told.said,
+        asked.version, mode, asked.home, REPLICAS, settings, {}, False, show,
         has_witness=True, logging=configuration(chosen.number, None, TOPIC),
     )  # fmt: skip
     try:
         with ExitStack() as left:
-            cluster = Cluster(add_archive(plan, told.said), told.said)
-            runner = _Runner(asked, cluster, told)
+            cluster = Cluster(add_archive(plan, show), show)
+            runner = _Runner(asked, cluster, show)
             left.push(cluster)
             left.callback(runner.keep, logs)
             cluster.start()
@@ -127,8 +119,8 @@ def exercise(asked: Exercise, logs: Path, told: Listener | None = None) -> Exerc
 
 
 class _Runner:
-    def __init__(self, asked: Exercise, cluster: Cluster, told: Listener) -> None:
-        self._asked, self._cluster, self._told = asked, cluster, told
+    def __init__(self, asked: Exercise, cluster: Cluster, show: Callable[[str], None]) -> None:
+        self._asked, self._cluster, self._show = asked, cluster, show
         self._course: list[tuple[float, Disturbance, bool]] = []
         """What was done, and what could not be, each with the seconds since the beginning."""
         self._order = list(REPLICAS)
@@ -177,7 +169,7 @@ class _Runner:
                 if not self._sleep(disturbance.pause):
                     break
                 at = time.monotonic() - self._begun
-                self._told.disturbs(disturbance, at)
+                self._show(f"{at:.0f} s of {60 * self._asked.minutes:.0f} s: {disturbance}")
                 try:
                     is_done = self._disturb(disturbance)
                 except (NotSeen, SystemFailure):
@@ -274,7 +266,7 @@ class _Runner:
 
         def is_whole() -> bool:
             with self._cluster.admin() as ask:
-                view = ask.metadata([TOPIC]).topics.get(TOPIC, {}).get(0)
+                view = ask.partition(TOPIC)
             return view is not None and view.leader in REPLICAS and set(view.isr) == set(REPLICAS)
 
         wait_for(is_whole, f"that all replicas of {TOPIC} are in sync again", _SETTLE_SECONDS)
@@ -356,7 +348,7 @@ def first_leader(clients: Callable[[int, float], Client], brokers: tuple[int, ..
     for broker in brokers:
         try:
             with clients(broker, 2.0) as client:
-                view = client.metadata([topic]).topics.get(topic, {}).get(0)
+                view = client.partition(topic)
         except BrokerGone:
             continue
         if view is not None and view.leader in brokers:

@@ -136,6 +136,11 @@ class Cluster:
                 "knows all brokers",
             )
 
+    def check(self) -> None:
+        """`Exited` if a broker has ended that nobody has ended."""
+        for broker in self.plan.brokers:
+            self.nodes[broker].check()
+
     # -- what can be done -------------------------------------------------------------------------------------------------
 
     def client(self, broker: int, timeout: float = 20.0, gated: bool = False) -> Client:

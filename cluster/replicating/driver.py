@@ -214,7 +214,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
                 wait_for(lambda: self.topic.leads(broker), f"that broker {broker} leads", self.seconds)
         else:
             order = self.gates.orders[broker]
-            self.gates.take_order(order, broker, self.topic.name, truth.epoch, self.seconds, self.check)
+            self.gates.take_order(order, broker, self.topic.name, truth.epoch, self.seconds, self.cluster.check)
         self.gates.close_fetches(broker)
 
     def _follow_metadata(self, broker: int, truth: PartitionView) -> None:
@@ -228,7 +228,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
             self.gates.close_fetches(broker)
             return False
 
-        wait_for(look, f"that broker {broker} has heard from the controller", self.seconds, self.check)
+        wait_for(look, f"that broker {broker} has heard from the controller", self.seconds, self.cluster.check)
 
     # -- the ISR ----------------------------------------------------------------------------------------------------------
 
@@ -254,7 +254,8 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         """The leader finds followers too slow, by its clock, and writes it down."""
         wanted, leader = set(step.after["controller"]["isr"]), step.arguments["leader"]
         try:
-            wait_for(lambda: set(self._truth().isr) == wanted, f"ISR {sorted(wanted)}", self._lag_seconds(), self.check)
+            what, seconds = f"ISR {sorted(wanted)}", self._lag_seconds()
+            wait_for(lambda: set(self._truth().isr) == wanted, what, seconds, self.cluster.check)
         except NotSeen:
             slow, isr = says_brokers(step.arguments["followers"]), sorted(self._truth().isr)
             raise Parted(
@@ -317,7 +318,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
     def _report_directory(self, step: ScriptStep) -> None:
         """A broker does so by itself; to 4.2 the controller has forgotten the eligible leaders then."""
         what = f"that the controller has heard of broker {step.arguments['broker']}'s directory"
-        wait_for(lambda: not self._truth().eligible, what, self.seconds, self.check)
+        wait_for(lambda: not self._truth().eligible, what, self.seconds, self.cluster.check)
 
     def _elect(self, step: ScriptStep) -> None:
         """A controller elects by itself, but for one case.
@@ -340,7 +341,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
                 self.cluster.notice(broker)
             return False
 
-        wait_for(look, f"that broker {broker} is elected", 2 * _UNFENCING + self.seconds, self.check)
+        wait_for(look, f"that broker {broker} is elected", 2 * _UNFENCING + self.seconds, self.cluster.check)
 
     def _restart(self, step: ScriptStep) -> None:
         broker = step.arguments["broker"]
@@ -369,7 +370,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
             let_all(self.gates.orders[broker])
             return False
 
-        wait_for(look, f"that broker {broker} knows that broker {back} is back", self.seconds, self.check)
+        wait_for(look, f"that broker {broker} knows that broker {back} is back", self.seconds, self.cluster.check)
 
     def _reassign(self, step: ScriptStep) -> None:
         target = set(step.arguments["target"])

@@ -73,7 +73,7 @@ def truths(cluster: Cluster, topic: str) -> Iterator[Callable[[], PartitionView 
 
 def _metadata_view(cluster: Cluster, topic: str) -> PartitionView | None:
     with cluster.admin() as ask:
-        found = ask.metadata([topic]).topics.get(topic, {}).get(0)
+        found = ask.partition(topic)
         return ask.describe(topic) if found is not None and cluster.dialect.has_eligible_leaders else found
 
 
@@ -112,7 +112,7 @@ class Topic:
         self.await_leader(replicas[0])
         for broker in replicas:
             folder = partition_folder(self.cluster.nodes[broker].data, self.name)
-            wait_for(folder.is_dir, f"broker {broker}'s folder of {self.name}", SECONDS, self.check)
+            wait_for(folder.is_dir, f"broker {broker}'s folder of {self.name}", SECONDS, self.cluster.check)
         self.await_isr(replicas)
 
     def delete(self) -> None:
@@ -130,7 +130,7 @@ class Topic:
     def view(self, broker: int) -> PartitionView | None:
         """Leader and ISR as a broker sees them; None if it does not know the topic."""
         with self.cluster.client(broker, timeout=5.0) as ask:
-            return ask.metadata([self.name]).topics.get(self.name, {}).get(0)
+            return ask.partition(self.name)
 
     def observe(self) -> TopicView:
         """All that is seen of the topic now, as the controller has it and as it lies on disk.
@@ -170,14 +170,14 @@ class Topic:
             return [broker for broker in among if self.leads(broker)][:1]
 
         what = "a leader" if wanted is None else f"broker {wanted} as leader"
-        [leader] = wait_for(look, f"{what} of {self.name}", seconds, self.check)
+        [leader] = wait_for(look, f"{what} of {self.name}", seconds, self.cluster.check)
         return leader
 
     def await_isr(self, wanted: Collection[int]) -> None:
         """Returns when the ISR that the controller has is the wanted one."""
         with truths(self.cluster, self.name) as read:
             what = f"ISR {sorted(wanted)} of {self.name}"
-            wait_for(lambda: (view := read()) is not None and set(view.isr) == set(wanted), what, SECONDS, self.check)
+            wait_for(lambda: (view := read()) is not None and set(view.isr) == set(wanted), what, SECONDS, self.cluster.check)
 
     # -- the end ----------------------------------------------------------------------------------------------------------
 
@@ -207,11 +207,6 @@ class Topic:
             self._known_lines[node.number] = len(lines)
             found += [f"{node.name}: {line}" for line in lines[known:] if not re.search(_NOT_SHOWN, line)]
         return tuple(found)
-
-    def check(self) -> None:
-        """`Exited` if a broker has ended that nobody has ended."""
-        for broker in self.cluster.plan.brokers:
-            self.cluster.nodes[broker].check()
 
 
 def _size(cluster: Cluster, node: int) -> int:
