@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership, reassign
-from acked.cluster.observe.disk import HIGH_WATERMARKS
+from acked.cluster.observe.disk import HIGH_WATERMARKS, write_high_watermark
 from acked.cluster.playing.driver import Driver, Parted
 from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import ScriptStep, State
@@ -303,7 +303,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         self.cluster.kill(broker)
         if end < step.before["log"][broker]["end"]:
             self.cluster.lose_page_cache(broker, self.topic.name, end)
-        self.cluster.set_checkpoint(broker, self.topic.name, mark)
+        write_high_watermark(self.cluster.nodes[broker].data, self.topic.name, mark)
         self.sessions.end(broker)
         self._uncommitted.pop(broker, None)
 
