@@ -78,17 +78,16 @@ def exercise(
     sentence names.
     """
     with optional_packages():
-        from acked.cluster.exercising.exercise import Exercise
+        from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, TOPIC, Exercise
         from acked.cluster.exercising.exercise import exercise as run_exercise
-    from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, TOPIC
     from acked.cluster.reports.observations.exercising import ExerciseProgress, exercise_document, print_exercise
     from acked.cluster.reports.observations.terminal import print_judged
     from acked.cluster.validating.judge import Asked, judge
 
     asked = Exercise(version, minutes, seed, _kinds(faults), rate, min_insync_replicas, home)
     with _folder(out) as logs:
-        with ExerciseProgress(output.quiet, minutes) as shown:
-            done = run_exercise(asked, logs, shown.listener())
+        with ExerciseProgress(output.quiet) as shown:
+            done = run_exercise(asked, logs, shown)
         with EventsExplained(output.quiet) as progress:
             kept = Asked((str(logs),), TOPIC, 0, version, {}, (logs / DATA,), logs / ACKNOWLEDGED)
             judged = judge(kept, progress)

@@ -18,7 +18,7 @@ from acked.cluster.nodes.jvm import Program
 from acked.cluster.nodes.node import Node, broker_node, format_tool, zookeeper_node
 from acked.cluster.nodes.plan import ClusterPlan
 from acked.cluster.nodes.watchdog import Watchdog
-from acked.cluster.observe.disk import Replica, lose_page_cache, partition_folder, read_replica, write_high_watermark
+from acked.cluster.observe.disk import Replica, lose_page_cache, partition_folder, read_replica
 from acked.cluster.proxies.frame import Frame, LinkKind
 from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import wait_for
@@ -136,6 +136,11 @@ class Cluster:
                 "knows all brokers",
             )
 
+    def check(self) -> None:
+        """`Exited` if a broker has ended that nobody has ended."""
+        for broker in self.plan.brokers:
+            self.nodes[broker].check()
+
     # -- what can be done -------------------------------------------------------------------------------------------------
 
     def client(self, broker: int, timeout: float = 20.0, gated: bool = False) -> Client:
@@ -217,10 +222,6 @@ class Cluster:
     def replace_disk(self, broker: int) -> None:
         """The volume or the node of a dead broker is replaced: nothing is on its disk, which is formatted anew for KRaft."""
         self.nodes[broker].empty_disk()
-
-    def set_checkpoint(self, broker: int, topic: str, high_watermark: int) -> None:
-        """The high watermark that a dead broker had checkpointed last is this one."""
-        write_high_watermark(self.nodes[broker].data, topic, high_watermark)
 
     def replica(self, broker: int, topic: str) -> Replica:
         """A replica as it lies on disk, of dead brokers too."""

@@ -14,7 +14,7 @@ from acked.cluster.playing.driver import A, Driver, S
 from acked.cluster.playing.script import Script, State
 from acked.cluster.playing.setting import Brokers, Changed, OtherRule, Setting
 from acked.cluster.releases.release import Mode, Release, mode_of, release
-from acked.cluster.topics.views import Difference
+from acked.cluster.topics.topic import Difference
 from acked.model.language.protocol import Protocol
 
 TOPIC = "played"

@@ -6,21 +6,11 @@ import asyncio
 import struct
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import cast
 
 from acked.cluster.proxies.frame import Frame, Link, LinkKind, Phase
 from acked.cluster.proxies.gate import FrameVerdict, Gate
 from acked.cluster.wire.codec import Unreadable, add_length, frame_length, request_head, response_correlation
-
-
-class Hub(Protocol):
-    """What a connection needs of the network that it is part of."""
-
-    def note_arrival(self, frame: Frame) -> Gate | None:
-        """Notes a frame at the head of its direction; the gate that holds it, if one does."""
-
-    def note_end(self, connection: Connection) -> None:
-        """The connection has gone."""
 
 
 class _Side(asyncio.Protocol):
@@ -61,10 +51,15 @@ class _Side(asyncio.Protocol):
 
 
 class Connection:
-    """Lives in the network's loop; nothing here may be called from another thread."""
+    """Lives in the network's loop; nothing here may be called from another thread.
 
-    def __init__(self, number: int, link: Link, hub: Hub) -> None:
-        self.number, self.link, self._hub = number, link, hub
+    `arrives` is told of a frame at the head of its direction, and says which gate holds it, `ends` of the connection's end.
+    """
+
+    def __init__(
+        self, number: int, link: Link, arrives: Callable[[Frame], Gate | None], ends: Callable[[], object]
+    ) -> None:
+        self.number, self.link, self._arrives, self._ends = number, link, arrives, ends
         self.near = _Side(self._take_request, self._source_lost)
         self.far = _Side(self._take_response, self.close)
         self._asked: dict[int, tuple[int, int]] = {}
@@ -122,7 +117,7 @@ class Connection:
             if gate is not None and queue:
                 gate.withdraw(queue[0])
             queue.clear()
-        self._hub.note_end(self)
+        self._ends()
 
     def _source_lost(self) -> None:
         # The session of a broker that was killed lives on in ZooKeeper until it is ended on this connection, or expires.
@@ -142,7 +137,7 @@ class Connection:
         """Forwards frames until one is held."""
         queue = self._waiting[phase]
         while queue and self._gates[phase] is None:
-            gate = self._hub.note_arrival(queue[0])
+            gate = self._arrives(queue[0])
             if gate is not None:
                 self._gates[phase] = gate
                 return

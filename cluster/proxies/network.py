@@ -120,19 +120,16 @@ class Network:
 
     # -- in the network's thread ------------------------------------------------------------------------------------------
 
-    def note_arrival(self, frame: Frame) -> Gate | None:
+    def _note_arrival(self, frame: Frame) -> Gate | None:
         """Notes a frame at the head of its direction; the gate that holds it, if one does."""
         for observer in self.observers:
             observer(frame)
         return next((gate for gate in self.gates if gate.offer(frame)), None)
 
-    def note_end(self, connection: Connection) -> None:
-        """The connection has gone."""
-        self._connections.pop(connection.number, None)
-
     def _accept(self, link: Link) -> asyncio.Protocol:
         self._numbers += 1
-        connection = Connection(self._numbers, link, self)
+        forget = partial(self._connections.pop, self._numbers, None)
+        connection = Connection(self._numbers, link, self._note_arrival, forget)
         self._connections[connection.number] = connection
         task = self._loop.create_task(connection.connect())
         self._tasks.add(task)

@@ -28,16 +28,13 @@ class LogBinding(StrEnum):
     LOG4J_2 = "log4j2.xml"
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Artifact:
     """A jar by its Maven coordinates."""
 
     group: str
     name: str
     version: str
-
-    def __str__(self) -> str:
-        return f"{self.group}:{self.name}:{self.version}"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.script import State
-from acked.cluster.topics.views import Difference, TopicView, differing
+from acked.cluster.topics.topic import Difference, TopicView, differing
 from acked.cluster.wire.client import PartitionView
 
 

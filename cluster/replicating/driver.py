@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership, reassign
-from acked.cluster.observe.disk import HIGH_WATERMARKS
+from acked.cluster.observe.disk import HIGH_WATERMARKS, write_high_watermark
 from acked.cluster.playing.driver import Driver, Parted
 from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import ScriptStep, State
@@ -16,15 +16,13 @@ from acked.cluster.playing.setting import LAG_SECONDS
 from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.compare import agrees, is_up_to_date, value_of
-from acked.cluster.replicating.fetching import Fetches, pair_of
-from acked.cluster.replicating.gates import Gates, let_all
+from acked.cluster.replicating.fetching import Fetches, Gates, let_all, pair_of
 from acked.cluster.replicating.playable import HEARS
 from acked.cluster.replicating.producers import Answers, NotAppended, Producers
 from acked.cluster.replicating.promises import Judge, leader_of, sayings
 from acked.cluster.replicating.rivals import OF_RIVALS, Rivals
 from acked.cluster.replicating.sessions import Sessions, shut_down_unhindered
-from acked.cluster.topics.topic import Topic
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import Topic, TopicView
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import PartitionView
@@ -216,7 +214,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
                 wait_for(lambda: self.topic.leads(broker), f"that broker {broker} leads", self.seconds)
         else:
             order = self.gates.orders[broker]
-            self.gates.take_order(order, broker, self.topic.name, truth.epoch, self.seconds, self.check)
+            self.gates.take_order(order, broker, self.topic.name, truth.epoch, self.seconds, self.cluster.check)
         self.gates.close_fetches(broker)
 
     def _follow_metadata(self, broker: int, truth: PartitionView) -> None:
@@ -230,7 +228,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
             self.gates.close_fetches(broker)
             return False
 
-        wait_for(look, f"that broker {broker} has heard from the controller", self.seconds, self.check)
+        wait_for(look, f"that broker {broker} has heard from the controller", self.seconds, self.cluster.check)
 
     # -- the ISR ----------------------------------------------------------------------------------------------------------
 
@@ -256,7 +254,8 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         """The leader finds followers too slow, by its clock, and writes it down."""
         wanted, leader = set(step.after["controller"]["isr"]), step.arguments["leader"]
         try:
-            wait_for(lambda: set(self._truth().isr) == wanted, f"ISR {sorted(wanted)}", self._lag_seconds(), self.check)
+            what, seconds = f"ISR {sorted(wanted)}", self._lag_seconds()
+            wait_for(lambda: set(self._truth().isr) == wanted, what, seconds, self.cluster.check)
         except NotSeen:
             slow, isr = says_brokers(step.arguments["followers"]), sorted(self._truth().isr)
             raise Parted(
@@ -304,7 +303,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         self.cluster.kill(broker)
         if end < step.before["log"][broker]["end"]:
             self.cluster.lose_page_cache(broker, self.topic.name, end)
-        self.cluster.set_checkpoint(broker, self.topic.name, mark)
+        write_high_watermark(self.cluster.nodes[broker].data, self.topic.name, mark)
         self.sessions.end(broker)
         self._uncommitted.pop(broker, None)
 
@@ -319,7 +318,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
     def _report_directory(self, step: ScriptStep) -> None:
         """A broker does so by itself; to 4.2 the controller has forgotten the eligible leaders then."""
         what = f"that the controller has heard of broker {step.arguments['broker']}'s directory"
-        wait_for(lambda: not self._truth().eligible, what, self.seconds, self.check)
+        wait_for(lambda: not self._truth().eligible, what, self.seconds, self.cluster.check)
 
     def _elect(self, step: ScriptStep) -> None:
         """A controller elects by itself, but for one case.
@@ -342,7 +341,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
                 self.cluster.notice(broker)
             return False
 
-        wait_for(look, f"that broker {broker} is elected", 2 * _UNFENCING + self.seconds, self.check)
+        wait_for(look, f"that broker {broker} is elected", 2 * _UNFENCING + self.seconds, self.cluster.check)
 
     def _restart(self, step: ScriptStep) -> None:
         broker = step.arguments["broker"]
@@ -371,7 +370,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
             let_all(self.gates.orders[broker])
             return False
 
-        wait_for(look, f"that broker {broker} knows that broker {back} is back", self.seconds, self.check)
+        wait_for(look, f"that broker {broker} knows that broker {back} is back", self.seconds, self.cluster.check)
 
     def _reassign(self, step: ScriptStep) -> None:
         target = set(step.arguments["target"])

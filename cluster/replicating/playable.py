@@ -225,7 +225,9 @@ class _Clauses:
             clauses.append(_Clause(reason, self._removes_all_too_slow(step)))
         if name == "MoveLeadership" and moves_only_in_sync(self._brokers.release, self._brokers.chosen_mode):
             reason = "to 2.3 leadership is moved by a reassignment, which waits for all replicas to be in sync"
-            clauses.append(_Clause(reason, self._instance.state_predicate("playable", lambda s: _are_all_in_sync(s))))
+            state_predicate = self._instance.state_predicate
+            in_sync = state_predicate("playable", lambda s: every(Replica, lambda r: s.controller.isr.contains(r)))
+            clauses.append(_Clause(reason, in_sync))
         if name == "Read" and self._brokers.release.number < FOLLOWERS_SERVE:
             leads = self._predicate(lambda s, r: presumes_leadership(s, r), step.arguments["broker"])
             clauses.append(_Clause("followers answer consumers since 2.4 (KIP-392)", leads))
@@ -343,6 +345,3 @@ def _has_sent_in_vain(s: State, c: Candidate) -> Bool:
 def _shrinks(step: ActionInstance) -> bool:
     return bool(step.arguments.get("shrinks", False))
 
-
-def _are_all_in_sync(s: State) -> Bool:
-    return every(Replica, lambda r: s.controller.isr.contains(r))

@@ -97,7 +97,7 @@ class Producers:
             except NoProducerId:
                 return None
 
-        return wait_for(look, "a producer id", self.seconds, self._topic.check)
+        return wait_for(look, "a producer id", self.seconds, self._topic.cluster.check)
 
     def restart(self, statuses: Sequence[int]) -> None:
         """The producer restarts; nobody waits for the answers to its former self."""
@@ -143,7 +143,7 @@ class Producers:
                 raise NotAppended(self._why_not(record, broker))
             return False
 
-        wait_for(look, f"{value} in broker {broker}'s log", self.seconds, self._topic.check)
+        wait_for(look, f"{value} in broker {broker}'s log", self.seconds, self._topic.cluster.check)
         if self._acks == 0:
             self.take_for_sent(record)
 
@@ -184,7 +184,7 @@ class Producers:
             return record in self.acknowledged or record not in self._waiting
 
         try:
-            wait_for(look, "an answer", seconds, self._topic.check)
+            wait_for(look, "an answer", seconds, self._topic.cluster.check)
         except NotSeen:
             return False
         return record in self.acknowledged

@@ -19,7 +19,7 @@ from acked.cluster.replicating.playable import NOT_PLAYED, TIMED, playable
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.rivals import controller_settings
 from acked.cluster.replicating.script import is_timed, script_of
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from acked.cluster.wire.client import ALL_REPLICAS
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings

@@ -37,7 +37,7 @@ class Sessions:
         """The controller finds that a broker has gone."""
         if self._expire:
             what = f"the end of broker {broker}'s session"
-            wait_for(lambda: self._is_out(broker), what, _EXPIRY + self._seconds, self._topic.check)
+            wait_for(lambda: self._is_out(broker), what, _EXPIRY + self._seconds, self._cluster.check)
         else:
             self._cluster.notice(broker)
 

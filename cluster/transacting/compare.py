@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acked.cluster.playing.script import State
-from acked.cluster.topics.views import Difference, differing
+from acked.cluster.topics.topic import Difference, differing
 from acked.cluster.wire.records import LogEntry
 from acked.cluster.wire.transactional import CoordinatorView, LedgerView
 from acked.model.transactions.state import TxnState

@@ -97,7 +97,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
             self._markers[p] = self.cluster.network.hold(COORDINATOR, p, Api.WRITE_TXN_MARKERS)
         for topic in (self._log, *self._ledgers):
             topic.begin_lines()
-        wait_for(self._is_coordinator, "the transaction coordinator", self.seconds, self.check)
+        wait_for(self._is_coordinator, "the transaction coordinator", self.seconds, self.cluster.check)
 
     def _is_coordinator(self) -> bool:
         with self.cluster.client(COORDINATOR, self.seconds) as ask:
@@ -144,7 +144,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
             return None if seen.state in NOT_DONE else seen
 
         with suppress(NotSeen):
-            wait_for(look, "the end of the transaction", self.seconds, self.check)
+            wait_for(look, "the end of the transaction", self.seconds, self.cluster.check)
         last, begun = self.observe(), time.monotonic()
         while self.broken_promises([last])["NoHangingTransaction"] and time.monotonic() - begun < HANGS_FOR:
             time.sleep(0.5)
@@ -192,7 +192,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
                 last[:] = [committed_offset(ask, GROUP, INPUT)]
             return last[0][0] not in _NOT_YET
 
-        wait_for(look, "the group's coordinator", self.seconds, self.check)
+        wait_for(look, "the group's coordinator", self.seconds, self.cluster.check)
         error, found = last[0]
         self._positions[step.arguments["producer"]] = found
         if error or found != wanted:
@@ -280,7 +280,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
                 last[:] = [asked.receive(ask)]
             return last[0][0] not in again
 
-        wait_for(look, "an answer that is not “ask again”", self.seconds, self.check)
+        wait_for(look, "an answer that is not “ask again”", self.seconds, self.cluster.check)
         return last[0]
 
     def _result(self, broker: int, asked: Asked, words: str) -> Identity:

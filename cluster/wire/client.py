@@ -215,6 +215,10 @@ class Client:
         }  # fmt: skip
         return ClusterView(tuple(sorted(one.node_id for one in body.brokers)), body.controller_id, seen)
 
+    def partition(self, topic: str) -> PartitionView | None:
+        """The one partition of a topic as this broker sees it; None if it does not know the topic."""
+        return self.metadata([topic]).topics.get(topic, {}).get(0)
+
     def describe(self, topic: str) -> PartitionView:
         """A partition with its eligible leaders (since 4.0)."""
         body = self.ask(Api.DESCRIBE_TOPIC_PARTITIONS, {"topics": [{"name": topic}]}, 0)

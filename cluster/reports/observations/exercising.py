@@ -6,8 +6,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from acked.cluster.exercising.course import MEANING, Disturbance, Kind
-from acked.cluster.exercising.exercise import Exercised, Listener
+from acked.cluster.exercising.course import MEANING, Kind
+from acked.cluster.exercising.exercise import Exercised
 from acked.cluster.reports.observations.document import judged_document
 from acked.cluster.validating.judge import Judged
 from acked.reports import units
@@ -21,24 +21,17 @@ _SHOWN = 10
 class ExerciseProgress(LiveDisplay):
     """Shows what is done to the cluster; use it in a `with` block."""
 
-    def __init__(self, is_quiet: bool, minutes: float) -> None:
+    def __init__(self, is_quiet: bool) -> None:
         super().__init__(sys.stderr, is_quiet)
-        self._seconds, self._line = 60 * minutes, "starting the cluster"
-
-    def listener(self) -> Listener:
-        """Who is told how the exercise goes."""
-        return Listener(self._show, self._disturbs)
+        self._line = "starting the cluster"
 
     def line(self) -> str:
         """`12 s of 120 s: kill of broker 1, 3.2 s`."""
         return self._line
 
-    def _show(self, line: str) -> None:
+    def __call__(self, line: str) -> None:
         self._line = line
         self.changed()
-
-    def _disturbs(self, disturbance: Disturbance, seconds: float) -> None:
-        self._show(f"{seconds:.0f} s of {self._seconds:.0f} s: {disturbance}")
 
 
 def print_exercise(console: Console, done: Exercised) -> None:

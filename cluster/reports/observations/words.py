@@ -52,6 +52,12 @@ def so_far(now: SoFar) -> str:
     )
 
 
+def shorten(text: str, most: int) -> str:
+    """A line of a log, or its beginning where it is longer than so many letters."""
+    shown = text.strip()
+    return shown if len(shown) <= most else f"{shown[:most]}…"
+
+
 def where(event: Event) -> str:
     """Where an event is told."""
     return f"{event.file}:{event.line}"

@@ -35,7 +35,7 @@ from acked.cluster.reports.reproductions.parts import (
 )
 from acked.cluster.reports.reproductions.presentation import Presentation
 from acked.cluster.reports.reproductions.words import Answer, presentation_of
-from acked.cluster.topics.views import Difference
+from acked.cluster.topics.topic import Difference
 
 
 def read_answer(path: Path) -> tuple[Answer, dict[str, str]]:

@@ -16,7 +16,7 @@ from acked.cluster.replicating.promises import forks, leader_of, lost_records, r
 from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.parts import few, integer_or_none, integers, numbered_entries, part
 from acked.cluster.reports.reproductions.presentation import Presentation
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record

@@ -48,8 +48,8 @@ def topic_of(log: tuple[str, ...], answers: Callable[[], Acknowledgement]) -> An
         send_record=lambda *_, **__: None, is_answered=lambda: True, acknowledgement=answers, close=lambda: None
     )
     plan = SimpleNamespace(release=SimpleNamespace(number=(4, 1, 0)))
-    cluster = SimpleNamespace(plan=plan, client=lambda *_, **__: client)
-    return SimpleNamespace(cluster=cluster, name="t", check=None, replica=lambda broker: SimpleNamespace(values=log))
+    cluster = SimpleNamespace(plan=plan, client=lambda *_, **__: client, check=None)
+    return SimpleNamespace(cluster=cluster, name="t", replica=lambda broker: SimpleNamespace(values=log))
 
 
 def gone() -> Acknowledgement:

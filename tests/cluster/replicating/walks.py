@@ -18,7 +18,7 @@ from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.playable import ELECTIONS, playable
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.protocol import REPLICATION
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from acked.model.language.tracings import ActionInstance
 from tools.plays import clear_away
 

@@ -23,7 +23,7 @@ from acked.cluster.reports.reproductions.replication import end_in_words, model_
 from acked.cluster.reports.reproductions.terminal import print_answer
 from acked.cluster.reports.reproductions.verdict import Judgement, Verdict
 from acked.cluster.reports.reproductions.words import Answer
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from acked.reports.console import open_console
 from tests.cluster.reports.made import answer, played, prepared, seen
 

@@ -66,7 +66,7 @@ class Stage(Topic):
             view = self.view(broker)
             return view is not None and view.leader == leader
 
-        wait_for(look, f"that broker {broker} knows leader {leader}", SECONDS, self.check)
+        wait_for(look, f"that broker {broker} knows leader {leader}", SECONDS, self.cluster.check)
 
     def await_agreement(self, leader: int) -> None:
         """Returns when the logs of all running brokers are the leader's."""
@@ -76,7 +76,7 @@ class Stage(Topic):
             log = self.replica(leader).log
             return all(self.replica(broker).log == log for broker in followers)
 
-        wait_for(look, f"that the logs of {self.name} agree", SECONDS, self.check)
+        wait_for(look, f"that the logs of {self.name} agree", SECONDS, self.cluster.check)
         self.tell(f"the logs of brokers {[leader, *followers]} agree")
 
     # -- fetching ---------------------------------------------------------------------------------------------------------
@@ -125,7 +125,8 @@ class Stage(Topic):
         """
         producer = self.cluster.client(broker, SECONDS, gated=True)
         producer.send_record(self.name, value.encode(), acks, timeout_ms, batch)
-        wait_for(lambda: value in self.replica(broker).values, f"{value} in broker {broker}'s log", SECONDS, self.check)
+        what = f"{value} in broker {broker}'s log"
+        wait_for(lambda: value in self.replica(broker).values, what, SECONDS, self.cluster.check)
         self.tell(f"a producer sends {value} to broker {broker}, which appends it")
         return producer
 
@@ -183,7 +184,7 @@ class Stage(Topic):
                 return ask.fetch(self.name).high_watermark >= ask.latest_offset(self.name, DEBUGGER)[1]
 
         if not any(gate.held for gate in self.cluster.network.gates):
-            wait_for(is_readable, f"that broker {leader}'s whole log is committed", SECONDS, self.check)
+            wait_for(is_readable, f"that broker {leader}'s whole log is committed", SECONDS, self.cluster.check)
         with self.cluster.client(leader) as ask:
             read = tuple(record.text for record in ask.fetch(self.name).records)
         log = self.replica(leader).values
