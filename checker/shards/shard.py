@@ -48,10 +48,13 @@ def give_back(begin: int, end: int) -> int:
     upto = end // PAGE * PAGE
     if upto <= begin:
         return begin
-    if hasattr(mmap, "MADV_DONTNEED"):
-        size, advice = ctypes.c_size_t(upto - begin), ctypes.c_int(mmap.MADV_DONTNEED)
-        ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), size, advice)
+    _forget(begin, upto - begin)
     return upto
+
+
+def _forget(begin: int, size: int) -> None:
+    if hasattr(mmap, "MADV_DONTNEED"):
+        ctypes.CDLL(None).madvise(ctypes.c_void_p(begin), ctypes.c_size_t(size), ctypes.c_int(mmap.MADV_DONTNEED))
 
 
 def address(array: ctypes.Array[ctypes.c_uint64]) -> int:
