@@ -262,9 +262,8 @@ def prove_all_constants(
     except KeyboardInterrupt:
         interrupted = True
     made = tuple(results[number] for number in sorted(results))
-    found = (
-        item.key for item in made if item.verdict is SolverVerdict.UNSAT and item.lemmas and _is_new(known, item)
-    )
+    proved = (item for item in made if item.verdict is SolverVerdict.UNSAT and item.lemmas)
+    found = (item.key for item in proved if known.cores.get(item.key, Core()).lemmas != item.lemmas)
     # Of a protocol without some clause the argument says nothing.
     never = {} if dropped else {name: argument.never[name] for name in vacuous if name in argument.never}
     return AllConstantsProof(
@@ -360,10 +359,6 @@ def decide_cones(
 
 def _kept_as(asked: Obligations, options: AllConstantsOptions) -> str:
     return " ".join((asked.fingerprint, *options.wanted))
-
-
-def _is_new(known: CoreFile, item: ObligationResult) -> bool:
-    return item.key not in known.cores or known.cores[item.key].lemmas != item.lemmas
 
 
 def _task(number: int, asked: Obligations, known: CoreFile, options: AllConstantsOptions) -> ObligationTask:

@@ -76,7 +76,8 @@ def refuse_mistakes(sql: str, views: Views) -> None:
             raise ConfigurationError(_no_view(table.name, views))
     if list(query.find_all(exp.Lateral, exp.Unnest, exp.Pivot)):
         return
-    by_table = {table.alias_or_name.lower(): _columns(views[table.name.lower()]) for table in tables}
+    fields = {name: {field.name.lower(): field.type for field in schema} for name, schema in views.items()}
+    by_table = {table.alias_or_name.lower(): fields[table.name.lower()] for table in tables}
     known = {name: kind for columns in by_table.values() for name, kind in columns.items()}
     made = {*_names_made(query), *(_MADE if len(list(query.find_all(exp.Select))) > 1 else ())}
     for column in query.find_all(exp.Column):
@@ -101,10 +102,6 @@ def _no_view(name: str, views: Views) -> str:
     if name.lower() in VIEWS:
         return f"this dataset has no {name}; make it with --{name}"
     return f"there is no view {name!r}{near(name, views)}; there are {choices(views)}"
-
-
-def _columns(schema: pa.Schema) -> dict[str, pa.DataType]:
-    return {field.name.lower(): field.type for field in schema}
 
 
 def _names_made(query: exp.Query) -> Iterator[str]:

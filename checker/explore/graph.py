@@ -16,6 +16,7 @@ from acked.base.names import choices, near
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Words
 from acked.checker.replay.explain import in_words
+from acked.checker.replay.steps import value_at
 from acked.checker.search.local import search
 from acked.model.language.protocol import Instance
 
@@ -83,7 +84,7 @@ def collapse_states(graph: nx.MultiDiGraph, instance: Instance, fields: Sequence
     of: dict[int, int] = {}
     result = nx.MultiDiGraph()
     for node, data in graph.nodes(data=True):
-        values = {name: in_words(_value(data["state"], path)) for name, path in leaves.items()}
+        values = {name: in_words(value_at(data["state"], path, None)) for name, path in leaves.items()}
         key = tuple(values.values())
         if key not in groups:
             groups[key] = len(groups)
@@ -111,18 +112,6 @@ def _leaves_named(instance: Instance, fields: Sequence[str]) -> dict[str, tuple[
             raise ConfigurationError(f"the state has no field {field!r}{hint}")
         found |= mine
     return found
-
-
-def _value(state: object, path: tuple[str | int, ...]) -> object:
-    for part in path:
-        if isinstance(state, list):
-            if not isinstance(part, int) or part >= len(state):
-                return None
-            state = state[part]
-        else:
-            assert isinstance(state, dict)
-            state = state[part]
-    return state
 
 
 def _add(graph: nx.MultiDiGraph, instance: Instance, number: int, words: Words, level: int) -> None:

@@ -15,6 +15,16 @@ from acked.checker.loops.table import differ, hash_rest, hash_state
 from acked.checker.question.plan import BATCH
 
 
+def put_row(found: P64, room: U64, total: U64, source: U64, second: U64, third: U64) -> U64:
+    """Lists a row behind `total` others, if there is room for it; how many there are then."""
+    if total < room:
+        row = at(found, 3 * total)
+        row[0] = source
+        row[1] = second
+        row[2] = third
+    return total + 1
+
+
 def list_violating(context: P64, begin: U64, end: U64, position: U64, found: P64, room: U64) -> U64:
     """The states begin..end-1 that violate the state property at a kernel position."""
     picked = p16(context[slots.LIST])
@@ -22,9 +32,7 @@ def list_violating(context: P64, begin: U64, end: U64, position: U64, found: P64
     for i, n in batches(context, begin, end):
         m = deal(at(p64(context[slots.ROWS]), (context[slots.ACTIONS] + position) * (BATCH // 64)), n, picked)
         for j in range(m):
-            if total < room:
-                found[3 * total] = i + picked[j]
-            total += 1
+            total = put_row(found, room, total, i + picked[j], 0, 0)
     return total
 
 
@@ -39,10 +47,7 @@ def list_bad_steps(context: P64, begin: U64, end: U64, bit: U64, found: P64, roo
             if failed != 0:
                 for j in range(m):
                     if (flags[j] >> bit) & 1:
-                        if total < room:
-                            found[3 * total] = i + picked[j]
-                            found[3 * total + 1] = k
-                        total += 1
+                        total = put_row(found, room, total, i + picked[j], k, 0)
     return total
 
 
@@ -61,11 +66,7 @@ def list_sources(
                 while places[slot] != 0:
                     target = places[slot] - 1
                     if differ(at(targets, target * W), reached) == 0:
-                        if total < room:
-                            found[3 * total] = i + picked[j]
-                            found[3 * total + 1] = k
-                            found[3 * total + 2] = target
-                        total += 1
+                        total = put_row(found, room, total, i + picked[j], k, target)
                         break
                     slot = (slot + 1) & mask
     return total
@@ -129,16 +130,13 @@ def list_missing(
             for j in range(m):
                 target = at(out, j * W)
                 if differ(target, at(here, picked[j] * W)) != 0 and is_kept(picked[j], target, kept, places, mask) == 0:
-                    if total < room:
-                        found[3 * total] = i + picked[j]
-                        found[3 * total + 1] = k
-                    total += 1
+                    total = put_row(found, room, total, i + picked[j], k, 0)
     return total
 
 
 FUNCTIONS = (
     hash_rest, hash_state, differ,
-    fill_group, deal, represent, evaluate, batches, fire_each, list_violating, list_bad_steps, list_sources,
+    fill_group, deal, represent, evaluate, batches, fire_each, put_row, list_violating, list_bad_steps, list_sources,
     fill_slots, keep_steps, is_kept, list_missing,
 )  # fmt: skip
 """Everything that is translated, callees first."""

@@ -59,7 +59,8 @@ def read_foreign(path: Path, instance: Instance) -> ForeignTrace:
     packed: list[Words] = []
     for index, state in enumerate(states):
         try:
-            ours = _tla_state(state, instance) if set(state) >= TLA_VARIABLES else _own_state(state, instance)
+            is_tla = set(state) >= TLA_VARIABLES
+            ours = _tla_state(state, instance) if is_tla else _decode(StructDomain(instance.protocol.state), state, "")
             packed.append(instance.schema.pack(instance.schema.encode(ours)))
         except (_Mismatch, ModelError) as error:
             raise SpecUnreadable(f"{path}: state {index} is not a state of {instance.protocol.name}: {error}") from None
@@ -118,10 +119,6 @@ def _key(key: Any) -> str:
 
 
 # -- our own fields ----------------------------------------------------------------------------------------------------
-
-
-def _own_state(state: Mapping[str, Any], instance: Instance) -> Any:
-    return _decode(StructDomain(instance.protocol.state), state, "")
 
 
 def _decode(domain: Domain, value: Any, where: str) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from acked.checker.question.result import Run, Words
 from acked.checker.replay.explain import Explainer, FalseClause
+from acked.checker.replay.steps import value_at
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.model.language.protocol import Instance
 from acked.model.language.tracings import ActionInstance
@@ -127,9 +128,8 @@ def _nearest_step(
             continue
         leaves = [at for at, (got, asked) in enumerate(zip(reached, target, strict=True)) if got != asked]
         there, asked = instance.schema.decode(reached), instance.schema.decode(target)
-        elsewhere = tuple(
-            (instance.schema.leaves[at].name, _value(there, at, instance), _value(asked, at, instance)) for at in leaves
-        )
+        others = [instance.schema.leaves[at] for at in leaves]
+        elsewhere = tuple((leaf.name, *(value_at(state, leaf.path, None) for state in (there, asked))) for leaf in others)
         false = len(explainer.refusal(step, codes).clauses)
         same, likeness = _likeness(step, hint)
         if hint.action is None:
@@ -146,11 +146,3 @@ def _nearest_step(
         return BlockedStep(index, None, (), ())
     _, step, elsewhere = nearest
     return BlockedStep(index, step, explainer.refusal(step, codes).clauses, elsewhere)
-
-
-def _value(state: Any, at: int, instance: Instance) -> Any:
-    for part in instance.schema.leaves[at].path:
-        if isinstance(part, int) and part >= len(state):
-            return None
-        state = state[part]
-    return state

@@ -24,11 +24,11 @@ class _Absent:
 _ABSENT = _Absent()
 
 
-def value_at(state: Any, path: tuple[str | int, ...]) -> Any:
-    """One leaf field of a decoded state; something that is written `nothing` where the state does not have it."""
+def value_at(state: Any, path: tuple[str | int, ...], absent: Any = _ABSENT) -> Any:
+    """One leaf field of a decoded state; what is written `nothing`, unless given, where the state does not have it."""
     for part in path:
         if part >= len(state) if isinstance(part, int) else part not in state:
-            return _ABSENT
+            return absent
         state = state[part]
     return state
 

@@ -177,9 +177,8 @@ class DelayedSearch:
     def _read_visited(self, level: int) -> Blocks:
         """What is on disk: the levels up to this one, and what of the next has been written."""
         for number in range(1, level + 1):
-            for file in self._run.files_of(number):
-                for records in self._codecs[0].read(self._run.level_path(file), number, file):
-                    yield records, EARLIER
+            for records in self._read_level(number):
+                yield records, EARLIER
         for file in self._files:
             for records in self._codecs[0].read(self._run.level_path(file), level + 1, file):
                 yield records, THIS_LEVEL

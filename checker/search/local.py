@@ -24,7 +24,7 @@ from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
 from acked.checker.search.delayed import DelayedSearch
-from acked.checker.shards.compact import CompactShard, compact_team, without_states
+from acked.checker.shards.compact import CompactShard, compact_team
 from acked.checker.shards.forgetting import Forgetting
 from acked.checker.shards.shard import Shard, address, begin_level, make_room, states_for, team
 from acked.checker.store.recorder import Recorder, load_levels
@@ -321,25 +321,17 @@ class LocalSearch:
         self._most_bytes = max(self._most_bytes, sum(shard.memory_bytes for shard in self.shards))
 
     def _forget_states(self, done: Sequence[int]) -> bool:
-        """Goes on without the states of expanded levels, which takes half the memory; False if it does not help, or they have
-        been given up already."""
-        lines = self._forgetting.lines(self.shards)
-        if lines is None:
-            return False
-        shape = shape_of(self.question.plan)
-        if self._recorder is not None:
-            self._recorder.wait()  # What it has yet to write must stay where it is.
-        kernel = self._forgetting.kernel(lines.kind)
+        """Goes on without the states of expanded levels; False if that does not help, or they have been given up already."""
 
         def at_once(work: Callable[[int], int], workers: int) -> list[int]:
             return list(self._pool.map(work, range(workers)))
 
-        new = without_states(self.shards, shape, kernel, self.bounds.memory, lines, self.levels, done, at_once)
-        if new is None:
-            self._forgetting.give_up()
-            return False
-        self._kind, self._kernel, self.shards = lines.kind, kernel, [*new]
-        return True
+        # What the recorder has yet to write must stay where it is.
+        settle = self._recorder.wait if self._recorder is not None else lambda: None
+        forgotten = self._forgetting.forget(self.shards, self.levels, done, at_once, settle)
+        if forgotten is not None:
+            self._kind, self._kernel, self.shards = forgotten.kind, forgotten.kernel, [*forgotten.shards]
+        return forgotten is not None
 
     def _release(self, done: Sequence[int]) -> None:
         """Gives the memory of expanded states back, unless they have yet to be written."""

@@ -184,8 +184,6 @@ class StepProof:
     def _plainest(self, solver: z3.Solver, goals: dict[str, Expr]) -> z3.ModelRef:
         """A counterexample in which as many fields as can be are as they are initially."""
         model = solver.model()
-        if not self.task.plain:
-            return model
         # Bounded by effort and not by time: which counterexample is shown must not depend on how busy the machine is.
         solver.set("rlimit", _SIMPLIFY_EFFORT)
         vain = 0

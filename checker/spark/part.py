@@ -6,7 +6,6 @@ elsewhere, and whose levels are in files as soon as they are complete.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 
@@ -14,7 +13,7 @@ from acked.base.bounds import address_space_limit, give_way
 from acked.base.errors import SystemFailure
 from acked.checker.native.compile import Kernel, ObjectCode, replace_loops
 from acked.checker.native.shape import Shape
-from acked.checker.shards.compact import compact_team, without_states
+from acked.checker.shards.compact import compact_team
 from acked.checker.shards.forgetting import Forgetting
 from acked.checker.shards.shard import Shard, address, alone, begin_level, reserve, states_for
 from acked.checker.store.level_file import BLOCK_STATES
@@ -130,23 +129,16 @@ class Part:
 
     def _forget(self) -> bool:
         """Goes on without the states of expanded levels; False if that does not help, or they have been given up already."""
-        lines = self._forgetting.lines([self.shard]) if self._is_loaded else None
-        if lines is None:
-            return False
+        levels = [[level] for level in self._levels]
         self.measure()
-        levels, done = [[level] for level in self._levels], [self.done]
-        kernel = self._forgetting.kernel(lines.kind)
-        new = without_states([self.shard], self._shape, kernel, self._memory, lines, levels, done, _alone)
-        if new is None:
-            self._forgetting.give_up()
+        if not self._is_loaded:
             return False
-        self.shard = new[0]
+        forgotten = self._forgetting.forget([self.shard], levels, [self.done], lambda work, _: [work(0)])
+        if forgotten is None:
+            return False
+        [self.shard] = forgotten.shards
         self.begin, self.done, self.end = self.begin - self.done, 0, self.end - self.done
         return True
-
-
-def _alone(work: Callable[[int], int], _: int) -> list[int]:
-    return [work(0)]
 
 
 @cache

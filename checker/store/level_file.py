@@ -7,11 +7,11 @@ A file is a sequence of blocks of at most `BLOCK_STATES` states. A block has a h
 numbers: the level, the number of buckets, bytes per record, words per state, states in the block; what its kind adds; and the
 CRC-32 of everything before it. So no bit can turn without being noticed. There are two kinds of blocks:
 
-*Grouped*: the records of bucket 0, of bucket 1, and so on (`native/exchange.py` defines a record). The header adds: per
+*Grouped*: the records of bucket 0, of bucket 1, and so on (`loops/exchange.py` defines a record). The header adds: per
 bucket its states; per bucket the CRC-32 of its records. The owner of some of the buckets reads and checks only those.
 
 *Packed*: the states in the order in which they were found, each as the bytes in which it differs from the one before it
-(`pack_states` in `native/exchange.py`). The header adds how many bytes these are, and their CRC-32. That is about half of
+(`pack_states` in `loops/exchange.py`). The header adds how many bytes these are, and their CRC-32. That is about half of
 the bytes, and of the time to write them; what looks for some buckets only must read all.
 """
 
@@ -83,7 +83,7 @@ class Records:
 
 
 def constants_of(shape: Shape) -> dict[str, int]:
-    """The literals that `native/exchange.py` is compiled with."""
+    """The literals that `loops/exchange.py` is compiled with."""
     widths = [(bits + 7) // 8 for bits in shape.word_bits]
     return {
         "W": shape.words,
@@ -94,7 +94,7 @@ def constants_of(shape: Shape) -> dict[str, int]:
 
 
 def exchange_code(shape: Shape) -> ObjectCode:
-    """Object code of `native/exchange.py` for states of this shape."""
+    """Object code of `loops/exchange.py` for states of this shape."""
     return ObjectCode(processor(), (compile_functions(exchange.FUNCTIONS, constants_of(shape)),))
 
 
