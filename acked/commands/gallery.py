@@ -18,8 +18,7 @@ from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import VERSIONS
-from acked.reports.pages.gallery import MARK, MAX_BYTES, Story, front_page
-from acked.reports.pages.gallery_stories import on_real_brokers, release_in_words, stories_of
+from acked.reports.pages.gallery import MARK, MAX_BYTES, Story, front_page, on_real_brokers, release_in_words, stories_of
 from acked.reports.shell.options import CACHE, OUT, QUIET, warn_without_cache
 from acked.reports.shell.output import Output, make_folder, say
 from acked.reports.shell.specs import all_bundled, on_brokers

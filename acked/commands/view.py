@@ -18,7 +18,7 @@ from acked.checker.spec.variants import name_of
 from acked.cluster.commands.reproductions import is_reproduction, read_saved
 from acked.model.formulas.errors import ModelError
 from acked.reports.pages.page import pair_data, render, trace_data
-from acked.reports.runs.blocked import blocked_in_words
+from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.shell.completion import bundled_or_file, shipped_protocols

@@ -18,9 +18,9 @@ from acked.checker.question.result import Counterexample, Run
 from acked.checker.replay.explain import Explainer
 from acked.checker.replay.trace_file import run_in, trace_document
 from acked.model.formulas.errors import ModelError
-from acked.reports.runs.blocked import clause_in_words
 from acked.reports.runs.lanes import lanes_of
 from acked.reports.runs.packet import Json, Packer
+from acked.reports.runs.refusals import clause_in_words
 from acked.reports.runs.view import Past, StepView
 from acked.reports.units import count, plural
 

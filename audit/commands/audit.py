@@ -11,9 +11,18 @@ import click
 from acked.audit.clusters.live import with_producers
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.audit.clusters.topics import groups_of, left_out
-from acked.audit.commands.assumptions import FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.commands.durability import matrix
-from acked.audit.commands.options import Wanted, asks, asks_upgrade, shows
+from acked.audit.commands.options import (
+    FILES,
+    Assumed,
+    ClusterFacts,
+    Wanted,
+    asks,
+    asks_upgrade,
+    assumes,
+    describes_cluster,
+    shows,
+)
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
 from acked.audit.commands.plan import CODES, plan
 from acked.audit.decision.gather import Given, settle

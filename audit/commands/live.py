@@ -20,8 +20,8 @@ from acked.audit.commands.connection import (
     DESCRIBE_TOPIC_PARTITIONS,
     LIST_REASSIGNMENTS,
     Connection,
+    Unavailable,
 )
-from acked.audit.commands.scram import Unavailable
 from acked.audit.formats.parts.properties import property_entries
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.files import read_text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from acked.audit.commands.assumptions import FILES, Assumed, ClusterFacts, assumes, describes_cluster
+from acked.audit.commands.options import FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.moves.ask import MOST_STATES, MoveAuditor, PlanAudit

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
-from acked.audit.formats.librdkafka import as_kafkas
 from acked.audit.formats.parts.images import release_of_image
 from acked.audit.formats.parts.reader import Reader, Sign, Source
+from acked.audit.formats.properties_file import as_kafkas
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, meant, named_within

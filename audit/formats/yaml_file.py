@@ -11,10 +11,10 @@ from acked.audit.formats.foreign import YAML, likely
 from acked.audit.formats.helm import values_entries
 from acked.audit.formats.json_file import has_resource, is_json
 from acked.audit.formats.kubernetes import is_resource, resource_entries
-from acked.audit.formats.librdkafka import as_kafkas
 from acked.audit.formats.parts.places import Whose, unread, with_unread
 from acked.audit.formats.parts.reader import Reader, Sign, Source
 from acked.audit.formats.parts.tree import Field, Fields, Node, Text, documents
+from acked.audit.formats.properties_file import as_kafkas
 from acked.audit.formats.spring import has_spring, spring_yaml
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import Scope

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from acked.audit.clusters.controllers import Hinge
-from acked.audit.clusters.several import Audited
+from acked.audit.clusters.several import Audited, Hinge
 from acked.audit.decision.advice import VERSION_KEY, SettingsChange
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.faults import Faults, not_asked

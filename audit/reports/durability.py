@@ -16,8 +16,7 @@ from acked.checker.question.result import Counterexample
 from acked.invariants.property import Property
 from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import csv_text
-from acked.reports.pages.page import render, trace_data
-from acked.reports.pages.static_page import render_report
+from acked.reports.pages.page import render, render_report, trace_data
 from acked.reports.runs.sentences import sentences_of
 from acked.reports.table import Mark, Table, TableCell, print_table, table
 from acked.reports.units import plural

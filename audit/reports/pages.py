@@ -18,8 +18,7 @@ from acked.checker.diagnosis.easiest import TooMany, easiest_of
 from acked.checker.question.result import Counterexample, Violation
 from acked.checker.spec.resolve import property_named
 from acked.model.partition.protocol import partition
-from acked.reports.pages.page import render, trace_data
-from acked.reports.pages.static_page import render_report
+from acked.reports.pages.page import render, render_report, trace_data
 from acked.reports.pictures.effort import effort_of
 from acked.reports.table import Table
 

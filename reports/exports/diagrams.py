@@ -6,7 +6,7 @@ import json
 import re
 
 from acked.reports.console import harmless
-from acked.reports.exports.exported import Exported
+from acked.reports.exports.subject import Exported
 from acked.reports.pictures.picture import Message
 from acked.reports.runs.lanes import lanes_of
 

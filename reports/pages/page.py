@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from acked.checker.question.result import Counterexample
 from acked.reports import palette
 from acked.reports.console import harmless
+from acked.reports.runs.answers import subject_in_words
 from acked.reports.runs.packet import Packer
-from acked.reports.runs.subject import subject_in_words
 from acked.reports.runs.view import story_of
 
 if TYPE_CHECKING:
@@ -146,3 +146,20 @@ def _slim(text: str) -> str:
 def hash_of(text: str) -> str:
     """How a Content-Security-Policy names this very text."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+# -- pages without a script: their Content-Security-Policy allows one style sheet ---------------------------------------
+
+
+def render_report(template: str, data: Mapping[str, Any]) -> str:
+    """The HTML of a report; the template escapes whatever the data say."""
+    from markupsafe import Markup
+
+    style = _style()
+    policy = f"default-src 'none'; style-src '{hash_of(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    return environment().get_template(template).render(policy=policy, style=Markup(style), **data)
+
+
+@cache
+def _style() -> str:
+    return files("acked.reports").joinpath("web", "report.css").read_text("utf-8")

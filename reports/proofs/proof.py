@@ -30,7 +30,7 @@ from acked.invariants.property import Property
 from acked.reports import units
 from acked.reports.console import Console, Glyphs, clean, glyphs_of, put, put_paragraph
 from acked.reports.progress import ProgressReporter
-from acked.reports.runs.subject import dropped_clauses, subject_in_words
+from acked.reports.runs.answers import dropped_clauses, subject_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, steps_of, view_of
 from acked.reports.table import Mark, TableCell, numbers, print_table, table

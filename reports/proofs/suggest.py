@@ -8,7 +8,7 @@ from acked.checker.question.question import Question
 from acked.model.catalogue import PROTOCOLS
 from acked.reports import units
 from acked.reports.console import Console, glyphs_of, put, put_paragraph
-from acked.reports.runs.subject import subject_in_words
+from acked.reports.runs.answers import subject_in_words
 from acked.reports.table import Table, print_table, table
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, StopReason, Violation
 from acked.checker.question.user_properties import reached
 from acked.checker.replay.trace_file import trace_document
-from acked.reports.runs.answers import answers
-from acked.reports.runs.subject import dropped_clauses
+from acked.reports.runs.answers import answers, dropped_clauses
 
 
 def check_document(

@@ -28,8 +28,8 @@ from acked.model.language.protocol import ActionInstance
 from acked.reports.pictures.messages import StepMessages, Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
 from acked.reports.pictures.providers import LANES_ALONE, provider_of
-from acked.reports.runs.blocked import prevented_in_words
-from acked.reports.runs.subject import dropped_clauses, subject
+from acked.reports.runs.answers import dropped_clauses, subject
+from acked.reports.runs.refusals import prevented_in_words
 
 _MAX_DETAILS = 3
 """Disagreements named in one sentence; more would hide the first."""

@@ -8,7 +8,7 @@ from acked.checker.question.coverage import ClauseCoverage
 from acked.checker.question.result import ActionCount
 from acked.reports import units
 from acked.reports.console import Console, harmless, put, put_paragraph
-from acked.reports.pages.static_page import render_report
+from acked.reports.pages.page import render_report
 from acked.reports.table import Mark, Table, TableCell, print_table, table
 
 COVERAGE_FORMAT = "acked-coverage/1"

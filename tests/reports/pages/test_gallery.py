@@ -5,8 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 from acked.api import load_spec
-from acked.reports.pages.gallery import Story, front_page
-from acked.reports.pages.gallery_stories import on_real_brokers, settings_of, subject_of
+from acked.reports.pages.gallery import Story, front_page, on_real_brokers, settings_of, subject_of
 from tests.places import SPECS
 
 HOSTILE = '</td><script>alert(1)</script><img src=x onerror=alert(1)> "q" \'a\' {{ 7*7 }} \\u202e שלום ' + "long" * 200
