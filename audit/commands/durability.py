@@ -68,13 +68,7 @@ class CellSearch:
 
     def put_into(self, table: DurabilityTable) -> DurabilityTable:
         """The table with this question."""
-        return replace(
-            table,
-            property=self.property or table.property,
-            log_size=self.log_size or table.log_size,
-            records=self.records or table.records,
-            max_states=self.max_states or table.max_states,
-        )
+        return replace(table, **{name: value for name, value in vars(self).items() if value})
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Read
+from acked.reports.shell.output import make_folder
 
 _TOKEN = re.compile(r"[^\s=:,'\"{}\[\]]+")
 """What may be a value, in any of the formats."""
@@ -66,10 +67,7 @@ def write_patches(patches: Patches, folder: Path) -> list[Path]:
         if place.exists():
             own = "the file itself" if place.resolve() == path.resolve() else "something else"
             raise ConfigurationError(f"{place} is there already ({own}); name a new folder with --fix")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}; choose another place") from None
+    make_folder(folder)
     try:
         for path, text in patches.texts.items():
             write_text(places[path], text, "changed file")

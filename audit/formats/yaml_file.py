@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from acked.audit.formats.compose import compose_entries, is_compose
 from acked.audit.formats.environment import Variable, application_entries, broker_entries
@@ -24,14 +23,6 @@ _SECTIONS = {f"{scope.value}{end}": scope for scope in (Scope.BROKER, Scope.TOPI
              for end in ("", "s")}  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Kind:
-    """A kind of documents: what shows it, and how one is read. Resources and Spring's documents are read together."""
-
-    recognises: Callable[[Fields], bool]
-    read: Callable[[str, Fields], Iterable[Read]]
-
-
 def _entries(file: str, text: str) -> list[Read]:
     """The settings of a YAML file, document by document."""
     found = documents(file, text)
@@ -50,7 +41,8 @@ def _entries(file: str, text: str) -> list[Read]:
 def _document(file: str, node: Node) -> list[Read]:
     if not isinstance(node, Fields):
         return list(unread(Whose(file), node))
-    return list(next(kind for kind in _KINDS if kind.recognises(node)).read(file, node))
+    read = next(read for recognises, read in _KINDS if recognises(node))
+    return list(read(file, node))
 
 
 def _texts(node: Fields) -> list[Field]:
@@ -96,14 +88,14 @@ def _plain(whose: Whose, node: Fields) -> list[Read]:
     return as_kafkas(whose.entry(item.key, item.text.strip(), item.line) for item in node.fields)
 
 
-_KINDS = (
-    _Kind(is_compose, compose_entries),
-    _Kind(_has_variables, _variables),
-    _Kind(_has_sections, _sections),
-    _Kind(_has_names, lambda file, node: _plain(Whose(file), node)),
-    _Kind(lambda node: True, values_entries),
+_KINDS: tuple[tuple[Callable[[Fields], bool], Callable[[str, Fields], Iterable[Read]]], ...] = (
+    (is_compose, compose_entries),
+    (_has_variables, _variables),
+    (_has_sections, _sections),
+    (_has_names, lambda file, node: _plain(Whose(file), node)),
+    (lambda node: True, values_entries),
 )
-"""Of a document that is no resource and not Spring's, the first that it shows."""
+"""What shows a kind of document, and how it is read; of one that is no resource and not Spring's, the first that it shows."""
 
 
 def _recognises(source: Source) -> Sign:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from markupsafe import Markup
-
 from acked.base.release import LATEST
 from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.spec.spec import Spec
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings
 from acked.reports.console import harmless
-from acked.reports.pages.page import environment, hash_of, render, style_text, trace_data
+from acked.reports.pages.page import render, render_report, style_text, trace_data
 from acked.reports.runs.answers import PropertyAnswer, answers, subject_in_words, violated_how
 from acked.reports.units import plural
 
@@ -42,30 +40,12 @@ class Story:
     page: str | None
 
 
-@dataclass(frozen=True)
-class Group:
-    """Stories under one heading."""
-
-    title: str
-    note: str
-    stories: tuple[Story, ...]
-
-
-@dataclass(frozen=True)
-class Index:
-    """One way to look at all stories."""
-
-    key: str
-    title: str
-    groups: tuple[Group, ...]
-
-
 def front_page(stories: Sequence[Story], promises: dict[str, str], versions: dict[str, str], made: str) -> str:
     """The HTML of the index; `promises` and `versions` say in words what each promise and each set of rules is."""
     indexes = [
-        Index("promise", "By promise", _groups(stories, lambda story: (story.promise,), promises)),
-        Index("version", "By version", _groups(stories, lambda story: (story.version,), versions)),
-        Index("setting", "By setting", _groups(stories, lambda story: story.settings, {})),
+        ("promise", "By promise", _groups(stories, lambda story: (story.promise,), promises)),
+        ("version", "By version", _groups(stories, lambda story: (story.version,), versions)),
+        ("setting", "By setting", _groups(stories, lambda story: story.settings, {})),
     ]
     broken = sum(story.holds is False for story in stories)
     kept = sum(story.holds is True for story in stories)
@@ -73,26 +53,24 @@ def front_page(stories: Sequence[Story], promises: dict[str, str], versions: dic
         f"{plural(len(stories), 'question')} about Kafka's partition replication. {kept} promises are kept in every "
         f"reachable state of their model; {broken} are broken, each with the shortest run that breaks it."
     )
-    style = style_text()
-    policy = f"default-src 'none'; style-src '{hash_of(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
-    return environment().get_template("gallery.html.j2").render(
-        indexes=indexes, summary=summary, policy=policy, style=Markup(style), made=harmless(made)
-    )
+    data = {"indexes": indexes, "summary": summary, "made": harmless(made)}
+    return render_report("gallery.html.j2", data, style_text())
 
 
 def _groups(
     stories: Iterable[Story], by: Callable[[Story], Iterable[str]], notes: dict[str, str]
-) -> tuple[Group, ...]:
+) -> list[tuple[str, str, list[Story]]]:
+    """By heading, each with its note, the stories under it: first what is broken."""
     groups: dict[str, list[Story]] = {name: [] for name in notes}
     for story in stories:
         for name in by(story):
             groups.setdefault(name, []).append(story)
     order = {False: 0, None: 1, True: 2}
-    return tuple(
-        Group(name, notes.get(name, ""), tuple(sorted(group, key=lambda story: (order[story.holds], story.subject))))
+    return [
+        (name, notes.get(name, ""), sorted(group, key=lambda story: (order[story.holds], story.subject)))
         for name, group in groups.items()
         if group
-    )
+    ]
 
 
 # -- what is shown of one spec's answers: texts, colours, headings ------------------------------------------------------

@@ -25,12 +25,12 @@ from acked.checker.proof.result import (
 )
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Verdict
-from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
 from acked.reports import units
 from acked.reports.console import Console, Glyphs, clean, glyphs_of, put, put_paragraph
 from acked.reports.progress import ProgressReporter
 from acked.reports.runs.answers import dropped_clauses, subject_in_words
+from acked.reports.runs.document import violation_document
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, steps_of, view_of
 from acked.reports.table import Mark, TableCell, numbers, print_table, table
@@ -273,15 +273,7 @@ def proof_document(
             {"name": item.name, "kind": item.kind.value, "holds": False if item.name in violated else holds}
             for item in question.properties
         ],
-        "violations": [
-            {
-                "property": item.property.name,
-                "kind": item.property.kind.value,
-                "trace_length": item.trace_length,
-                "trace": trace_document(Counterexample.of(title, question, item)),
-            }
-            for item in result.violations
-        ],
+        "violations": [violation_document(title, question, item) for item in result.violations],
         "proof": proof if is_proof else None,
         "attempt": None if is_proof else proof,
         "bounded": None if result.bounded is None else _bounded(result.bounded),

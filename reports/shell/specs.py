@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError, SpecUnreadable, SystemFailure
@@ -20,6 +21,7 @@ from acked.checker.spec.spec import Spec, judge, load_spec, protocol_in
 from acked.checker.spec.user_protocol import is_reference
 from acked.checker.spec.variants import file_and_variant, name_of, specs_in, specs_under
 from acked.model.formulas.errors import ModelError
+from acked.model.partition.rules.versions import rules_of
 
 
 def bundled_specs() -> Path:
@@ -106,10 +108,6 @@ def under_release(
     `constants` come last, as if the file had them: what a release refuses is refused of all settings together.
     Of `version` the newest release that the protocol tells apart and that is not newer counts: 3.6.1 has the rules of 3.6.
     """
-    from dataclasses import replace
-
-    from acked.model.partition.rules.versions import rules_of
-
     if not spec.protocol.has_profiles:
         raise ConfigurationError(
             f"{spec.protocol.name} is one set of rules, whatever the release; --kafka-version is for specs of `partition`"
@@ -133,8 +131,6 @@ def under_release(
 
 def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> Spec:
     """The spec with other constants or another question, and without its expectation, which is about the old ones."""
-    from dataclasses import replace
-
     properties = spec.properties
     if deadlock and DEADLOCK not in properties:
         properties = (*properties, DEADLOCK)
@@ -155,8 +151,6 @@ def _known(spec: Spec, constants: Mapping[str, int | str]) -> Mapping[str, int |
 
 def with_symmetry(spec: Spec) -> Spec:
     """The spec with symmetry: the same verdict and length of the shortest counterexample are expected, but no counts."""
-    from dataclasses import replace
-
     expect = spec.expect
     if expect is not None:
         expect = replace(
