@@ -60,7 +60,7 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, qui
         if not quiet:
             say(f"{number} of {len(specs)}: {spec.name}{'' if made is None else ' (known)'}")
         if made is None:
-            made = _made(spec, cache, quiet)
+            made = _make_pages(spec, cache, quiet)
         asked = spec.properties[0].name
         stories += [on_real_brokers(one, played.get(spec.name)) if one.promise == asked else one for one in made.stories]
         for name, text in made.pages.items():
@@ -73,7 +73,7 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, qui
     say(f"{len(stories)} answers and {pages} counterexamples are in {out} ({size / 1e6:.1f} MB); open {out / 'index.html'}")
 
 
-def _made(spec: Spec, cache: PageCache | None, quiet: bool) -> MadePages:
+def _make_pages(spec: Spec, cache: PageCache | None, quiet: bool) -> MadePages:
     """The rows and pages of a spec, found by a search."""
     with Output(quiet=quiet).progress() as observer:
         result = search(spec.question(), policy=spec.policy, observer=observer)

@@ -127,7 +127,7 @@ def _chosen_specs(chosen: Filter) -> list[Spec]:
     return found
 
 
-def _expected(spec: Spec) -> str:
+def _verdict(spec: Spec) -> str:
     if spec.expect is None:
         return ""
     return " ".join([spec.expect.verdict.value, *spec.expect.violates])
@@ -150,7 +150,7 @@ def names_in(what: str, chosen: Filter) -> list[str]:
     return [name for part, made in names.items() if what in (part, "all") for name in made()]
 
 
-def as_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
+def listing_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
     """The listing as plain values for JSON."""
     parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "protocols": lambda: [_about_protocol(item) for item in _protocols(chosen)],
@@ -199,7 +199,7 @@ def _about_spec(spec: Spec, brokers: str | None) -> dict[str, Any]:
         "title": spec.title,
         "protocol": spec.protocol.name,
         "constants": spec.constants,
-        "expected": _expected(spec),
+        "expected": _verdict(spec),
         "slow": spec.slow,
         "brokers": brokers,
         "path": str(spec.path),
@@ -221,7 +221,7 @@ def print_listing(console: Console, what: str, chosen: Filter) -> None:
         print_specs(
             console,
             [
-                SpecRow(one.name, one.title, one.protocol.name, one.version, one.given, _expected(one), played.get(one.name))
+                SpecRow(one.name, one.title, one.protocol.name, one.version, one.given, _verdict(one), played.get(one.name))
                 for one in _chosen_specs(chosen)
             ],
         )
@@ -262,4 +262,4 @@ def list_(
     if names:
         output.emit(lambda: found, lambda console: click.echo("\n".join(found)))
     else:
-        output.emit(lambda: as_document(what, chosen), lambda console: print_listing(console, what, chosen))
+        output.emit(lambda: listing_document(what, chosen), lambda console: print_listing(console, what, chosen))

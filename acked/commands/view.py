@@ -66,7 +66,7 @@ def view(
     if is_reproduction(target):
         if other is not None or against is not None or not changes.are_none or source.spec is not None:
             raise ConfigurationError(f"{target} is a reproduction, shown as it was played; leave everything else out")
-        _write(page, _reproduced(target))
+        _write(page, _reproduction(target))
         return
     shown = run_of(target, changes, source.spec, quiet=quiet, trusts=source.trusts)
     data = trace_data(shown, decides=True)
@@ -79,7 +79,7 @@ def view(
     _write(page, render(data))
 
 
-def _reproduced(target: str) -> str:
+def _reproduction(target: str) -> str:
     """The page of a reproduction that was saved."""
     answer, _ = read_saved(target)
     from acked.cluster.reports.reproductions.page import reproduction_page

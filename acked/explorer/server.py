@@ -240,7 +240,7 @@ def user_behind(peer: tuple[str, int], ours: tuple[str, int]) -> int | None:
 
     Both are (IPv4 address, port).
     """
-    theirs, our_end, known = _written(peer), _written(ours), False
+    theirs, our_end, known = _as_listed(peer), _as_listed(ours), False
     for table in _TABLES:
         try:
             lines = Path(table).read_text("ascii").splitlines()[1:]
@@ -255,7 +255,7 @@ def user_behind(peer: tuple[str, int], ours: tuple[str, int]) -> int | None:
     return UNKNOWN if known else None
 
 
-def _written(end: tuple[str, int]) -> list[str]:
+def _as_listed(end: tuple[str, int]) -> list[str]:
     """An end as the two tables write it: words in the machine's byte order, in the second as an IPv6 address."""
     address = socket.inet_aton(end[0])
     words = [struct.unpack(f"={len(item) // 4}I", item) for item in (address, bytes(10) + b"\xff\xff" + address)]

@@ -51,10 +51,10 @@ def hinges_of(audit: Audit, given: Given, required: Collection[AuditQuestion], s
         for answer in audit.answers
         if answer.decides and answer.question.asked in required and answer.worst is AuditVerdict.NO
     ]
-    return (*_on_failing_over(audit, good), *_on_unclean(audit, given, good, searches))
+    return (*_fail_over_hinges(audit, good), *_unclean_hinges(audit, given, good, searches))
 
 
-def _on_failing_over(audit: Audit, good: Collection[Answer]) -> tuple[Hinge, ...]:
+def _fail_over_hinges(audit: Audit, good: Collection[Answer]) -> tuple[Hinge, ...]:
     """To 2.1 what an old controller sent late makes a restarted broker lead, and records are lost; no search has both.
 
     `acked check zombie-controller-and-restarts-2-1` shows it. Later releases have ZooKeeper or not, and refuse it.
@@ -72,7 +72,7 @@ def _on_failing_over(audit: Audit, good: Collection[Answer]) -> tuple[Hinge, ...
     )
 
 
-def _on_unclean(audit: Audit, given: Given, good: Collection[Answer], searches: Searches) -> tuple[Hinge, ...]:
+def _unclean_hinges(audit: Audit, given: Given, good: Collection[Answer], searches: Searches) -> tuple[Hinge, ...]:
     """The answers that would not be no if the controllers' unclean.leader.election.enable were on.
 
     There are none where a setting of the topic, one for all brokers, or the user says it for the controllers, too.

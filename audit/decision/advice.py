@@ -279,11 +279,11 @@ class Adviser:
             tried += self._search(item, singles)
             if remedy is not None:
                 causes = [change for change in singles if self._reply(item, change) is AuditVerdict.NO]
-                return Advice(_changes(tried), _changes(causes), remedy, self._undecided(item, passed))
+                return Advice(_changes(tried), _changes(causes), remedy, self._open_changes(item, passed))
             passed += stage
-        return Advice(_changes(tried), (), None, self._undecided(item, passed))
+        return Advice(_changes(tried), (), None, self._open_changes(item, passed))
 
-    def _undecided(self, item: Open, changes: Iterable[Several]) -> tuple[SettingsChange, ...]:
+    def _open_changes(self, item: Open, changes: Iterable[Several]) -> tuple[SettingsChange, ...]:
         return _changes(change for change in changes if self._reply(item, change) is AuditVerdict.UNDECIDED)
 
     def replies(self, items: Iterable[Open]) -> dict[Open, AuditVerdict]:

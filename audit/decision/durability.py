@@ -293,7 +293,7 @@ def read_table(path: Path) -> DurabilityTable:
                     raise ConfigurationError(f"{path}: axis {name} must be a list, such as [{values!r}]")
                 table = replace(table, axes=with_axis(table.axes, name, values))
         elif key == "bounds" and isinstance(value, dict):
-            table = _with_bounds(path, table, value)
+            table = _set_bounds(path, table, value)
         else:
             known = ("property", "axes", "bounds")
             if key in known:
@@ -303,7 +303,7 @@ def read_table(path: Path) -> DurabilityTable:
     return table
 
 
-def _with_bounds(path: Path, table: DurabilityTable, bounds: Mapping[str, Any]) -> DurabilityTable:
+def _set_bounds(path: Path, table: DurabilityTable, bounds: Mapping[str, Any]) -> DurabilityTable:
     for name, value in bounds.items():
         if name not in _BOUNDS:
             raise ConfigurationError(f"{path}: there is no bound {name!r}{near(name, _BOUNDS)}; choose {choices(_BOUNDS)}")

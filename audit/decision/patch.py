@@ -50,7 +50,7 @@ def make_patches(given: Given, change: Iterable[tuple[str, str]]) -> Patches:
             continue
         path = known[entry.file]
         before = texts[path] if path in texts else read_text(path, "file of Kafka settings")
-        after = _with_value(path, before, entry, value)
+        after = _set_value(path, before, entry, value)
         if after is None:
             by_hand.append(f"{wanted}, at {entry.where}, where it is not written so that it can be changed safely")
         else:
@@ -98,7 +98,7 @@ def _why(wanted: str, given: Given, key: str, value: str, known: Mapping[str, Pa
     return f"{wanted}, at {entry.where}"
 
 
-def _with_value(path: Path, text: str, entry: SettingEntry, value: str) -> str | None:
+def _set_value(path: Path, text: str, entry: SettingEntry, value: str) -> str | None:
     """The text with another value of one setting; None if no single value can be replaced so that only that changes."""
     before = _reading(path, text)
     lines = text.splitlines(keepends=True)

@@ -105,7 +105,7 @@ def _audit_view(
         passed_over=tuple(PassedOverView(_name_of(one), *_place(one)) for one in _passed_over(audit)),
         advice=audit.is_advised,
         answers=_tell_once(_answer(configuration, answer, audit, cache) for answer in audit.answers),
-        recommended=_recommended(audit),
+        recommended=_recommendation(audit),
         warnings=audit.warnings,
         transactions=transactions_view(audit.transactions),
     )
@@ -381,7 +381,7 @@ def no_cause_in_words(tried: Sequence[SettingsChange], undecided: Sequence[Setti
     return f"{none}; tried one at a time: {', '.join(change.words for change in tried)}"
 
 
-def _recommended(audit: Audit) -> RecommendedView | None:
+def _recommendation(audit: Audit) -> RecommendedView | None:
     found = audit.recommended
     if found is None:
         return None

@@ -236,7 +236,7 @@ def _answer_markdown(answer: AnswerView) -> list[str]:
 FORMAT = "acked-settings/1"
 
 
-def _in_order(given: Given) -> list[SettingEntry]:
+def _ordered_entries(given: Given) -> list[SettingEntry]:
     """The settings that count, in the order of an audit's table."""
     return [given.entries[key] for key in KEYS if key in given.entries]
 
@@ -247,7 +247,7 @@ def settings_document(given: Given) -> dict[str, object]:
         "format": FORMAT,
         "settings": [
             {"key": entry.key, "value": entry.value, "source": entry.source, "file": entry.file, "line": entry.line or None}
-            for entry in _in_order(given)
+            for entry in _ordered_entries(given)
         ],
         "findings": [
             {"rule": finding.rule, "level": finding.level.value, "text": finding.text,
@@ -261,7 +261,7 @@ def print_settings(console: Console, given: Given) -> None:
     """A line for each setting, `min.insync.replicas=2  compose.yml:8`, and one for each remark."""
     if not given.entries:
         put_paragraph(console, "the files set nothing that decides an answer: the release's defaults count")
-    said = [(f"{entry.key}={entry.value}", entry.source) for entry in _in_order(given)]
+    said = [(f"{entry.key}={entry.value}", entry.source) for entry in _ordered_entries(given)]
     width = max((len(text) for text, _ in said), default=0)
     for text, source in said:
         put_paragraph(console, source, "", text.ljust(min(width, 60) + 2), "    ")

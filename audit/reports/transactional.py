@@ -31,7 +31,7 @@ def transactions_view(answers: Sequence[TransactionAnswer]) -> tuple[Transaction
             text=answer.asked.text,
             clients=answer.clients.value,
             answer=answer.reply,
-            in_words=_in_words(answer),
+            in_words=_sentence(answer),
             same_as=None,
             page=None,
             bounds=_BOUNDS,
@@ -43,7 +43,7 @@ def transactions_view(answers: Sequence[TransactionAnswer]) -> tuple[Transaction
     )
 
 
-def _in_words(answer: TransactionAnswer) -> str:
+def _sentence(answer: TransactionAnswer) -> str:
     if answer.outcome is None:
         return f"{answer.in_words} ({answer.failure})"
     if answer.story is not None:
@@ -98,7 +98,7 @@ def print_transactions(console: Console, view: AuditView) -> None:
     for text, answers in by_transaction_question(view):
         put_paragraph(console, text, "bold", "   ", "   ")
         for item in answers:
-            said = f"{item.in_words}{_as_before(item)}"
+            said = f"{item.in_words}{_reference(item)}"
             put_paragraph(console, said, STYLES[item.answer], f"   {sign[item.answer]} ", "     ")
             print_story(console, item.new_story)
 
@@ -109,12 +109,12 @@ def transactions_markdown(view: AuditView) -> list[str]:
     for text, answers in by_transaction_question(view):
         lines += ["", f"### {md_text(text)}"]
         for item in answers:
-            said = f"{item.in_words}{_as_before(item)}"
+            said = f"{item.in_words}{_reference(item)}"
             lines += ["", f"{md_text(said[:1].upper() + said[1:])}.", *story_markdown(item.new_story)]
     return lines
 
 
-def _as_before(item: TransactionView) -> str:
+def _reference(item: TransactionView) -> str:
     return f", as in {item.same_as}" if item.same_as is not None else ""
 
 

@@ -96,7 +96,7 @@ def stories_of(spec: Spec, result: Result) -> tuple[list[Story], dict[str, str]]
             page = f"{spec.name}-{answer.violation.property.name}.html"
             data = trace_data(Counterexample.of(spec.title, result.question, answer.violation), decides=True)
             pages[page] = render({**data, "home": "index.html"}, packed=True)
-        text, kind, name = _in_words(result, answer), _KINDS[answer.holds], answer.property.name
+        text, kind, name = _words(result, answer), _KINDS[answer.holds], answer.property.name
         stories.append(Story(harmless(spec.title), subject, version, headings, name, kind, answer.holds, text, page))
     return stories, pages
 
@@ -108,7 +108,7 @@ def on_real_brokers(story: Story, brokers: str | None) -> Story:
     return replace(story, answer=f"{story.answer}; on real brokers {brokers}")
 
 
-def _in_words(result: Result, answer: PropertyAnswer) -> str:
+def _words(result: Result, answer: PropertyAnswer) -> str:
     if answer.violation is not None:
         return f"✗ broken {violated_how(answer.violation)}"
     if answer.holds:

@@ -89,7 +89,7 @@ def render(data: Mapping[str, Any], *, live: bool = False, packed: bool = False)
         style=Markup(style),
         script=Markup(script),
         packed=packed,
-        data=Markup(_compressed(data) if packed else embedded(data)),
+        data=Markup(_compress(data) if packed else embedded(data)),
     )
 
 
@@ -101,7 +101,7 @@ def embedded(data: object) -> str:
     return text
 
 
-def _compressed(data: object) -> str:
+def _compress(data: object) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 

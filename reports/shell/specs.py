@@ -118,7 +118,7 @@ def under_release(
         profile = spec.protocol.profile(wanted, plane)
     except ModelError as error:
         raise ConfigurationError(f"{error}; see --control-plane" if plane else str(error)) from None
-    given = {**spec.given, **_known(spec, constants or {})}
+    given = {**spec.given, **_check_known(spec, constants or {})}
     bound = bind_constants(spec.protocol, {**{name: item.value for name, item in profile.items()}, **given})
     bound, warnings = settle(spec.protocol, given, bound, plane)
     # Without its path and its expectation, as in `changed`.
@@ -134,14 +134,14 @@ def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> S
     properties = spec.properties
     if deadlock and DEADLOCK not in properties:
         properties = (*properties, DEADLOCK)
-    bound = bind_constants(spec.protocol, {**spec.constants, **_known(spec, constants)})
+    bound = bind_constants(spec.protocol, {**spec.constants, **_check_known(spec, constants)})
     bound, warnings = settle(spec.protocol, constants, bound, None)
     # Without its path: an error is then in the command line, not in the file.
     asked = replace(spec.asked, constants=tuple(bound.items()), properties=tuple(item.name for item in properties))
     return judge(replace(spec, path=None, asked=asked, warnings=warnings, expect=None))
 
 
-def _known(spec: Spec, constants: Mapping[str, int | str]) -> Mapping[str, int | str]:
+def _check_known(spec: Spec, constants: Mapping[str, int | str]) -> Mapping[str, int | str]:
     """The constants, which the spec's protocol has; `ConfigurationError` names the first that it has not."""
     for name in constants:
         if name not in spec.constants:

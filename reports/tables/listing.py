@@ -118,7 +118,7 @@ def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
         _learn_labels(protocol, constants, labels)
     for action in protocol.actions:
         if not labels.get(action.name):
-            turned = chain(_with_turned(protocol, 1), _with_turned(protocol, 2))
+            turned = chain(_turn(protocol, 1), _turn(protocol, 2))
             found = next((constants for constants in turned if _has(protocol, constants, action)), None)
             if found is not None:
                 _learn_labels(protocol, found, labels)
@@ -155,7 +155,7 @@ def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
         yield {**small, **bounded, **picked, **switched}
 
 
-def _with_turned(protocol: Protocol, number: int) -> Iterator[dict[str, int]]:
+def _turn(protocol: Protocol, number: int) -> Iterator[dict[str, int]]:
     """Configurations with so many two-valued constants turned: some actions need one switch on and another off."""
     turnable = [item for item in protocol.constants if item.hi - item.lo == 1]
     for constants, chosen in product(list(_configurations(protocol)), combinations(turnable, number)):
