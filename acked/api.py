@@ -37,7 +37,7 @@ from acked.model.language.protocol import Protocol
 from acked.model.language.values import Bool
 from acked.reports.runs.view import steps_of
 from acked.reports.shell.output import TraceFile
-from acked.reports.shell.specs import changed, find_spec
+from acked.reports.shell.specs import change_spec, find_spec
 
 Subject = str | Path | Spec | Question
 """What can be asked: a spec by path or bundled name, one that is loaded, or a question."""
@@ -53,7 +53,7 @@ def load_spec(name: str | Path, **constants: int | bool | str) -> Spec:
     ('KIP-320 fencing keeps every committed record', 2)
     """
     spec = find_spec(str(name), bool(constants))
-    return changed(spec, constants, False) if constants else spec
+    return change_spec(spec, constants, False) if constants else spec
 
 
 def ask(protocol: Protocol, *properties: Property | str, symmetric: bool = False, **constants: int | bool | str) -> Question:

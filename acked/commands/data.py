@@ -39,7 +39,7 @@ from acked.reports.shell.groups import Branching
 from acked.reports.shell.options import OUT, QUIET, AskedSpec, SpecChanges, asks_spec, changes_spec
 from acked.reports.shell.output import Output, put_text, say
 from acked.reports.tables.profile import draw_profile, print_profile
-from acked.reports.tables.rows import as_csv, as_json, print_rows
+from acked.reports.tables.rows import print_rows, rows_csv, rows_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -210,7 +210,7 @@ def query(
         if out is None:
             print_rows(open_console(sys.stdout), names, listed[:rows], len(listed) > rows)
         else:
-            write_text(out, as_csv(names, listed) if form == "csv" else as_json(listed), "rows")
+            write_text(out, rows_csv(names, listed) if form == "csv" else rows_json(listed), "rows")
     if out is not None:
         say(f"{table.num_rows:,} rows are in {out}")
     return 0

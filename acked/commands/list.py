@@ -24,10 +24,10 @@ from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
 from acked.model.partition.rules.versions import rules_of
 from acked.reports.console import Console
-from acked.reports.shell.completion import completed
+from acked.reports.shell.completion import completions
 from acked.reports.shell.options import CONTROL_PLANE, shows_without_progress
 from acked.reports.shell.output import Output
-from acked.reports.shell.specs import all_bundled, full_name, on_brokers
+from acked.reports.shell.specs import all_bundled, broker_outcomes, full_name
 from acked.reports.tables.listing import (
     SpecRow,
     print_constants,
@@ -189,7 +189,7 @@ def _about_property(item: Property, users: list[str]) -> dict[str, Any]:
 
 
 def _about_specs(chosen: Filter) -> list[dict[str, Any]]:
-    played = on_brokers()
+    played = broker_outcomes()
     return [_about_spec(spec, played.get(spec.name)) for spec in _chosen_specs(chosen)]
 
 
@@ -217,7 +217,7 @@ def print_listing(console: Console, what: str, chosen: Filter) -> None:
     if what in ("invariants", "all"):
         print_properties(console, _properties(chosen))
     if what in ("specs", "all"):
-        played = on_brokers()
+        played = broker_outcomes()
         print_specs(
             console,
             [
@@ -229,7 +229,7 @@ def print_listing(console: Console, what: str, chosen: Filter) -> None:
 
 @click.command("list", short_help="List protocols, properties, constants or specs.")
 @click.argument("what", default="all",
-                shell_complete=lambda context, parameter, typed: completed((*PARTS, *PROTOCOLS), typed))  # fmt: skip
+                shell_complete=lambda context, parameter, typed: completions((*PARTS, *PROTOCOLS), typed))  # fmt: skip
 @click.argument("words", nargs=-1, metavar="[WORD]…")
 @click.option("--names", is_flag=True, help="Names only, one a line.")
 @click.option("--version", "--kafka-version", "version", metavar="V",

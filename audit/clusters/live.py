@@ -207,7 +207,7 @@ def _ids(numbers: Iterable[int]) -> str:
 # -- producers ----------------------------------------------------------------------------------------------------------
 
 
-def with_producers(groups: Iterable[TopicGroup]) -> list[TopicGroup]:
+def assume_producers(groups: Iterable[TopicGroup]) -> list[TopicGroup]:
     """Every group twice, as a cluster has no producers: by the clients' defaults since 3.0, which decide, and by acks=1."""
     found = []
     for group in groups:

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from acked.audit.clusters.live import with_producers
+from acked.audit.clusters.live import assume_producers
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.audit.clusters.topics import groups_of, left_out
 from acked.audit.commands.durability import matrix
@@ -144,7 +144,7 @@ def _audit(
         return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
     groups = groups_of(found, cluster.topic, cluster.entities, cluster.internal)
     if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
-        groups = with_producers(groups)
+        groups = assume_producers(groups)
     check_fixable(groups, wanted.fix)
     cache = batch.cache()
     with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:

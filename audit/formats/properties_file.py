@@ -34,7 +34,7 @@ _OWN = frozenset({
 _NAME = "librdkafka"
 
 
-def as_kafkas(read: Iterable[Read]) -> list[Read]:
+def kafka_names(read: Iterable[Read]) -> list[Read]:
     """A file's settings by Kafka's names, with librdkafka's defaults for what a producer of it leaves out.
 
     A file that has no name of librdkafka's own is left as it is: nothing tells whose it is.
@@ -65,7 +65,7 @@ def _plain(one: Read) -> Read:
 
 def _entries(name: str, text: str) -> list[Read]:
     found = list(property_entries(name, text))
-    return spring_properties(name, text) if any(is_spring(entry.key) for entry in found) else as_kafkas(found)
+    return spring_properties(name, text) if any(is_spring(entry.key) for entry in found) else kafka_names(found)
 
 
 READER = Reader("properties", (), lambda source: Sign.LIKELY, _entries)

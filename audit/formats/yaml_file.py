@@ -10,10 +10,10 @@ from acked.audit.formats.foreign import YAML, likely
 from acked.audit.formats.helm import values_entries
 from acked.audit.formats.json_file import has_resource, is_json
 from acked.audit.formats.kubernetes import is_resource, resource_entries
-from acked.audit.formats.parts.places import Whose, unread, with_unread
+from acked.audit.formats.parts.places import Whose, add_suspects, find_suspects
 from acked.audit.formats.parts.reader import Reader, Sign, Source
 from acked.audit.formats.parts.tree import Field, Fields, Node, Text, documents
-from acked.audit.formats.properties_file import as_kafkas
+from acked.audit.formats.properties_file import kafka_names
 from acked.audit.formats.spring import has_spring, spring_yaml
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import Scope
@@ -40,7 +40,7 @@ def _entries(file: str, text: str) -> list[Read]:
 
 def _document(file: str, node: Node) -> list[Read]:
     if not isinstance(node, Fields):
-        return list(unread(Whose(file), node))
+        return list(find_suspects(Whose(file), node))
     read = next(read for recognises, read in _KINDS if recognises(node))
     return list(read(file, node))
 
@@ -59,7 +59,7 @@ def _variables(file: str, node: Fields) -> list[Read]:
     clients = [variable for variable in found if variable not in brokers]
     read = [*broker_entries(Whose(file, Scope.BROKER), brokers, None),
             *application_entries(Whose(file, Scope.PRODUCER), clients)]  # fmt: skip
-    return with_unread(read, unread(Whose(file), node))
+    return add_suspects(read, find_suspects(Whose(file), node))
 
 
 def _has_sections(node: Fields) -> bool:
@@ -85,7 +85,7 @@ def _has_names(node: Fields) -> bool:
 
 
 def _plain(whose: Whose, node: Fields) -> list[Read]:
-    return as_kafkas(whose.entry(item.key, item.text.strip(), item.line) for item in node.fields)
+    return kafka_names(whose.entry(item.key, item.text.strip(), item.line) for item in node.fields)
 
 
 _KINDS: tuple[tuple[Callable[[Fields], bool], Callable[[str, Fields], Iterable[Read]]], ...] = (

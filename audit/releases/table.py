@@ -292,7 +292,7 @@ def all_at_once(faults: Iterable[FaultClass]) -> dict[str, int]:
 
 def refuted_cells(places: Sequence[Place], work: ReleaseWork) -> dict[Place, ReleaseCell]:
     """The cells among these that a search refutes; where clean crashes suffice, nothing more is asked."""
-    clean = refuted([place for place in places if place[1] is FaultClass.CLEAN], work)
+    clean = find_refutations([place for place in places if place[1] is FaultClass.CLEAN], work)
     beside = {
         place: clean[place[0], FaultClass.CLEAN, place[2]]
         for place in places
@@ -301,7 +301,7 @@ def refuted_cells(places: Sequence[Place], work: ReleaseWork) -> dict[Place, Rel
     left = [place for place in places if place not in beside and place[1] is not FaultClass.CLEAN]
     return {
         place: ReleaseCell(*place, ReleaseVerdict.REFUTED, refutation=found)
-        for place, found in {**clean, **beside, **refuted(left, work)}.items()
+        for place, found in {**clean, **beside, **find_refutations(left, work)}.items()
     }
 
 
@@ -351,7 +351,7 @@ def _proof_cells(
 
 # -- what refutes ------------------------------------------------------------------------------------------------------
 
-def refuted(places: Iterable[Place], work: ReleaseWork) -> dict[Place, Refutation]:
+def find_refutations(places: Iterable[Place], work: ReleaseWork) -> dict[Place, Refutation]:
     """The first spec for each place that violates its promise, in rounds of one spec for each."""
     waiting = {place: made for place in places if (made := questions_of(*place))}
     found: dict[Place, Refutation] = {}

@@ -78,7 +78,7 @@ def not_asked_of(view: AuditView) -> str:
     return "not asked: " + ", ".join(f"{item.words} ({item.name})" for item in view.not_asked)
 
 
-def by_question(view: AuditView) -> list[tuple[str, list[AnswerView]]]:
+def group_answers(view: AuditView) -> list[tuple[str, list[AnswerView]]]:
     """Answers by the text of their question, those that are told of.
 
     A question may have been asked under several kinds of faults. Of what was asked besides only a yes is told of, where its
@@ -142,7 +142,7 @@ def print_body(console: Console, view: AuditView) -> None:
     for found in view.findings:
         where = f"{found.file}:{found.line}: " if found.line else ""
         put_paragraph(console, f"{where}{found.text}", LEVELS[found.level], f"  {found.level.value:<8} ", " " * 11)
-    for number, (text, answers) in enumerate(by_question(view), 1):
+    for number, (text, answers) in enumerate(group_answers(view), 1):
         put(console, [])
         put_paragraph(console, text, "bold", f"{number}. ", "   ")
         for answer in answers:
@@ -194,7 +194,7 @@ def audit_markdown(view: AuditView) -> str:
 def body_markdown(view: AuditView) -> list[str]:
     """Stories, settings and findings: what stands below the table."""
     lines: list[str] = []
-    for text, answers in by_question(view):
+    for text, answers in group_answers(view):
         lines += ["", f"## {md_text(text)}"]
         for answer in answers:
             if len(answers) > 1:

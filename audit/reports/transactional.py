@@ -8,7 +8,7 @@ from itertools import groupby
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.transactional import TransactionAnswer
-from acked.audit.reports.telling import STYLES, numbered, print_story, signs, story_markdown, story_of
+from acked.audit.reports.telling import STYLES, number_steps, print_story, signs, story_markdown, story_of
 from acked.audit.reports.view import AuditView, SettingView, TransactionView
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.resolve import property_named
@@ -82,7 +82,7 @@ def _story_key(item: TransactionView) -> str:
     return repr((item.question, item.clients, item.in_words, item.story and item.story.steps))
 
 
-def by_transaction_question(view: AuditView) -> Iterator[tuple[str, list[TransactionView]]]:
+def group_transactions(view: AuditView) -> Iterator[tuple[str, list[TransactionView]]]:
     """The answers by the text of their question."""
     for text, answers in groupby(view.transactions, lambda item: item.text):
         yield text, list(answers)
@@ -95,7 +95,7 @@ def print_transactions(console: Console, view: AuditView) -> None:
     sign = signs(console)
     put(console, [])
     put_paragraph(console, SCOPE, "bold")
-    for text, answers in by_transaction_question(view):
+    for text, answers in group_transactions(view):
         put_paragraph(console, text, "bold", "   ", "   ")
         for item in answers:
             said = f"{item.in_words}{_reference(item)}"
@@ -106,7 +106,7 @@ def print_transactions(console: Console, view: AuditView) -> None:
 def transactions_markdown(view: AuditView) -> list[str]:
     """The answers as lines of Markdown; none where none were asked."""
     lines = ["", f"## {SCOPE}"] if view.transactions else []
-    for text, answers in by_transaction_question(view):
+    for text, answers in group_transactions(view):
         lines += ["", f"### {md_text(text)}"]
         for item in answers:
             said = f"{item.in_words}{_reference(item)}"
@@ -125,5 +125,5 @@ def transaction_place(view: AuditView) -> SettingView | None:
 
 def plain_lines(item: TransactionView) -> list[str]:
     """An answer as plain lines: question, answer, the numbered steps, and what they break."""
-    lines = [f"{item.text} {item.in_words[:1].upper()}{item.in_words[1:]}.", f"{SCOPE}.", *numbered(item.story)]
+    lines = [f"{item.text} {item.in_words[:1].upper()}{item.in_words[1:]}.", f"{SCOPE}.", *number_steps(item.story)]
     return lines if item.story is None else [*lines, item.story.happened]

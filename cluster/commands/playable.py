@@ -40,13 +40,13 @@ def playable_run(
     and for one of which none can be played.
     """
     from acked.cluster.reports.reproductions.words import presentation_of
-    from acked.reports.shell.specs import changed, find_spec
+    from acked.reports.shell.specs import change_spec, find_spec
 
     spec = find_spec(name, version is not None or bool(constants))
     if version is not None:
         spec = with_rules_of(spec, version, brokers.only_mode, constants)
     elif constants:
-        spec = changed(spec, constants, False)
+        spec = change_spec(spec, constants, False)
     question = spec.question()
     brokers = presentation_of(question).played.fit(brokers, question)
     return playable_counterexample(question, spec.title, spec.name, brokers, quiet, timed)

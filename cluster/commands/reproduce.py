@@ -14,7 +14,7 @@ from acked.base.optional import optional_packages
 from acked.checker.question.result import Counterexample
 from acked.cluster.commands.playable import is_trace, playable_run
 from acked.cluster.commands.reproductions import is_reproduction, read_saved
-from acked.reports.shell.deadline import limited
+from acked.reports.shell.deadline import deadline
 from acked.reports.shell.options import (
     CONSTANT,
     KAFKA_VERSION,
@@ -191,7 +191,7 @@ def reproduce(
     for one in (prepared, control):
         if one is not None and not output.quiet and (rules := rules_in_words(one)):
             say(rules)
-    with limited(machine.time_limit):
+    with deadline(machine.time_limit):
         first = _play(prepared, machine.keep, output)
         second = None if control is None else _play(control, machine.keep, output)
     answer = Answer(found.title, found.property, first, changed, second)

@@ -101,7 +101,7 @@ def stories_of(spec: Spec, result: Result) -> tuple[list[Story], dict[str, str]]
     return stories, pages
 
 
-def on_real_brokers(story: Story, brokers: str | None) -> Story:
+def add_broker_outcome(story: Story, brokers: str | None) -> Story:
     """A violation with what real brokers did, where they were asked."""
     if brokers is None or story.page is None:
         return story

@@ -89,11 +89,11 @@ def render(data: Mapping[str, Any], *, live: bool = False, packed: bool = False)
         style=Markup(style),
         script=Markup(script),
         packed=packed,
-        data=Markup(_compress(data) if packed else embedded(data)),
+        data=Markup(_compress(data) if packed else embed_json(data)),
     )
 
 
-def embedded(data: object) -> str:
+def embed_json(data: object) -> str:
     """JSON that may stand in a script element, whatever its texts say."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":

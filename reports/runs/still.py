@@ -157,7 +157,7 @@ class _Drawing:
         self._y = max(top + _ROW, bottom)
 
     def _cell(self, cell: Cell, x: float, top: float, is_changed: bool) -> None:
-        colour = None if cell.epoch is None else palette.of_epoch(cell.epoch)
+        colour = None if cell.epoch is None else palette.epoch_colour(cell.epoch)
         self._rect(x, top, _CELL, _ROW - 4, "#ffffff" if colour is None else colour.background, _LINE)
         if is_changed:
             self._rect(x + 2, top + 2, _CELL - 4, _ROW - 8, "none", _CHANGE, 3)

@@ -249,7 +249,7 @@ class _Drawing:
         text = f"{mark}{_cell_label(cell, self._glyphs.dot, self._layout.look):<{width - 1}}"
         if cell.epoch is None:
             return text, weight
-        colour = palette.of_epoch(cell.epoch)
+        colour = palette.epoch_colour(cell.epoch)
         return text, f"{weight} {colour.text} on {colour.background}"
 
     def _facts(self, row: Row) -> list[Span]:

@@ -42,7 +42,7 @@ def full_name(path: Path) -> str:
     return (path.parent.relative_to(bundled_specs()) / name_of(path)).as_posix()
 
 
-def on_brokers() -> dict[str, str]:
+def broker_outcomes() -> dict[str, str]:
     """By name of a bundled spec what real brokers did with it; none for those that were not played (docs/real.md)."""
     found: dict[str, str] = json.loads((bundled_specs() / "on_brokers.json").read_text("utf-8"))
     return found
@@ -129,7 +129,7 @@ def under_release(
     return judge(made)
 
 
-def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> Spec:
+def change_spec(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> Spec:
     """The spec with other constants or another question, and without its expectation, which is about the old ones."""
     properties = spec.properties
     if deadlock and DEADLOCK not in properties:

@@ -59,10 +59,10 @@ def print_protocols(console: Console, protocols: Iterable[Protocol]) -> None:
 def values_of(constant: Constant) -> str:
     """The values that a spec may give a constant, and its default."""
     values = constant.range if constant.names or isinstance(constant, Switch) else f"{constant.lo}..{constant.hi}"
-    return values if constant.default is None else f"{values} (default {as_spec(constant, constant.default)})"
+    return values if constant.default is None else f"{values} (default {spec_text(constant, constant.default)})"
 
 
-def as_spec(constant: Constant, value: int) -> str:
+def spec_text(constant: Constant, value: int) -> str:
     """A value as a spec file writes it."""
     return json.dumps(constant.show(value))
 
@@ -74,7 +74,7 @@ def print_profile(console: Console, protocol: Protocol, version: str | None, con
     for constant in protocol.constants:
         if constant.name in profile:
             setting = profile[constant.name]
-            _fact(console, f"{constant.name} = {as_spec(constant, setting.value)}", setting.source)
+            _fact(console, f"{constant.name} = {spec_text(constant, setting.value)}", setting.source)
     put(console, [])
 
 
