@@ -97,7 +97,7 @@ def clean(text: object, console: Console) -> str:
         return line.encode("ascii", "backslashreplace").decode("ascii")
 
 
-def styled(spans: list[Span]) -> Text:
+def style_line(spans: list[Span]) -> Text:
     """A line of styled pieces."""
     from rich.text import Text
 
@@ -109,7 +109,7 @@ def styled(spans: list[Span]) -> Text:
 
 def put(console: Console, spans: list[Span]) -> None:
     """Writes one line as it is, without wrapping or cropping; blanks at its end are left out."""
-    line = styled(spans)
+    line = style_line(spans)
     if not line.spans or not console.is_terminal:
         line.rstrip()
     console.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)

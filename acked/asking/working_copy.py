@@ -36,7 +36,7 @@ def working_copy(protocol: Protocol, name: str) -> WorkingCopy:
     """A protocol's rules under another name: one file where the protocol has one, a package where it has several."""
     identifier = name.replace("-", "_")
     home, variable = _home(protocol)
-    text = _renamed(_source(home), variable, identifier, name)
+    text = _rename(_source(home), variable, identifier, name)
     if f"@{variable}.action" in _source(home):  # It adds rules of its own to those that it shares with others.
         return WorkingCopy({Path(f"{identifier}.py"): text}, f"{identifier}.py:{identifier}")
     package = home.__name__.rpartition(".")[0]
@@ -70,7 +70,7 @@ def _source(module: ModuleType) -> str:
         raise SystemFailure(f"the source of {module.__name__} cannot be read: {reason}; reinstall acked") from None
 
 
-def _renamed(text: str, variable: str, identifier: str, name: str) -> str:
+def _rename(text: str, variable: str, identifier: str, name: str) -> str:
     """The text with another name of the variable, and of the protocol that it holds, which says what it is a copy of."""
     lines = text.splitlines(keepends=True)
     found = list(tokenize.generate_tokens(io.StringIO(text).readline))

@@ -94,14 +94,14 @@ def coverage(specs: tuple[str, ...], batch: BatchOptions, html: Path | None, out
     if html is not None:
         check_writable(html, "page")
     with output.batch_progress("searches") as progress:
-        found, is_complete = _covered(specs, batch, progress)
+        found, is_complete = _cover(specs, batch, progress)
     if html is not None:
         put_text(coverage_page(specs, found), html, "page")
     output.emit(lambda: coverage_document(specs, found), show)
     return int(ExitCode.HOLDS if is_complete else ExitCode.TOO_LARGE)
 
 
-def _named(specs: tuple[str, ...]) -> list[Spec]:
+def _load_specs(specs: tuple[str, ...]) -> list[Spec]:
     """The specs of these names, and those in folders of these names."""
     chosen = []
     for name in specs:
@@ -115,11 +115,11 @@ def _named(specs: tuple[str, ...]) -> list[Spec]:
     return chosen
 
 
-def _covered(
+def _cover(
     specs: tuple[str, ...], batch: BatchOptions, progress: Callable[[int, int], None]
 ) -> tuple[Covered, bool]:
 
-    chosen = _named(specs)
+    chosen = _load_specs(specs)
     tasks = [replace(Task.of(spec, Probing.COVERAGE), every_property=True) for spec in chosen]
     parts: dict[str, list[Outcome]] = {}
     is_complete = True
@@ -133,12 +133,12 @@ def _covered(
             is_complete = False
         parts.setdefault(spec.protocol.name, []).append(answered.outcome)
     return {
-        name: (_summed(outcomes), merge_coverage(clause_coverage(item.probes) for item in outcomes))
+        name: (_add_counts(outcomes), merge_coverage(clause_coverage(item.probes) for item in outcomes))
         for name, outcomes in sorted(parts.items())
     }, is_complete
 
 
-def _summed(outcomes: list[Outcome]) -> dict[str, ActionCount]:
+def _add_counts(outcomes: list[Outcome]) -> dict[str, ActionCount]:
     counts: dict[str, ActionCount] = {}
     for outcome in outcomes:
         for name, count in outcome.actions.items():

@@ -135,7 +135,7 @@ def check(
     try:
         with output.progress() as observer:
             result = answer(question, options, bounds, policy, observer)
-            violations = _explained(result, bounds, observer, easiest, explain)
+            violations = _explain(result, bounds, observer, easiest, explain)
     except Overflow as overflow:
         _show_overflow(Counterexample(spec.title, overflow.question, overflow.run), trace_out, output)
         raise
@@ -153,7 +153,7 @@ def check(
     return int(ExitCode.UNMET_EXPECTATION if differences and code == ExitCode.HOLDS else code)
 
 
-def _explained(
+def _explain(
     result: Result, bounds: Bounds, observer: Observer, easiest: bool, explain: bool
 ) -> list[ExplainedViolation]:
     if not result.violations:

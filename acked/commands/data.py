@@ -39,7 +39,7 @@ from acked.reports.shell.groups import Branching
 from acked.reports.shell.options import OUT, QUIET, AskedSpec, SpecChanges, asks_spec, changes_spec
 from acked.reports.shell.output import Output, put_text, say
 from acked.reports.tables.profile import draw_profile, print_profile
-from acked.reports.tables.rows import as_csv, as_json, print_rows
+from acked.reports.tables.rows import print_rows, rows_csv, rows_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,11 +100,11 @@ def states(
 
     refuse_occupied(out)
     chosen = asked.load()
-    question = of_every_state(chosen).question().without_graph_properties()  # Data is about every state.
+    question = without_symmetry(chosen).question().without_graph_properties()  # Data is about every state.
     condition, refusal = (None, "") if where is None else _condition(question, where)
     if where is not None and condition is None:
         _refuse_condition(question, where, refusal)
-    with Output(quiet=quiet).progress() as observer, _explored(question, run_dir, observer) as run:
+    with Output(quiet=quiet).progress() as observer, _run_directory(question, run_dir, observer) as run:
         observer.phase("writing states")
         if where is None or condition is not None:
             written = write_dataset(question, run, out, levels, transitions, where=condition)
@@ -192,7 +192,7 @@ def query(
         check_writable(out, "rows")
     most = None if out is not None else rows + 1
     with Output(quiet=quiet).progress() as observer, _dataset(source, changes, sql, master is None, observer) as dataset:
-        table = _counted(dataset, sql, most, observer) if master is None else None
+        table = _count(dataset, sql, most, observer) if master is None else None
         if table is None:
             observer.phase("starting Spark")
             with spark_driver(_settings(master)) as driver:
@@ -210,13 +210,13 @@ def query(
         if out is None:
             print_rows(open_console(sys.stdout), names, listed[:rows], len(listed) > rows)
         else:
-            write_text(out, as_csv(names, listed) if form == "csv" else as_json(listed), "rows")
+            write_text(out, rows_csv(names, listed) if form == "csv" else rows_json(listed), "rows")
     if out is not None:
         say(f"{table.num_rows:,} rows are in {out}")
     return 0
 
 
-def _counted(dataset: Path, sql: str, most: int | None, observer: Observer) -> pa.Table | None:
+def _count(dataset: Path, sql: str, most: int | None, observer: Observer) -> pa.Table | None:
     """The answer if the query only counts; None if it is Spark's to answer."""
     from acked.checker.dataset.counting import NeedsSpark, count
 
@@ -318,7 +318,7 @@ def _folder(prefix: str) -> Iterator[Path]:
 
 
 @contextmanager
-def _explored(question: Question, run_dir: Path | None, observer: Observer) -> Iterator[RunDirectory]:
+def _run_directory(question: Question, run_dir: Path | None, observer: Observer) -> Iterator[RunDirectory]:
     """A run directory with the reachable states: the one that is named, or that of a search made now."""
     if run_dir is not None:
         with RunDirectory.open(run_dir, question) as run:
@@ -336,7 +336,7 @@ def _explored(question: Question, run_dir: Path | None, observer: Observer) -> I
         yield run
 
 
-def of_every_state(spec: Spec) -> Spec:
+def without_symmetry(spec: Spec) -> Spec:
     """The spec without symmetry: data is about every state."""
     return replace(spec, asked=replace(spec.asked, symmetry=False))
 
@@ -360,11 +360,11 @@ def _dataset(source: str, changes: SpecChanges, sql: str, checks: bool, observer
         return
     from acked.checker.dataset.parquet import write_dataset
 
-    question = of_every_state(AskedSpec(source, changes).load()).question().without_graph_properties()
+    question = without_symmetry(AskedSpec(source, changes).load()).question().without_graph_properties()
     if checks:
         refuse_mistakes(sql, views_of_question(question))
     with _folder("acked-states-") as folder:
-        with _explored(question, None, observer) as run:
+        with _run_directory(question, None, observer) as run:
             observer.phase("writing states")
             write_dataset(question, run, folder / "all", transitions="transitions" in sql.lower())
         yield folder / "all"

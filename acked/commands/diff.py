@@ -67,7 +67,7 @@ def diff(first: str, second: str, changes: SpecChanges, search: SearchLimits, ou
     Exit code 0 if nothing differs, 1 if something does, 152 if a search was incomplete, 151 if there is nothing to compare.
     """
     specs = [AskedSpec(name, side).load() for name, side in zip((first, second), _sides(changes), strict=True)]
-    questions = [_asked(specs[0], specs[1]), _asked(specs[1], specs[0])]
+    questions = [_question(specs[0], specs[1]), _question(specs[1], specs[0])]
     with output.progress() as observer:
         found = compare(questions[0], questions[1], search.bounds, observer)
     names = (first, second)
@@ -97,7 +97,7 @@ def _told_apart(specs: list[Spec]) -> tuple[str, str]:
     return (first, second) if first and second and first != second else ("A", "B")
 
 
-def _asked(spec: Spec, other: Spec) -> Question:
+def _question(spec: Spec, other: Spec) -> Question:
     """A spec's question without symmetry, about the properties of both specs in one order, as far as both can have them."""
     from acked.checker.question.question import Question
     from acked.model.language.storage.layout import Schema

@@ -9,7 +9,7 @@ import click
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable
 from acked.reports.exports.catalogue import FORMATS
-from acked.reports.exports.exported import Exported
+from acked.reports.exports.subject import Exported
 from acked.reports.runs.view import view_of
 from acked.reports.shell.completion import bundled_or_file
 from acked.reports.shell.options import OUT, QUIET, SpecChanges, TraceSource, changes_spec, reads_trace

@@ -45,7 +45,7 @@ def find(asked: AskedSpec, predicate: str | None, search: SearchLimits, trace_ou
     were seen), 152 if the search ended before it was decided, 151 for an invalid predicate: the message names the column.
     """
     spec = asked.load()
-    wanted = _wanted(spec, predicate)
+    wanted = _predicates(spec, predicate)
     trace_out.check()
     question = Question(spec.question().instance, wanted)
     began = time.perf_counter()
@@ -62,7 +62,7 @@ def find(asked: AskedSpec, predicate: str | None, search: SearchLimits, trace_ou
     return int(_code(result, wanted))
 
 
-def _wanted(spec: Spec, predicate: str | None) -> tuple[Property, ...]:
+def _predicates(spec: Spec, predicate: str | None) -> tuple[Property, ...]:
     from acked.model.language.storage.layout import Schema
 
     if predicate is None:

@@ -24,10 +24,10 @@ from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
 from acked.model.partition.rules.versions import rules_of
 from acked.reports.console import Console
-from acked.reports.shell.completion import completed
+from acked.reports.shell.completion import completions
 from acked.reports.shell.options import CONTROL_PLANE, shows_without_progress
 from acked.reports.shell.output import Output
-from acked.reports.shell.specs import all_bundled, full_name, on_brokers
+from acked.reports.shell.specs import all_bundled, broker_outcomes, full_name
 from acked.reports.tables.listing import (
     SpecRow,
     print_constants,
@@ -127,7 +127,7 @@ def _chosen_specs(chosen: Filter) -> list[Spec]:
     return found
 
 
-def _expected(spec: Spec) -> str:
+def _verdict(spec: Spec) -> str:
     if spec.expect is None:
         return ""
     return " ".join([spec.expect.verdict.value, *spec.expect.violates])
@@ -150,7 +150,7 @@ def names_in(what: str, chosen: Filter) -> list[str]:
     return [name for part, made in names.items() if what in (part, "all") for name in made()]
 
 
-def as_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
+def listing_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
     """The listing as plain values for JSON."""
     parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "protocols": lambda: [_about_protocol(item) for item in _protocols(chosen)],
@@ -189,7 +189,7 @@ def _about_property(item: Property, users: list[str]) -> dict[str, Any]:
 
 
 def _about_specs(chosen: Filter) -> list[dict[str, Any]]:
-    played = on_brokers()
+    played = broker_outcomes()
     return [_about_spec(spec, played.get(spec.name)) for spec in _chosen_specs(chosen)]
 
 
@@ -199,7 +199,7 @@ def _about_spec(spec: Spec, brokers: str | None) -> dict[str, Any]:
         "title": spec.title,
         "protocol": spec.protocol.name,
         "constants": spec.constants,
-        "expected": _expected(spec),
+        "expected": _verdict(spec),
         "slow": spec.slow,
         "brokers": brokers,
         "path": str(spec.path),
@@ -217,11 +217,11 @@ def print_listing(console: Console, what: str, chosen: Filter) -> None:
     if what in ("invariants", "all"):
         print_properties(console, _properties(chosen))
     if what in ("specs", "all"):
-        played = on_brokers()
+        played = broker_outcomes()
         print_specs(
             console,
             [
-                SpecRow(one.name, one.title, one.protocol.name, one.version, one.given, _expected(one), played.get(one.name))
+                SpecRow(one.name, one.title, one.protocol.name, one.version, one.given, _verdict(one), played.get(one.name))
                 for one in _chosen_specs(chosen)
             ],
         )
@@ -229,7 +229,7 @@ def print_listing(console: Console, what: str, chosen: Filter) -> None:
 
 @click.command("list", short_help="List protocols, properties, constants or specs.")
 @click.argument("what", default="all",
-                shell_complete=lambda context, parameter, typed: completed((*PARTS, *PROTOCOLS), typed))  # fmt: skip
+                shell_complete=lambda context, parameter, typed: completions((*PARTS, *PROTOCOLS), typed))  # fmt: skip
 @click.argument("words", nargs=-1, metavar="[WORD]…")
 @click.option("--names", is_flag=True, help="Names only, one a line.")
 @click.option("--version", "--kafka-version", "version", metavar="V",
@@ -262,4 +262,4 @@ def list_(
     if names:
         output.emit(lambda: found, lambda console: click.echo("\n".join(found)))
     else:
-        output.emit(lambda: as_document(what, chosen), lambda console: print_listing(console, what, chosen))
+        output.emit(lambda: listing_document(what, chosen), lambda console: print_listing(console, what, chosen))

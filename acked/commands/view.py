@@ -18,7 +18,7 @@ from acked.checker.spec.variants import name_of
 from acked.cluster.commands.reproductions import is_reproduction, read_saved
 from acked.model.formulas.errors import ModelError
 from acked.reports.pages.page import pair_data, render, trace_data
-from acked.reports.runs.blocked import blocked_in_words
+from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.shell.completion import bundled_or_file, shipped_protocols
@@ -66,7 +66,7 @@ def view(
     if is_reproduction(target):
         if other is not None or against is not None or not changes.are_none or source.spec is not None:
             raise ConfigurationError(f"{target} is a reproduction, shown as it was played; leave everything else out")
-        _write(page, _reproduced(target))
+        _write(page, _reproduction(target))
         return
     shown = run_of(target, changes, source.spec, quiet=quiet, trusts=source.trusts)
     data = trace_data(shown, decides=True)
@@ -79,7 +79,7 @@ def view(
     _write(page, render(data))
 
 
-def _reproduced(target: str) -> str:
+def _reproduction(target: str) -> str:
     """The page of a reproduction that was saved."""
     answer, _ = read_saved(target)
     from acked.cluster.reports.reproductions.page import reproduction_page

@@ -8,12 +8,21 @@ from typing import Any
 
 import click
 
-from acked.audit.clusters.live import with_producers
+from acked.audit.clusters.live import assume_producers
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.audit.clusters.topics import groups_of, left_out
-from acked.audit.commands.assumptions import FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.commands.durability import matrix
-from acked.audit.commands.options import Wanted, asks, asks_upgrade, shows
+from acked.audit.commands.options import (
+    FILES,
+    Assumed,
+    ClusterFacts,
+    Wanted,
+    asks,
+    asks_upgrade,
+    assumes,
+    describes_cluster,
+    shows,
+)
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
 from acked.audit.commands.plan import CODES, plan
 from acked.audit.decision.gather import Given, settle
@@ -135,7 +144,7 @@ def _audit(
         return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
     groups = groups_of(found, cluster.topic, cluster.entities, cluster.internal)
     if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
-        groups = with_producers(groups)
+        groups = assume_producers(groups)
     check_fixable(groups, wanted.fix)
     cache = batch.cache()
     with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:

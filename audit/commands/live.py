@@ -20,8 +20,8 @@ from acked.audit.commands.connection import (
     DESCRIBE_TOPIC_PARTITIONS,
     LIST_REASSIGNMENTS,
     Connection,
+    Unavailable,
 )
-from acked.audit.commands.scram import Unavailable
 from acked.audit.formats.parts.properties import property_entries
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.files import read_text
@@ -179,12 +179,12 @@ def ask_cluster(
     if with_moves and listed.brokers:
         at = listed.brokers.get(listed.controller_id) or next(iter(listed.brokers.values()))
         moving = _moving((at.host or "", at.port), properties, clock)
-        found = [_with_moves(one, moving) for one in found]
+        found = [_mark_moves(one, moving) for one in found]
     first, _, _ = address.partition(",")  # It names the cluster at every value, where a list of all brokers would drown it.
     return LiveCluster(first, tuple(brokers), tuple(found), features)
 
 
-def _with_moves(topic: LiveTopic, moving: frozenset[tuple[str, int]]) -> LiveTopic:
+def _mark_moves(topic: LiveTopic, moving: frozenset[tuple[str, int]]) -> LiveTopic:
     parts = (replace(part, is_moving=(topic.name, part.number) in moving) for part in topic.partitions)
     return replace(topic, partitions=tuple(parts))
 

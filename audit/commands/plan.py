@@ -7,12 +7,12 @@ from pathlib import Path
 
 import click
 
-from acked.audit.commands.assumptions import FILES, Assumed, ClusterFacts, assumes, describes_cluster
+from acked.audit.commands.options import FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.moves.ask import MOST_STATES, MoveAuditor, PlanAudit
 from acked.audit.moves.plan import read_plan
-from acked.audit.moves.shapes import Moves, moves_of, with_assignment
+from acked.audit.moves.shapes import Moves, add_assignment, moves_of
 from acked.audit.reports.moves import plan_document, plan_markdown, plan_page, print_plan, worst_move
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable
@@ -64,7 +64,7 @@ def plan(
             check_writable(path, what)
     assumptions = assumed.assumptions()
     read = read_plan(plan)
-    known = with_assignment(cluster.read(files, with_moves=True), read)
+    known = add_assignment(cluster.read(files, with_moves=True), read)
     moves = moves_of(known, read, cluster.entities)
     if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in known.known):
         moves = Moves(tuple(one for group in moves.groups for one in group.by_producer()), moves.unchanged)

@@ -28,7 +28,7 @@ from acked.cluster.vocabulary import keys
 from acked.model.partition.rules.settings import idempotence, in_flight_refused
 from acked.model.partition.rules.versions import rules_of
 from acked.reports.console import open_console
-from acked.reports.shell.deadline import limited
+from acked.reports.shell.deadline import deadline
 from acked.reports.shell.output import Output, say
 
 OF_TOPIC = {
@@ -105,7 +105,7 @@ def brokers_of(context: Deployment) -> Brokers:
 
 def prove(chosen: ToProve, time_limit: int, listener: Listener) -> Answer:
     """Plays it."""
-    with limited(time_limit):
+    with deadline(time_limit):
         played = reproduce(chosen.prepared, False, listener)
     [promise] = chosen.prepared.question.properties
     return Answer(chosen.title, promise, played)

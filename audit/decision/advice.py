@@ -88,7 +88,7 @@ class Open:
 # -- what could be changed, and in which order --------------------------------------------------------------------------
 
 
-def preferred(configuration: Configuration, asked: AuditQuestion, faults: Faults) -> list[One]:
+def preferences(configuration: Configuration, asked: AuditQuestion, faults: Faults) -> list[One]:
     """Values that one setting could have instead, in the order in which an operator would rather have them.
 
     acks and idempotence, then clean elections, replicas, min.insync.replicas, a feature of the release. Where logs stay
@@ -279,11 +279,11 @@ class Adviser:
             tried += self._search(item, singles)
             if remedy is not None:
                 causes = [change for change in singles if self._reply(item, change) is AuditVerdict.NO]
-                return Advice(_changes(tried), _changes(causes), remedy, self._undecided(item, passed))
+                return Advice(_changes(tried), _changes(causes), remedy, self._open_changes(item, passed))
             passed += stage
-        return Advice(_changes(tried), (), None, self._undecided(item, passed))
+        return Advice(_changes(tried), (), None, self._open_changes(item, passed))
 
-    def _undecided(self, item: Open, changes: Iterable[Several]) -> tuple[SettingsChange, ...]:
+    def _open_changes(self, item: Open, changes: Iterable[Several]) -> tuple[SettingsChange, ...]:
         return _changes(change for change in changes if self._reply(item, change) is AuditVerdict.UNDECIDED)
 
     def replies(self, items: Iterable[Open]) -> dict[Open, AuditVerdict]:
@@ -310,7 +310,7 @@ class Adviser:
         return Adviser(given, context, configuration, self.assumed, self.searches)
 
     def _singles(self, item: Open) -> list[Several]:
-        good = preferred(self.configuration, item.question.asked, item.faults)
+        good = preferences(self.configuration, item.question.asked, item.faults)
         return [(one,) for one in good if not self._is_costly(item, (one,))]
 
     def _is_costly(self, item: Open, change: Several) -> bool:
@@ -322,7 +322,7 @@ class Adviser:
 
     def _stages(self, item: Open) -> Iterator[list[Several]]:
         """Ever larger changes; a later release before three settings, and what is costly after all that is not."""
-        good = preferred(self.configuration, item.question.asked, item.faults)
+        good = preferences(self.configuration, item.question.asked, item.faults)
         every = list(dict.fromkeys([*good, *costly(self.configuration, item.question.asked, item.faults)]))
         upgrades = self._upgrades()
         gentle = [change for size in (2, 3) for change in _sets(good, size) if not self._is_costly(item, change)]

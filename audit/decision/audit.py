@@ -208,15 +208,15 @@ class Auditor:
         ]
         answers.sort(key=lambda answer: list(AuditQuestion).index(answer.question.asked))
         if advise:
-            answers = _with_advice(Adviser(self.given, context, configuration, self.assumed, searches), answers)
+            answers = _advise(Adviser(self.given, context, configuration, self.assumed, searches), answers)
         warnings = tuple(self.cache.warnings) if self.cache is not None else ()
-        recommended = self._recommended(plan, answers, everywhere, searches) if advise else None
+        recommended = self._recommendation(plan, answers, everywhere, searches) if advise else None
         return Audit(
             configuration, context, self.assumed, tuple(answers), plan.others, everywhere, advise, warnings, recommended,
             about_transactions,
         )  # fmt: skip
 
-    def _recommended(
+    def _recommendation(
         self, plan: _Plan, answers: Sequence[Answer], required: Sequence[AuditQuestion], searches: Searches
     ) -> Recommendation | None:
         """One change for all that is required, where one of it is a yes."""
@@ -272,7 +272,7 @@ def _everywhere(asked: Sequence[AuditQuestion], wanted: Sequence[AuditQuestion] 
     return tuple(question for question in asked if wanted is None or question in wanted)
 
 
-def _with_advice(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
+def _advise(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
     decisive = [answer for answer in answers if answer.decides]
     bad = [answer for answer in decisive if answer.reply is AuditVerdict.YES]
     kept = [Open(answer.question, answer.faults) for answer in decisive if answer.reply is AuditVerdict.NO]

@@ -140,7 +140,7 @@ def settle(found: Recognised, topic: str | None = None, entities: Collection[str
     """
     instead, hidden = found.instead, found.hidden
     findings = list(found.findings)
-    known = of_one_variant(of_one_topic(found.known, found.read, topic, hidden), found.read, entities, hidden)
+    known = settings_of_variant(settings_of_topic(found.known, found.read, topic, hidden), found.read, entities, hidden)
     counted: dict[tuple[str, Scope], SettingEntry] = {}
     for entry in known:
         if entry.key in hidden:
@@ -319,7 +319,7 @@ def stays_the_same(first: SettingEntry, second: SettingEntry) -> bool:
     return first.key in _BY_PRESENCE and bool(first.value) == bool(second.value)
 
 
-def of_one_topic(
+def settings_of_topic(
     known: Sequence[SettingEntry], read: Iterable[Read], topic: str | None, hidden: Container[str]
 ) -> list[SettingEntry]:
     """Without the settings of other topics than the one that is meant; those that differ in `hidden` keys only are alike."""
@@ -350,7 +350,7 @@ def _check_one_definition(known: Sequence[SettingEntry], described: Iterable[Not
         raise ConfigurationError(f"{first} and {second} both describe the topic {topic}, and differ; audit one at a time")
 
 
-def of_one_variant(
+def settings_of_variant(
     known: Sequence[SettingEntry], read: Iterable[Read], wanted: Collection[str], hidden: Container[str]
 ) -> list[SettingEntry]:
     """Without the settings of other clusters, services and profiles than those that are meant, unless all are alike.

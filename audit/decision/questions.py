@@ -170,7 +170,7 @@ def task_of(
         constants["replicas"] -= spare
         constants["min_insync_replicas"] = max(1, constants["min_insync_replicas"] - spare)
     constants["in_flight"] = min(constants["in_flight"], constants["records"])
-    bound = _as_one(partition.bind(constants))
+    bound = _unify(partition.bind(constants))
     # States that differ only in the names of brokers are visited once: a sixth of them with three brokers.
     asked = QuestionText(partition.name, tuple(bound.items()), (question.property,), symmetry=constants["replicas"] > 1)
     decides = faults in assumed.under(question.asked)
@@ -229,7 +229,7 @@ NEVER_ASKED = frozenset(
 fetch names from 3.5.1 to 3.6.2 differs."""
 
 
-def _as_one(constants: dict[str, int]) -> dict[str, int]:
+def _unify(constants: dict[str, int]) -> dict[str, int]:
     """The same for all constants that make the same steps: releases that a question cannot tell apart are searched once."""
     same = {
         rule.name: rule.default

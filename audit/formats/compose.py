@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acked.audit.formats.environment import Container, Variable, container_entries
-from acked.audit.formats.parts.places import Whose, unread_fields, with_unread
+from acked.audit.formats.parts.places import Whose, add_suspects, find_suspects_in
 from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.cluster.vocabulary.entry import Scope
 from acked.cluster.vocabulary.note import Read, settings_of
@@ -27,9 +27,9 @@ def compose_entries(file: str, document: Fields) -> list[Read]:
     others = [item for item in document.fields if item.key != "services"]
     found = list(_services(file, document))
     said = {entry.key for entry in settings_of(found)}  # A service may have its own value instead of that of an anchor.
-    suspects = [entry for entry in unread_fields(Whose(file), others)
+    suspects = [entry for entry in find_suspects_in(Whose(file), others)
                 if not (entry.key.startswith("x-") and entry.means in said)]  # fmt: skip
-    return with_unread(found, suspects)
+    return add_suspects(found, suspects)
 
 
 def _services(file: str, document: Fields) -> Iterator[Read]:
@@ -40,7 +40,7 @@ def _services(file: str, document: Fields) -> Iterator[Read]:
         if isinstance(service.node, Fields):
             whose_own = Whose(file, None, service.key)
             found = list(_service(whose_own, service.line, service.node))
-            yield from with_unread(found, unread_fields(whose_own, service.node.fields))
+            yield from add_suspects(found, find_suspects_in(whose_own, service.node.fields))
 
 
 def _service(whose: Whose, line: int, service: Fields) -> Iterator[Read]:

@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
-from acked.audit.formats.librdkafka import as_kafkas
 from acked.audit.formats.parts.images import release_of_image
 from acked.audit.formats.parts.reader import Reader, Sign, Source
+from acked.audit.formats.properties_file import kafka_names
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, likely_setting, setting_within
@@ -58,7 +58,7 @@ def _entries(name: str, text: str) -> list[Read]:
                 f"{name} sets {entry.key} to {before.value} at line {before.line} and to {entry.value} at line {entry.line}; "
                 "leave one out"
             )
-    return as_kafkas(found)
+    return kafka_names(found)
 
 
 _CONTAINERS = ("configs", "config", "data", "partitions", "properties")

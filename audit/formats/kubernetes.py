@@ -20,13 +20,13 @@ from acked.audit.formats.environment import (
 from acked.audit.formats.helm import values_entries
 from acked.audit.formats.parts.places import (
     Whose,
+    add_suspects,
     check_fields,
+    find_suspects_in,
     mappings,
     one_value,
     settings_in,
     topic_entries,
-    unread_fields,
-    with_unread,
 )
 from acked.audit.formats.parts.properties import property_entries
 from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text, documents
@@ -56,7 +56,7 @@ def resource_entries(file: str, found: Iterable[Node]) -> list[Read]:
     entries: list[Read] = []
     suspects: list[SettingEntry] = []
     for item in resources:
-        suspects += unread_fields(Whose(file, None, _name(item)), _visible(item), (item.text("kind"),))
+        suspects += find_suspects_in(Whose(file, None, _name(item)), _visible(item), (item.text("kind"),))
         own = list(_resource(file, item, maps, taken))
         kind, name = item.text("kind"), _topic_name(item) if item.text("kind") == "KafkaTopic" else _name(item)
         before = seen.setdefault((kind, name), item.line)
@@ -64,7 +64,7 @@ def resource_entries(file: str, found: Iterable[Node]) -> list[Read]:
             raise SpecUnreadable(f"{file}:{item.line}: the {kind} {name!r} is there twice, first at line {before}; leave one "
                                  "out or audit one at a time")  # fmt: skip
         entries += own
-    return with_unread(entries, suspects)
+    return add_suspects(entries, suspects)
 
 
 def _visible(resource: Fields) -> list[Field]:

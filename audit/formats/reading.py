@@ -92,7 +92,7 @@ def _text(name: str, data: bytes) -> str:
 
 def _folder(folder: Path) -> list[Read]:
     """What all files below say; one without settings is passed over, unless it seems to have one that decides."""
-    found = [one for path in _files(folder) for one in _of_folder(path)]
+    found = [one for path in _files(folder) for one in _read_member(path)]
     if not found:
         raise SpecUnreadable(f"no file in {folder} has a setting of Kafka's; {INSTEAD}")
     return found
@@ -119,7 +119,7 @@ def _files(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _of_folder(path: Path) -> list[Read]:
+def _read_member(path: Path) -> list[Read]:
     try:
         found = read_file(path)
     except SpecUnreadable:

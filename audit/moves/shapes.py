@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from acked.audit.clusters.live import with_producers
+from acked.audit.clusters.live import assume_producers
 from acked.audit.clusters.topics import TopicGroup, groups_of
 from acked.audit.decision.gather import Given, Recognised, facts_in
 from acked.audit.decision.settings import MAX_REPLICAS
@@ -81,7 +81,7 @@ class MoveGroup:
 
     def by_producer(self) -> list[MoveGroup]:
         """The group for each of the producers that are assumed where a cluster is read, which has none."""
-        return [replace(self, topics=topics) for topics in with_producers([self.topics])]
+        return [replace(self, topics=topics) for topics in assume_producers([self.topics])]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Moves:
     unchanged: tuple[str, ...]
 
 
-def with_assignment(found: Recognised, plan: ReassignmentPlan) -> Recognised:
+def add_assignment(found: Recognised, plan: ReassignmentPlan) -> Recognised:
     """With what the plan's own file says of the assignment as it is."""
     sizes = plan.sizes
     return replace(found, read=(*found.read, *sizes, *plan.notes), known=(*sizes, *found.known))

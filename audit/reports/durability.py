@@ -16,8 +16,7 @@ from acked.checker.question.result import Counterexample
 from acked.invariants.property import Property
 from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import csv_text
-from acked.reports.pages.page import render, trace_data
-from acked.reports.pages.static_page import render_report
+from acked.reports.pages.page import render, render_report, trace_data
 from acked.reports.runs.sentences import sentences_of
 from acked.reports.table import Mark, Table, TableCell, print_table, table
 from acked.reports.units import plural
@@ -108,7 +107,7 @@ def _cell(cell: DurabilityCell) -> TableCell:
 # -- files --------------------------------------------------------------------------------------------------------------
 
 
-def as_rows(filled: Filled) -> list[dict[str, object]]:
+def cell_rows(filled: Filled) -> list[dict[str, object]]:
     """A row a cell, under the axes' names; `steps` is null where nothing is broken, `story` empty."""
     stories = Stories()
     return [
@@ -149,7 +148,7 @@ class Stories:
         return self._made[cell.task]
 
 
-def as_csv(rows: list[dict[str, object]]) -> str:
+def rows_csv(rows: list[dict[str, object]]) -> str:
     """The rows with a line of names."""
     return csv_text(list(rows[0]), [list(row.values()) for row in rows])
 
@@ -172,7 +171,7 @@ def write_parquet(rows: list[dict[str, object]], path: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def as_document(filled: Filled, rows: list[dict[str, object]]) -> dict[str, object]:
+def durability_document(filled: Filled, rows: list[dict[str, object]]) -> dict[str, object]:
     """The table as JSON."""
     return {
         "format": FORMAT,

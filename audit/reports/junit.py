@@ -39,20 +39,20 @@ def _passed_over_lines(view: View) -> list[str]:
 def _cases(view: View) -> Iterator[tuple[str, str, str, list[str]]]:
     """What each is of, its name, `failure`, `error` or nothing, and what is to be said."""
     if isinstance(view, AuditView):
-        yield from _of_audit(", ".join(view.topics) or "audit", view, True)
+        yield from _audit_cases(", ".join(view.topics) or "audit", view, True)
         return
     for group in view.groups:
         if group.audit is None:
             yield group_name(group), "asked", "error" if group.decides else "", [f"not asked about: {group.refusal}"]
         else:
             of = group_name(group) + (f" ({group.producer})" if group.producer else "")
-            yield from _of_audit(of, group.audit, group.decides)
+            yield from _audit_cases(of, group.audit, group.decides)
 
 
 _KINDS = {AuditVerdict.YES: "failure", AuditVerdict.UNDECIDED: "error", AuditVerdict.NO: ""}
 
 
-def _of_audit(of: str, audit: AuditView, decides: bool) -> Iterator[tuple[str, str, str, list[str]]]:
+def _audit_cases(of: str, audit: AuditView, decides: bool) -> Iterator[tuple[str, str, str, list[str]]]:
     for answer in audit.answers:
         is_red = decides and answer.decides and answer.question in audit.required
         steps = [] if answer.story is None else [*answer.story.steps, answer.story.happened]

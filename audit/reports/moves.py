@@ -19,7 +19,7 @@ from acked.model.language.telling import says_list
 from acked.model.partition.protocol import partition
 from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
-from acked.reports.pages.static_page import render_report
+from acked.reports.pages.page import render_report
 from acked.reports.table import Table, TableCell, print_table, table, table_markdown
 from acked.reports.units import plural
 

@@ -9,17 +9,16 @@ from typing import Any
 from acked.audit.clusters.several import Audited
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
-from acked.audit.reports.terminal import by_question, head_of, legend, not_asked_of, overview
+from acked.audit.reports.terminal import group_answers, head_of, legend, not_asked_of, overview
 from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_once, title_of
-from acked.audit.reports.transactional import SCOPE, by_transaction_question, page_name, transaction_run
+from acked.audit.reports.transactional import SCOPE, group_transactions, page_name, transaction_run
 from acked.audit.reports.view import AuditView, TopicsView, View
 from acked.base.bounds import Bounds
 from acked.checker.diagnosis.easiest import TooMany, easiest_of
 from acked.checker.question.result import Counterexample, Violation
 from acked.checker.spec.resolve import property_named
 from acked.model.partition.protocol import partition
-from acked.reports.pages.page import render, trace_data
-from acked.reports.pages.static_page import render_report
+from acked.reports.pages.page import render, render_report, trace_data
 from acked.reports.pictures.effort import effort_of
 from acked.reports.table import Table
 
@@ -98,7 +97,7 @@ def worst_counterexample(audited: Sequence[Audited], required: Sequence[AuditQue
     return None
 
 
-def with_pages(view: View, pages: Sequence[StoryPage]) -> View:
+def link_pages(view: View, pages: Sequence[StoryPage]) -> View:
     """The view in which answers name the pages of their stories."""
     named = {(page.group, page.question, page.faults): page.name for page in pages}
 
@@ -160,7 +159,8 @@ def _page(
 
 
 def _part(title: str, name: str, audit: AuditView) -> dict[str, Any]:
-    questions = [{"id": answers[0].question.value, "text": text, "answers": answers} for text, answers in by_question(audit)]
+    grouped = group_answers(audit)
+    questions = [{"id": answers[0].question.value, "text": text, "answers": answers} for text, answers in grouped]
     return {
         "title": title,
         "id": name,
@@ -169,7 +169,7 @@ def _part(title: str, name: str, audit: AuditView) -> dict[str, Any]:
         **grid(overview(audit)),
         "legend": legend(audit) if not title else [],
         "questions": questions,
-        "transactions": list(by_transaction_question(audit)),
+        "transactions": list(group_transactions(audit)),
         "recommended": audit.recommended,
         "settings": audit.settings,
         "findings": audit.findings,

@@ -40,7 +40,7 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
 
 
-def numbered(story: TraceSentences | None) -> list[str]:
+def number_steps(story: TraceSentences | None) -> list[str]:
     """`1. r0 is produced`."""
     return [] if story is None else [f"{at}. {step}" for at, step in enumerate(story.steps, 1)]
 

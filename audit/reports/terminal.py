@@ -78,7 +78,7 @@ def not_asked_of(view: AuditView) -> str:
     return "not asked: " + ", ".join(f"{item.words} ({item.name})" for item in view.not_asked)
 
 
-def by_question(view: AuditView) -> list[tuple[str, list[AnswerView]]]:
+def group_answers(view: AuditView) -> list[tuple[str, list[AnswerView]]]:
     """Answers by the text of their question, those that are told of.
 
     A question may have been asked under several kinds of faults. Of what was asked besides only a yes is told of, where its
@@ -142,7 +142,7 @@ def print_body(console: Console, view: AuditView) -> None:
     for found in view.findings:
         where = f"{found.file}:{found.line}: " if found.line else ""
         put_paragraph(console, f"{where}{found.text}", LEVELS[found.level], f"  {found.level.value:<8} ", " " * 11)
-    for number, (text, answers) in enumerate(by_question(view), 1):
+    for number, (text, answers) in enumerate(group_answers(view), 1):
         put(console, [])
         put_paragraph(console, text, "bold", f"{number}. ", "   ")
         for answer in answers:
@@ -194,7 +194,7 @@ def audit_markdown(view: AuditView) -> str:
 def body_markdown(view: AuditView) -> list[str]:
     """Stories, settings and findings: what stands below the table."""
     lines: list[str] = []
-    for text, answers in by_question(view):
+    for text, answers in group_answers(view):
         lines += ["", f"## {md_text(text)}"]
         for answer in answers:
             if len(answers) > 1:
@@ -236,7 +236,7 @@ def _answer_markdown(answer: AnswerView) -> list[str]:
 FORMAT = "acked-settings/1"
 
 
-def _in_order(given: Given) -> list[SettingEntry]:
+def _ordered_entries(given: Given) -> list[SettingEntry]:
     """The settings that count, in the order of an audit's table."""
     return [given.entries[key] for key in KEYS if key in given.entries]
 
@@ -247,7 +247,7 @@ def settings_document(given: Given) -> dict[str, object]:
         "format": FORMAT,
         "settings": [
             {"key": entry.key, "value": entry.value, "source": entry.source, "file": entry.file, "line": entry.line or None}
-            for entry in _in_order(given)
+            for entry in _ordered_entries(given)
         ],
         "findings": [
             {"rule": finding.rule, "level": finding.level.value, "text": finding.text,
@@ -261,7 +261,7 @@ def print_settings(console: Console, given: Given) -> None:
     """A line for each setting, `min.insync.replicas=2  compose.yml:8`, and one for each remark."""
     if not given.entries:
         put_paragraph(console, "the files set nothing that decides an answer: the release's defaults count")
-    said = [(f"{entry.key}={entry.value}", entry.source) for entry in _in_order(given)]
+    said = [(f"{entry.key}={entry.value}", entry.source) for entry in _ordered_entries(given)]
     width = max((len(text) for text, _ in said), default=0)
     for text, source in said:
         put_paragraph(console, source, "", text.ljust(min(width, 60) + 2), "    ")

@@ -20,7 +20,7 @@ from acked.model.catalogue import PROTOCOLS
 from acked.model.partition.rules.versions import planes_of, rules_of
 from acked.reports.progress import ProgressReporter
 from acked.reports.runs.answers import verdict_in_words
-from acked.reports.shell.specs import changed, find_spec, under_release
+from acked.reports.shell.specs import change_spec, find_spec, under_release
 
 
 def is_trace(target: str) -> bool:
@@ -43,7 +43,7 @@ def playable_run(
     if version is not None:
         spec = spec_of_release(spec, version, brokers.only_mode, constants)
     elif constants:
-        spec = changed(spec, constants, False)
+        spec = change_spec(spec, constants, False)
     question = spec.question()
     brokers = presentation_of(question).played.fit(brokers, question)
     return playable_counterexample(question, spec.title, spec.name, brokers, quiet, timed)

@@ -19,7 +19,7 @@ from acked.cluster.reports.reproductions.page import reproduction_page
 from acked.cluster.reports.reproductions.terminal import print_answer
 from acked.cluster.reports.reproductions.words import Answer, AnyReproduction, presentation_of, rules_in_words
 from acked.reports.runs.view import steps_of
-from acked.reports.shell.deadline import limited
+from acked.reports.shell.deadline import deadline
 from acked.reports.shell.options import SpecChanges, TraceSource, bound
 from acked.reports.shell.output import Output, say
 from acked.reports.shell.runs import run_of
@@ -45,7 +45,7 @@ def play_one(target: str, asked: Asked, machine: Machine, source: TraceSource, p
     for one in (prepared, control):
         if one is not None and not output.quiet and (rules := rules_in_words(one)):
             say(rules)
-    with limited(machine.time_limit):
+    with deadline(machine.time_limit):
         first = _play(prepared, machine.keep, output)
         second = None if control is None else _play(control, machine.keep, output)
     answer = Answer(found.title, found.property, first, changed, second)

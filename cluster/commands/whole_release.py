@@ -32,7 +32,7 @@ from acked.cluster.reports.reproductions.release_table import (
 )
 from acked.cluster.reports.reproductions.verdict import Verdict, verdict_of, why_not_reproduced
 from acked.model.partition.protocol import partition
-from acked.reports.shell.deadline import OverTime, limited
+from acked.reports.shell.deadline import OverTime, deadline
 from acked.reports.shell.output import Output, json_text, say
 from acked.reports.shell.specs import all_bundled, bundled_specs
 from acked.reports.units import plural
@@ -149,7 +149,7 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
     row = replace(row, steps=len(prepared.script.steps))
     tell(f"{spec.name}: the model violates {row.promise}; playing {plural(len(prepared.script.steps), 'step')}")
     try:
-        with limited(time_limit):
+        with deadline(time_limit):
             done = play(prepared)
     except OverTime as error:
         return replace(row, deed=Deed.NOT_DECIDED, reason=str(error))

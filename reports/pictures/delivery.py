@@ -34,7 +34,7 @@ from acked.reports.pictures.picture import (
 STAGES = {GOT: "", COMMITTED: ", offset committed", DONE: ", result written", ADDED: ", result and offset written"}
 
 
-def _input(state: State) -> Row:
+def _input_row(state: State) -> Row:
     inputs = len(state["written"]) - 1
     cells = tuple(Cell(k, f"i{k}", None, k < state["committed"], state["written"][k] > 0) for k in range(inputs))
     markers = (
@@ -60,7 +60,7 @@ def _results(state: State) -> Row:
 def _wrong(state: State) -> Iterator[Badge]:
     for k in _twice(state):
         yield Badge(f"twice {k}", f"i{k} processed twice", Tone.WRONG)
-    for k in _lost(state):
+    for k in _unprocessed(state):
         yield Badge(f"lost {k}", f"i{k} lost", Tone.WRONG)
 
 
@@ -106,7 +106,7 @@ def _twice(state: State) -> list[int]:
     return [k for k, times in enumerate(state["written"]) if times > 1]
 
 
-def _lost(state: State) -> list[int]:
+def _unprocessed(state: State) -> list[int]:
     coming = [mine["record"] for mine in state["member"]] + [txn.get("result") for txn in state.get("txn", ())]
     return [k for k in range(state["committed"]) if not state["written"][k] and k not in coming]
 
@@ -116,7 +116,7 @@ def _processed_twice(state: State) -> Iterator[str]:
 
 
 def _never_processed(state: State) -> Iterator[str]:
-    return (f"the committed offset is {state['committed']}, and nobody is to process input {k}" for k in _lost(state))
+    return (f"the committed offset is {state['committed']}, and nobody is to process input {k}" for k in _unprocessed(state))
 
 
 _IN_STATE: dict[str, Callable[[State], Iterator[str]]] = {
@@ -150,7 +150,7 @@ class DeliveryPictures(Pictures):
         members = [_member(state, m) for m in range(len(state["member"]))]
         boxes = (*members, _group(state))
         others = (BROKERS.name, *((COORDINATOR.name,) if "txn" in state else ()))
-        return Picture((_input(state), _results(state)), boxes, (*(box.name for box in boxes), *others)), None
+        return Picture((_input_row(state), _results(state)), boxes, (*(box.name for box in boxes), *others)), None
 
 
 DELIVERY = DeliveryPictures()

@@ -17,7 +17,7 @@ from acked.reports.pictures.records import NumberedLogPictures, ids
 VOTES = Badge("votes", "votes")
 
 
-def _acked(state: State) -> list[int]:
+def _acked_records(state: State) -> list[int]:
     return [record for record, is_acked in enumerate(state["acked"]) if is_acked]
 
 
@@ -42,13 +42,13 @@ def _newest_leaders(state: State) -> Iterator[int]:
 
 def _lost_by_leader(state: State) -> Iterator[str]:
     for leader in _newest_leaders(state):
-        for record in _acked(state):
+        for record in _acked_records(state):
             if record not in ids(state["log"][leader]):
                 yield f"record {record} was acknowledged, and replica {leader}, the leader, does not have it"
 
 
 def _lost_everywhere(state: State) -> Iterator[str]:
-    for record in _acked(state):
+    for record in _acked_records(state):
         if not any(record in ids(log) for log in state["log"]):
             yield f"record {record} was acknowledged, and no replica has it"
 
@@ -67,7 +67,7 @@ def _electable(state: State) -> Iterator[tuple[int, list[int]]]:
 
 def _lost_by_next(state: State) -> Iterator[str]:
     for candidate, voters in _electable(state):
-        for record in _acked(state):
+        for record in _acked_records(state):
             if record not in ids(state["log"][candidate]):
                 who = ", ".join(map(str, voters))
                 yield (
@@ -117,7 +117,7 @@ class MajorityPictures(NumberedLogPictures):
 
     def acked(self, state: State) -> list[int]:
         """Those that the producer knows of."""
-        return _acked(state)
+        return _acked_records(state)
 
     def badges(self, state: State, replica: int) -> Iterator[Badge]:
         """Whether a replica votes, is up, a leader or a candidate."""

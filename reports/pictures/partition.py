@@ -28,7 +28,7 @@ from acked.reports.pictures.picture import Badge, Box, Fact, State, Tone
 from acked.reports.pictures.records import NumberedLogPictures, ids
 
 
-def _acked(state: State) -> list[int]:
+def _acked_records(state: State) -> list[int]:
     return [record for record, status in enumerate(state["producer"]["status"]) if status == ACKED]
 
 
@@ -158,7 +158,7 @@ def _leaders(state: State) -> Iterator[tuple[int, State]]:
 
 
 def _lost_at(state: State, broker: int, standing: str) -> Iterator[str]:
-    for record in _acked(state):
+    for record in _acked_records(state):
         if record not in ids(state["log"][broker]):
             yield f"record {record} was acknowledged, and broker {broker}, {standing}, does not have it"
 
@@ -194,7 +194,7 @@ def _uncommitted_in_isr(state: State) -> Iterator[str]:
                     )
 
 
-def _vanished(state: State) -> Iterator[str]:
+def _read_elsewhere(state: State) -> Iterator[str]:
     consumer = state.get("consumer", {})
     at = consumer.get("offset")
     for broker, _ in _leaders(state):
@@ -225,7 +225,7 @@ _POINTS: dict[str, Callable[[State], Iterator[str]]] = {
     "AckedRecordsInIsr": _lost_in_isr,
     "HwWithinIsr": _beyond_isr,
     "CommittedInIsr": _uncommitted_in_isr,
-    "ReadsStay": _vanished,
+    "ReadsStay": _read_elsewhere,
     "NoDuplicates": _twice,
     "NoReordering": _out_of_order,
 }
@@ -264,7 +264,7 @@ class PartitionPictures(NumberedLogPictures):
 
     def acked(self, state: State) -> list[int]:
         """Those that the producer knows of."""
-        return _acked(state)
+        return _acked_records(state)
 
     def badges(self, state: State, broker: int) -> Iterator[Badge]:
         """Whether a broker is in sync, up, a leader."""

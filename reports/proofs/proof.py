@@ -25,12 +25,12 @@ from acked.checker.proof.result import (
 )
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Verdict
-from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
 from acked.reports import units
 from acked.reports.console import Console, Glyphs, clean, glyphs_of, put, put_paragraph
 from acked.reports.progress import ProgressReporter
-from acked.reports.runs.subject import dropped_clauses, subject_in_words
+from acked.reports.runs.answers import dropped_clauses, subject_in_words
+from acked.reports.runs.document import violation_document
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, steps_of, view_of
 from acked.reports.table import Mark, TableCell, numbers, print_table, table
@@ -208,7 +208,7 @@ def chosen_counterexamples(induction: Induction) -> Iterator[tuple[ActionProof, 
 
 def counterexample_view(title: str, result: ProofResult, item: InductionCounterexample) -> TraceView:
     """A counterexample to induction as a trace whose words say what it is."""
-    question = _with_claims(result, item.claims)
+    question = _claims_question(result, item.claims)
     broken = question.properties[0] if question.properties and item.run.actions else None
     view = view_of(Counterexample(title, question, item.run, broken))
     named = f"step {len(item.run.actions)}" if len(item.run.actions) > 1 else "the step"
@@ -224,7 +224,7 @@ def counterexample_view(title: str, result: ProofResult, item: InductionCountere
     return replace(view, title=heading, steps=steps)
 
 
-def _with_claims(result: ProofResult, claims: Sequence[str]) -> Question:
+def _claims_question(result: ProofResult, claims: Sequence[str]) -> Question:
     """The question with the broken lemmas among its properties, so that a picture can mark them."""
     asked = result.question.properties
     extra = [item for item in result.lemmas if item.name in claims and item not in asked]
@@ -273,24 +273,16 @@ def proof_document(
             {"name": item.name, "kind": item.kind.value, "holds": False if item.name in violated else holds}
             for item in question.properties
         ],
-        "violations": [
-            {
-                "property": item.property.name,
-                "kind": item.property.kind.value,
-                "trace_length": item.trace_length,
-                "trace": trace_document(Counterexample.of(title, question, item)),
-            }
-            for item in result.violations
-        ],
+        "violations": [violation_document(title, question, item) for item in result.violations],
         "proof": proof if is_proof else None,
         "attempt": None if is_proof else proof,
-        "bounded": None if result.bounded is None else _bounded(result.bounded),
+        "bounded": None if result.bounded is None else _bounded_document(result.bounded),
         "expectation": None if expectation is None else dict(expectation),
         "notes": list(result.notes),
     }
 
 
-def _bounded(bounded: Bounded) -> dict[str, object]:
+def _bounded_document(bounded: Bounded) -> dict[str, object]:
     return {
         "bound": bounded.bound,
         "depth": bounded.depth,
@@ -341,7 +333,7 @@ def _action(result: ProofResult, action: ActionProof) -> dict[str, object]:
 
 
 def _counterexample(result: ProofResult, item: InductionCounterexample) -> dict[str, object]:
-    question = _with_claims(result, item.claims)
+    question = _claims_question(result, item.claims)
     return {
         "format": COUNTEREXAMPLE_FORMAT,
         "breaks": list(item.claims),

@@ -130,7 +130,7 @@ class Packer:
         return {
             **self._state(view, before, past, action),
             "moves": moves,
-            "refused": [self._refusals(self._refusal(self._told(item, past))) for item in refusals],
+            "refused": [self._refusals(self._refusal(self._tell(item, past))) for item in refusals],
         }
 
     def _move(self, past: Past, step: ActionInstance) -> Json | None:
@@ -174,7 +174,7 @@ class Packer:
 
     # The search may number leader epochs by rank; reasons have the values that the page shows, if they say the same.
 
-    def _told(self, refusal: Refusal, past: Past) -> Refusal:
+    def _tell(self, refusal: Refusal, past: Past) -> Refusal:
         step = self._teller.telling.counterpart(refusal.step)
         if step is None or past.told == past.codes:
             return refusal

@@ -111,7 +111,7 @@ def _print_changes(console: Console, step: StepView) -> None:
 
 def _print_legend(console: Console, look: Look) -> None:
     glyphs = glyphs_of(console)
-    explained = [_explained(item, look, glyphs) for item in look.legend]
+    explained = [_explanation(item, look, glyphs) for item in look.legend]
     # What was removed is a kind of change, and is explained after it.
     changes = [text for item, text in zip(look.legend, explained, strict=True) if item.sign is Sign.REMOVED]
     parts = [text for text in explained if text and text not in changes]
@@ -121,7 +121,7 @@ def _print_legend(console: Console, look: Look) -> None:
         put(console, spans)
 
 
-def _explained(item: Explained, look: Look, glyphs: Glyphs) -> str:
+def _explanation(item: Explained, look: Look, glyphs: Glyphs) -> str:
     """One entry of a legend; empty where the terminal does not draw what it explains."""
     if item.sign is Sign.RECORD:
         return f"{item.sample}{glyphs.dot}{look.epoch}1 {item.text}" if look.epoch else f"{item.sample} {item.text}"
@@ -249,7 +249,7 @@ class _Drawing:
         text = f"{mark}{_cell_label(cell, self._glyphs.dot, self._layout.look):<{width - 1}}"
         if cell.epoch is None:
             return text, weight
-        colour = palette.of_epoch(cell.epoch)
+        colour = palette.epoch_colour(cell.epoch)
         return text, f"{weight} {colour.text} on {colour.background}"
 
     def _facts(self, row: Row) -> list[Span]:

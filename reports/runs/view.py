@@ -28,8 +28,8 @@ from acked.model.language.tracings import ActionInstance
 from acked.reports.pictures.messages import StepMessages, Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
 from acked.reports.pictures.providers import LANES_ALONE, provider_of
-from acked.reports.runs.blocked import prevented_in_words
-from acked.reports.runs.subject import dropped_clauses, subject
+from acked.reports.runs.answers import dropped_clauses, subject
+from acked.reports.runs.refusals import prevented_in_words
 
 _MAX_DETAILS = 3
 """Disagreements named in one sentence; more would hide the first."""
@@ -277,7 +277,7 @@ def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = F
     last, provider = steps[-1], provider_of(question.instance)
     details: list[str] = []
     if violates.kind is Kind.REACH:
-        return _found(violates, last)
+        return _find_story(violates, last)
     where = f"Step {last.index} of {last.index} breaks it" if last.index else "The initial state breaks it"
     if violates.liveness is not None:
         where = _without_end(question, run, violates)
@@ -314,7 +314,7 @@ def _without_end(question: Question, run: Run, violates: Property) -> str:
     return f"{text}. The trace is fair ({kept})" if kept else text
 
 
-def _found(sought: Property, last: StepView) -> TraceStory:
+def _find_story(sought: Property, last: StepView) -> TraceStory:
     """The story of a trace to a state that was looked for: nothing is violated."""
     name = "" if sought.name == SOUGHT else f"{sought.name}: "
     where = f"Step {last.index} of {last.index} reaches it" if last.index else "The initial state satisfies it"

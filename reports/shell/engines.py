@@ -126,10 +126,10 @@ def answer(
     with _run_directory(question, options) if is_stored else nullcontext() as stored:
         result = engine.search(question, bounds, policy, observer, stored)
         if result.stopped is not StopReason.MEMORY or not options.hands_over:
-            return _with_resume_hint(result, options)
+            return _add_resume_hint(result, options)
         successor = options.successor
         note = f"the local search reached its memory budget at level {result.depth}; Spark continued from there"
-        over = _with_resume_hint(successor.search(question, bounds, policy, observer, stored), options)
+        over = _add_resume_hint(successor.search(question, bounds, policy, observer, stored), options)
         return replace(over, seconds=result.seconds + over.seconds, notes=(note, *over.notes))
 
 
@@ -176,7 +176,7 @@ def _run_directory(question: Question, options: EngineOptions) -> Iterator[RunDi
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _with_resume_hint(result: Result, options: EngineOptions) -> Result:
+def _add_resume_hint(result: Result, options: EngineOptions) -> Result:
     """Adds the command that resumes an incomplete search."""
     if result.violations or result.stopped not in (StopReason.MEMORY, StopReason.INTERRUPTED):
         return result

@@ -21,7 +21,7 @@ from acked.base.names import repeats
 from acked.checker.spec.spec import Spec
 from acked.reports.shell.completion import bundled_or_file, known_releases
 from acked.reports.shell.output import Output, TraceFile, say
-from acked.reports.shell.specs import changed, find_spec, under_release
+from acked.reports.shell.specs import change_spec, find_spec, under_release
 
 Value = int | str
 """Of a constant: a number, true or false, or the name of a choice."""
@@ -190,7 +190,7 @@ class SpecChanges:
         constants = bound(self.constants)
         if self.version is not None or self.control_plane is not None:
             spec, constants = under_release(spec, self.version, self.control_plane, constants), {}
-        return changed(spec, constants, deadlock) if constants or deadlock else spec
+        return change_spec(spec, constants, deadlock) if constants or deadlock else spec
 
 
 UNCHANGED = SpecChanges()

@@ -12,8 +12,8 @@ from acked.checker.replay.retrace import under
 from acked.checker.replay.trace_file import trace_document
 from acked.model.formulas.errors import ModelError
 from acked.reports.console import Console, glyphs_of, put, put_paragraph
-from acked.reports.runs.blocked import blocked_in_words
-from acked.reports.runs.subject import subject_in_words
+from acked.reports.runs.answers import subject_in_words
+from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.table import Table, TableCell, print_table, table

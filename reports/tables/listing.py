@@ -59,10 +59,10 @@ def print_protocols(console: Console, protocols: Iterable[Protocol]) -> None:
 def values_of(constant: Constant) -> str:
     """The values that a spec may give a constant, and its default."""
     values = constant.range if constant.names or isinstance(constant, Switch) else f"{constant.lo}..{constant.hi}"
-    return values if constant.default is None else f"{values} (default {as_spec(constant, constant.default)})"
+    return values if constant.default is None else f"{values} (default {spec_text(constant, constant.default)})"
 
 
-def as_spec(constant: Constant, value: int) -> str:
+def spec_text(constant: Constant, value: int) -> str:
     """A value as a spec file writes it."""
     return json.dumps(constant.show(value))
 
@@ -74,7 +74,7 @@ def print_profile(console: Console, protocol: Protocol, version: str | None, con
     for constant in protocol.constants:
         if constant.name in profile:
             setting = profile[constant.name]
-            _fact(console, f"{constant.name} = {as_spec(constant, setting.value)}", setting.source)
+            _fact(console, f"{constant.name} = {spec_text(constant, setting.value)}", setting.source)
     put(console, [])
 
 
@@ -118,7 +118,7 @@ def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
         _learn_labels(protocol, constants, labels)
     for action in protocol.actions:
         if not labels.get(action.name):
-            turned = chain(_with_turned(protocol, 1), _with_turned(protocol, 2))
+            turned = chain(_turn(protocol, 1), _turn(protocol, 2))
             found = next((constants for constants in turned if _has(protocol, constants, action)), None)
             if found is not None:
                 _learn_labels(protocol, found, labels)
@@ -155,7 +155,7 @@ def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
         yield {**small, **bounded, **picked, **switched}
 
 
-def _with_turned(protocol: Protocol, number: int) -> Iterator[dict[str, int]]:
+def _turn(protocol: Protocol, number: int) -> Iterator[dict[str, int]]:
     """Configurations with so many two-valued constants turned: some actions need one switch on and another off."""
     turnable = [item for item in protocol.constants if item.hi - item.lo == 1]
     for constants, chosen in product(list(_configurations(protocol)), combinations(turnable, number)):

@@ -10,7 +10,7 @@ from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import trace_document
 from acked.reports import units
 from acked.reports.console import Console, glyphs_of, put, put_paragraph
-from acked.reports.runs.subject import subject_in_words
+from acked.reports.runs.answers import subject_in_words
 from acked.reports.table import Table, TableCell, numbers, print_table, table
 
 

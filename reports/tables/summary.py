@@ -10,8 +10,7 @@ from acked.checker.question.user_properties import reach_lengths
 from acked.checker.symmetry.orbits import MAX_RENAMINGS, renamed_sorts
 from acked.reports import units
 from acked.reports.console import Console, Glyphs, clean, flow, glyphs_of, put, put_paragraph
-from acked.reports.runs.answers import PropertyAnswer, answers, verdict_in_words, violated_how
-from acked.reports.runs.subject import subject_in_words
+from acked.reports.runs.answers import PropertyAnswer, answers, subject_in_words, verdict_in_words, violated_how
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from acked.audit.clusters.topics import groups_of
-from acked.audit.commands.scram import Scram, Unavailable
+from acked.audit.commands.connection import Scram, Unavailable
 from acked.audit.decision.gather import recognise
 from acked.audit.formats.reading import read_all
 from acked.audit.moves.plan import read_plan

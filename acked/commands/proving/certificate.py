@@ -15,7 +15,7 @@ from acked.checker.question.result import Verdict
 from acked.commands.proving.demands import expectation, passed_over, refuse_unmade, unmet
 from acked.commands.proving.options import Solver, limits_solver
 from acked.reports.console import Console
-from acked.reports.proofs.certificate import print_verification
+from acked.reports.proofs.all_constants import print_verification
 from acked.reports.proofs.proof import ProofReporter
 from acked.reports.shell.groups import STARTED
 from acked.reports.shell.options import SPEC, AskedSpec, changing, collects, shows

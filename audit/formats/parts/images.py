@@ -31,11 +31,11 @@ def release_of_image(image: str) -> str | None:
     if name in _PLAIN:
         return release
     if name.rpartition("/")[2] in _CONFLUENT:
-        return _of_platform(*map(int, release.split(".")[:2]))
+        return _platform_release(*map(int, release.split(".")[:2]))
     return None
 
 
-def _of_platform(major: int, minor: int) -> str | None:
+def _platform_release(major: int, minor: int) -> str | None:
     """Confluent Platform 5.x is Kafka 2.x; 6.x goes on there with 2.6, 7.x is 3.x, 8.x is 4.x."""
     if major in _OF_PLATFORM:
         return _OF_PLATFORM[major].get(minor)

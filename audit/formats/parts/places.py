@@ -89,12 +89,12 @@ def one_value(whose: Whose, field: Field) -> str:
 _OVERRIDE = re.compile(r"-{2}replication-factor[\s=]")
 
 
-def unread(whose: Whose, node: Node, path: Sequence[str] = ()) -> Iterator[SettingEntry]:
+def find_suspects(whose: Whose, node: Node, path: Sequence[str] = ()) -> Iterator[SettingEntry]:
     """What seems to be a setting that decides, anywhere in a part of a document that is not read."""
     if isinstance(node, Text) and node.is_block:
         for at, line in enumerate(node.value.splitlines(), node.line + 1):
             if not line.lstrip().startswith(("#", "!", "//")):
-                yield from unread(whose, Text(line, at), path)
+                yield from find_suspects(whose, Text(line, at), path)
     elif isinstance(node, Text):
         if (named := setting_within(node.value)) is not None:
             yield whose.suspect(".".join(path) or named, node.value, node.line, named)
@@ -104,22 +104,22 @@ def unread(whose: Whose, node: Node, path: Sequence[str] = ()) -> Iterator[Setti
             yield whose.suspect(node.value, "", node.line, means)
     elif isinstance(node, Items):
         for item in node.items:
-            yield from unread(whose, item, path)
+            yield from find_suspects(whose, item, path)
     else:
-        yield from unread_fields(whose, node.fields, path)
+        yield from find_suspects_in(whose, node.fields, path)
 
 
-def unread_fields(whose: Whose, fields: Iterable[Field], path: Sequence[str] = ()) -> Iterator[SettingEntry]:
+def find_suspects_in(whose: Whose, fields: Iterable[Field], path: Sequence[str] = ()) -> Iterator[SettingEntry]:
     """What seems to be a setting in one of these fields, which are not read."""
     for item in fields:
         here = (*path, item.key)
         if (means := likely_setting_elsewhere(item.key, path)) is not None:
             yield whose.suspect(".".join(here), item.text, item.line, means)
         else:
-            yield from unread(whose, item.node, here)
+            yield from find_suspects(whose, item.node, here)
 
 
-def with_unread(read: Iterable[Read], suspects: Iterable[SettingEntry]) -> list[Read]:
+def add_suspects(read: Iterable[Read], suspects: Iterable[SettingEntry]) -> list[Read]:
     """What was read, and what seems to be a setting in the whole of it and was not read there."""
     found, beside = list(read), list(suspects)
     lines = {entry.line for entry in beside}

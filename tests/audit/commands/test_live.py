@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 from confluent_kafka import KafkaError, KafkaException
 
-from acked.audit.clusters.live import live_entries, with_producers
+from acked.audit.clusters.live import assume_producers, live_entries
 from acked.audit.clusters.several import Asked, audit_groups
 from acked.audit.clusters.topics import TopicGroup, groups_of
 from acked.audit.commands import live
@@ -207,7 +207,7 @@ def test_where_no_broker_may_be_read_nothing_is_answered(admin: type[FakeAdmin])
 
 
 def test_without_producers_both_kinds_are_answered_and_the_careful_ones_decide(admin: type[FakeAdmin]) -> None:
-    groups = with_producers(asked("logs"))
+    groups = assume_producers(asked("logs"))
     assert [(group.given.entries[keys.ACKS].value, group.decides) for group in groups] == [("all", True), ("1", False)]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acked.audit.decision.advice import Advice, SettingsChange, costly, preferred, price_of
+from acked.audit.decision.advice import Advice, SettingsChange, costly, preferences, price_of
 from acked.audit.decision.audit import Answer, Audit, Auditor
 from acked.audit.decision.faults import CrashKind, Faults
 from acked.audit.decision.gather import Given, gather
@@ -151,7 +151,7 @@ def test_the_order_of_preference_is_acks_and_idempotence_replicas_in_sync_featur
     asked: AuditQuestion, crashes: CrashKind, values: dict[str, str]
 ) -> None:
     configuration = configure(given_of(**{"factor": "3", **values}), release("4.0"))
-    found = preferred(configuration, asked, Faults(crashes))
+    found = preferences(configuration, asked, Faults(crashes))
     order = ["acks", "enable.idempotence", "max.in.flight.requests.per.connection", "unclean.leader.election.enable",
              "replication.factor", "min.insync.replicas", "eligible.leader.replicas.version"]  # fmt: skip
     places = [order.index(key) for key, _ in found]

@@ -11,7 +11,7 @@ from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, Li
 from acked.audit.decision.gather import recognise
 from acked.audit.formats.listings import described_entries
 from acked.audit.moves.plan import ReassignmentPlan, read_plan
-from acked.audit.moves.shapes import MoveShape, moves_of, with_assignment
+from acked.audit.moves.shapes import MoveShape, add_assignment, moves_of
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.vocabulary.note import Assigned
 
@@ -55,7 +55,7 @@ def test_a_plan_with_directories_and_what_generate_prints_are_read(tmp_path: Pat
     )
     both = read(tmp_path, printed)
     assert (both.now, both.wanted) == ((Assigned("t", 0, (1, 2)),), (Assigned("t", 0, (2, 3)),))
-    (group,) = moves_of(with_assignment(recognise([]), both), both).groups
+    (group,) = moves_of(add_assignment(recognise([]), both), both).groups
     assert (group.shape, group.topics.topics) == (MoveShape(2, 2, 1), ("t",))
 
 

@@ -51,10 +51,10 @@ def prevented_in_words(remedy: Remedy, promise: str) -> str:
         effect = f"rules out step {remedy.blocked.index}: {blocked_in_words(remedy.blocked)}"
     else:
         effect = f"rules out step {remedy.blocked.index}: with it there is no such step"
-    return f"What would have prevented it: {rule} {effect}.{_known(remedy, promise)}"
+    return f"What would have prevented it: {rule} {effect}.{_knowledge(remedy, promise)}"
 
 
-def _known(remedy: Remedy, promise: str) -> str:
+def _knowledge(remedy: Remedy, promise: str) -> str:
     if remedy.verdict is Verdict.HOLDS:
         alone = "it," if remedy.sort in (RemedyKind.PROTOCOL, RemedyKind.RELEASE) else "it, and nothing else changed,"
         names = " (modulo broker symmetry)" if remedy.is_symmetric else ""
