@@ -72,7 +72,7 @@ def is_overview(row: list[str]) -> bool:
 PARTS = {
     "api": Part(api.reference, api.names),
     "claims": Part(gallery.part_of_claims, gallery.kept_of_claims),
-    "commands": Part(commands.reference, commands.names),
+    "commands": Part(commands.reference),
     "counts-that-changed": Part(partial(rows_of, "counts_that_changed")),
     "exercised": Part(partial(rows_of, "exercised")),
     "false-claims": Part(false_claims.part),
