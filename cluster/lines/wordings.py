@@ -207,6 +207,8 @@ WORDINGS: tuple[Wording, ...] = (
     ),
     Wording(Tells.CUT, LOGS, r"Truncating to offset (?P<to>\d+)", BOTH),
     Wording(Tells.NOTHING, LOGS, r"Truncating to \d+ has no effect as ", BOTH),
+    # Where a log is cut below its high watermark, as after stale log ends, it says so before it is cut.
+    Wording(Tells.NOTHING, LOGS, r"Truncating TP to offset \d+ below high watermark \d+", ("4.4.0",)),
     Wording(Tells.NOTHING, LOGS, r"Setting high watermark ", BOTH),
     Wording(Tells.NOTHING, LOGS, r"Flushing log up to offset ", ("4.1.0",)),
     Wording(Tells.NOTHING, LOGS, r"LogSegment\(baseOffset=\d+, .* breached: false", ("4.1.0",)),
