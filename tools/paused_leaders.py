@@ -57,7 +57,6 @@ DEFAULTS = {
     "controller.quorum.request.timeout.ms": "2000",
 }
 """Kafka's own, where a cluster that is played on has others."""
-PRODUCERS = 3
 REQUEST_SECONDS = 30.0
 """request.timeout.ms of a producer, by default."""
 SETTLE_SECONDS = 90.0
@@ -125,6 +124,7 @@ class Producers:
 
     cluster: Cluster
     topic: str
+    number: int
     acknowledged: dict[str, int] = field(default_factory=dict)
     sent: int = 0
     _over: threading.Event = field(default_factory=threading.Event)
@@ -132,7 +132,7 @@ class Producers:
     @contextmanager
     def running(self) -> Iterator[None]:
         """They write while it is entered; when it is left, every request is answered."""
-        threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(PRODUCERS)]
+        threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(self.number)]
         for thread in threads:
             thread.start()
         try:
@@ -166,8 +166,10 @@ class Producers:
 class Attempts:
     """Attempts on one cluster, and what came of them."""
 
-    def __init__(self, cluster: Cluster, min_isr: int, partitions: int) -> None:
-        self._cluster, self._settings, self._partitions = cluster, {"min.insync.replicas": str(min_isr)}, partitions
+    def __init__(self, cluster: Cluster, min_isr: int, partitions: int, producers: int) -> None:
+        """`producers` are those of each partition; a partition is a topic."""
+        self._cluster, self._settings = cluster, {"min.insync.replicas": str(min_isr)}
+        self._partitions, self._producers = partitions, producers
         self.made = 0
         self.sent = 0
         self.acknowledged: dict[str, dict[str, int]] = {}
@@ -182,7 +184,7 @@ class Attempts:
         topics = [f"attempt-{self.made}-{number}" for number in range(self._partitions)]
         for topic in topics:
             Topic(self._cluster, topic).create([asked.leader, *others], self._settings)
-        load = [Producers(self._cluster, topic) for topic in topics]
+        load = [Producers(self._cluster, topic, self._producers) for topic in topics]
         with ExitStack() as writing:
             for producers in load:
                 writing.enter_context(producers.running())
@@ -260,13 +262,14 @@ def main() -> int:
     options.add_argument("--pauses", type=Pauses, choices=list(Pauses), default=Pauses.ROLLING)
     options.add_argument("--min-isr", type=int, default=3)
     options.add_argument("--partitions", type=int, default=4)
+    options.add_argument("--producers", type=int, default=3, help="of each partition; each has one request in flight")
     options.add_argument("--keep", type=Path, help="where the logs go of the first partition that loses a record; ends there")
     asked = options.parse_args()
     chosen, begun = release(asked.kafka), time.monotonic()
     plan = make_plan(asked.kafka, Mode.KRAFT, asked.kafka_home, REPLICAS, DEFAULTS, has_witness=True,
                      logging=configuration(chosen.number, None, "attempt") if asked.keep else None)  # fmt: skip
     with Cluster(with_archive(plan)) as cluster:
-        attempts, lossy = Attempts(cluster, asked.min_isr, asked.partitions), 0
+        attempts, lossy = Attempts(cluster, asked.min_isr, asked.partitions, asked.producers), 0
         while time.monotonic() < begun + 60 * asked.minutes:
             one = course(asked.seed, attempts.made + 1, asked.pauses)
             lost = attempts.make(one)
@@ -277,7 +280,8 @@ def main() -> int:
                 break
     row = {
         "kafka": asked.kafka, "pauses": asked.pauses.value, "min_isr": asked.min_isr, "seed": asked.seed,
-        "mended": asked.kafka_home is not None, "attempts": attempts.made, "lossy_attempts": lossy,
+        "producers": asked.producers, "mended": asked.kafka_home is not None,
+        "attempts": attempts.made, "lossy_attempts": lossy,
         "partitions": attempts.made * asked.partitions, "lossy_partitions": len(attempts.lost), "sent": attempts.sent,
         "acknowledged": sum(map(len, attempts.acknowledged.values())), "lost": sum(map(len, attempts.lost.values())),
         "seconds": round(time.monotonic() - begun),
