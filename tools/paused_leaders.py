@@ -18,6 +18,7 @@ import random
 import shutil
 import signal
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -44,6 +45,7 @@ from acked.cluster.releases.release import Mode, release  # noqa: E402
 from acked.cluster.topics.topic import Topic  # noqa: E402
 from acked.cluster.waiting import wait_for  # noqa: E402
 from acked.cluster.wire.client import ALL_REPLICAS  # noqa: E402
+from tests.found.java import home_with, kafka, mended  # noqa: E402
 
 REPLICAS = (0, 1, 2)
 DEFAULTS = {
@@ -252,11 +254,16 @@ class Attempts:
         )
 
 
+def mended_home(version: str, work: Path) -> Path:
+    """A release whose leaders forget in every epoch how far their followers were, and which is the release else."""
+    return home_with(kafka(version), mended("Partition", kafka(version), work), work / "home")
+
+
 def main() -> int:
     """Makes attempts until the time is over."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("--kafka", default="4.4.0")
-    options.add_argument("--kafka-home", type=Path, help="an unpacked release, such as one with a mended class")
+    options.add_argument("--mended", action="store_true", help="with the class that tests/found mends before the jars")
     options.add_argument("--minutes", type=float, default=8.0)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--pauses", type=Pauses, choices=list(Pauses), default=Pauses.ROLLING)
@@ -266,9 +273,11 @@ def main() -> int:
     options.add_argument("--keep", type=Path, help="where the logs go of the first partition that loses a record; ends there")
     asked = options.parse_args()
     chosen, begun = release(asked.kafka), time.monotonic()
-    plan = make_plan(asked.kafka, Mode.KRAFT, asked.kafka_home, REPLICAS, DEFAULTS, has_witness=True,
-                     logging=configuration(chosen.number, None, "attempt") if asked.keep else None)  # fmt: skip
-    with Cluster(with_archive(plan)) as cluster:
+    logging = configuration(chosen.number, None, "attempt") if asked.keep else None
+    with ExitStack() as left:
+        home = mended_home(asked.kafka, Path(left.enter_context(tempfile.TemporaryDirectory()))) if asked.mended else None
+        plan = make_plan(asked.kafka, Mode.KRAFT, home, REPLICAS, DEFAULTS, has_witness=True, logging=logging)
+        cluster = left.enter_context(Cluster(plan if asked.mended else with_archive(plan)))
         attempts, lossy = Attempts(cluster, asked.min_isr, asked.partitions, asked.producers), 0
         while time.monotonic() < begun + 60 * asked.minutes:
             one = course(asked.seed, attempts.made + 1, asked.pauses)
@@ -280,7 +289,7 @@ def main() -> int:
                 break
     row = {
         "kafka": asked.kafka, "pauses": asked.pauses.value, "min_isr": asked.min_isr, "seed": asked.seed,
-        "producers": asked.producers, "mended": asked.kafka_home is not None,
+        "producers": asked.producers, "mended": asked.mended,
         "attempts": attempts.made, "lossy_attempts": lossy,
         "partitions": attempts.made * asked.partitions, "lossy_partitions": len(attempts.lost), "sent": attempts.sent,
         "acknowledged": sum(map(len, attempts.acknowledged.values())), "lost": sum(map(len, attempts.lost.values())),
