@@ -9,6 +9,8 @@ from acked.audit.reports.telling import MARKS, SHORT, STYLES
 from acked.audit.reports.view import AnswerView, AuditView
 from acked.reports.table import Table, TableCell, table
 
+NOT_ASKED = "not asked"
+"""What a cell says where a question was not asked under some faults."""
 _ORDER = (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO)
 
 
@@ -44,7 +46,7 @@ def _worst(answers: Iterable[AnswerView]) -> tuple[int, int]:
 
 def _cell(answer: AnswerView | None) -> TableCell:
     if answer is None:
-        return TableCell("not asked", "dim")
+        return TableCell(NOT_ASKED, "dim")
     text = answer.answer.value
     if answer.answer is not answer.worst:
         text = f"{answer.worst.value} elsewhere"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.release import plane_words
-from acked.audit.reports.overview import legend, overview
+from acked.audit.reports.overview import NOT_ASKED, legend, overview
 from acked.audit.reports.telling import STYLES, print_story, sentence, signs, story_markdown
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
@@ -72,8 +73,27 @@ def print_head(console: Console, title: str, lines: Iterable[str], model: str) -
 
 
 def print_answers(console: Console, shown: Table) -> None:
-    """A table of answers, whose columns stand closer together where they would not fit otherwise."""
-    print_table(console, shown, is_narrow=not fits(console, shown))
+    """A table of answers, whose columns stand closer together where they would not fit otherwise; the last ones stand below
+    the others where that does not do, with the rows in which something was asked.
+    """
+    if fits(console, shown):
+        print_table(console, shown)
+        return
+    at = len(shown.columns)
+    while at > 2 and not fits(console, _columns(shown, 1, at), is_narrow=True):
+        at -= 1
+    print_table(console, _columns(shown, 1, at), is_narrow=True)
+    rest = _columns(shown, at, len(shown.columns))
+    rows = tuple(row for row in rest.rows if any(cell.text != NOT_ASKED for cell in row[1:]))
+    if len(rest.columns) > 1 and rows:
+        put(console, [])
+        print_answers(console, replace(rest, rows=rows))
+
+
+def _columns(shown: Table, first: int, end: int) -> Table:
+    """The first column with some of the others."""
+    rows = tuple((row[0], *row[first:end]) for row in shown.rows)
+    return replace(shown, columns=(shown.columns[0], *shown.columns[first:end]), rows=rows)
 
 
 def print_verdict(console: Console, view: View, asked: AuditView | None) -> None:
