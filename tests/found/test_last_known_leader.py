@@ -1,4 +1,4 @@
-"""The last known leader is elected where nobody is eligible, and lacks what another replica has (`docs/kills.md`), on brokers.
+"""The last known leader is elected where nobody is eligible, and lacks what another replica has (`docs/kills.md`).
 
 The control is a controller that does not elect it: `canElectLastKnownLeader` returns false, and nothing else is changed.
 """
