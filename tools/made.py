@@ -29,6 +29,7 @@ from acked.invariants.partition.lemmas.catalogue import (  # noqa: E402
     RETURN_LEMMAS,
 )
 from acked.reports.table import markdown_table, numbers, table, table_markdown  # noqa: E402
+from acked.reports.tables.findings import findings_markdown, read_findings  # noqa: E402
 from tools import false_claims, guards, house, proof_mutations, proofs, real  # noqa: E402
 from tools.parts import api, commands, gallery  # noqa: E402
 
@@ -64,6 +65,11 @@ def _shown(head: str, text: str) -> str:
     return f"`{text}`" if head == "spec" else f"{int(text):,}" if text.isdigit() else text
 
 
+def found() -> Iterator[str]:
+    """What was found in Kafka."""
+    yield from findings_markdown(read_findings((ROOT / "specs" / "found.json").read_text("utf-8")))
+
+
 def is_overview(row: list[str]) -> bool:
     """Whether git keeps a row of the durability table: acks=all, without unclean elections."""
     return (row[1], row[3]) == ("all", "off")
@@ -76,6 +82,7 @@ PARTS = {
     "counts-that-changed": Part(partial(rows_of, "counts_that_changed")),
     "exercised": Part(partial(rows_of, "exercised")),
     "false-claims": Part(false_claims.part),
+    "found": Part(found, found),
     "gallery": Part(gallery.part_of_bugs, gallery.kept_of_bugs),
     "gate-mutations": Part(gate_mutations),
     "guards": Part(guards.part),

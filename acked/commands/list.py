@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -27,7 +27,8 @@ from acked.reports.console import Console
 from acked.reports.shell.completion import completions
 from acked.reports.shell.options import CONTROL_PLANE, shows_without_progress
 from acked.reports.shell.output import Output
-from acked.reports.shell.specs import all_bundled, broker_outcomes, full_name
+from acked.reports.shell.specs import all_bundled, broker_outcomes, bundled_specs, full_name
+from acked.reports.tables.findings import Finding, print_findings, read_findings
 from acked.reports.tables.listing import (
     SpecRow,
     print_constants,
@@ -43,7 +44,9 @@ def _paths() -> list[Path]:
     return sorted(all_bundled(), key=lambda path: (len(path.parts), as_own_file(path).parts))
 
 
-PARTS = ("protocols", "invariants", "properties", "constants", "specs", "all")
+FOUND = "found"
+"""No part of "all": it is what came of questions, not what may be asked."""
+PARTS = ("protocols", "invariants", "properties", "constants", "specs", "all", FOUND)
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,11 @@ def _constants(chosen: Filter) -> list[tuple[Constant, list[str]]]:
     return [(item, names) for item, names in users.items() if chosen.takes([item.name], item.doc)]
 
 
+def _findings(chosen: Filter) -> list[Finding]:
+    known = read_findings((bundled_specs() / "found.json").read_text("utf-8"))
+    return [one for one in known if chosen.takes([one.id], one.title, one.status, one.promise, one.releases)]
+
+
 def _chosen_specs(chosen: Filter) -> list[Spec]:
     found = []
     for path in _paths():
@@ -141,6 +149,8 @@ def names_in(what: str, chosen: Filter) -> list[str]:
         return [item.name for part in parts for item in part if chosen.takes([item.name], item.name)]
     if what == "specs" and not chosen.words:
         return [name_of(path) for path in _paths()]  # No spec is made for it: completion and scripts ask for this.
+    if what == FOUND:
+        return [one.id for one in _findings(chosen)]
     names: dict[str, Callable[[], Iterable[str]]] = {
         "protocols": lambda: (item.name for item in _protocols(chosen)),
         "invariants": lambda: dict.fromkeys(item.name for item, _ in _properties(chosen)),
@@ -163,6 +173,8 @@ def listing_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
     }
     if what in PROTOCOLS:
         return _about_protocol(PROTOCOLS[what])
+    if what == FOUND:
+        return {FOUND: [asdict(one) for one in _findings(chosen)]}
     return {part: made() for part, made in parts.items() if what in (part, "all")}
 
 
@@ -208,6 +220,8 @@ def _about_spec(spec: Spec, brokers: str | None) -> dict[str, Any]:
 
 def print_listing(console: Console, what: str, chosen: Filter) -> None:
     """The listing for people."""
+    if what == FOUND:
+        print_findings(console, _findings(chosen))
     if what in PROTOCOLS:
         print_protocols(console, [PROTOCOLS[what]])
     if what in ("protocols", "all"):
@@ -227,7 +241,7 @@ def print_listing(console: Console, what: str, chosen: Filter) -> None:
         )
 
 
-@click.command("list", short_help="List protocols, properties, constants or specs.")
+@click.command("list", short_help="List protocols, properties, constants, specs or findings.")
 @click.argument("what", default="all",
                 shell_complete=lambda context, parameter, typed: completions((*PARTS, *PROTOCOLS), typed))  # fmt: skip
 @click.argument("words", nargs=-1, metavar="[WORD]…")
@@ -239,14 +253,15 @@ def print_listing(console: Console, what: str, chosen: Filter) -> None:
 def list_(
     what: str, words: tuple[str, ...], names: bool, version: str | None, control_plane: str | None, output: Output
 ) -> None:
-    """List protocols, invariants, constants or bundled specs, with their docs.
+    """List protocols, invariants, constants or bundled specs, with their docs, or what was found in Kafka.
 
-    WHAT is one of protocols, invariants (or properties), constants, specs, all, or the name of a protocol. With WORDs only
-    what has all of them in its name, title or promise; a WORD such as 'claims/*' is a pattern of names.
+    WHAT is one of protocols, invariants (or properties), constants, specs, all, found, or the name of a protocol. With
+    WORDs only what has all of them in its name, title or promise; a WORD such as 'claims/*' is a pattern of names.
 
     \b
     acked list specs acks loses            the bundled specs about both words
     acked list specs 'claims/*' --names    the names of the claims, one a line
+    acked list found                       losses of today's Kafka: releases, commands, pages
     acked list kip320                      a protocol's constants, actions and properties
     acked list partition --kafka-version 2.1  which rules and defaults that release has, and why
     """

@@ -197,7 +197,7 @@ class Assumed:
             assumptions = replace(assumptions, max_states=self.max_states, max_states_besides=self.max_states)
         if self.faults:
             faults = tuple(dict.fromkeys(read_faults(text) for text in self.faults))
-            assumptions = replace(assumptions, faults=faults, of_loss=(), besides=())
+            assumptions = replace(assumptions, faults=faults, of_loss=(), besides=(), of_loss_besides=())
         return assumptions
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import groupby
 
 from acked.audit.decision.gather import Given, Severity
@@ -18,6 +19,8 @@ from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Table, TableCell, fits, print_table, table, table_markdown
 
+NOT_ASKED = "not asked"
+"""What a cell says where a question was not asked under some faults."""
 _ORDER = (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO)
 
 
@@ -53,7 +56,7 @@ def _worst(answers: Iterable[AnswerView]) -> tuple[int, int]:
 
 def _cell(answer: AnswerView | None) -> TableCell:
     if answer is None:
-        return TableCell("not asked", "dim")
+        return TableCell(NOT_ASKED, "dim")
     text = answer.answer.value
     if answer.answer is not answer.worst:
         text = f"{answer.worst.value} elsewhere"
@@ -115,8 +118,27 @@ def print_head(console: Console, title: str, lines: Iterable[str], model: str) -
 
 
 def print_answers(console: Console, shown: Table) -> None:
-    """A table of answers, whose columns stand closer together where they would not fit otherwise."""
-    print_table(console, shown, is_narrow=not fits(console, shown))
+    """A table of answers, whose columns stand closer together where they would not fit otherwise; the last ones stand below
+    the others where that does not do, with the rows in which something was asked.
+    """
+    if fits(console, shown):
+        print_table(console, shown)
+        return
+    at = len(shown.columns)
+    while at > 2 and not fits(console, _columns(shown, 1, at), is_narrow=True):
+        at -= 1
+    print_table(console, _columns(shown, 1, at), is_narrow=True)
+    rest = _columns(shown, at, len(shown.columns))
+    rows = tuple(row for row in rest.rows if any(cell.text != NOT_ASKED for cell in row[1:]))
+    if len(rest.columns) > 1 and rows:
+        put(console, [])
+        print_answers(console, replace(rest, rows=rows))
+
+
+def _columns(shown: Table, first: int, end: int) -> Table:
+    """The first column with some of the others."""
+    rows = tuple((row[0], *row[first:end]) for row in shown.rows)
+    return replace(shown, columns=(shown.columns[0], *shown.columns[first:end]), rows=rows)
 
 
 def print_verdict(console: Console, view: View, asked: AuditView | None) -> None:

@@ -72,7 +72,7 @@ def test_on_the_page_of_a_package_index_readme_leads_to_the_repository_and_shows
     found = [match["target"] for match in LINK.finditer(FENCE.sub("", made))]
     assert [target for target in found if not target.startswith("https://")] == []
     assert len(inner) > 30
-    kinds = {name: "raw" if name.endswith(".png") else "blob" for name in inner}
+    kinds = {name: "raw" if name.endswith((".png", ".svg")) else "blob" for name in inner}
     assert {f"https://example.org/acked/{kind}/HEAD/{name}" for name, kind in kinds.items()} <= set(found)
     assert FENCE.findall(made) == FENCE.findall(readme)
 
@@ -82,7 +82,7 @@ def test_readme_has_no_broken_link_where_the_address_of_the_repository_is_not_kn
     found = [match["target"] for match in LINK.finditer(FENCE.sub("", made))]
     assert [target for target in found if ":" not in target and not target.startswith("#")] == []
     assert "Is my topic safe?" in made
-    assert "viewer.png" not in made
+    assert "stale-log-ends.svg" not in made
 
 
 def test_no_page_has_the_marks_of_a_merge() -> None:

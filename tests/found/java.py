@@ -35,13 +35,13 @@ def ran(class_path: Iterable[Path | str], main: str, *arguments: str | Path) -> 
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def mended(name: str, jars: Jars, work: Path) -> Path:
+def mended(rule: str, jars: Jars, work: Path) -> Path:
     """A folder with the release's own class, of which one rule is changed as `Mend.java` says, and nothing else."""
     asm = fetch_jars("asm-9.7.1", (ASM,), "ASM", None)
     tool, folder = work / "tool", work / "mended"
     tool.mkdir()
     compiled(asm.class_path, [SOURCES / "Mend.java"], tool)
-    done = ran((tool, asm.class_path, jars.class_path), "Mend", name, folder)
+    done = ran((tool, asm.class_path, jars.class_path), "Mend", rule, folder)
     assert done.returncode == 0, done.stderr
     return folder
 

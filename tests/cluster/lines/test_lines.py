@@ -41,6 +41,7 @@ def recorded_lines() -> list[tuple[str, str, str, str]]:
         lines = (LINES / "exercises" / f"{release}.txt").read_text("utf-8").splitlines()
         topics += [(release, "exercise", line) for line in lines]
     topics += [("4.1.0", "played", line) for line in (LINES / "reproduced.txt").read_text("utf-8").splitlines()]
+    topics += [("4.4.0", "attempt-3-0", line) for line in (LINES / "paused.txt").read_text("utf-8").splitlines()]
     split = []
     for release, topic, line in topics:
         if head := HEAD.match(line):
@@ -52,7 +53,7 @@ def recorded_lines() -> list[tuple[str, str, str, str]]:
 
 @pytest.mark.parametrize("wording", WORDINGS, ids=lambda item: item.text[:40])
 def test_every_wording_fits_a_recorded_line_of_every_release_that_it_is_known_of(wording: Wording) -> None:
-    patterns = {topic: wording.pattern(topic, 0) for topic in ("t", "exercise", "played")}
+    patterns = {topic: wording.pattern(topic, 0) for topic in ("t", "exercise", "played", "attempt-3-0")}
     seen = {
         release
         for release, topic, logger, said in recorded_lines()
