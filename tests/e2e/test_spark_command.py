@@ -14,7 +14,7 @@ import pytest
 
 from acked.base.files import ROOMS
 from tests.checker.spark.spark_cluster import cluster, command_of, descendants
-from tests.e2e.driver import COMMAND, TINY, acked, heed_interrupts
+from tests.e2e.driver import COMMAND, TINY, acked, heed_interrupts, installed
 
 LARGE = ("kip320", "--quiet", "--format", "json")
 BOTH = ("distinct_states", "generated_states", "depth", "levels", "actions", "verdict", "violations", "never_fired")
@@ -135,7 +135,7 @@ def test_a_disk_that_fills_up_while_the_search_is_under_way_is_one_sentence(tmp_
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 
-    done = acked("check", "kip320", "-q", "--run-dir", "run", cwd=tmp_path, before=no_large_files)
+    done = installed("check", "kip320", "-q", "--run-dir", "run", cwd=tmp_path, before=no_large_files)
     assert done.returncode == 153
     assert "cannot write run/levels/" in done.stderr
     assert done.stderr.count("\n") == 1
