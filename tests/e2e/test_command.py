@@ -387,7 +387,7 @@ def test_listings_are_tables_for_people_and_documents_for_programs() -> None:
     kinds = {"protocols", "invariants", "constants", "specs"}
     for what in ("protocols", "invariants", "constants", "all"):
         assert acked("list", what).returncode == 0
-    for what in ("all", *sorted(kinds)):
+    for what in ("all", "protocols", "invariants", "constants"):
         done = acked("list", what, "--format", "json")
         assert done.returncode == 0
         document = json.loads(done.stdout)

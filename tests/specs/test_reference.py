@@ -24,6 +24,7 @@ from acked.checker.spec.variants import file_and_variant, name_of, specs_under
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import FAMILY, PROTOCOLS
 from tests.places import CHECKOUT
+from tests.shipped import shipped
 
 SPECS = CHECKOUT / "specs"
 PATHS = specs_under(SPECS)
@@ -227,7 +228,7 @@ def test_the_names_of_bundled_specs_are_unique() -> None:
 
 @pytest.mark.slow
 def test_the_titles_of_bundled_specs_are_unique() -> None:
-    titles = Counter(load_spec(path).title for path in PATHS)
+    titles = Counter(spec.title for spec in shipped())
     assert [title for title, count in titles.items() if count > 1] == []
 
 

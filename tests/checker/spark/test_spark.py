@@ -126,7 +126,7 @@ KINDS = {
     "kip890-no-add-fix": (7, 2),
     "txn-zombie-3-5": (7, 1),  # A violated property of steps.
 }
-"""Specs that differ in what is asked or of which protocol, each with its buckets and tasks. Symmetry has a test of its own."""
+"""Specs that differ in what is asked or of which protocol, each with its buckets and tasks; symmetry has its own test."""
 
 
 def assert_as_locally(driver: SparkDriver, folder: Path, item: Spec, buckets: int, tasks: int) -> None:
