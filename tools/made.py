@@ -134,4 +134,4 @@ def _replaced(text: str, lines: Callable[[Part], Iterable[str]]) -> str:
 if __name__ == "__main__":
     for place in pages():
         write_text(place, kept(place.read_text("utf-8")), "page")
-    write_text(gallery.RUNS, json.dumps(gallery.runs(), indent=1) + "\n", "what runs are told")
+    write_text(gallery.RUNS, json.dumps(gallery.runs(gallery.with_runs()), indent=1) + "\n", "what runs are told")

@@ -34,11 +34,11 @@ sys.path.insert(0, str(ROOT))
 from acked.base.errors import SystemFailure  # noqa: E402
 from acked.cluster.lines.configuration import configuration  # noqa: E402
 from acked.cluster.nodes.addresses import CONTROLLER  # noqa: E402
-from acked.cluster.nodes.archive import with_archive  # noqa: E402
+from acked.cluster.nodes.archive import add_archive  # noqa: E402
 from acked.cluster.nodes.cluster import Cluster  # noqa: E402
 from acked.cluster.nodes.leadership import move_leadership  # noqa: E402
 from acked.cluster.nodes.plan import make_plan  # noqa: E402
-from acked.cluster.observe.acknowledged import write_acknowledged  # noqa: E402
+from acked.cluster.observe.acknowledgements import write_acknowledged  # noqa: E402
 from acked.cluster.observe.directories import META  # noqa: E402
 from acked.cluster.observe.metadata import FOLDER as METADATA  # noqa: E402
 from acked.cluster.releases.release import Mode, release  # noqa: E402
@@ -277,7 +277,7 @@ def main() -> int:
     with ExitStack() as left:
         home = mended_home(asked.kafka, Path(left.enter_context(tempfile.TemporaryDirectory()))) if asked.mended else None
         plan = make_plan(asked.kafka, Mode.KRAFT, home, REPLICAS, DEFAULTS, has_witness=True, logging=logging)
-        cluster = left.enter_context(Cluster(plan if asked.mended else with_archive(plan)))
+        cluster = left.enter_context(Cluster(plan if asked.mended else add_archive(plan)))
         attempts, lossy = Attempts(cluster, asked.min_isr, asked.partitions, asked.producers), 0
         while time.monotonic() < begun + 60 * asked.minutes:
             one = course(asked.seed, attempts.made + 1, asked.pauses)

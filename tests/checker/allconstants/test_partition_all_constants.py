@@ -131,6 +131,19 @@ def test_a_sample_of_them_is_proved_with_the_shipped_sets() -> None:
         assert prover().solve(item, core.lemmas, PROOF_EFFORT, core.way) is not None, item.key
 
 
+def test_a_sample_of_them_is_proved_where_the_partition_is_moved() -> None:
+    """As docs/partition_proof.md shows it: one move, by the rules of the latest release."""
+    moved = {**switches_of((LATEST, KRAFT), FaultClass.CLEAN), "reassignment": 1}
+    argued = argument_of(partition, moved)
+    assert argued is not None
+    asked = Prover(Obligations(partition, argued, (), moved))
+    known = with_older_sets(CoreFile.load(shipped_file(argued)), argued).cores
+    shipped = [item for item in asked.obligations.all if item.key in known]
+    assert len(shipped) > 600
+    for item in shipped[::47]:
+        assert asked.solve(item, known[item.key].lemmas, PROOF_EFFORT, known[item.key].way) is not None, item.key
+
+
 def test_the_promises_follow_from_the_lemmas_and_are_no_lemmas() -> None:
     asked = prover().obligations
     assert [item.clause for item in asked.all if item.subject == PROMISES] == list(argument().goals)

@@ -243,7 +243,7 @@ def test_both_tables_have_the_same_answers(workers: int, monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures("_keeps_none")
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2, 5])
+@pytest.mark.parametrize("workers", [2, 5])
 def test_whether_a_level_fits_does_not_depend_on_who_was_first(workers: int) -> None:
     question = ask(counters(6, 7), always("Small", lambda s: s.n0 <= 7))
     whole = search(question, Bounds(1, MEMORY)).level_sizes
@@ -299,8 +299,7 @@ def budget(question: Question, share: float, workers: int) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2, 5])
-@pytest.mark.parametrize("share", [0.85, 0.95])
+@pytest.mark.parametrize(("workers", "share"), [(1, 0.95), (2, 0.85), (5, 0.95)])
 def test_a_search_whose_memory_is_full_goes_on_without_states(
     workers: int, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -148,7 +148,14 @@ def test_every_lemma_holds_in_every_reachable_state(parts: tuple[dict[str, Any],
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("parts", [(SMALL,), (SMALL, STALE), (SMALL, STALE, HARDER)], ids=["crashes", "stale", "harder"])
+@pytest.mark.parametrize(
+    "parts",
+    [
+        pytest.param((SMALL,), id="crashes", marks=pytest.mark.long),  # What happens there happens in the last one, too.
+        pytest.param((SMALL, STALE), id="stale", marks=pytest.mark.long),
+        pytest.param((SMALL, STALE, HARDER), id="harder"),
+    ],
+)
 def test_the_latest_release_keeps_its_promises_in_runs_of_any_length(parts: tuple[dict[str, Any], ...]) -> None:
     result = attempt(PARTITION_LEMMAS, *parts)
     assert result.verdict is Verdict.HOLDS

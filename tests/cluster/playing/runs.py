@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
@@ -21,6 +22,7 @@ PLAIN: Mapping[str, int | str | bool] = {
 }  # fmt: skip
 
 
+@lru_cache(maxsize=8)
 def question(version: str, plane: str | None = None, **constants: int | str | bool) -> Question:
     """Acknowledged records survive, in a release."""
     rules = {name: setting.value for name, setting in profile(version, plane).items()}

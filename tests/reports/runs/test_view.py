@@ -232,8 +232,19 @@ def test_a_run_that_violates_nothing_has_steps_and_no_story(violated: Result) ->
     assert len(view.steps) == 3
 
 
+CONTROLS = specs_under(CHECKOUT / "specs" / "controls")
+DIFFERENT = (
+    "commit-older-term", "elect-outside-isr", "empty-disk-comes-back-clean", "expand-unfenced", "fetch-past-the-end",
+    "hw-without-leadership", "unsent-request",
+)  # fmt: skip
+"""Of every protocol one at least, and of the variants one for what brokers and controllers do in turn."""
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("control", specs_under(CHECKOUT / "specs" / "controls"), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "control",
+    [pytest.param(path, id=path.stem, marks=() if path.stem in DIFFERENT else pytest.mark.long) for path in CONTROLS],
+)
 def test_a_weakened_protocol_is_pictured_as_well(control: Path) -> None:
     """Its runs do what the whole rules never do, such as taking up a request that nobody sent."""
     question = load_spec(control).question()
