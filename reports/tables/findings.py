@@ -6,13 +6,9 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING
 
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.table import markdown_table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 @unique

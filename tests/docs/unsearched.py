@@ -6,8 +6,8 @@ What links, headings, tables and files a page has does not depend on what its st
 from __future__ import annotations
 
 from acked.checker.spec.spec import Spec
-from tools.parts.spec_pages import AnsweredSpec
 from tools.parts import gallery
+from tools.parts.spec_pages import AnsweredSpec
 
 
 def pinned(spec: Spec) -> AnsweredSpec:

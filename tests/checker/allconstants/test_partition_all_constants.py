@@ -137,7 +137,7 @@ def test_a_sample_of_them_is_proved_where_the_partition_is_moved() -> None:
     argued = argument_of(partition, moved)
     assert argued is not None
     asked = Prover(Obligations(partition, argued, (), moved))
-    known = with_older_sets(CoreFile.load(shipped_file(argued)), argued).cores
+    known = add_older_sets(CoreFile.load(shipped_file(argued)), argued).cores
     shipped = [item for item in asked.obligations.all if item.key in known]
     assert len(shipped) > 600
     for item in shipped[::47]:
