@@ -48,8 +48,8 @@ def test_a_page_begins_with_a_title_and_a_paragraph_that_says_what_it_is_about(p
     assert len(first.split()) >= 12
 
 
-def test_the_readme_has_at_most_150_lines() -> None:
-    assert len((CHECKOUT / "README.md").read_text("utf-8").splitlines()) <= 150
+def test_the_readme_has_at_most_90_lines() -> None:
+    assert len((CHECKOUT / "README.md").read_text("utf-8").splitlines()) <= 90
 
 
 def test_the_first_screen_of_the_readme_has_a_command_for_each_reader() -> None:
