@@ -292,11 +292,11 @@ def fetch_across_epochs(s: State, follower: Replica, leader: Replica) -> None:
 
 
 def expand_before_hw_in_epoch(s: State, leader: Replica, follower: Replica) -> None:
-    from acked.model.replication.common import leader_update, reached
+    from acked.model.replication.common import has_reached, leader_update
 
     require("outside the ISR", ~s.replica[leader].isr.contains(follower))
     require("follows in this epoch", follows_in_epoch(s, leader, follower))
-    require("caught up to HW", reached(s, follower, s.replica[leader].hw))
+    require("caught up to HW", has_reached(s, follower, s.replica[leader].hw))
     leader_update(s, leader, s.replica[leader].isr.add(follower))
 
 
