@@ -5,6 +5,8 @@ Each promise with what it means to a user and under which settings Kafka makes i
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from acked.invariants.partition.clients import (
     latest_offset_stays,
     no_duplicates,
@@ -25,6 +27,11 @@ _ACKS = "acks in the producer configuration; KAFKA-1211, KIP-101"
 # -- durability --------------------------------------------------------------------------------------------------------
 
 
+def every_true_leader(s: State, body: Callable[[Replica], Bool]) -> Bool:
+    """The body holds of the current leader, if there is one."""
+    return every(Replica, lambda r: implies(is_true_leader(s, r), body(r)))
+
+
 def _holds_acked(s: State, r: Replica) -> Bool:
     return every(RecordId, lambda record: implies(s.producer.status[record] == ACKED, holds(s, r, record)))
 
@@ -36,7 +43,7 @@ def _holds_acked(s: State, r: Replica) -> Bool:
 )
 def acked_records_survive(s: State) -> Bool:
     """The current leader holds every acknowledged record."""
-    return every(Replica, lambda r: implies(is_true_leader(s, r), _holds_acked(s, r)))
+    return every_true_leader(s, lambda r: _holds_acked(s, r))
 
 
 @promise(
@@ -74,7 +81,7 @@ def committed_in_isr(s: State) -> Bool:
         hw = s.broker[leader].hw
         return every_two(s.controller.isr, Offset, lambda r, o: implies(o < hw, s.log[leader].same_record_at(s.log[r], o)))
 
-    return every(Replica, lambda leader: implies(is_true_leader(s, leader), is_held(leader)))
+    return every_true_leader(s, is_held)
 
 
 @promise(
@@ -84,11 +91,8 @@ def committed_in_isr(s: State) -> Bool:
 )
 def hw_within_isr(s: State) -> Bool:
     """The high watermark of the current leader is at most the least log end of the ISR."""
-    return every(
-        Replica,
-        lambda leader: implies(
-            is_true_leader(s, leader), every(s.controller.isr, lambda r: s.broker[leader].hw <= s.log[r].end)
-        ),
+    return every_true_leader(
+        s, lambda leader: every(s.controller.isr, lambda r: s.broker[leader].hw <= s.log[r].end)
     )
 
 
@@ -191,15 +195,12 @@ def hw_below_log_end(s: State) -> Bool:
 )
 def everyone_holds_what_is_visible(s: State) -> Bool:
     """What a leader lets consumers read is on every replica, in sync or not: often said, and not so."""
-    return every(
-        Replica,
-        lambda leader: implies(
-            is_true_leader(s, leader),
-            every_two(
-                Replica, Offset, lambda r, o: implies(o < s.broker[leader].hw, s.log[leader].same_record_at(s.log[r], o))
-            ),
-        ),
-    )
+
+    def is_everywhere(leader: Replica) -> Bool:
+        hw, log = s.broker[leader].hw, s.log[leader]
+        return every_two(Replica, Offset, lambda r, o: implies(o < hw, log.same_record_at(s.log[r], o)))
+
+    return every_true_leader(s, is_everywhere)
 
 
 @promise(
@@ -209,12 +210,8 @@ def everyone_holds_what_is_visible(s: State) -> Bool:
 )
 def followers_know_hw(s: State) -> Bool:
     """Every in-sync follower of the current leader has the leader's high watermark: often thought, and not so."""
-    return every(
-        Replica,
-        lambda leader: implies(
-            is_true_leader(s, leader),
-            every(s.controller.isr, lambda r: s.broker[r].hw == s.broker[leader].hw),
-        ),
+    return every_true_leader(
+        s, lambda leader: every(s.controller.isr, lambda r: s.broker[r].hw == s.broker[leader].hw)
     )
 
 
@@ -225,12 +222,8 @@ def followers_know_hw(s: State) -> Bool:
 )
 def in_sync_is_caught_up(s: State) -> Bool:
     """Every in-sync replica has all that the current leader has: often thought, and not so."""
-    return every(
-        Replica,
-        lambda leader: implies(
-            is_true_leader(s, leader),
-            every(s.controller.isr, lambda r: s.log[leader].end <= s.log[r].end),
-        ),
+    return every_true_leader(
+        s, lambda leader: every(s.controller.isr, lambda r: s.log[leader].end <= s.log[r].end)
     )
 
 

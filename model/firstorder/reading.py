@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -106,13 +105,6 @@ class Reading:
         for name, label in sorted(dropped):
             if label not in self._labels.get(name, ()):
                 raise ModelError(unknown_clause(protocol.name, self._labels, name, label))
-
-    @cached_property
-    def sorts(self) -> dict[Sort, type[Id]]:
-        """The id type behind every uninterpreted sort."""
-        items = [family.domain.item for family in self.families.values() if hasattr(family.domain, "item")]
-        items += [index.item for family in self.families.values() for index in family.indices]
-        return {sort_of(item): item for item in items if issubclass(item, Id)}
 
     def constants_in_range(self) -> Term:
         """That no size is below its least value; there is no greatest."""

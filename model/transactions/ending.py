@@ -10,24 +10,35 @@ from acked.model.language.action import action, require
 from acked.model.language.context import literal
 from acked.model.language.quantify import each, ite, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault, Message, Telling, says_list
+from acked.model.language.telling import Fault, Message, Telling, Those, says_list
 from acked.model.language.values import Bool
 from acked.model.transactions import settings
 from acked.model.transactions.common import all_acked, fence, holds_offsets, is_complete, is_state, prepare, renumber_epochs
 from acked.model.transactions.state import Epoch, Fate, Partition, Phase, Producer, State, TxnState, txn_state
 from acked.model.transactions.words import (
     COORDINATOR,
-    END,
-    LATE_END_SENDER,
     arrives,
     asks_coordinator,
     departs,
-    end_text,
     is_lost,
+    owner,
     record_text,
     result,
     txn_of,
 )
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+END = "EndTxn"
+"""The channel of late requests, by the name that Kafka's protocol gives them."""
+
+LATE_END_SENDER = Those(Producer, lambda t: owner(t, t.before.late.end.txn))
+
+
+def end_text(epoch: int, commits: bool) -> str:
+    """An EndTxn request."""
+    return f"{END} (epoch {epoch}): {result(commits)}"
+
 
 # -- what the coordinator makes of an EndTxn --------------------------------------------------------------------------
 

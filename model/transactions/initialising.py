@@ -10,24 +10,40 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import each, ite
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault, Telling
+from acked.model.language.telling import Fault, Telling, Those
 from acked.model.language.values import Bool
 from acked.model.transactions.common import fence, is_complete, is_state, renumber_epochs
 from acked.model.transactions.settings import bumps, fence_takes, late_init, max_producer_epoch, numbers_records, restarts
 from acked.model.transactions.state import Epoch, Partition, Phase, Producer, State, TxnState, txn_state
-from acked.model.transactions.words import (
-    COORDINATOR,
-    INIT,
-    LATE_INIT_SENDER,
-    arrives,
-    asks_coordinator,
-    departs,
-    init_text,
-    is_first,
-    is_lost,
-    says_fenced,
-    says_given,
-)
+from acked.model.transactions.words import COORDINATOR, arrives, asks_coordinator, departs, is_lost
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+INIT = "InitProducerId"
+"""The channel of late requests, by the name that Kafka's protocol gives them."""
+
+LATE_INIT_SENDER = Those(Producer, lambda t: t.before.late.init.sender)
+
+
+def says_given(t: Telling) -> str:
+    """The producer epoch that an instance has now."""
+    return f"producer epoch {t.after.producer[t.producer].epoch}"
+
+
+def says_fenced(t: Telling) -> str:
+    """What a fence does, as the end of a sentence."""
+    after = t.after.coordinator
+    return f"takes producer epoch {after.epoch}, which nobody is told, and prepares to abort the open transaction"
+
+
+def is_first(t: Telling) -> bool:
+    """Nobody had been initialised before."""
+    return bool(t.before.coordinator.epoch == -1 and t.before.coordinator.state == TxnState.EMPTY)
+
+
+def init_text(epoch: int | None) -> str:
+    """An InitProducerId request, with the epoch that it names."""
+    return INIT if epoch is None or epoch == -1 else f"{INIT} (epoch {epoch})"
 
 
 def begin_anew(s: State, i: Producer) -> None:

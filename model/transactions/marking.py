@@ -10,7 +10,7 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault, PlainStruct, Telling, Tells, says_list
+from acked.model.language.telling import Fault, PlainStruct, Telling, Tells, Those, says_list
 from acked.model.language.values import Bool
 from acked.model.transactions import settings
 from acked.model.transactions.common import (
@@ -23,17 +23,19 @@ from acked.model.transactions.common import (
     takes_marker,
 )
 from acked.model.transactions.state import Partition, State, TxnState
-from acked.model.transactions.words import (
-    COORDINATOR,
-    LATE_MARKER_PARTITION,
-    MARKER,
-    arrives,
-    departs,
-    is_lost,
-    marker_text,
-    record_text,
-    result,
-)
+from acked.model.transactions.words import COORDINATOR, arrives, departs, is_lost, record_text, result
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+MARKER = "WriteTxnMarkers"
+"""The channel of late requests, by the name that Kafka's protocol gives them."""
+
+LATE_MARKER_PARTITION = Those(Partition, lambda t: t.before.late.marker.partition)
+
+
+def marker_text(epoch: int, coordinator_epoch: int, commits: bool) -> str:
+    """A WriteTxnMarkers request."""
+    return f"{MARKER} (epoch {epoch}, coordinator epoch {coordinator_epoch}): {result(commits)}"
 
 
 def _commits(s: State) -> Bool:

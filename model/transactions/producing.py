@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from acked.model.language.action import action, require
 from acked.model.language.quantify import every, implies, ite, truth
-from acked.model.language.telling import Fault, Telling, Tells
+from acked.model.language.telling import Fault, Telling, Tells, Those
 from acked.model.language.values import Bool
 from acked.model.transactions import settings
 from acked.model.transactions.common import (
@@ -27,25 +27,44 @@ from acked.model.transactions.common import (
     renumber_epochs,
     require_room,
 )
-from acked.model.transactions.state import Fate, Partition, Phase, Producer, Sequence, State, Txn, sequence
-from acked.model.transactions.words import (
-    ADD,
-    COORDINATOR,
-    GROUP,
-    LATE_ADD_SENDER,
-    LATE_PRODUCE_SENDER,
-    PRODUCE,
-    add_text,
-    arrives,
-    departs,
-    is_lost,
-    produce_text,
-    record_text,
-    says_opened,
-    says_position,
-    says_read,
-    txn_of,
-)
+from acked.model.transactions.state import Fate, Partition, Phase, Producer, Sequence, State, Txn, TxnState, sequence
+from acked.model.transactions.words import COORDINATOR, GROUP, arrives, departs, is_lost, owner, record_text, txn_of
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+ADD, PRODUCE = "AddPartitionsToTxn", "Produce"
+"""Channels of late requests, by the names that Kafka's protocol gives them."""
+
+LATE_ADD_SENDER = Those(Producer, lambda t: owner(t, t.before.late.add.txn))
+LATE_PRODUCE_SENDER = Those(Producer, lambda t: owner(t, t.before.late.produce.txn))
+
+
+def says_read(t: Telling) -> str:
+    """What a transaction reads, as the end of a sentence; nothing where there is no input."""
+    return f", which reads input {t.after.txn[t.txn].input}" if hasattr(t.after.txn[t.txn], "input") else ""
+
+
+def says_position(t: Telling) -> str:
+    """The offset that an instance is told."""
+    return f"offset {t.after.producer[t.producer].position}"
+
+
+def says_opened(t: Telling) -> str:
+    """What a request of an instance did to the coordinator's transaction, as the end of a sentence."""
+    if t.after.coordinator.state == TxnState.ONGOING != t.before.coordinator.state:
+        return "; the coordinator's transaction is open"
+    return ""
+
+
+def add_text(epoch: int, partition: int) -> str:
+    """An AddPartitionsToTxn request."""
+    return f"{ADD} (epoch {epoch}): partition {partition}"
+
+
+def produce_text(t: Telling, txn: int, epoch: int, partition: int) -> str:
+    """A Produce request with one record; to the partition of offsets it is a TxnOffsetCommit."""
+    what = record_text(t, txn, partition)
+    return f"{PRODUCE if what == f'r{txn}' else 'TxnOffsetCommit'} (epoch {epoch}): {what}"
 
 
 @action(

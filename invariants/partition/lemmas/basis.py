@@ -6,7 +6,7 @@ action breaks which claim if it is left out (at the constants given: brokers, of
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas.words import leads_in_newest_epoch
+from acked.invariants.partition.lemmas.words import leads_in_newest_epoch, lemma
 from acked.invariants.quantifiers import every_three, every_two
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
@@ -17,6 +17,7 @@ from acked.model.partition.rules.settings import asynchronous_isr, idempotence, 
 from acked.model.partition.state import Epoch, Offset, Replica, State
 
 
+@lemma("no broker knows a leader epoch that was not used", "kip320's EpochSent")
 def epoch_sent(s: State) -> Bool:
     """No broker knows a leader epoch that the controller has not used.
 
@@ -30,6 +31,7 @@ def epoch_sent(s: State) -> Bool:
     return every(Replica, is_known)
 
 
+@lemma("no record is of an epoch beyond its broker's", "kip320's RecordEpoch")
 def record_epoch(s: State) -> Bool:
     """No log holds a record of a leader epoch that the controller has not used, or that its broker has not reached.
 
@@ -43,6 +45,7 @@ def record_epoch(s: State) -> Bool:
     return every_two(Replica, Offset, lambda r, o: implies(s.log[r].has(o), has_reached(r, s.log[r].at(o).epoch)))
 
 
+@lemma("no high watermark is beyond its log", "kip320's HwInLog")
 def hw_in_log(s: State) -> Bool:
     """No high watermark is beyond its log.
 
@@ -51,6 +54,7 @@ def hw_in_log(s: State) -> Bool:
     return every(Replica, lambda r: s.broker[r].hw <= s.log[r].end)
 
 
+@lemma("brokers of one leader epoch agree on its leader", "kip320's KnowsLeader")
 def knows_leader(s: State) -> Bool:
     """Brokers of one leader epoch agree on its leader, and in the newest they agree with the controller.
 
@@ -68,6 +72,7 @@ def knows_leader(s: State) -> Bool:
     return every(Replica, agrees_with_election) & every_two(Replica, Replica, agree)
 
 
+@lemma("the leader is in the ISR", "kip320's QuorumIsrHasLeader")
 def quorum_isr_has_leader(s: State) -> Bool:
     """The controller's leader is in its ISR.
 
@@ -76,6 +81,7 @@ def quorum_isr_has_leader(s: State) -> Bool:
     return every(Replica, lambda r: implies(s.controller.leader == r, s.controller.isr.contains(r)))
 
 
+@lemma("only leaders know an ISR, and are in it", "kip320's IsrHasLeader")
 def only_leaders_know_isr(s: State) -> Bool:
     """Who does not presume leadership keeps no ISR, no change of it and no follower's log end; a leader is in its own ISR.
 
@@ -94,7 +100,8 @@ def only_leaders_know_isr(s: State) -> Bool:
     return every(Replica, keeps)
 
 
-def log_matching(s: State) -> Bool:
+@lemma("logs that meet at an offset agree below", "kip320's LogMatching")
+def log_matching_closed(s: State) -> Bool:
     """Two logs that hold records of one leader epoch at an offset hold the same records there and below.
 
     So a leader that knows the epoch of a fetch's last record knows what lies below it. Without it FetchNothingNew breaks
@@ -109,6 +116,7 @@ def log_matching(s: State) -> Bool:
     return every_three(Replica, Replica, Offset, same_up_to)
 
 
+@lemma("a leader holds all records of its epoch", "kip320's FollowerPrefix")
 def written_by_leader(s: State) -> Bool:
     """Who takes itself for the leader, rightly or not, holds every record of its own epoch that anybody holds.
 
@@ -126,6 +134,7 @@ def written_by_leader(s: State) -> Bool:
     )
 
 
+@lemma("the newest leader knows the committed ISR", "kip320's TrueLeaderIsr")
 def true_leader_isr(s: State) -> Bool:
     """The current leader in the newest epoch knows the committed ISR, or there is news for it.
 
@@ -142,7 +151,8 @@ def true_leader_isr(s: State) -> Bool:
     return every(Replica, knows)
 
 
-def vacant_epoch_is_unwritten(s: State) -> Bool:
+@lemma("no record of an epoch before its leader acts", "kip320's LeaderFirst")
+def vacant_epoch(s: State) -> Bool:
     """Until an elected leader takes office there is no record of its epoch.
 
     kip320's LeaderFirst says that nobody follows before; here a broker does, as soon as it hears. Without it BecomeLeader
@@ -160,6 +170,7 @@ def vacant_epoch_is_unwritten(s: State) -> Bool:
     return every(Replica, lambda a: implies(is_vacant(a), every(Replica, is_unwritten)))
 
 
+@lemma("records of later epochs are at later offsets", "kip320's LogEpochsAscend")
 def epochs_ascend(s: State) -> Bool:
     """In a log, records of later epochs are at later offsets.
 
@@ -174,6 +185,7 @@ def epochs_ascend(s: State) -> Bool:
     return every_three(Replica, Offset, Offset, ascend)
 
 
+@lemma("a truncated log is its leader's prefix", "kip320's FollowerPrefix")
 def truncated_follower(s: State) -> Bool:
     """Where truncation is a request (to 2.7): who has truncated in its leader's epoch holds nothing that the leader lacks.
 
@@ -203,6 +215,7 @@ def truncated_follower(s: State) -> Bool:
     return every(Replica, may_truncate) & every_two(Replica, Replica, has)
 
 
+@lemma("records of a producer id are in a log once and in order", "KIP-98")
 def records_ascend(s: State) -> Bool:
     """With idempotence: in a log the records of one producer id are in the order in which they were given to it, each once.
 

@@ -15,6 +15,7 @@ from acked.invariants.partition.lemmas.words import (
     is_heeded,
     knows_no_more,
     leads_in_newest_epoch,
+    lemma,
     may_commit,
     may_yet_join,
     reaches_own_epoch,
@@ -27,6 +28,7 @@ from acked.model.partition.rules import settings
 from acked.model.partition.state import ACKED, Offset, RecordId, Replica, State
 
 
+@lemma("eligible leaders only beside a small ISR", "KIP-966")
 def eligible_only_where_too_few(s: State) -> Bool:
     """There are eligible leaders beside the ISR only while the ISR is smaller than min.insync.replicas.
 
@@ -39,6 +41,7 @@ def eligible_only_where_too_few(s: State) -> Bool:
     return elr.is_empty | ~enough_in_sync(s.controller.isr, s.controller.replicas)
 
 
+@lemma("who is deposed and does not know is out of the ISR", "zombies")
 def deposed_is_out(s: State) -> Bool:
     """Where leadership never moves, who leads no more and does not know it is out of the ISR, or alone in it.
 
@@ -64,7 +67,8 @@ def deposed_is_out(s: State) -> Bool:
     return every(Replica, is_out)
 
 
-def late_follower_is_unknown(s: State) -> Bool:
+@lemma("of who is late nothing is known", "kip320's LateMember")
+def late_follower(s: State) -> Bool:
     """Of a broker that it counts and that is in an older epoch a leader knows nothing, or nothing that could change.
 
     Such a broker may still truncate to the leader that it has; whatever were known of it could be wrong at any time. Leaders
@@ -82,6 +86,7 @@ def late_follower_is_unknown(s: State) -> Bool:
     return every_two(Replica, Replica, is_unknown)
 
 
+@lemma("what a leader knows of a follower is so", "kip320's FollowerPrefix")
 def known_end_is_held(s: State) -> Bool:
     """As far as a leader knows a broker that it counts, their logs do not disagree.
 
@@ -106,6 +111,7 @@ def known_end_is_held(s: State) -> Bool:
     return every_two(Replica, Replica, is_held)
 
 
+@lemma("what is committed of a leader's epoch is so at the leader", "kip320's HwInEpoch")
 def hw_in_epoch(s: State) -> Bool:
     """What is committed anywhere and is of the newest leader's epoch, is committed at that leader.
 
@@ -123,6 +129,7 @@ def hw_in_epoch(s: State) -> Bool:
     return every(Replica, lambda a: implies(leads_in_newest_epoch(s, a), every(Replica, lambda r: is_known(a, r))))
 
 
+@lemma("what joins the ISR next has caught up", "kip320's LateMember")
 def pending_has_caught_up(s: State) -> Bool:
     """Whom the newest leader asks to take into the ISR, and may yet get, has reached its high watermark and its epoch.
 
@@ -139,6 +146,7 @@ def pending_has_caught_up(s: State) -> Bool:
     return every_two(Replica, Replica, has)
 
 
+@lemma("the newest leader counts every electable broker", "kip320's StaleLeader")
 def isr_is_counted(s: State) -> Bool:
     """The newest leader counts every member of the controller's ISR, and while it may commit every electable broker.
 
@@ -153,6 +161,7 @@ def isr_is_counted(s: State) -> Bool:
     return every(Replica, lambda a: implies(leads_in_newest_epoch(s, a), counts(a)))
 
 
+@lemma("what a stale leader may yet commit is held", "kip320's StaleLeader")
 def stale_leader(s: State) -> Bool:
     """What a stale leader may yet commit every heeded broker holds, or is counted by it and follows it still.
 
@@ -178,6 +187,7 @@ def stale_leader(s: State) -> Bool:
     return every(Replica, lambda a: implies(is_stale(a), is_held(a)))
 
 
+@lemma("what is committed every heeded broker holds", "kip320's CommitQuorum")
 def commit_quorum(s: State) -> Bool:
     """What any broker takes for committed, every heeded one holds.
 
@@ -193,6 +203,7 @@ def commit_quorum(s: State) -> Bool:
     return every(Replica, is_held)
 
 
+@lemma("what is acknowledged every heeded broker holds", "kip320's CommitRequest")
 def acked_in_place(s: State) -> Bool:
     """Every acknowledged record has an offset at which all heeded brokers hold it, and the newest leader knows that.
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from acked.invariants.partition.lemmas.words import lemma
 from acked.invariants.quantifiers import every_two
 from acked.model.language.context import fact
 from acked.model.language.quantify import every, implies, some, truth
@@ -72,6 +73,7 @@ def leads_now_or_soon(s: State, r: Replica, body: Callable[[Epoch], Bool]) -> Bo
     return implies(s.controller.leader == r, body(s.controller.leader_epoch)) & leads_soon(s, r, body)
 
 
+@lemma("who holds /controller has the newest epoch", "KAFKA-6082")
 def newest_controller(s: State) -> Bool:
     """Who holds /controller has the newest controller epoch, no two have the same, and who is no controller knows nothing.
 
@@ -96,6 +98,7 @@ def newest_controller(s: State) -> Bool:
     return heard & apart & every(Candidate, is_one)
 
 
+@lemma("no rank is left out", "docs/abstractions.md")
 def controller_epochs_are_dense(s: State) -> Bool:
     """Below every controller epoch in use lie only controller epochs in use: ranks neither have gaps nor run out.
 
@@ -115,6 +118,7 @@ def controller_epochs_are_dense(s: State) -> Bool:
     )
 
 
+@lemma("what a controller believes was so", "kip320's KnowsLeader")
 def controllers_know(s: State) -> Bool:
     """What a controller believes was so: its leader is that of its leader epoch, for brokers and other controllers, too.
 
@@ -150,6 +154,7 @@ def controllers_know(s: State) -> Bool:
     return every_active(s, lambda c: knows(c) & was_so(c))
 
 
+@lemma("requests are for those who are up", "KIP-380")
 def requests_reach_the_living(s: State) -> Bool:
     """Requests are on their way to brokers that are up, and have been since they were sent (KIP-380).
 
@@ -178,6 +183,7 @@ def requests_reach_the_living(s: State) -> Bool:
     return every(Replica, forgets) & every_two(Candidate, Replica, reach)
 
 
+@lemma("who leads, or is about to, is ZooKeeper's leader", "no zombies, no moves")
 def one_leader(s: State) -> Bool:
     """Who takes itself for the leader, or is about to hear that it leads, is ZooKeeper's leader, and has been since.
 
@@ -203,6 +209,7 @@ def one_leader(s: State) -> Bool:
     return every(Replica, is_one)
 
 
+@lemma("a request to lead has all of the ISR", "kip320's RequestIsrHasLeader")
 def requested_isr(s: State) -> Bool:
     """Who is about to take office is told an ISR that has all of ZooKeeper's, and in the newest epoch just that.
 
@@ -234,6 +241,7 @@ def requested_isr(s: State) -> Bool:
     return every(Replica, lambda r: counts(r) & every(Candidate, lambda c: fits(c, r)))
 
 
+@lemma("who is to lead holds its epoch's records", "kip320's LeaderFirst")
 def office_is_held(s: State) -> Bool:
     """Who is ZooKeeper's leader, or is about to hear that it leads, holds every record of that leader epoch.
 
@@ -255,6 +263,7 @@ def office_is_held(s: State) -> Bool:
     return every(Replica, lambda r: leads_now_or_soon(s, r, lambda epoch: holds_all(r, epoch)))
 
 
+@lemma("no request is older than a restarted broker's log", "KIP-380")
 def told_are_behind(s: State) -> Bool:
     """Who has restarted is told of no epoch that is older than its records.
 
@@ -271,6 +280,7 @@ def told_are_behind(s: State) -> Bool:
     return every_two(Replica, Candidate, lambda r, c: is_behind(c, r))
 
 
+@lemma("from its office on a leader's log is its own", "KAFKA-7128")
 def office_began(s: State) -> Bool:
     """From where a leader took office on, its log has records of its own epoch only.
 
@@ -287,6 +297,7 @@ def office_began(s: State) -> Bool:
     return every(Replica, began)
 
 
+@lemma("of whom a leader knows something follows it", "kip320's FollowerPrefix")
 def known_follow(s: State) -> Bool:
     """Of whom a leader knows something follows it, in whatever epoch, or has restarted, and will hear of no other leader.
 
@@ -307,6 +318,7 @@ def known_follow(s: State) -> Bool:
     return every_two(Replica, Replica, stays)
 
 
+@lemma("who has truncated is its leader's prefix", "KIP-101")
 def truncated_for_office(s: State) -> Bool:
     """Where truncation is a request (to 2.7): who has truncated in an epoch holds nothing that its leader lacks.
 

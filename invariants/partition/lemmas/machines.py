@@ -6,7 +6,7 @@ an in-sync replica dies they say nothing.
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas.words import leads_in_newest_epoch, may_commit, one_machine_dies
+from acked.invariants.partition.lemmas.words import leads_in_newest_epoch, lemma, may_commit, one_machine_dies
 from acked.model.language.quantify import every, implies, ite, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import presumes_leadership
@@ -14,6 +14,7 @@ from acked.model.partition.rules.settings import alter_bumps_epoch, leadership_m
 from acked.model.partition.state import ACKED, RecordId, Replica, State
 
 
+@lemma("who acts as leader is the controller's", "no zombies, no moves")
 def leaders_are_true(s: State) -> Bool:
     """Where no session is lost and leadership never moves, who takes itself for the leader leads in the newest epoch.
 
@@ -30,6 +31,7 @@ def leaders_are_true(s: State) -> Bool:
     return every(Replica, is_true)
 
 
+@lemma("whose machine died is down and eligible", "KIP-966")
 def killed_are_eligible(s: State) -> Bool:
     """Whose machine died is down and an eligible leader; while none has died there is no such broker.
 
@@ -42,6 +44,7 @@ def killed_are_eligible(s: State) -> Bool:
     return kept & implies(s.lossy_left > 0, killed.is_empty)
 
 
+@lemma("two may be elected, or one after a machine died", "KIP-966")
 def somebody_is_left(s: State) -> Bool:
     """Once anything may be committed: two brokers may be elected, and one of those after a machine has died.
 

@@ -8,7 +8,7 @@ records; min.insync.replicas is one less than brokers).
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas.words import may_yet_join
+from acked.invariants.partition.lemmas.words import lemma, may_yet_join
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import counted_isr, is_true_leader, presumes_leadership
@@ -18,6 +18,7 @@ from acked.model.partition.state import Replica, State
 from acked.model.partition.vocabulary.assignment import is_moving, is_replica
 
 
+@lemma("every member of the ISR is a replica", "KIP-455")
 def isr_are_replicas(s: State) -> Bool:
     """Every member of the controller's ISR is a replica.
 
@@ -27,6 +28,7 @@ def isr_are_replicas(s: State) -> Bool:
     return s.controller.isr.issubset(s.controller.replicas) if reassignment.on else truth(True)
 
 
+@lemma("a leader counts those that it knows as replicas", "KIP-455")
 def counted_are_assigned(s: State) -> Bool:
     """Whomever a leader counts it knows to be a replica.
 
@@ -41,6 +43,7 @@ def counted_are_assigned(s: State) -> Bool:
     return every(Replica, is_known)
 
 
+@lemma("the leader knows the assignment, or it is news", "KIP-455")
 def assignment_is_known(s: State) -> Bool:
     """The current leader in the newest epoch knows the assignment, or there is news for it.
 
@@ -56,6 +59,7 @@ def assignment_is_known(s: State) -> Bool:
     return every(Replica, knows)
 
 
+@lemma("before a move every eligible leader is a replica", "KIP-966")
 def named_are_replicas(s: State) -> Bool:
     """Every eligible leader and the last leader is a replica, as long as another reassignment may be asked for.
 
@@ -71,6 +75,7 @@ def named_are_replicas(s: State) -> Bool:
     return named if moves_again.on else implies(s.moves_left > 0, named & ~is_moving(s))
 
 
+@lemma("who was removed is in no epoch of a present leader", "KIP-455")
 def removed_are_late(s: State) -> Bool:
     """Where brokers may come back, who was removed and may not have heard is in no epoch of a present leader.
 
@@ -87,6 +92,7 @@ def removed_are_late(s: State) -> Bool:
     return every(Replica, is_late)
 
 
+@lemma("who may delete its log though it is back does not count", "KIP-455")
 def returned_are_out(s: State) -> Bool:
     """Who is back and may yet hear that it had been removed is not in the ISR, no eligible leader, and will not join.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from acked.invariants.property import Property, promise
 from acked.model.language.context import fact
 from acked.model.language.quantify import abbreviate, every, implies, some, truth
 from acked.model.language.values import Bool
@@ -16,6 +17,11 @@ from acked.model.partition.rules.controllers import many_controllers
 from acked.model.partition.rules.facts import begins_again, dies_uncleanly
 from acked.model.partition.state import Offset, Replica, State
 from acked.model.partition.vocabulary.assignment import is_replica
+
+
+def lemma(text: str, origin: str) -> Callable[[Callable[[State], Bool]], Property]:
+    """Makes a lemma of a predicate; `origin` is the lemma of KIP-320's proof that it comes from, or what it is about."""
+    return promise(text, origin, "the latest release, where no in-sync replica loses its log")
 
 
 def epochs_run_ahead() -> bool:

@@ -18,6 +18,7 @@ from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.store import Family, FunctionStore
 from acked.model.firstorder.symbols import INT, Op, Symbol
 from acked.model.firstorder.terms import Choice, Definition, Measure, Relation, Term
+from acked.model.firstorder.values import sort_of
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, active, resolve
 from acked.model.language.domain import OptionalDomain, Plain, SetDomain
@@ -50,7 +51,10 @@ class Expansion:
         for name, value in instance.constants.items():
             self._known[Symbol(name, (), INT)] = self._pool.int(value)
         self._families: dict[str, Family] = {family.name: family for family in reading.families.values()}
-        self._sizes = {sort: resolve(item.size, instance.constants) for sort, item in reading.sorts.items()}
+        families = reading.families.values()
+        items = [family.domain.item for family in families if hasattr(family.domain, "item")]
+        items += [index.item for family in families for index in family.indices]
+        self._sizes = {sort_of(item): resolve(item.size, instance.constants) for item in items if issubclass(item, Id)}
         self._known.update({one_of(sort): self._pool.int(0) for sort in self._sizes})
         for symbol, count in reading.logic.chosen.items():
             everybody = self._sizes[symbol.arguments[0]]
