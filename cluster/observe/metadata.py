@@ -145,7 +145,8 @@ def _records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 def _event(known: _Partition, value: bytes, at: int, file: str, offset: int) -> Event | None:
     fields = _Fields(value)
     fields.take(read_unsigned_varint)  # The version of the frame, which is 1.
-    kind, version = int(fields.take(read_unsigned_varint)), int(fields.take(read_unsigned_varint))
+    kind = int(fields.take(read_unsigned_varint))
+    fields.take(read_unsigned_varint)  # The version of the record, which has more fields behind those that are read.
     match kind:
         case Kind.TOPIC:
             name = fields.take(read_compact_string)
@@ -157,7 +158,7 @@ def _event(known: _Partition, value: bytes, at: int, file: str, offset: int) -> 
             number, topic = fields.take(read_int32), fields.take(read_uuid)
             if number == known.number and topic in known.ids:
                 if kind == Kind.PARTITION:
-                    says, told = Says.CREATES, _creation(known, fields, version)
+                    says, told = Says.CREATES, _creation(known, fields)
                 else:
                     says, told = Says.CHANGES, _change(known, fields, f"{file}: the record at offset {offset}")
                 return Event(at, CONTROLLER, says, told, file, offset, _text(says, told, offset))
@@ -170,7 +171,7 @@ def _event(known: _Partition, value: bytes, at: int, file: str, offset: int) -> 
     return None
 
 
-def _creation(known: _Partition, fields: _Fields, version: int) -> dict[str, Any]:
+def _creation(known: _Partition, fields: _Fields) -> dict[str, Any]:
     replicas, isr = fields.brokers() or [], fields.brokers() or []
     fields.brokers()
     fields.brokers()
