@@ -30,18 +30,10 @@ _NEEDED: tuple[tuple[Kind, tuple[Kind, ...], str], ...] = (
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What was met at one node."""
-
-    node: Node
-    met: dict[Kind, int]
-
-
-@dataclass(frozen=True)
 class Checked:
     """What was met at every node, and what is missing, each in a sentence."""
 
-    nodes: tuple[Counted, ...]
+    nodes: tuple[Node, ...]
     missing: tuple[str, ...]
 
 
@@ -82,9 +74,9 @@ class _Gaps:
 def check(paths: Sequence[str], topic: str, partition: int) -> Checked:
     """Reads the files of all nodes, and says what is missing."""
     lines = Lines(topic, partition, keeps_unknown=True)
-    counted, missing = [], []
+    nodes, missing = nodes_of(files_of(paths)), []
     versions: set[int] = set()
-    for node in nodes_of(files_of(paths)):
+    for node in nodes:
         gaps = _Gaps()
         try:
             for event in Joiner(node).events(gaps.watch(lines.facts(node))):
@@ -94,20 +86,19 @@ def check(paths: Sequence[str], topic: str, partition: int) -> Checked:
             if node.number is not None:
                 raise
             missing.append(str(error))
-        counted.append(Counted(node, dict(node.met)))
         missing += [*_firsts(gaps.found), *_firsts(_unfinished_shutdowns(node))]
     unknown = [
         f"{one.file}:{one.line}: a line about {lines.name}, the first of {one.lines}, {one.why}: {one.text[:_SHOWN]}"
         for one in lines.unknown.values()
     ]
-    return Checked(tuple(counted), (*unknown, *_missing(counted, lines.name), *_not_told(versions, lines.name), *missing))
+    return Checked(tuple(nodes), (*unknown, *_missing(nodes, lines.name), *_gone_changes(versions, lines.name), *missing))
 
 
 def _firsts(found: Sequence[str]) -> list[str]:
     return [] if not found else [found[0] if len(found) == 1 else f"{found[0]} (the first of {len(found)} such places)"]
 
 
-def _not_told(versions: set[int], name: str) -> list[str]:
+def _gone_changes(versions: set[int], name: str) -> list[str]:
     """The controller's changes that no line tells, by their numbers."""
     gone = sorted(set(range(min(versions), max(versions))) - versions) if versions else []
     if not gone:
@@ -127,9 +118,9 @@ def _unfinished_shutdowns(node: Node) -> list[str]:
     ]
 
 
-def _missing(counted: Sequence[Counted], name: str) -> list[str]:
+def _missing(nodes: Sequence[Node], name: str) -> list[str]:
     found = []
-    together = {kind for item in counted for kind in item.met}
+    together = {kind for node in nodes for kind in node.met}
     if Kind.CREATED not in together:
         found.append(
             f"no controller tells that {name} was made: give the controllers' files, from the creation of the topic on, with "
@@ -139,14 +130,11 @@ def _missing(counted: Sequence[Counted], name: str) -> list[str]:
         found.append(f"no broker tells that it leads or follows: give the brokers' files, with {STATE_CHANGE} at INFO")
     if {Kind.LEADER, Kind.FOLLOWER} <= together and Kind.RECORDED not in together:
         found.append(f"brokers lead and follow, and no leader tells that it noted a fetch; log {PARTITION} at DEBUG")
-    for item in counted:
+    for node in nodes:
         for needed, given, logger in _NEEDED:
             # A leader that has no record yet appends nothing, and nobody fetches from one that leads for a moment.
-            if needed not in item.met and all(item.met.get(other, 0) > 1 for other in given):
+            if needed not in node.met and all(node.met.get(other, 0) > 1 for other in given):
                 others = " and ".join(other.value for other in given)
-                found.append(f"{_name(item.node)}: lines tell that {others}, and none that {needed.value}; log {logger}")
+                who = f"node {node.number}" if node.number is not None else node.files[0]
+                found.append(f"{who}: lines tell that {others}, and none that {needed.value}; log {logger}")
     return found
-
-
-def _name(node: Node) -> str:
-    return f"node {node.number}" if node.number is not None else node.files[0]

@@ -373,8 +373,7 @@ class Explainer:
             parts.append(self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]))
         if event.get("hw") is not None:
             parts.append(self._is(place.hw, event["hw"], "HW", event["hw"], before=True))
-        parts.append(self._hw_moves(event, "raised"))
-        told = both(*parts)
+        told = both(*parts, self._hw_moves(event, "raised"))
         if state[place.outdated] or not self.subject.concrete.has("AskToExpand"):
             yield (move("LearnIsr", leader=me),), told
             yield (move("LearnIsrWhileHwWaits", leader=me),), told
@@ -382,8 +381,7 @@ class Explainer:
 
     def _asks_to_shrink(self, event: Event, state: State) -> Iterator[Plan]:
         (me, place), followers = self._mine(event), self.subject.mask(event["followers"])
-        isr = event.get("isr")
-        told = self._hw_moves(event)
+        isr, told = event.get("isr"), self._hw_moves(event)
         if isr is not None:
             told = self._is(place.isr, self.subject.mask(isr), "ISR", isr, before=True)
         for action in ("AskToShrink", "ShrinkIsr", "ShrinkIsrWhileHwWaits"):
@@ -441,10 +439,8 @@ class Explainer:
         me, place = self._mine(event)
         end = state[place.end] if event.get("end") is None else event["end"]
         told = both(self._is(place.hw, event["hw"], "HW", event["hw"]), self._is(place.end, end, "log end", end))
-        back: list[tuple[Move, ...]] = [(move("Restart", broker=me, is_clean=clean),) for clean in (True, False)]
-        if not state[place.down]:
-            back = [(move("Crash", end, event["hw"], broker=me), *rest) for rest in back]
-            if self.subject.concrete.has("RestartUnnoticed"):
-                back.append((move("RestartUnnoticed", end, event["hw"], broker=me),))
-        for plan in back:
-            yield plan, told
+        crash = () if state[place.down] else (move("Crash", end, event["hw"], broker=me),)
+        for clean in (True, False):
+            yield (*crash, move("Restart", broker=me, is_clean=clean)), told
+        if crash and self.subject.concrete.has("RestartUnnoticed"):
+            yield (move("RestartUnnoticed", end, event["hw"], broker=me),), told

@@ -189,15 +189,16 @@ class Client:
 
     def fetch(self, topic: str, offset: int = 0, from_any: bool = False) -> Read:
         """What the broker serves from an offset; a consumer is served by leaders only, or `from_any` replica (since 2.4)."""
-        partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
-        body = self.ask(
-            Api.FETCH,
-            {"replica_id": CONSUMER, "max_wait": 100, "min_bytes": 0, "max_bytes": 1 << 20,
-             "topics": [{"topic": topic, "partitions": [partition]}]},
-            _FETCH_WITH_RACK if from_any else None,
-        )  # fmt: skip
-        [found] = body.responses[0].partitions
+        found = self.fetch_partition(topic, offset, version=_FETCH_WITH_RACK if from_any else None)
         return Read(int(found.error_code), found.high_watermark, read_records(found.records or b""))
+
+    def fetch_partition(self, topic: str, offset: int = 0, isolation: int = 0, version: int | None = None) -> Any:
+        """What a consumer is served from an offset, in kio's form; `isolation` 1: of a consumer in read_committed."""
+        partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
+        asked = {"replica_id": CONSUMER, "max_wait": 100, "min_bytes": 0, "max_bytes": 1 << 20, "isolation_level": isolation,
+                 "topics": [{"topic": topic, "partitions": [partition]}]}  # fmt: skip
+        [found] = self.ask(Api.FETCH, asked, version).responses[0].partitions
+        return found
 
     def latest_offset(self, topic: str, replica: int = CONSUMER) -> tuple[int, int]:
         """Error and the latest offset: for a consumer the high watermark, for a debugger the log end, by followers too."""

@@ -168,14 +168,7 @@ def describe_partition(ask: Client, topic: str, producer: int) -> tuple[int, Led
 
 def _fetch(ask: Client, topic: str, isolation: int) -> tuple[int, int, int, tuple[LogEntry, ...], list[tuple[int, int]]]:
     """Error, last stable offset, high watermark, what is served, and where aborted transactions begin, by producer id."""
-    partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
-    body = ask.ask(
-        Api.FETCH,
-        {"replica_id": -1, "max_wait": 0, "min_bytes": 0, "max_bytes": 1 << 20, "isolation_level": isolation,
-         "topics": [{"topic": topic, "partitions": [partition]}]},
-        4,
-    )  # fmt: skip
-    [one] = body.responses[0].partitions
+    one = ask.fetch_partition(topic, isolation=isolation)
     aborted = [(found.producer_id, found.first_offset) for found in one.aborted_transactions or ()]
     return int(one.error_code), one.last_stable_offset, one.high_watermark, read_entries(one.records or b""), aborted
 

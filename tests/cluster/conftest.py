@@ -9,8 +9,8 @@ import pytest
 
 from acked.base.errors import AckedError
 from acked.cluster.nodes.archive import add_archive
+from acked.cluster.nodes.jvm import broker_java
 from acked.cluster.nodes.plan import ClusterPlan, make_plan
-from acked.cluster.releases.java import broker_java
 from acked.cluster.releases.release import Mode
 
 _CACHE = os.environ.get("ACKED_CACHE_DIR")

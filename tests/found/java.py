@@ -8,8 +8,8 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
+from acked.cluster.nodes.jvm import broker_java
 from acked.cluster.releases.jars import Jars, fetch_jars, release_jars
-from acked.cluster.releases.java import broker_java
 from acked.cluster.releases.release import Artifact, release
 from tests.places import DATA
 

@@ -16,7 +16,7 @@ from acked.audit.decision.gather import facts_in
 from acked.base.errors import SystemFailure
 from acked.cluster.nodes.addresses import free_ports
 from acked.cluster.nodes.cluster import Cluster
-from acked.cluster.releases.java import broker_java
+from acked.cluster.nodes.jvm import broker_java
 from acked.cluster.releases.release import Mode
 from acked.cluster.vocabulary.note import Noticed, settings_of
 from acked.cluster.waiting import wait_for
