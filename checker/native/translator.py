@@ -355,8 +355,9 @@ class _Translator:
                 return _Value(str(self.f.scope.literals[node.id]), "U64")
             self._fail(node, f"{node.id} is neither a variable nor a constant")
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            is_variable = self.f.slot(node.value.id) in self.f.slots
             number = getattr(self.globals[self.f.scope.name].get(node.value.id), node.attr, None)
-            if not isinstance(number, int):
+            if is_variable or not isinstance(number, int):
                 self._fail(node, f"{ast.unparse(node)} is not a constant of a module")
             return _Value(str(number), "U64")
         if isinstance(node, ast.BinOp):
