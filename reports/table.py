@@ -166,11 +166,6 @@ def table_markdown(shown: Table) -> list[str]:
     return lines
 
 
-def markdown_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """The lines of a table in Markdown whose cells are Markdown already."""
-    return table_markdown(table([Column(head, ColumnKind.MARKDOWN) for head in heads], rows))
-
-
 def _markdown(cell: TableCell, column: Column) -> str:
     sign = cell.mark.drawn(UNICODE)
     if column.kind is ColumnKind.CODE:

@@ -155,7 +155,7 @@ def worst_move(audit: PlanAudit) -> Counterexample | None:
     return None
 
 
-# -- as a document ------------------------------------------------------------------------------------------------------
+# -- the table, and every form of it ------------------------------------------------------------------------------------
 
 
 _MOST_NAMED = 5
