@@ -46,8 +46,7 @@ class GateFiles:
     def check(self) -> None:
         """Fails before long work if one of them cannot be written."""
         for path, what in ((self.junit, "JUnit file"), (self.sarif, "SARIF file"), (self.markdown, "summary")):
-            if path is not None:
-                check_writable(path, what)
+            check_writable(path, what)
         if self.artifacts is not None:
             make_folder(self.artifacts)
 

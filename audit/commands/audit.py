@@ -135,8 +135,7 @@ def _audit(
     questions, required = wanted.questions, wanted.required
     wanted.check(output.form)
     for path, what in ((out, "audit"), (wanted.trace_out, "trace")):
-        if path is not None:
-            check_writable(path, what)
+        check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
     before = None if wanted.baseline is None else read_baseline(wanted.baseline)
     found = cluster.read(files)

@@ -60,8 +60,7 @@ def plan(
     acked audit plan reassignment.json --bootstrap-server kafka:9092
     """
     for path, what in ((out, "audit"), (trace_out, "trace")):
-        if path is not None:
-            check_writable(path, what)
+        check_writable(path, what)
     assumptions = assumed.assumptions()
     read = read_plan(plan)
     known = add_assignment(cluster.read(files, with_moves=True), read)

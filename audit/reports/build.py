@@ -389,7 +389,7 @@ def _recommendation(audit: Audit) -> RecommendedView | None:
     held = "" if is_upgrade else f"with {audit.context.words} "
     words = remedy_in_words(SettingsChange(found.settings))
     words += f"; {held}every required answer ({_names(audit.everywhere)}) is then a no (checked)"
-    return RecommendedView(_values(found.settings), found.costs, words)
+    return RecommendedView(_values(found.settings), found.price, words)
 
 
 def _remedy(change: SettingsChange) -> RemedyView:

@@ -83,7 +83,7 @@ def test_one_change_serves_every_required_answer_and_is_checked(tmp_path: Path) 
     audit = Auditor(given, release("4.1"), assumed=Assumptions(), runner=KEPT).run(required)
     assert audit.recommended is not None
     assert dict(audit.recommended.settings) == {"acks": "all", "enable.idempotence": "true"}
-    assert any("latency" in cost for cost in audit.recommended.costs)
+    assert any("latency" in cost for cost in audit.recommended.price)
     write_patches(make_patches(given, audit.recommended.settings), tmp_path / "out")
     mended = gather(read_all([tmp_path / "out" / "p.properties"]))
     again = Auditor(mended, release("4.1"), assumed=Assumptions(), runner=KEPT).run(required, advise=False)
