@@ -66,7 +66,7 @@ def spring_yaml(file: str, found: Iterable[Node]) -> list[Read]:
 
 
 def spring_properties(file: str, text: str) -> list[Read]:
-    """The settings of an `application.properties`, whose documents are parted by `#---`."""
+    """The settings of an `application.properties`, whose documents are separated by `#---`."""
     parts: list[list[_Property]] = []
     first, lines = 1, re.split(r"\r\n|\r|\n", text)
     for at, line in enumerate([*lines, "#---"], 1):
