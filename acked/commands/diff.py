@@ -39,7 +39,7 @@ from acked.reports.tables.difference import difference_document, print_differenc
     "changes",
     SpecChanges,
     constants=CONSTANT.saying("Change a constant of both specs, e.g. -c replicas=2."),
-    version=KAFKA_VERSION.with_(
+    version=KAFKA_VERSION.having(
         metavar="V[,V]",
         help="Specs of `partition` with the rules and defaults of this release of Kafka; of 3.6,4.1 SPEC_A gets the first.",
     ),

@@ -103,7 +103,7 @@ def audit(**asked: Any) -> int:
 @asks_upgrade
 @searches_many
 @collects("output", Output, quiet=QUIET,
-          form=FORMAT.with_(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
+          form=FORMAT.having(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
 @OUT.under("out")
 def upgrade(**asked: Any) -> int:
     """Ask what `acked audit` asks while brokers are upgraded to another release, and afterwards.

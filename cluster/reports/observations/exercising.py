@@ -35,7 +35,7 @@ class ExerciseProgress(LiveDisplay):
 
     def _said(self, line: str) -> None:
         self._line = line
-        self.changed()
+        self.update()
 
     def _disturbs(self, disturbance: Disturbance, seconds: float) -> None:
         self._said(f"{seconds:.0f} s of {self._seconds:.0f} s: {disturbance}")
