@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.gather import gather
 from acked.audit.decision.patch import make_patches, write_patches
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.formats.reading import read_all
 from acked.base.errors import ConfigurationError
 from acked.base.release import release
 from tests.audit.decision.kept import KEPT
-from tests.audit.reading import read_settings
+from tests.audit.reading import gather, read_settings
 
 FORMS = {
     "p.properties": (
