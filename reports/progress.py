@@ -60,7 +60,7 @@ class LiveDisplay:
         """How it goes, for a stream that is not a terminal which can redraw."""
         raise NotImplementedError
 
-    def drawn(self, console: Console) -> RenderableType:
+    def draw(self, console: Console) -> RenderableType:
         """How it goes, for the live region."""
         return one_line(console, self.line())
 
@@ -90,7 +90,7 @@ class LiveDisplay:
                 self._live.stop()
                 self._live = None
 
-    def changed(self) -> None:
+    def update(self) -> None:
         """Writes a plain line if one is due; a live region draws itself."""
         if self._is_quiet or self._is_live:
             return
@@ -116,7 +116,7 @@ class LiveDisplay:
 
     def _go_on(self) -> None:
         while not self._ended.wait(PLAIN_INTERVAL):
-            self.changed()
+            self.update()
 
     def _open(self) -> None:
         from rich.live import Live
@@ -126,7 +126,7 @@ class LiveDisplay:
                 return
             console = self._console = self._console or open_console(self._stream)
             self._live = Live(
-                get_renderable=lambda: self.drawn(console),
+                get_renderable=lambda: self.draw(console),
                 console=console,
                 transient=True,
                 refresh_per_second=5,
@@ -153,7 +153,7 @@ class BatchProgress(LiveDisplay):
 
     def __call__(self, done: int, total: int) -> None:
         self._done, self._total = done, total
-        self.changed()
+        self.update()
 
     def line(self) -> str:
         """`3 of 12 searches done, 14.0 s`."""
@@ -181,12 +181,12 @@ class ProgressReporter(LiveDisplay, Observer):
     def phase(self, name: str) -> None:
         """Remembers what is being done."""
         self._phase = name
-        self.changed()
+        self.update()
 
     def progress(self, now: Progress) -> None:
         """Remembers where the search stands."""
         self._now = now
-        self.changed()
+        self.update()
 
     # -- what people read -----------------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ class ProgressReporter(LiveDisplay, Observer):
             f"{units.count(now.frontier)} left in this level, {units.size(now.memory_bytes)}, {elapsed}"
         )
 
-    def drawn(self, console: Console) -> RenderableType:
+    def draw(self, console: Console) -> RenderableType:
         """As much of it as fits."""
         return one_line(console, self.short_line(console.width))
 

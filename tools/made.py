@@ -28,10 +28,11 @@ from acked.invariants.partition.lemmas.catalogue import (  # noqa: E402
     PARTITION_LEMMAS,
     RETURN_LEMMAS,
 )
-from acked.reports.table import markdown_table, numbers, table, table_markdown  # noqa: E402
-from acked.reports.tables.findings import findings_markdown, read_findings  # noqa: E402
+from acked.reports.table import numbers, table, table_markdown  # noqa: E402
+from acked.reports.tables.findings import read_findings  # noqa: E402
 from tools import false_claims, guards, house, proof_mutations, proofs, real  # noqa: E402
 from tools.parts import api, commands, gallery  # noqa: E402
+from tools.parts.spec_pages import markdown_table  # noqa: E402
 
 GATE = ROOT / "docs" / "gate_mutations.json"
 """Rows of the table that `tools/gate_mutations.py` measures."""
@@ -67,7 +68,11 @@ def _shown(head: str, text: str) -> str:
 
 def found() -> Iterator[str]:
     """What was found in Kafka."""
-    yield from findings_markdown(read_findings((ROOT / "specs" / "found.json").read_text("utf-8")))
+    rows = (
+        (f"[{one.title}]({one.page.removeprefix('docs/')})", one.status.value, one.promise, one.releases, f"`{one.command}`")
+        for one in read_findings((ROOT / "specs" / "found.json").read_text("utf-8"))
+    )
+    yield from markdown_table(("finding", "what it is", "the promise", "releases", "shown by"), rows)
 
 
 def is_overview(row: list[str]) -> bool:

@@ -56,8 +56,7 @@ def ablate(
 
     Exit code 0 if every clause was decided, 152 if one was not.
     """
-    if markdown is not None:
-        check_writable(markdown, "table")
+    check_writable(markdown, "table")
     chosen = asked.load()
     if chosen.count_only:
         raise ConfigurationError(f"{asked.name} asks for no property, so no clause can be missed; name invariants in [check]")
@@ -91,8 +90,7 @@ def coverage(specs: tuple[str, ...], batch: BatchOptions, html: Path | None, out
         for protocol, (actions, clauses) in found.items():
             print_coverage(console, protocol, actions, clauses)
 
-    if html is not None:
-        check_writable(html, "page")
+    check_writable(html, "page")
     with output.batch_progress("searches") as progress:
         found, is_complete = _cover(specs, batch, progress)
     if html is not None:

@@ -276,8 +276,7 @@ def graph(
     \b
     acked states graph kip320 -c replicas=2 --levels 4 --to svg -o states.svg
     """
-    if out is not None:
-        check_writable(out, "graph")
+    check_writable(out, "graph")
     instance = asked.load().question().instance
     made = state_graph(instance, GraphBounds(max_states, levels), None if start is None else _end_of(start, instance))
     shown = collapse_states(made, instance, collapse) if collapse else made

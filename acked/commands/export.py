@@ -36,8 +36,7 @@ def export(
     acked export truncate-to-hw --to mermaid -o trace.mmd
     acked export trace.json --to svg --step 5 -o step5.svg
     """
-    if out is not None:
-        check_writable(out, "export")
+    check_writable(out, "export")
     if step is not None and form != "svg":
         raise ConfigurationError(f"--step chooses the step that svg draws; {form} has all steps, so leave it out")
     shown = run_of(target, changes, source.spec, quiet, source.trusts)

@@ -17,6 +17,7 @@ from acked.checker.search.local import search as run
 from acked.checker.spec.spec import Spec
 from acked.invariants.property import Property
 from acked.model.language.domain import is_name
+from acked.model.language.storage.layout import Schema
 from acked.reports.shell.options import TRACE_OUT, AskedSpec, SearchLimits, asks_spec, collects, searches, shows
 from acked.reports.shell.output import Output, TraceFile
 from acked.reports.tables.find import PredicateSearch, find_document, print_find
@@ -63,8 +64,6 @@ def find(asked: AskedSpec, predicate: str | None, search: SearchLimits, trace_ou
 
 
 def _predicates(spec: Spec, predicate: str | None) -> tuple[Property, ...]:
-    from acked.model.language.storage.layout import Schema
-
     if predicate is None:
         if not spec.reach:
             example = example_of(Schema(spec.protocol.state, spec.constants))

@@ -28,7 +28,7 @@ _REFERENCE = ("counts", "answers", "controls")
 
 
 @click.command(short_help="Write a static site of all claims and bugs.")
-@OUT.with_(required=True, metavar="DIR", help="The folder of the site.").under("out")
+@OUT.having(required=True, metavar="DIR", help="The folder of the site.").under("out")
 @click.option("--select", metavar="PATTERN", multiple=True, help="Only specs whose name matches, e.g. 'kip320*'.")
 @click.option("--slow", is_flag=True, help="Also specs with slow = true.")
 @CACHE.under("use_cache")

@@ -46,8 +46,7 @@ class GateFiles:
     def check(self) -> None:
         """Fails before long work if one of them cannot be written."""
         for path, what in ((self.junit, "JUnit file"), (self.sarif, "SARIF file"), (self.markdown, "summary")):
-            if path is not None:
-                check_writable(path, what)
+            check_writable(path, what)
         if self.artifacts is not None:
             make_folder(self.artifacts)
 
@@ -109,7 +108,8 @@ def gate(
     with GateProgress(sys.stdout, is_silent=output.is_json) as progress:
         report = run_gate(chosen, runner, cache, progress.observer, asks_all=update)
     if update:
-        report = _update(report, accept_violations)
+        entries = tuple(_updated_entry(entry, accept_violations) for entry in report.entries)
+        report = replace(report, entries=entries)
     report = replace(report, seconds=time.perf_counter() - started)
     _finish(report, files, output)
     if report.has_unreadable:
@@ -179,12 +179,8 @@ def _write_artifacts(item: Failure, folder: Path) -> list[str]:
 # -- --update ------------------------------------------------------------------------------------------------------------
 
 
-def _update(report: GateReport, accept_violations: bool) -> GateReport:
-    """Rewrites the specs whose expectation was not met, and judges them again."""
-    return replace(report, entries=tuple(_updated_entry(entry, accept_violations) for entry in report.entries))
-
-
 def _updated_entry(entry: GateEntry, accept_violations: bool) -> GateEntry:
+    """Rewrites the spec whose expectation was not met, and judges it again."""
     from acked.checker.gate.update import updated_text
 
     spec, outcome, path = entry.candidate.spec, entry.outcome, entry.candidate.path

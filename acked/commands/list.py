@@ -30,7 +30,7 @@ from acked.reports.shell.output import Output
 from acked.reports.shell.specs import all_bundled, broker_outcomes, bundled_specs, full_name
 from acked.reports.tables.findings import Finding, print_findings, read_findings
 from acked.reports.tables.listing import (
-    SpecRow,
+    expected_of,
     print_constants,
     print_profile,
     print_properties,
@@ -135,12 +135,6 @@ def _chosen_specs(chosen: Filter) -> list[Spec]:
     return found
 
 
-def _verdict(spec: Spec) -> str:
-    if spec.expect is None:
-        return ""
-    return " ".join([spec.expect.verdict.value, *spec.expect.violates])
-
-
 def names_in(what: str, chosen: Filter) -> list[str]:
     """The names alone, those of specs as `acked check` takes them; of a protocol its constants, actions and properties."""
     if what in PROTOCOLS:
@@ -162,6 +156,7 @@ def names_in(what: str, chosen: Filter) -> list[str]:
 
 def listing_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
     """The listing as plain values for JSON."""
+    played = broker_outcomes()
     parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "protocols": lambda: [_about_protocol(item) for item in _protocols(chosen)],
         "invariants": lambda: [_about_property(item, users) for item, users in _properties(chosen)],
@@ -169,7 +164,7 @@ def listing_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
             {"name": item.name, "least": item.lo, "greatest": item.hi, "doc": item.doc, "protocols": users}
             for item, users in _constants(chosen)
         ],
-        "specs": lambda: _about_specs(chosen),
+        "specs": lambda: [_about_spec(spec, played.get(spec.name)) for spec in _chosen_specs(chosen)],
     }
     if what in PROTOCOLS:
         return _about_protocol(PROTOCOLS[what])
@@ -200,18 +195,13 @@ def _about_property(item: Property, users: list[str]) -> dict[str, Any]:
     }
 
 
-def _about_specs(chosen: Filter) -> list[dict[str, Any]]:
-    played = broker_outcomes()
-    return [_about_spec(spec, played.get(spec.name)) for spec in _chosen_specs(chosen)]
-
-
 def _about_spec(spec: Spec, brokers: str | None) -> dict[str, Any]:
     return {
         "name": spec.name,
         "title": spec.title,
         "protocol": spec.protocol.name,
         "constants": spec.constants,
-        "expected": _verdict(spec),
+        "expected": expected_of(spec),
         "slow": spec.slow,
         "brokers": brokers,
         "path": str(spec.path),
@@ -231,14 +221,7 @@ def print_listing(console: Console, what: str, chosen: Filter) -> None:
     if what in ("invariants", "all"):
         print_properties(console, _properties(chosen))
     if what in ("specs", "all"):
-        played = broker_outcomes()
-        print_specs(
-            console,
-            [
-                SpecRow(one.name, one.title, one.protocol.name, one.version, one.given, _verdict(one), played.get(one.name))
-                for one in _chosen_specs(chosen)
-            ],
-        )
+        print_specs(console, _chosen_specs(chosen), broker_outcomes())
 
 
 @click.command("list", short_help="List protocols, properties, constants, specs or findings.")

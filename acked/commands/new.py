@@ -66,7 +66,8 @@ def protocol(name: str, origin: str | None, out: Path) -> None:
         raise ConfigurationError(f"{name!r} cannot name a protocol; use lower-case letters, digits, - and _, e.g. my-log")
     identifier = name.replace("-", "_")
     texts = {"name": name, "identifier": identifier, "module": identifier}
-    _refuse_shipped(name)
+    if name in PROTOCOLS:
+        raise ConfigurationError(f"{name} is a shipped protocol; choose another name for yours")
     if origin is None:
         made = {
             out / f"{identifier}.py": _fill_in("protocol.py.txt", texts),
@@ -151,11 +152,6 @@ def _small(asked: Protocol) -> dict[str, int]:
         elif item.default is None or item.name in ("records", "log_size"):
             chosen[item.name] = max(item.lo, 1)
     return chosen
-
-
-def _refuse_shipped(name: str) -> None:
-    if name in PROTOCOLS:
-        raise ConfigurationError(f"{name} is a shipped protocol; choose another name for yours")
 
 
 def _fill_in(starter: str, texts: dict[str, str]) -> str:

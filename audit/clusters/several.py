@@ -100,7 +100,7 @@ def _is_open(given: Given) -> bool:
     return entry.file != OPTION and entry.scope is not Scope.TOPIC and _FOR_ALL not in entry.said_by
 
 
-# -- what hangs on controllers and is not known -------------------------------------------------------------------------
+# -- the audits of all groups -------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def audit(**asked: Any) -> int:
 @asks_upgrade
 @searches_many
 @collects("output", Output, quiet=QUIET,
-          form=FORMAT.with_(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
+          form=FORMAT.having(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
 @OUT.under("out")
 def upgrade(**asked: Any) -> int:
     """Ask what `acked audit` asks while brokers are upgraded to another release, and afterwards.
@@ -135,8 +135,7 @@ def _audit(
     questions, required = wanted.questions, wanted.required
     wanted.check(output.form)
     for path, what in ((out, "audit"), (wanted.trace_out, "trace")):
-        if path is not None:
-            check_writable(path, what)
+        check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
     before = None if wanted.baseline is None else read_baseline(wanted.baseline)
     found = cluster.read(files)

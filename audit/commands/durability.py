@@ -83,8 +83,7 @@ class TableFiles:
     def check(self) -> None:
         """Fails before long work if one of them cannot be written."""
         for path, what in ((self.html, "page"), (self.csv, "CSV file"), (self.parquet, "Parquet file")):
-            if path is not None:
-                check_writable(path, what)
+            check_writable(path, what)
         if self.parquet is not None:
             with optional_packages():
                 import pyarrow  # noqa: F401  # Missed now, and not once the table is filled.

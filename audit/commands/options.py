@@ -118,7 +118,7 @@ asks_upgrade = collects(
 shows = collects(
     "output",
     Output,
-    form=FORMAT.with_(
+    form=FORMAT.having(
         type=click.Choice(["text", "markdown", "html", "json", "sarif", "junit"]), help="The form of the answer."
     ),
     quiet=QUIET,

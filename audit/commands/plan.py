@@ -36,7 +36,7 @@ _FORMS = ("text", "markdown", "html", "json")
 @describes_cluster
 @assumes
 @searches_many
-@collects("output", Output, form=FORMAT.with_(type=click.Choice(_FORMS), help="The form of the answer."), quiet=QUIET)
+@collects("output", Output, form=FORMAT.having(type=click.Choice(_FORMS), help="The form of the answer."), quiet=QUIET)
 @option("--trace-out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
         help="Write the trace of the worst move, for acked view, explore or reproduce.").under("trace_out")  # fmt: skip
 @OUT.under("out")
@@ -60,14 +60,13 @@ def plan(
     acked audit plan reassignment.json --bootstrap-server kafka:9092
     """
     for path, what in ((out, "audit"), (trace_out, "trace")):
-        if path is not None:
-            check_writable(path, what)
+        check_writable(path, what)
     assumptions = assumed.assumptions()
     read = read_plan(plan)
     known = add_assignment(cluster.read(files, with_moves=True), read)
     moves = moves_of(known, read, cluster.entities)
     if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in known.known):
-        moves = Moves(tuple(one for group in moves.groups for one in group.by_producer()), moves.unchanged)
+        moves = Moves(tuple(one for group in moves.groups for one in group.assume_producers()), moves.unchanged)
     if assumed.max_states is None:
         assumptions = replace(assumptions, max_states=MOST_STATES)
     with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:

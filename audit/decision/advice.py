@@ -201,25 +201,12 @@ def _sets(items: Sequence[One], size: int) -> list[Several]:
     return [chosen for chosen in combinations(items, size) if len({key for key, _ in chosen}) == size]
 
 
-@dataclass(frozen=True)
-class Recommendation:
-    """One change after which every answer that is required is a no, found by search; `costs` in words."""
-
-    settings: Several
-    costs: tuple[str, ...]
-
-    @property
-    def words(self) -> str:
-        """`acks=all, min.insync.replicas=2`."""
-        return SettingsChange(self.settings).words
-
-
 MAX_ROUNDS = 6
 """Changes that are put together before it is given up to find one that serves all answers."""
 
 
-def recommend(adviser: Adviser, required: Sequence[Open], others: Sequence[Open]) -> Recommendation | None:
-    """The remedies of the answers put together until all that are required are a no; None if that does not come about.
+def recommend(adviser: Adviser, required: Sequence[Open], others: Sequence[Open]) -> SettingsChange | None:
+    """The remedies of the answers put together until all that are required are a no, with what that costs; else None.
 
     `others` decide as well, are no now, and are kept so where that can be.
     """
@@ -231,7 +218,8 @@ def recommend(adviser: Adviser, required: Sequence[Open], others: Sequence[Open]
         replies = now.replies(required)
         if all(reply is AuditVerdict.NO for reply in replies.values()):
             settings = tuple(change.items())
-            return Recommendation(settings, costs_of(settings, adviser.configuration)) if settings else None
+            costs = costs_of(settings, adviser.configuration)
+            return SettingsChange(settings, price=costs) if settings else None
         bad = next((item for item, reply in replies.items() if reply is AuditVerdict.YES), None)
         if bad is None:
             return None  # Undecided: nothing can be promised.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from acked.audit.decision.advice import Advice, Adviser, Open, Recommendation, recommend
+from acked.audit.decision.advice import Advice, Adviser, Open, SettingsChange, recommend
 from acked.audit.decision.faults import Faults
 from acked.audit.decision.gather import Given, Remark
 from acked.audit.decision.joint import OnDecided, Searches
@@ -104,7 +104,7 @@ class Audit:
     everywhere: tuple[AuditQuestion, ...] = ()
     is_advised: bool = True
     warnings: tuple[str, ...] = ()
-    recommended: Recommendation | None = None
+    recommended: SettingsChange | None = None
     transactions: tuple[TransactionAnswer, ...] = ()
 
     def all_of(self, asked: AuditQuestion) -> tuple[Answer, ...]:
@@ -218,7 +218,7 @@ class Auditor:
 
     def _recommendation(
         self, plan: _Plan, answers: Sequence[Answer], required: Sequence[AuditQuestion], searches: Searches
-    ) -> Recommendation | None:
+    ) -> SettingsChange | None:
         """One change for all that is required, where one of it is a yes."""
         decisive = [answer for answer in answers if answer.decides]
         wanted = [answer for answer in decisive if answer.question.asked in required]

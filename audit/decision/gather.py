@@ -102,17 +102,6 @@ def facts_in(read: Iterable[Read]) -> list[tuple[Fact, Note]]:
     return [(one.fact, one) for one in read if isinstance(one, Note)]
 
 
-def gather(
-    read: Iterable[Read],
-    topic: str | None = None,
-    overrides: Iterable[SettingEntry] = (),
-    is_lenient: bool = False,
-    entities: Collection[str] = (),
-) -> Given:
-    """The entry that counts for each known key: `settle` of what `recognise` finds."""
-    return settle(recognise(read, overrides, is_lenient), topic, entities)
-
-
 def recognise(
     read: Iterable[Read], overrides: Iterable[SettingEntry] = (), is_lenient: bool = False
 ) -> Recognised:

@@ -35,7 +35,7 @@ def compose_entries(file: str, document: Fields) -> list[Read]:
 def _services(file: str, document: Fields) -> Iterator[Read]:
     whose = Whose(file)
     for name in _texts(document.field("include")):
-        yield whose.imported(name.value, name.line)
+        yield whose.import_note(name.value, name.line)
     for service in document.within("services").fields:
         if isinstance(service.node, Fields):
             whose_own = Whose(file, None, service.key)
@@ -54,11 +54,11 @@ def _service(whose: Whose, line: int, service: Fields) -> Iterator[Read]:
     yield from found
     if is_broker:
         for text in _texts(service.field("env_file")):
-            yield whose.imported(text.value, text.line)
+            yield whose.import_note(text.value, text.line)
         for text in _texts(service.field("volumes")):
             source = text.value.split(":")[0]
             if text.value.count(":") and source.endswith((".properties", ".env")):
-                yield whose.imported(source, text.line)
+                yield whose.import_note(source, text.line)
 
 
 def _variables(whose: Whose, item: Field | None) -> Iterator[Variable]:

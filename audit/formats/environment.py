@@ -82,7 +82,7 @@ def container_entries(file: str, container: Container) -> list[Read]:
     if _is_controller_only(found):
         return []
     runs = () if image is None else whose.image(image.text, image.line)
-    return [whose.described(container.line), *runs, *found]
+    return [whose.description(container.line), *runs, *found]
 
 
 def _is_controller_only(entries: Iterable[SettingEntry]) -> bool:

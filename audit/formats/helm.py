@@ -65,7 +65,7 @@ def _walk(whose: Whose, values: Fields, path: tuple[str, ...]) -> Iterator[Read]
             if item.text:
                 own.append(whose.entry(_DIRECT[item.key], one_value(whose, item), item.line))
         elif item.key in _ELSEWHERE and item.text:
-            own.append(whose.imported(item.text, item.line))
+            own.append(whose.import_note(item.text, item.line))
         elif item.key == "topics" and isinstance(item.node, Items):
             yield from _topics(whose, item, path)
         elif item.key in _NODE_SECTIONS and isinstance(item.node, Fields):
@@ -190,7 +190,7 @@ def _sections(whose: Whose, sections: Sequence[Field], path: Sequence[str]) -> I
     for name in _NODE_SECTIONS:
         own = next((item for item in sections if item.key == name), None)
         if _has_nodes(name, own):
-            yield Whose(whose.file, Scope.BROKER, name).described(sections[0].line if own is None else own.line)
+            yield Whose(whose.file, Scope.BROKER, name).description(sections[0].line if own is None else own.line)
             yield from found.get(name, [])
 
 

@@ -60,7 +60,7 @@ def _plain(one: Read) -> Read:
     return replace(one, key=short) if short in _ALIASES or short in (keys.ACKS, "message.timeout.ms") else one
 
 
-# -- librdkafka's names -------------------------------------------------------------------------------------------------
+# -- a file of any of them ----------------------------------------------------------------------------------------------
 
 
 def _entries(name: str, text: str) -> list[Read]:

@@ -66,7 +66,7 @@ def spring_yaml(file: str, found: Iterable[Node]) -> list[Read]:
 
 
 def spring_properties(file: str, text: str) -> list[Read]:
-    """The settings of an `application.properties`, whose documents are parted by `#---`."""
+    """The settings of an `application.properties`, whose documents are separated by `#---`."""
     parts: list[list[_Property]] = []
     first, lines = 1, re.split(r"\r\n|\r|\n", text)
     for at, line in enumerate([*lines, "#---"], 1):
@@ -125,7 +125,7 @@ def _profile_entries(file: str, parts: Iterable[Sequence[_Property]]) -> list[Re
         base = [one for one in always if not (isinstance(one, SettingEntry) and (one.key, one.scope) in said)]
         whole += [*_assume(Whose(file, entity=profile), base), *own]
     first = {entry.scope: entry.line for entry in reversed(whole)}
-    return whole + [Whose(file, scope, name).described(line)
+    return whole + [Whose(file, scope, name).description(line)
                     for scope, line in first.items() for name in (DEFAULT_PROFILE, *of)]  # fmt: skip
 
 
@@ -142,7 +142,7 @@ def _settings(whose: Whose, part: Iterable[_Property]) -> Iterator[Read]:
         if uniform.startswith("spring.kafka."):
             yield from _kafka_entries(whose, item)
         elif uniform in ("spring.config.import", "spring.config.additionallocation"):
-            yield from (whose.imported(one.strip(), item.line) for one in item.value.split(",") if one.strip())
+            yield from (whose.import_note(one.strip(), item.line) for one in item.value.split(",") if one.strip())
         elif (means := _elsewhere(item.parts)) is not None:
             yield whose.suspect(".".join(item.parts), item.value, item.line, means)
 

@@ -68,11 +68,11 @@ def _block(file: str, block: _Block) -> Iterator[Read]:
         left = [item for item in block.body.fields if item is not nested and item.key not in (*_FACTOR, *_NAME)]
         yield from find_suspects_in(Whose(file, Scope.TOPIC, name), left, ("kafka_topic",))
     elif block.labels[0] == "resource" and kind == "aws_msk_configuration":
-        yield whose.described(block.body.line)
+        yield whose.description(block.body.line)
         yield from _heredoc(whose, block.body.field("server_properties"))
     elif block.labels[0] == "resource" and kind == "aws_msk_cluster":
         whose = Whose(file, Scope.BROKER)
-        yield from whose.stated(block.body.field("kafka_version"))
+        yield from whose.stated_release(block.body.field("kafka_version"))
         if (nodes := block.body.field("number_of_broker_nodes")) is not None and nodes.text:
             yield whose.note(Nodes(nodes.text), nodes.line)
     else:

@@ -86,7 +86,7 @@ class AskedMove:
     group: MoveGroup
     answers: tuple[MoveAnswer, ...]
 
-    def of(self, stage: MoveStage, faults: Faults) -> MoveAnswer | None:
+    def answer_at(self, stage: MoveStage, faults: Faults) -> MoveAnswer | None:
         """The answer at a stage under faults."""
         return next((item for item in self.answers if item.stage is stage and item.faults == faults), None)
 
@@ -141,7 +141,7 @@ class MoveAuditor:
         for group in moves.groups:
             own: list[_Case] = []
             if not group.refusal:
-                found = contexts(group.given(group.shape.replicas), self.version, self.plane)
+                found = contexts(group.settings_with(group.shape.replicas), self.version, self.plane)
                 if not found.is_named:
                     raise ConfigurationError(
                         "what a move does differs by release, and nothing names yours; name it with --kafka-version"
@@ -160,7 +160,7 @@ class MoveAuditor:
     def _case(self, group: MoveGroup, context: Deployment, faults: Faults) -> _Case:
         shape = group.shape
         now, then = (
-            configure(group.given(size), context.release, context.plane) for size in (shape.replicas, shape.target)
+            configure(group.settings_with(size), context.release, context.plane) for size in (shape.replicas, shape.target)
         )
         return _Case(shape, context, now, then, faults)
 

@@ -42,7 +42,7 @@ class MoveShape:
         return f"{self.replicas} replica{'s' if self.replicas > 1 else ''}, {' and '.join(parts)}"
 
     @classmethod
-    def of(cls, now: Assigned, then: Assigned) -> MoveShape:
+    def from_assignments(cls, now: Assigned, then: Assigned) -> MoveShape:
         """Of a partition."""
         return cls(len(now.replicas), len(then.replicas), len(set(then.replicas) - set(now.replicas)))
 
@@ -58,7 +58,7 @@ class Move:
     @property
     def shape(self) -> MoveShape:
         """What counts of it."""
-        return MoveShape.of(self.now, self.then)
+        return MoveShape.from_assignments(self.now, self.then)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class MoveGroup:
     moves: tuple[Move, ...]
     refusal: str = ""
 
-    def given(self, replicas: int) -> Given:
+    def settings_with(self, replicas: int) -> Given:
         """The settings that count, with so many replicas."""
         note = self.moves[0].note
         said = SettingEntry(
@@ -79,7 +79,7 @@ class MoveGroup:
         entries = self.topics.given.entries
         return replace(self.topics.given, entries={**entries, REPLICATION_FACTOR: said})
 
-    def by_producer(self) -> list[MoveGroup]:
+    def assume_producers(self) -> list[MoveGroup]:
         """The group for each of the producers that are assumed where a cluster is read, which has none."""
         return [replace(self, topics=topics) for topics in assume_producers([self.topics])]
 

@@ -394,8 +394,7 @@ def questions_of(release: Release, faults: FaultClass, promise: Kept) -> list[tu
         is_bug = promise is Kept.ACKED
         if is_bug and not _is_within(spec, item.changes, rules, faults):
             continue
-        more = item.changes if is_bug else {**_beyond(spec, faults), **_most_in_flight(spec, rules)}
-        changes = {**PRODUCER, **more}
+        changes = {**PRODUCER, **(item.changes if is_bug else _beyond(spec, faults) | _most_in_flight(spec, rules))}
         task = Task(_question_text(spec, release, changes), max_states=MOST_STATES)
         made.append((task, Refutation(spec.name, release, _changed_options(spec, changes), "", 0)))
     return made

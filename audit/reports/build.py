@@ -76,7 +76,7 @@ def view_of(one: Audited, required: Sequence[AuditQuestion], cache: ResultCache 
     if one.audit is None or one.contexts is None:
         return None
     found = _audit_view(one.audit, required, one.contexts, cache, one.group.topics)
-    return verdict_with(with_hinges(replace(found, upgrade=one.upgrade), one.hinges), required)
+    return verdict_with(apply_hinges(replace(found, upgrade=one.upgrade), one.hinges), required)
 
 
 def _audit_view(
@@ -195,7 +195,7 @@ def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
     return text
 
 
-def with_hinges(view: AuditView, hinges: Sequence[Hinge]) -> AuditView:
+def apply_hinges(view: AuditView, hinges: Sequence[Hinge]) -> AuditView:
     """The view, undecided where answers that are no hang on what is not known of controllers."""
     if not hinges or view.verdict is AuditVerdict.YES:
         return view
@@ -389,7 +389,7 @@ def _recommendation(audit: Audit) -> RecommendedView | None:
     held = "" if is_upgrade else f"with {audit.context.words} "
     words = remedy_in_words(SettingsChange(found.settings))
     words += f"; {held}every required answer ({_names(audit.everywhere)}) is then a no (checked)"
-    return RecommendedView(_values(found.settings), found.costs, words)
+    return RecommendedView(_values(found.settings), found.price, words)
 
 
 def _remedy(change: SettingsChange) -> RemedyView:

@@ -126,7 +126,7 @@ def cell_rows(filled: Filled) -> list[dict[str, object]]:
             "log_size": filled.table.log_size,
             "records": filled.table.records,
             "detail": detail(cell),
-            "story": "\n".join(stories.of(cell)),
+            "story": "\n".join(stories.sentences(cell)),
         }
         for cell in filled.cells
     ]
@@ -138,7 +138,7 @@ class Stories:
     def __init__(self) -> None:
         self._made: dict[Task, tuple[str, ...]] = {}
 
-    def of(self, cell: DurabilityCell) -> tuple[str, ...]:
+    def sentences(self, cell: DurabilityCell) -> tuple[str, ...]:
         """A sentence for each step and one for the end; none where nothing is broken."""
         if cell.story is None:
             return ()
@@ -214,7 +214,7 @@ def durability_page(filled: Filled, promise: Property, pages: Mapping[Task, str]
                     "state": cell.state.value,
                     "words": cell_in_words(cell),
                     "detail": detail(cell),
-                    "story": stories.of(cell),
+                    "story": stories.sentences(cell),
                     "page": (pages or {}).get(cell.task),
                 }
                 for cell in row

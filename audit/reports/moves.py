@@ -155,7 +155,7 @@ def worst_move(audit: PlanAudit) -> Counterexample | None:
     return None
 
 
-# -- as a document ------------------------------------------------------------------------------------------------------
+# -- the table, and every form of it ------------------------------------------------------------------------------------
 
 
 _MOST_NAMED = 5
@@ -170,7 +170,7 @@ def plan_table(audit: PlanAudit) -> Table:
         if one.group.refusal:
             rows.append((name, TableCell("-"), *(TableCell("not asked", "dim") for _ in stages)))
         for faults in audit.faults if one.answers else ():
-            rows.append((name, TableCell(faults.heading), *(_cell(one.of(stage, faults)) for stage in stages)))
+            rows.append((name, TableCell(faults.heading), *(_cell(one.answer_at(stage, faults)) for stage in stages)))
     return table(("move", "fault", *(STAGE_HEADINGS[stage] for stage in stages)), rows)
 
 

@@ -101,7 +101,7 @@ def link_pages(view: View, pages: Sequence[StoryPage]) -> View:
     """The view in which answers name the pages of their stories."""
     named = {(page.group, page.question, page.faults): page.name for page in pages}
 
-    def linked(audit: AuditView, number: int) -> AuditView:
+    def link(audit: AuditView, number: int) -> AuditView:
         answers = tuple(
             replace(answer, page=named.get((number, answer.question.value, answer.same_as or answer.faults.name)))
             for answer in audit.answers
@@ -112,9 +112,9 @@ def link_pages(view: View, pages: Sequence[StoryPage]) -> View:
         return replace(audit, answers=answers, transactions=about_transactions)
 
     if isinstance(view, AuditView):
-        return linked(view, 1)
+        return link(view, 1)
     groups = tuple(
-        group if group.audit is None else replace(group, audit=linked(group.audit, number))
+        group if group.audit is None else replace(group, audit=link(group.audit, number))
         for number, group in enumerate(view.groups, 1)
     )
     return replace(view, groups=groups)
@@ -127,11 +127,11 @@ def audit_page(view: View) -> str:
     """The page, for several groups of topics with their table first; it needs no script and no network."""
     if isinstance(view, AuditView):
         return _page(Heads(*head_of(view), view.model, is_common=True), view, view, [_part("", "", view)])
-    heads = Heads.of(view)
+    heads = Heads.from_view(view)
     parts = [
         {"title": title_of(group), "id": f"group-{group.number}-", "refusal": group.refusal}
         if audit is None
-        else {**_part(title_of(group), f"group-{group.number}-", audit), "head": heads.of_group(audit)}
+        else {**_part(title_of(group), f"group-{group.number}-", audit), "head": heads.group_lines(audit)}
         for group, audit in tell_once(view)
     ]
     return _page(heads, view, view.first, parts, {**grid(groups_table(view)), "legend": table_legend(view)})

@@ -143,7 +143,7 @@ class Heads:
     is_common: bool
 
     @classmethod
-    def of(cls, view: TopicsView) -> Heads:
+    def from_view(cls, view: TopicsView) -> Heads:
         """Groups may run different releases, as in a roll, and not all of them elect uncleanly."""
         audits = [group.audit for group in view.groups if group.audit]
         heads = [head_of(audit) for audit in audits]
@@ -156,7 +156,7 @@ class Heads:
             len(titles) < 2,
         )
 
-    def of_group(self, audit: AuditView) -> list[str]:
+    def group_lines(self, audit: AuditView) -> list[str]:
         """What of this is a group's own."""
         title, lines = head_of(audit)
         own = [] if self.is_common else [", ".join([title, *lines])]
@@ -168,7 +168,7 @@ class Heads:
 
 def print_topics(console: Console, view: TopicsView) -> None:
     """The table of groups, then a section for each."""
-    heads = Heads.of(view)
+    heads = Heads.from_view(view)
     if view.first is not None:
         print_head(console, heads.title, heads.lines, heads.model)
     _print_groups(console, groups_table(view))
@@ -181,7 +181,7 @@ def print_topics(console: Console, view: TopicsView) -> None:
         if audit is None:
             put_paragraph(console, f"not asked about: {group.refusal}", STYLES[AuditVerdict.UNDECIDED], "  ", "  ")
             continue
-        for line in heads.of_group(audit):
+        for line in heads.group_lines(audit):
             put_paragraph(console, line, "dim", "  ", "  ")
         put(console, [])
         print_answers(console, overview(audit))
@@ -245,7 +245,7 @@ def _refer(answer: AnswerView, told: dict[tuple[AuditQuestion, tuple[str, ...]],
 def topics_markdown(view: TopicsView) -> str:
     """The table of groups, then a section for each, as Markdown."""
     lines = ["# Audit of topics", "", f"**{md_text(view.verdict_in_words)}**", ""]
-    heads = Heads.of(view)
+    heads = Heads.from_view(view)
     if view.first is not None:
         lines += [md_text(line) for line in (heads.title, *heads.lines)]
         lines += ["", sentence(md_text(not_asked_of(view.first))), "", md_text(heads.model), ""]
@@ -256,6 +256,6 @@ def topics_markdown(view: TopicsView) -> str:
         if audit is None:
             lines += ["", sentence(md_text(f"not asked about: {group.refusal}"))]
             continue
-        lines += [part for line in heads.of_group(audit) for part in ("", md_text(line))]
+        lines += [part for line in heads.group_lines(audit) for part in ("", md_text(line))]
         lines += ["", *table_markdown(overview(audit)), *body_markdown(audit)]
     return "\n".join(lines) + "\n"

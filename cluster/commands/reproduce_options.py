@@ -66,8 +66,7 @@ class Written:
     def check(self) -> None:
         """Fails before long work if they cannot be written."""
         for path, what in ((self.page, "page"), (self.out, "answer")):
-            if path is not None:
-                check_writable(path, what)
+            check_writable(path, what)
 
 
 asks = collects(

@@ -51,7 +51,7 @@ class GateProgress(LiveDisplay):
     def _progress(self, candidate: Candidate, under: Under) -> None:
         self._latest = candidate.path.as_posix()
         self._running[self._latest] = under
-        self.changed()
+        self.update()
 
     def line(self) -> str:
         """`specs/kip320.toml: depth 12, 277 distinct states so far`."""
@@ -62,7 +62,7 @@ class GateProgress(LiveDisplay):
         states = units.short_count(now.distinct_states)
         return f"{harmless(self._latest)}: depth {now.depth}, {states} distinct states so far"
 
-    def drawn(self, console: Console) -> RichTable:
+    def draw(self, console: Console) -> RichTable:
         """A row for every spec that is being searched."""
         from rich.table import Table
 

@@ -115,7 +115,7 @@ class MajorityPictures(NumberedLogPictures):
     first_lanes = (PRODUCER.name,)
     in_state = _POINTS
 
-    def acked(self, state: State) -> list[int]:
+    def acked_records(self, state: State) -> list[int]:
         """Those that the producer knows of."""
         return _acked_records(state)
 

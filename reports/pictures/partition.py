@@ -262,7 +262,7 @@ class PartitionPictures(NumberedLogPictures):
         """Its number, with the session of an idempotent producer."""
         return super().label(record) + (f"·p{record['session']}" if "session" in record else "")
 
-    def acked(self, state: State) -> list[int]:
+    def acked_records(self, state: State) -> list[int]:
         """Those that the producer knows of."""
         return _acked_records(state)
 

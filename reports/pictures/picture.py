@@ -141,7 +141,7 @@ class Row:
     markers: tuple[Marker, ...] = ()
     badges: tuple[Badge, ...] = ()
 
-    def at(self, place: MarkerKind) -> int | None:
+    def offset_of(self, place: MarkerKind) -> int | None:
         """The offset of a marker; None if the row has none there."""
         return next((marker.offset for marker in self.markers if marker.place is place), None)
 

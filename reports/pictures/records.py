@@ -31,7 +31,7 @@ class NumberedLogPictures(LogPictures[LostRecords]):
 
     def cells(self, state: State, replica: int, offsets: int, memory: LostRecords) -> tuple[Cell, ...]:
         """A cell for every offset; the first free place stands for what the replica had and lost."""
-        log, high_watermark, acked = state["log"][replica], state[self.views][replica]["hw"], self.acked(state)
+        log, high_watermark, acked = state["log"][replica], state[self.views][replica]["hw"], self.acked_records(state)
         gone = ", ".join(f"r{record}" for record in sorted(memory[replica] & set(acked)))
 
         def cell(offset: int) -> Cell:
@@ -47,6 +47,6 @@ class NumberedLogPictures(LogPictures[LostRecords]):
         """What a record is called in its cell."""
         return f"r{record['id']}"
 
-    def acked(self, state: State) -> Collection[int]:
+    def acked_records(self, state: State) -> Collection[int]:
         """The numbers of records that were acknowledged."""
         raise NotImplementedError

@@ -46,7 +46,7 @@ _TONES = {
 def print_trace(console: Console, view: TraceView) -> None:
     """Draws a whole trace, the three sentences first; fits the console's width down to about 40 columns."""
     _print_head(console, view)
-    layout = _Layout.of(view, console)
+    layout = _Layout.fit(view, console)
     if layout is not None:
         _print_legend(console, view.look)
     for step in view.steps:
@@ -146,7 +146,7 @@ class _Layout:
     look: Look
 
     @staticmethod
-    def of(view: TraceView, console: Console) -> _Layout | None:
+    def fit(view: TraceView, console: Console) -> _Layout | None:
         """The layout of a trace; None without a picture. Offsets that no step uses are left out."""
         pictures = [step.picture for step in view.steps if step.picture is not None and step.picture.is_drawn]
         if not pictures:
@@ -234,9 +234,9 @@ class _Drawing:
         return [("*" if is_changed else " ", "bold"), (text, "bold" if is_changed else ""), (" ", "")]
 
     def _edge(self, row: Row, offset: int) -> Span:
-        if offset == row.at(MarkerKind.HIGH_WATERMARK):
+        if offset == row.offset_of(MarkerKind.HIGH_WATERMARK):
             return self._glyphs.watermark, "bold"
-        end = row.at(MarkerKind.LOG_END)
+        end = row.offset_of(MarkerKind.LOG_END)
         return (self._glyphs.edge if end is not None and offset <= end else " "), "dim"
 
     def _cell(self, cell: Cell, edit: Edit | None) -> Span:

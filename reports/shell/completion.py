@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from acked.checker.spec.variants import name_of
 from acked.model.catalogue import PROTOCOLS
+from acked.model.partition.rules.versions import VERSIONS
 from acked.reports.shell.specs import all_bundled, full_name
 
 if TYPE_CHECKING:
@@ -36,6 +37,4 @@ def shipped_protocols(context: click.Context, parameter: click.Parameter, incomp
 
 def known_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Releases of Kafka that `partition` tells apart."""
-    from acked.model.partition.rules.versions import VERSIONS
-
     return completions(VERSIONS, incomplete)

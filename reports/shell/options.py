@@ -90,9 +90,9 @@ class Declared:
 
     def saying(self, text: str) -> Declared:
         """This option with the help of a command in which it means something of its own."""
-        return self.with_(help=text)
+        return self.having(help=text)
 
-    def with_(self, **attributes: object) -> Declared:
+    def having(self, **attributes: object) -> Declared:
         """This option with other attributes for click."""
         return replace(self, attributes=tuple({**dict(self.attributes), **attributes}.items()))
 
@@ -204,7 +204,7 @@ class AskedSpec:
     changes: SpecChanges = UNCHANGED
 
     @classmethod
-    def given(cls, name: str, **changes: Any) -> AskedSpec:
+    def from_options(cls, name: str, **changes: Any) -> AskedSpec:
         """From the options of a command."""
         return cls(name, SpecChanges(**changes))
 
@@ -251,7 +251,7 @@ class TraceSource:
 changing = {"constants": CONSTANT, "version": KAFKA_VERSION, "control_plane": CONTROL_PLANE}
 """The options that change a spec; a command in which one of them means something of its own has it beside the others."""
 
-asks_spec = collects("asked", AskedSpec.given, name=SPEC, **changing)
+asks_spec = collects("asked", AskedSpec.from_options, name=SPEC, **changing)
 changes_spec = collects("changes", SpecChanges, **changing)
 searches = collects(
     "search", SearchLimits, workers=WORKERS, max_depth=MAX_DEPTH, max_states=MAX_STATES, memory=MEMORY

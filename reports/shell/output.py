@@ -92,8 +92,7 @@ class TraceFile:
 
     def check(self) -> None:
         """Fails before long work if the file cannot be written."""
-        if self.path is not None:
-            check_writable(self.path, "trace")
+        check_writable(self.path, "trace")
 
     def write(self, found: Counterexample) -> None:
         """Writes a trace file."""

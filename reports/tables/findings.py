@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum, unique
 
 from acked.reports.console import Console, put, put_paragraph
-from acked.reports.table import markdown_table
 
 
 @unique
@@ -46,12 +45,3 @@ def print_findings(console: Console, findings: Iterable[Finding]) -> None:
                            ("shown by", one.command), ("page", one.page)):  # fmt: skip
             put_paragraph(console, text, "", f"  {name:<10}", " " * 12)
         put(console, [])
-
-
-def findings_markdown(findings: Iterable[Finding]) -> Iterator[str]:
-    """A table for a page in docs/."""
-    rows = (
-        (f"[{one.title}]({one.page.removeprefix('docs/')})", one.status.value, one.promise, one.releases, f"`{one.command}`")
-        for one in findings
-    )
-    yield from markdown_table(("finding", "what it is", "the promise", "releases", "shown by"), rows)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations, product
 
+from acked.checker.spec.spec import Spec
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.formulas.errors import ModelError
@@ -17,22 +17,6 @@ from acked.reports.console import Console, put, put_paragraph
 
 _SMALL = 2
 """The value, where the range allows it, under which a protocol is instantiated to learn its guards' labels."""
-
-
-@dataclass(frozen=True)
-class SpecRow:
-    """What a listing says about one spec file: of constants those that it names itself, beside the release.
-
-    `brokers` is what real ones did with it, None where it was not played.
-    """
-
-    name: str
-    title: str
-    protocol: str
-    version: str | None
-    constants: Mapping[str, object]
-    expected: str
-    brokers: str | None = None
 
 
 def print_protocols(console: Console, protocols: Iterable[Protocol]) -> None:
@@ -98,17 +82,26 @@ def print_properties(console: Console, properties: Iterable[tuple[Property, Sequ
         put(console, [])
 
 
-def print_specs(console: Console, specs: Iterable[SpecRow]) -> None:
-    """Every spec with its protocol, its constants and the verdict that it expects."""
-    for row in specs:
-        _entry(console, row.name, row.title)
-        settings = [f"{name}={json.dumps(value)}" for name, value in row.constants.items()]
-        settings = [f"version={row.version}", *settings] if row.version else settings
-        _fact(console, "protocol", f"{row.protocol}: {', '.join(settings)}" if settings else row.protocol)
-        _fact(console, "expected", row.expected or "nothing")
-        if row.brokers is not None:
-            _fact(console, "real brokers", row.brokers)
+def print_specs(console: Console, specs: Iterable[Spec], on_brokers: Mapping[str, str]) -> None:
+    """Every spec with its protocol, the verdict that it expects, and of constants those that its file names.
+
+    `on_brokers` says by name of a spec what real brokers did with it, where it was played.
+    """
+    for spec in specs:
+        _entry(console, spec.name, spec.title)
+        settings = [f"{name}={json.dumps(value)}" for name, value in spec.given.items()]
+        settings = [f"version={spec.version}", *settings] if spec.version else settings
+        protocol = spec.protocol.name
+        _fact(console, "protocol", f"{protocol}: {', '.join(settings)}" if settings else protocol)
+        _fact(console, "expected", expected_of(spec) or "nothing")
+        if spec.name in on_brokers:
+            _fact(console, "real brokers", on_brokers[spec.name])
         put(console, [])
+
+
+def expected_of(spec: Spec) -> str:
+    """`violated AckedRecordsSurvive`; empty if nothing is expected."""
+    return "" if spec.expect is None else " ".join([spec.expect.verdict.value, *spec.expect.violates])
 
 
 def guard_labels(protocol: Protocol) -> dict[str, list[str]]:

@@ -148,6 +148,6 @@ def _print_actions(console: Console, result: Result, glyphs: Glyphs) -> None:
     if silent:
         names = [(clean(name, console), shade) for name in result.never_fired]
         names = [(f"{name}," if at < len(names) - 1 else name, style) for at, (name, style) in enumerate(names)]
-        lead = f"{mark.drawn(glyphs)}{words}: "
+        lead = f"{mark.sign(glyphs)}{words}: "
         for spans in flow([(lead, shade)], names, len(lead), console.width):
             put(console, spans)

@@ -152,7 +152,7 @@ class Shown(LiveDisplay):
     def line(self) -> str:
         return "plain"
 
-    def drawn(self, console: object) -> str:
+    def draw(self, console: object) -> str:
         return "drawn"
 
 
@@ -162,10 +162,10 @@ def test_what_stays_is_written_at_once_and_puts_off_the_next_plain_line(screen) 
         clock.now += 9
         display.above(lambda console: console.print("kept"))
         clock.now += 9
-        display.changed()
+        display.update()
         assert stream.text == "kept\n"
         clock.now += 1
-        display.changed()
+        display.update()
     assert stream.text == "kept\nplain\n"
 
 

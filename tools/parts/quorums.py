@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from acked.reports.table import markdown_table
-from tools.parts.spec_pages import AnsweredSpec
+from tools.parts.spec_pages import AnsweredSpec, markdown_table
 
 
 @dataclass(frozen=True)

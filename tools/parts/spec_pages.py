@@ -9,11 +9,16 @@ from acked.checker.question.result import Verdict
 from acked.checker.spec.remarks import Claim, GalleryEntry
 from acked.checker.spec.spec import Spec
 from acked.invariants.property import Kind
-from acked.reports.table import markdown_table
+from acked.reports.table import Column, ColumnKind, table, table_markdown
 from acked.reports.units import plural
 
 OPEN = "open"
 """What stands for a release where none has fixed a bug."""
+
+
+def markdown_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
+    """The lines of a table in Markdown whose cells are Markdown already."""
+    return table_markdown(table([Column(head, ColumnKind.MARKDOWN) for head in heads], rows))
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from acked.reports.tables.summary import print_expectation, print_notes
 
 @click.command(short_help="Check the certificate of a proof with a second solver.")
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path, file_okay=False))
-@collects("asked", AskedSpec.given, name=SPEC.with_(required=False, default="", metavar="[SPEC]"), **changing)
+@collects("asked", AskedSpec.from_options, name=SPEC.having(required=False, default="", metavar="[SPEC]"), **changing)
 @limits_solver
 @shows
 def check(folder: Path, asked: AskedSpec, solver: Solver, output: Output) -> int:

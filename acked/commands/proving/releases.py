@@ -47,8 +47,7 @@ def releases(
     """
     limits = solver.limits
     rows = releases_named(version, control_plane)
-    if markdown is not None:
-        check_writable(markdown, "table")
+    check_writable(markdown, "table")
     store, folder = (open_cache(), cache_folder("results")) if use_cache else (None, None)
     total = len(rows) * len(FaultClass) * len(Kept)
     done = 0

@@ -32,11 +32,11 @@ class Whose:
         """A fact about it that is no setting."""
         return Note(fact, self.file, line, self.scope, self.entity)
 
-    def described(self, line: int) -> Note:
+    def description(self, line: int) -> Note:
         """That it is described."""
         return self.note(Described(), line)
 
-    def imported(self, other: str, line: int) -> Note:
+    def import_note(self, other: str, line: int) -> Note:
         """That another file counts as well."""
         return self.note(Imported(other), line)
 
@@ -45,7 +45,7 @@ class Whose:
         if (runs := release_of_image(image)) is not None:
             yield self.entry(IMAGE, runs, line, Scope.BROKER)
 
-    def stated(self, item: Field | None, key: str = STATED) -> Iterator[SettingEntry]:
+    def stated_release(self, item: Field | None, key: str = STATED) -> Iterator[SettingEntry]:
         """The release that a field names."""
         if item is not None and item.text:
             yield self.entry(key, item.text, item.line, Scope.BROKER)
@@ -163,7 +163,7 @@ def topic_entries(
 ) -> Iterator[Read]:
     """A topic of a list of them: its number of replicas and its settings, under these keys."""
     whose = Whose(file, Scope.TOPIC, name)
-    yield whose.described(topic.line)
+    yield whose.description(topic.line)
     check_fields(whose, topic.fields, (*factor, *config, *_OF_TOPICS))
     replicas = topic.field(*factor)
     if replicas is not None and replicas.text.strip() != "-1":  # The brokers' default.

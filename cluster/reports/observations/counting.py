@@ -18,7 +18,7 @@ class EventsExplained(LiveDisplay):
 
     def __call__(self, done: int) -> None:
         self._done = done
-        self.changed()
+        self.update()
 
     def line(self) -> str:
         """`120,000 events explained, 3.0 s`."""

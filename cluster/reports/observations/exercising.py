@@ -31,7 +31,7 @@ class ExerciseProgress(LiveDisplay):
 
     def __call__(self, line: str) -> None:
         self._line = line
-        self.changed()
+        self.update()
 
 
 def print_exercise(console: Console, done: Exercised) -> None:

@@ -25,7 +25,7 @@ from acked.audit.clusters.topics import TopicGroup, groups_of
 from acked.audit.commands import live
 from acked.audit.commands.live import ask_cluster, client_properties
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.gather import Given, gather, recognise
+from acked.audit.decision.gather import Given, recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.release import contexts
 from acked.audit.formats.reading import read_all
@@ -36,6 +36,7 @@ from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.release import Mode
 from acked.cluster.vocabulary import keys
 from acked.cluster.waiting import wait_for
+from tests.audit.reading import gather
 from tests.cluster.conftest import real_plan, users_cache
 from tests.docs.test_ci import CHECKOUT, in_the_action
 

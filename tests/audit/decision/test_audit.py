@@ -9,7 +9,6 @@ import pytest
 
 from acked.audit.decision.audit import Auditor
 from acked.audit.decision.faults import CrashKind, Faults
-from acked.audit.decision.gather import gather
 from acked.audit.decision.questions import (
     BY_DEFAULT,
     CLASSES,
@@ -29,7 +28,7 @@ from acked.checker.spec.question_text import QuestionText
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.partition.protocol import partition
 from tests.audit.decision.kept import KEPT
-from tests.audit.reading import read_settings
+from tests.audit.reading import gather, read_settings
 from tests.places import DATA
 
 AUDIT = DATA / "audit"

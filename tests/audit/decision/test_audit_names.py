@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from acked.audit.decision.gather import gather
 from acked.audit.formats.reading import read_file
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.names import DECIDING, known_names, likely_setting, setting_within
 from acked.cluster.vocabulary.note import Listed, Note
-from tests.audit.reading import read_settings
+from tests.audit.reading import gather, read_settings
 
 HARMLESS = SettingEntry("log.dirs", "/data", "f", 9)
 

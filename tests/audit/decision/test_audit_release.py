@@ -14,7 +14,7 @@ import pytest
 
 from acked.audit.decision.audit import Auditor
 from acked.audit.decision.faults import Faults
-from acked.audit.decision.gather import Given, gather
+from acked.audit.decision.gather import Given
 from acked.audit.decision.questions import NEEDS, QUESTIONS, Assumptions, AuditQuestion, AuditVerdict, constants_of, task_of
 from acked.audit.decision.release import Deployment, contexts, span
 from acked.audit.decision.settings import RefusedByKafka, configure
@@ -26,6 +26,7 @@ from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import VERSIONS, planes_of
 from tests.audit.decision.kept import KEPT
+from tests.audit.reading import gather
 
 LISTED = [name for name in VERSIONS if name != LATEST]
 ZK, IBP, ROLES, MV = "zookeeper.connect", "inter.broker.protocol.version", "process.roles", "metadata.version"

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.gather import Given, gather
+from acked.audit.decision.gather import Given
 from acked.audit.decision.joint import Searches, join, part_of_outcome
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
 from acked.base.processes import Done
@@ -25,6 +25,7 @@ from acked.model.language.tracings import ActionInstance
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import VERSIONS, planes_of
+from tests.audit.reading import gather
 from tests.checker.question.test_levels import BELOW_3, BELOW_4, level, one_counter
 
 ONE = BatchLimits(1, 1 << 29)

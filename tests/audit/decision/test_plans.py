@@ -43,7 +43,7 @@ def test_partitions_that_are_moved_alike_are_one_group_and_those_that_stay_none(
     shapes = {(group.topics.topics, group.shape) for group in moves.groups}
     assert shapes == {(("orders",), MoveShape(3, 3, 1)), (("logs",), MoveShape(2, 3, 1))}
     assert [group.shape.words for group in moves.groups] == ["3 replicas, 1 added and 1 removed", "2 replicas, 1 added"]
-    assert [group.given(3).entries["replication.factor"].value for group in moves.groups] == ["3", "3"]
+    assert [group.settings_with(3).entries["replication.factor"].value for group in moves.groups] == ["3", "3"]
 
 
 def test_a_plan_with_directories_and_what_generate_prints_are_read(tmp_path: Path) -> None:

@@ -98,7 +98,7 @@ def test_a_command_of_the_page_asks_what_refuted_the_cell() -> None:
     for command in commands:
         _, _, name, *options = shlex.split(command)
         given = check.make_context("check", [name, *options]).params
-        changed = AskedSpec.given(**{key: given[key] for key in ("name", "constants", "version", "control_plane")})
+        changed = AskedSpec.from_options(**{key: given[key] for key in ("name", "constants", "version", "control_plane")})
         assert changed.load().constants == dict(asked[command].asked.constants), command
 
 

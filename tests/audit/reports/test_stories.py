@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.gather import gather
 from acked.audit.decision.questions import Assumptions, AuditQuestion
 from acked.audit.reports import pages
 from acked.audit.reports.pages import counterexample, easiest_counterexample
@@ -14,6 +13,7 @@ from acked.checker.batch.local import BatchLimits
 from acked.checker.diagnosis.easiest import cost_of
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.reports.pictures.effort import effort_of
+from tests.audit.reading import gather
 
 
 @pytest.mark.slow

@@ -98,7 +98,7 @@ def test_the_picture_shows_cells_high_watermark_and_what_was_removed(violated: R
     leader, follower = last.picture.rows
     record = leader.cells[0]
     assert (record.record, record.epoch, record.committed, record.acked, record.lost) == ("r0", 0, True, True, None)
-    assert (leader.at(MarkerKind.HIGH_WATERMARK), leader.at(MarkerKind.LOG_END)) == (1, 1)
+    assert (leader.offset_of(MarkerKind.HIGH_WATERMARK), leader.offset_of(MarkerKind.LOG_END)) == (1, 1)
     assert last.differs.rows["0"].markers == frozenset()
     assert follower.cells[0].record is None
     change = last.differs.rows["1"]
