@@ -32,7 +32,7 @@ def defined_in(package: str, kind: type[Named]) -> Iterator[Named]:
 def test_every_action_and_constant_that_a_package_defines_is_one_of_its_protocols(package: str) -> None:
     protocols = [PROTOCOLS[name] for name in PROTOCOLS if PROTOCOLS[name].state.__module__.startswith(f"{package}.")]
     actions = {item.name for item in defined_in(package, Action)} - {item.name for one in protocols for item in one.actions}
-    assert actions == set(), "add it to ACTIONS at the end of its module"
+    assert actions == set(), "the protocol is not given it, or its module, under actions="
     known = set(chain.from_iterable(one.constants for one in protocols))
     constants = {item.name for item in defined_in(package, Constant) if item not in known}
     assert constants == set(), "add it to CONSTANTS at the end of its module; of partition to one of the groups there"
