@@ -7,8 +7,7 @@ import io
 from rich.console import Console
 
 from acked.audit.decision.questions import BY_DEFAULT, LEADER_MOVES, AuditQuestion
-from acked.audit.reports.overview import NOT_ASKED
-from acked.audit.reports.terminal import print_answers
+from acked.audit.reports.terminal import NOT_ASKED, print_answers
 from acked.reports.table import table
 
 HEADS = ("records", "process dies", "machine dies", "many die", "empty disk", "cut off", "leader moves")
