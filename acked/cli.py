@@ -26,7 +26,7 @@ _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         ("check", "commands.check", "Explore every reachable state of a spec."),
         ("view", "commands.view", "Make one HTML page of a trace, to step through."),
         ("explore", "commands.explore", "Walk through the states in a browser."),
-        ("list", "commands.list", "List protocols, properties, constants or specs."),
+        ("list", "commands.list", "List protocols, properties, constants, specs or findings."),
     )),
     ("On real brokers", (
         ("reproduce", "cluster.commands.reproduce", "Play a counterexample on real Kafka brokers."),

@@ -151,9 +151,9 @@ def test_a_certificate_of_a_proof_with_several_controllers_can_be_checked(
     told = Certificate("0.1", "x", "partition", named, (), ("AckedRecordsSurvive",), "", "z3", ())
     assert derivation_of(told)[3] == named  # type: ignore[index]
     with pytest.raises(ConfigurationError, match="asks for"):
-        refuse_unmade(many, tmp_path, replace(told, goals=()))
+        refuse_unmade(many, tmp_path, replace(told, promises=()))
     with pytest.raises(SpecUnreadable, match=r"not the switches of this acked's partition \(max_controller_epoch\)"):
-        derivation_of(replace(told, switches={**named, "controllers": 0}))
+        derivation_of(replace(told, constants={**named, "controllers": 0}))
 
 
 def test_a_certificate_that_promises_what_cannot_be_proved_is_refused(
@@ -174,7 +174,7 @@ def test_a_verified_certificate_of_what_is_expected_to_be_violated_is_not_as_exp
         from acked.checker.allconstants.verification import Verification
 
         one = (ObligationResult("initial state", "WeakIsr", SolverVerdict.UNSAT, 0.1, ()),)
-        return Verification(Certificate("0.1", "x", "kip320", {}, (), told.goals, "", "z3", one), (), one, "cvc5", 1.0)  # type: ignore[arg-type]
+        return Verification(Certificate("0.1", "x", "kip320", {}, (), told.promises, "", "z3", one), (), one, "cvc5", 1.0)  # type: ignore[arg-type]
 
     monkeypatch.setattr("acked.commands.proving.certificate.verify", verified)
     proof = certificate(tmp_path, "WeakIsr", "StrongIsr")

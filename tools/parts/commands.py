@@ -18,7 +18,7 @@ from acked.reports.shell.groups import Branching  # noqa: E402
 
 def commands() -> Iterator[tuple[str, click.Command, click.Context]]:
     """Every command with its full name, those of groups after their group."""
-    context = click.Context(cli, info_name="acked", max_content_width=100)
+    context = click.Context(cli, info_name="acked", **cli.context_settings)
     yield from _below(cli, context)
 
 

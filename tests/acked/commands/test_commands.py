@@ -26,12 +26,12 @@ MODULES = [
 
 def names() -> list[str]:
     """All commands, as --help lists them."""
-    return cli.list_commands(click.Context(cli))
+    return cli.list_commands(click.Context(cli, **cli.context_settings))
 
 
 @pytest.mark.parametrize("name", names())
 def test_every_listed_command_answers_to_its_name(name: str) -> None:
-    command = cli.get_command(click.Context(cli), name)
+    command = cli.get_command(click.Context(cli, **cli.context_settings), name)
     assert command is not None
     assert command.name == name
     [said] = [text for _, commands in _TASKS for listed, _, text in commands if listed == name]

@@ -117,7 +117,7 @@ def test_help_has_the_commands_by_task_and_each_once() -> None:
     assert lines.index("Begin here:") < lines.index("Look into a protocol:")
     first = next(line for line in lines[lines.index("Begin here:") + 1 :] if line)
     assert first.startswith("audit ")
-    for name in cli.list_commands(click.Context(cli)):
+    for name in cli.list_commands(click.Context(cli, **cli.context_settings)):
         assert sum(line.startswith(f"{name} ") and "  " in line for line in lines) == 1, name
     assert ".md" not in shown
 

@@ -52,7 +52,6 @@ def test_what_the_newest_release_logs_is_read() -> None:
         r"from 0\.10\.2\.0 to (\d+\.\d+\.\d+)",
         r"releases from 0\.10 to (\d+\.\d+)\b",
         r"Kafka 4\.1 to (\d+\.\d+) lose",
-        r"real 4\.1 to (\d+\.\d+) brokers, which lose",
     ],
 )
 def test_documents_say_what_the_table_says_of_the_newest_release(says: str) -> None:

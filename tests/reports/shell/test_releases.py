@@ -31,7 +31,7 @@ invariants = ["AckedRecordsSurvive"]
 
 @pytest.mark.parametrize("name", [*ASKS, "list", "matrix", "audit"])
 def test_every_command_that_asks_about_a_release_calls_it_the_same(name: str) -> None:
-    command = cli.get_command(click.Context(cli), name)
+    command = cli.get_command(click.Context(cli, **cli.context_settings), name)
     assert command is not None
     options = {text: item for item in command.params if isinstance(item, click.Option) for text in item.opts}
     assert "--kafka-version" in options
