@@ -12,13 +12,13 @@ from click.testing import CliRunner
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices_or, near
 from acked.cli import cli
-from acked.commands.list import Filter, list_
+from acked.commands.list import Filter
 from acked.model.catalogue import PROTOCOLS
 from tests.places import CHECKOUT
 
 
 def listed(*arguments: str) -> str:
-    done = CliRunner().invoke(list_, arguments, catch_exceptions=False)
+    done = CliRunner().invoke(cli, ["list", *arguments], catch_exceptions=False)
     assert done.exit_code == 0
     return done.stdout
 
@@ -69,7 +69,7 @@ def test_two_protocols_with_a_property_of_one_name_are_both_listed() -> None:
 
 def test_words_that_nothing_has_are_an_error() -> None:
     with pytest.raises(ConfigurationError, match="nothing of protocols has zzz in it"):
-        CliRunner().invoke(list_, ["protocols", "zzz"], catch_exceptions=False)
+        CliRunner().invoke(cli, ["list", "protocols", "zzz"], catch_exceptions=False)
 
 
 @pytest.mark.parametrize(
