@@ -1,0 +1,106 @@
+"""The script that answers one question where there is neither acked nor Python: its modules, its sizes, and `search.js`.
+
+`script_of`, which refuses what the script cannot decide.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+from acked.checker.loops import slots, table
+from acked.checker.native.shape import shape_of
+from acked.checker.question.engine import Capabilities, Unsupported
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.plan import BATCH
+from acked.checker.question.question import Question
+from acked.checker.question.result import Words
+from acked.checker.wasm.module import WIDTHS, compile_module, narrow
+
+BROWSER = Capabilities(
+    "browser",
+    no_graph_properties=Unsupported(
+        "in a browser", "leave it out, or let `acked check` decide it: recoverability and liveness need the graph of all states"
+    ),
+)
+
+
+def script_of(question: Question, policy: StopPolicy = StopPolicy.FIRST_VIOLATION) -> str:
+    """JavaScript that answers the question in a worker of a page, or in Node.
+
+    `ConfigurationError` for what it does not decide (`BROWSER`), and where symmetry does not fit the question.
+    """
+    question.refuse_asymmetry()
+    BROWSER.check(question)
+    modules = {str(bits): _packed(compile_module(question.plan, bits)) for bits in WIDTHS}
+    return "\n".join([_text("search"), _constant("SPEC", {**described(question, policy), "modules": modules}), _text("run")])
+
+
+def described(question: Question, policy: StopPolicy) -> dict[str, Any]:
+    """All that `search.js` knows of a question, but for its modules; 64-bit words are texts."""
+    plan = narrow(question.plan)
+    shape = shape_of(plan)
+    return {
+        "words": shape.words,
+        "leaves": shape.leaves,
+        "rows": shape.rows,
+        "conditions": shape.properties,
+        "checks": shape.checks,
+        "block": shape.block,
+        "column_bytes": shape.column_bytes,
+        "is_symmetric": shape.is_symmetric,
+        "actions": [step.label for step in question.instance.actions],
+        "properties": [item.name for item in question.properties],
+        "state_properties": question.state_properties,
+        "step_properties": question.step_properties,
+        "probes": [probe.name for probe in question.probes],
+        "state_probes": question.state_probes,
+        "step_probes": question.step_probes,
+        "is_sought": any(probe.is_sought for probe in question.probes),
+        "stops_at_first": policy is StopPolicy.FIRST_VIOLATION,
+        "initial": [_state(words) for words in question.initial],
+        "originals": [_state(words) for words in question.instance.initial] if question.is_symmetric else [],
+        "layout": _layout(),
+    }
+
+
+def _layout() -> dict[str, Any]:
+    return {
+        "slots": {name: value for name, value in vars(slots).items() if name.isupper() and isinstance(value, int)},
+        "batch": BATCH,
+        "group": max(slots.GROUP, slots.FIRE_GROUP),
+        "ring": table.RING + 1,
+        "offer_slots": slots.OFFER_SLOTS,
+        "offer_closed": str(slots.OFFER_CLOSED),
+        "shared_slots": slots.SHARED_SLOTS,
+        "spare_slots": table.SPARE_SLOTS,
+        "bucket": table.SLOTS,
+        "pad": table.PAD,
+        "load": [table.LOAD_NUMERATOR, table.LOAD_DENOMINATOR],
+        "double_until": table.DOUBLE_UNTIL,
+        "most_states": table.INDEX_MASK - BATCH,
+    }
+
+
+def _state(words: Words) -> list[str]:
+    return [str(word) for word in words]
+
+
+def _packed(module: bytes) -> str:
+    return base64.b64encode(gzip.compress(module, 9, mtime=0)).decode()
+
+
+def _constant(name: str, value: object) -> str:
+    return f"const {name} = {json.dumps(value, separators=(',', ':'))};"
+
+
+@cache
+def _text(name: str) -> str:
+    """A script without its comments, which take a sixth of it, and indentation; no text of ours goes over more than one line."""
+    source = files("acked.checker").joinpath("wasm", f"{name}.js").read_text("utf-8")
+    lines = (line.strip() for line in source.split("\n"))
+    return "\n".join(line for line in lines if line and not line.startswith("//"))
