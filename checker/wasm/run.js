@@ -7,7 +7,8 @@ function whyNot(error) {
 
 async function answerPage({ data }) {
   try {
-    postMessage({ answer: await search(SPEC, (progress) => postMessage({ progress }), data) });
+    const answer = await search(SPEC, (progress) => postMessage({ progress }), data);
+    postMessage({ answer: { ...answer, words: inWords(answer) } });
   } catch (error) {
     postMessage({ refusal: whyNot(error) });
   }

@@ -26,10 +26,13 @@ from acked.reports.runs.view import story_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STILL = ("dom", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
+STILL = ("dom", "check", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
 EXPLORER = (*STILL[:-1], "live", "explorer")
 PLAYED = (*STILL[:-1], "played", "reproduction")
 """The modules in `reports/web/` of the three kinds of pages, each after those that it imports."""
+
+_SEARCHES = "'wasm-unsafe-eval'; worker-src blob:"
+"""What the policy of a page allows besides if it searches in a worker (`check.js`)."""
 
 _IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
@@ -76,7 +79,7 @@ def render(data: Mapping[str, Any], *, live: bool = False, packed: bool = False)
     script, style = script_text(modules), style_text(*(["played.css"] if is_played else []))
     policy = [
         "default-src 'none'",
-        f"script-src '{hash_of(script)}'",
+        f"script-src '{hash_of(script)}'{' ' + _SEARCHES if 'check' in data else ''}",
         f"style-src '{hash_of(style)}'",
         "img-src data:",
         "base-uri 'none'",

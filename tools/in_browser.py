@@ -1,0 +1,216 @@
+"""Answers specs in a browser and natively, compares the two, prints a table and keeps it in `docs/in_browser.csv`.
+
+    python tools/in_browser.py [--browser chromium|firefox] [--bits 64|32] [--states N] [--keep] [SPEC …]
+
+Without SPEC: all of `specs/gallery`, `specs/claims`, `specs/promises` and the tested findings. Verdict, states, states
+generated, levels and every violation, step by step, must be equal; else it says where they are not and exits with 1. What the
+native search does not answer within N states (2,000,000) is left out. `--keep` writes the data file.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import queue
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, Protocol
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from acked.base.bounds import Bounds, default_workers  # noqa: E402
+from acked.base.errors import ConfigurationError  # noqa: E402
+from acked.checker.question.result import Result, StopReason  # noqa: E402
+from acked.checker.search.local import search  # noqa: E402
+from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
+from acked.checker.spec.variants import specs_in, specs_under  # noqa: E402
+from acked.checker.wasm.script import script_of  # noqa: E402
+from acked.reports.shell.specs import find_spec  # noqa: E402
+
+FOLDERS = ("specs/gallery", "specs/claims", "specs/promises")
+DATA = ROOT / "docs" / "in_browser.csv"
+MOST_STATES = 2_000_000
+SECONDS = 300
+
+ANSWER = """async ([script, options]) => {
+  const worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
+  const told = await new Promise((done) => {
+    let progress = 0;
+    worker.onerror = (event) => done({ refusal: `the worker failed: ${event.message}` });
+    worker.onmessage = ({ data }) => (data.progress ? progress++ : done({ ...data, progress }));
+    worker.postMessage(options);
+  });
+  worker.terminate();
+  return told;
+}"""
+"""Runs a script in a worker: `answer` or `refusal`, and how often progress was told."""
+
+
+class Tab(Protocol):
+    """A page of a browser that runs scripts in a worker."""
+
+    def __call__(self, script: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The `answer` of a script, or its `refusal`."""
+
+
+@contextmanager
+def chromium() -> Iterator[Tab]:
+    """The Chromium that is installed, without a window."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        found = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+        browser = playwright.chromium.launch(executable_path=found, args=[] if os.geteuid() else ["--no-sandbox"])
+        page = browser.new_page()
+        yield lambda script, options: dict(page.evaluate(ANSWER, [script, dict(options)]))
+        browser.close()
+
+
+@contextmanager
+def firefox() -> Iterator[Tab]:
+    """The Firefox that is installed, without a window; its page asks this process for scripts, and sends what they answer."""
+    jobs: queue.Queue[str] = queue.Queue()
+    answers: queue.Queue[dict[str, Any]] = queue.Queue()
+    loop = (
+        f"const answer = {ANSWER};"
+        "for (;;) { const job = await (await fetch('/job')).json(); if (job === null) continue;"
+        "await fetch('/answer', { method: 'POST', body: JSON.stringify(await answer(job)) }); }"
+    )
+
+    class Desk(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path != "/job":
+                return self.reply("text/html", f"<!DOCTYPE html><script type=module>{loop}</script>")
+            try:
+                self.reply("application/json", jobs.get(timeout=20))
+            except queue.Empty:
+                self.reply("application/json", "null")
+
+        def do_POST(self) -> None:
+            answers.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.reply("text/plain", "")
+
+        def reply(self, kind: str, text: str) -> None:
+            data = text.encode()
+            self.send_response(200)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, format: str, *args: object) -> None:
+            """Says nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Desk)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    found = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
+    if found is None:
+        raise SystemExit("no Firefox is installed: apt-get install firefox-esr")
+
+    def answer(script: str, options: Mapping[str, Any]) -> dict[str, Any]:
+        jobs.put(json.dumps([script, options]))
+        return answers.get(timeout=SECONDS)
+
+    with tempfile.TemporaryDirectory() as profile:
+        address = f"http://127.0.0.1:{server.server_port}/"
+        line = [found, "--headless", "--no-remote", "--profile", profile, address]
+        environment = {**os.environ, "HOME": profile}
+        process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            yield answer
+        finally:
+            process.terminate()
+            process.wait()
+            server.shutdown()
+
+
+BROWSERS = {"chromium": chromium, "firefox": firefox}
+
+
+def differences(result: Result, answer: Mapping[str, Any]) -> list[str]:
+    """Where what a browser answered is not what the native search did."""
+    actions = {id(step): number for number, step in enumerate(result.question.instance.actions)}
+    native = {
+        "verdict": result.verdict.value,
+        "stopped": result.stopped.name.lower(),
+        "states": result.distinct_states,
+        "generated": result.generated_states,
+        "levels": list(result.level_sizes),
+        "met": [list(item) for item in result.probes.items()],
+        "violations": [
+            [
+                item.property.name,
+                [[hex(word) for word in state] for state in item.run.states],
+                [actions[id(step)] for step in item.run.actions],
+            ]
+            for item in result.violations
+        ],
+    }
+    seen = dict(answer, violations=[[item["property"], item["states"], item["actions"]] for item in answer["violations"]])
+    return [f"{key} is {seen[key]}, natively {value}" for key, value in native.items() if seen[key] != value]
+
+
+def asked(names: list[str]) -> list[Spec]:
+    """The specs that are named, or all that are compared."""
+    if names:
+        return [find_spec(name) for name in names]
+    places = [ROOT / folder for folder in FOLDERS]
+    return [load_spec(path) for place in places for path in (specs_under(place) if place.is_dir() else specs_in(place))]
+
+
+def main() -> int:
+    """The table, and whether all is equal."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("specs", nargs="*", metavar="SPEC")
+    parser.add_argument("--browser", choices=tuple(BROWSERS), default="chromium")
+    parser.add_argument("--bits", type=int, choices=(64, 32), default=64)
+    parser.add_argument("--states", type=int, default=MOST_STATES, metavar="N")
+    parser.add_argument("--keep", action="store_true")
+    options = parser.parse_args()
+    rows: list[list[str | int | float]] = []
+    wrong = 0
+    with BROWSERS[options.browser]() as tab:
+        for spec in asked(options.specs):
+            question, policy = spec.question(), spec.policy
+            try:
+                result = search(question, Bounds(default_workers(), max_states=options.states), policy)
+                begun = time.perf_counter()
+                script = script_of(question, policy)
+            except ConfigurationError as error:
+                print(f"{spec.name}: left out, because {error}", flush=True)
+                continue
+            if result.stopped is StopReason.MAX_STATES:
+                print(f"{spec.name}: left out, because it has more than {options.states:,} states", flush=True)
+                continue
+            made = time.perf_counter() - begun
+            told = tab(script, {"bits": options.bits})
+            answer = told.get("answer")
+            found = [told["refusal"]] if answer is None else differences(result, answer)
+            wrong += bool(found)
+            if answer is None:
+                print(f"{spec.name}: {found[0]}", flush=True)
+                continue
+            row = [spec.name, answer["verdict"], answer["states"], len(answer["levels"]), round(answer["seconds"], 3)]
+            rows.append([*row, round(result.seconds, 3), answer["module"], len(script), answer["bytes"]])
+            print(*rows[-1], f"{made:.1f}", "; ".join(found)[:600], sep="\t", flush=True)
+    if options.keep:
+        lines = [["spec", "verdict", "states", "levels", "seconds", "native_seconds", "module_bytes", "script_bytes", "memory_bytes"]]
+        with DATA.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file, lineterminator="\n").writerows([*lines, *rows])
+    print(f"{len(rows) - wrong} of {len(rows)} are equal in {options.browser}, {options.bits}-bit addresses")
+    return 1 if wrong or not rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
