@@ -186,7 +186,7 @@ def main() -> int:
             try:
                 result = search(question, Bounds(default_workers(), max_states=options.states), policy)
                 begun = time.perf_counter()
-                script = script_of(question, policy)
+                script = script_of(question, policy, (options.bits,))
             except ConfigurationError as error:
                 print(f"{spec.name}: left out, because {error}", flush=True)
                 continue
@@ -202,10 +202,10 @@ def main() -> int:
                 print(f"{spec.name}: {found[0]}", flush=True)
                 continue
             row = [spec.name, answer["verdict"], answer["states"], len(answer["levels"]), round(answer["seconds"], 3)]
-            rows.append([*row, round(result.seconds, 3), answer["module"], len(script), answer["bytes"]])
+            rows.append([*row, round(result.seconds, 3), answer["module"], answer["bytes"]])
             print(*rows[-1], f"{made:.1f}", "; ".join(found)[:600], sep="\t", flush=True)
     if options.keep:
-        lines = [["spec", "verdict", "states", "levels", "seconds", "native_seconds", "module_bytes", "script_bytes", "memory_bytes"]]
+        lines = [["spec", "verdict", "states", "levels", "seconds", "native_seconds", "module_bytes", "memory_bytes"]]
         with DATA.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file, lineterminator="\n").writerows([*lines, *rows])
     print(f"{len(rows) - wrong} of {len(rows)} are equal in {options.browser}, {options.bits}-bit addresses")

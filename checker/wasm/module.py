@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
@@ -13,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from acked.base.cache import NotOurs, open_cache
-from acked.checker.loops import expansion, table
+from acked.checker.loops import expansion
+from acked.checker.loops import table as visited
 from acked.checker.native import translator
 from acked.checker.native.compile import kernel_key, literals
 from acked.checker.native.kernel import fire_ir, vector_ir
@@ -121,6 +123,16 @@ def _llvm() -> Any:
 
 
 def _compiled(plan: KernelPlan, bits: int) -> bytes:
+    constants = {**literals(plan.instance.schema.words), "COMPRESSES": 0}
+    loops = translator.translate((*visited.FUNCTIONS, *expansion.COMMON), constants)
+    return linked(loops, (vector_ir(plan), fire_ir(plan)), bits, _EXPORTED, called(plan))
+
+
+def linked(loops: str, kernel: Sequence[str], bits: int, exported: Sequence[str], table: Sequence[str]) -> bytes:
+    """The module of LLVM IR: of loops, which gain by the whole pipeline, and of a kernel's parts, which do not.
+
+    It exports the functions `exported`, and has the functions of the kernel that `table` names in its table from index 1 on.
+    """
     llvm = _llvm()
     triple = f"wasm{bits}-unknown-unknown"
     machine = llvm.Target.from_triple(triple).create_target_machine(
@@ -132,15 +144,13 @@ def _compiled(plan: KernelPlan, bits: int) -> bytes:
         module.triple, module.data_layout = triple, str(machine.target_data)
         return module
 
-    constants = {**literals(plan.instance.schema.words), "COMPRESSES": 0}
-    whole = parsed(translator.translate((*table.FUNCTIONS, *expansion.COMMON), constants))
+    whole = parsed(loops)
     for function in whole.functions:
-        if not function.is_declaration and function.name not in _EXPORTED:
+        if not function.is_declaration and function.name not in exported:
             function.linkage = "internal"
-    # The loops need the whole pipeline, the kernel none; see `checker/native/compile.py`.
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
     builder.getModulePassManager().run(whole, builder)
-    for text in (vector_ir(plan), fire_ir(plan), _RUNTIME):
+    for text in (*kernel, _RUNTIME):
         whole.link_in(parsed(text))
     whole.verify()
-    return sections.module_of(bytes(machine.emit_object(whole)), bits, _EXPORTED, called(plan))
+    return sections.module_of(bytes(machine.emit_object(whole)), bits, exported, table)

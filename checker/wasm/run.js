@@ -16,7 +16,7 @@ async function answerPage({ data }) {
 
 async function answerTerminal(bits) {
   const answer = await search(SPEC, undefined, { bits });
-  const lines = [inWords(answer), `${answer.levels.length} levels, ${answer.generated} generated, ${answer.seconds.toFixed(2)} s, ${Math.round(answer.bytes / 1e6)} MB`];
+  const lines = [inWords(answer), `${answer.levels.length} levels, ${answer.generated.toLocaleString("en-US")} generated, ${answer.seconds.toFixed(2)} s, ${Math.round(answer.bytes / 1e6)} MB`];
   for (const item of answer.violations) lines.push(`${item.property}:`, ...item.actions.map((action, at) => `  ${at + 1}. ${SPEC.actions[action]}`));
   console.log(lines.join("\n"));
 }

@@ -8,36 +8,41 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
+from acked.base.errors import ConfigurationError
 from acked.checker.loops import slots, table
 from acked.checker.native.shape import shape_of
-from acked.checker.question.engine import Capabilities, Unsupported
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.question.result import Words
 from acked.checker.wasm.module import WIDTHS, compile_module, narrow
 
-BROWSER = Capabilities(
-    "browser",
-    no_graph_properties=Unsupported(
-        "in a browser", "leave it out, or let `acked check` decide it: recoverability and liveness need the graph of all states"
-    ),
-)
+def script_of(
+    question: Question, policy: StopPolicy = StopPolicy.FIRST_VIOLATION, widths: Sequence[int] = WIDTHS
+) -> str:
+    """JavaScript that answers the question in a worker of a page, or in Node, with a module for each of these widths.
 
-
-def script_of(question: Question, policy: StopPolicy = StopPolicy.FIRST_VIOLATION) -> str:
-    """JavaScript that answers the question in a worker of a page, or in Node.
-
-    `ConfigurationError` for what it does not decide (`BROWSER`), and where symmetry does not fit the question.
+    `ConfigurationError` for a property that only the graph of all states decides, and where symmetry does not fit.
     """
     question.refuse_asymmetry()
-    BROWSER.check(question)
-    modules = {str(bits): _packed(compile_module(question.plan, bits)) for bits in WIDTHS}
-    return "\n".join([_text("search"), _constant("SPEC", {**described(question, policy), "modules": modules}), _text("run")])
+    if question.graph_properties:
+        names = ", ".join(question.properties[at].name for at in question.graph_properties)
+        raise ConfigurationError(
+            f"{names} needs the graph of all states and steps, which the search as WebAssembly does not keep; leave it out, or "
+            "ask `acked check`"
+        )
+    modules = {str(bits): packed(compile_module(question.plan, bits)) for bits in widths}
+    return assembled({**described(question, policy), "modules": modules})
+
+
+def assembled(spec: dict[str, Any]) -> str:
+    """The script of a question that is described, with its modules."""
+    return "\n".join([_text("search"), f"const SPEC = {json.dumps(spec, separators=(',', ':'))};", _text("run")])
 
 
 def described(question: Question, policy: StopPolicy) -> dict[str, Any]:
@@ -90,12 +95,9 @@ def _state(words: Words) -> list[str]:
     return [str(word) for word in words]
 
 
-def _packed(module: bytes) -> str:
+def packed(module: bytes) -> str:
+    """A module as scripts hold it: compressed, in base64."""
     return base64.b64encode(gzip.compress(module, 9, mtime=0)).decode()
-
-
-def _constant(name: str, value: object) -> str:
-    return f"const {name} = {json.dumps(value, separators=(',', ':'))};"
 
 
 @cache

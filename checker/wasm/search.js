@@ -5,6 +5,7 @@
 
 const CHUNK = 1 << 15; // States that are expanded between two looks at the clock.
 const TELL_MS = 100;
+const PAGE = 65536;
 const GROWTH = [1.5, 1.25]; // Of a large table; where memory is short, less of it.
 const LEAST_BUCKETS = 512;
 
@@ -19,7 +20,7 @@ async function unpacked(text) {
 
 // The first of the modules that this engine takes, and how many bits its addresses have.
 async function chosenModule(modules, bits = null) {
-  for (const width of bits === null ? ["64", "32"] : [String(bits)]) {
+  for (const width of ["64", "32"].filter((width) => width in modules && (bits === null || width === String(bits)))) {
     const code = await unpacked(modules[width]);
     if (WebAssembly.validate(code)) return { bits: Number(width), module: await WebAssembly.compile(code), bytes: code.length };
   }
@@ -62,8 +63,8 @@ class Machine {
 
   // Memory up to an address; false if the engine, or `mostBytes`, does not give it.
   reach(end) {
-    const missing = Math.ceil((end - this.memory.buffer.byteLength) / 65536);
-    if (end > this.mostBytes) return false;
+    const missing = Math.ceil((end - this.memory.buffer.byteLength) / PAGE);
+    if (Math.ceil(end / PAGE) * PAGE > this.mostBytes) return false;
     if (missing > 0) {
       try {
         this.memory.grow(this.pointer(missing));

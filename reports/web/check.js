@@ -51,9 +51,10 @@ export class Check {
       this.refuse(`This browser allows no worker here: ${error.message}.`);
       return;
     }
-    this.worker.onmessage = ({ data }) => this.hear(data);
-    this.worker.onerror = (event) => this.refuse(`The search ended, perhaps for want of memory: ${event.message || "the browser ended its worker"}.`);
-    this.worker.postMessage({});
+    const worker = this.worker; // What one that was stopped has still to say is not heard.
+    worker.onmessage = ({ data }) => worker === this.worker && this.hear(data);
+    worker.onerror = (event) => worker === this.worker && this.refuse(`The search ended, perhaps for want of memory: ${event.message || "the browser ended its worker"}.`);
+    worker.postMessage({});
   }
 
   hear({ progress, answer, refusal }) {
