@@ -1,6 +1,6 @@
 """Answers specs in a browser and natively, compares the two, prints a table and keeps it in `docs/in_browser.csv`.
 
-    python tools/in_browser.py [--browser chromium|firefox] [--bits 64|32] [--states N] [--keep] [SPEC …]
+    python tools/in_browser.py [--browser chromium|firefox] [--bits 32|64] [--states N] [--keep] [SPEC …]
 
 Without SPEC: all of `specs/gallery`, `specs/claims`, `specs/promises` and the tested findings. Verdict, states, states
 generated, levels and every violation, step by step, must be equal; else it says where they are not and exits with 1. What the
@@ -35,6 +35,7 @@ from acked.checker.question.result import Result, StopReason  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.spec.variants import specs_in, specs_under  # noqa: E402
+from acked.checker.wasm.module import WIDTHS  # noqa: E402
 from acked.checker.wasm.script import script_of  # noqa: E402
 from acked.reports.shell.specs import find_spec  # noqa: E402
 
@@ -103,11 +104,14 @@ def firefox() -> Iterator[Tab]:
 
         def reply(self, kind: str, text: str) -> None:
             data = text.encode()
-            self.send_response(200)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            try:
+                self.send_response(200)
+                self.send_header("Content-Type", kind)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+            except ConnectionError:
+                pass  # The browser has been ended.
 
         def log_message(self, format: str, *args: object) -> None:
             """Says nothing."""
@@ -174,7 +178,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("specs", nargs="*", metavar="SPEC")
     parser.add_argument("--browser", choices=tuple(BROWSERS), default="chromium")
-    parser.add_argument("--bits", type=int, choices=(64, 32), default=64)
+    parser.add_argument("--bits", type=int, choices=WIDTHS, default=WIDTHS[0])
     parser.add_argument("--states", type=int, default=MOST_STATES, metavar="N")
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()

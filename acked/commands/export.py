@@ -18,7 +18,6 @@ from acked.reports.shell.output import put_text
 from acked.reports.shell.runs import is_trace, run_of
 from acked.reports.shell.specs import find_spec
 
-
 SCRIPT = "wasm"
 """The format of the search itself, which is made of a spec and not of a trace."""
 

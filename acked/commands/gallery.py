@@ -40,7 +40,8 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, qui
     Nothing is taken from expectations: every answer is found by a search. The index is there from the beginning and grows
     with the answers; after an interruption it has those that are known, and the same command goes on from there. Specs that
     only serve as reference for counts and lengths are left out, and so are slow ones, which the site names. Where a
-    counterexample was played on real brokers, the index says on which. A site of more than 12 MB is an error.
+    counterexample was played on real brokers, the index says on which. The page of a violation can search again, in the
+    reader's browser. A site of more than 32 MB is an error.
 
     \b
     acked gallery -o site --select 'kip*'

@@ -75,10 +75,8 @@ def view(
         shown, result = violation_of(target, changes, quiet)
         check = check_data(result, StopPolicy.FIRST_VIOLATION, result.violations[0])
     else:
-        shown, check = run_of(target, changes, source.spec, quiet=quiet, trusts=source.trusts), None
-    data = trace_data(shown, decides=True)
-    if check is not None:
-        data["check"] = check
+        shown, check = run_of(target, changes, source.spec, quiet=quiet, trusts=source.trusts), {}
+    data = {**trace_data(shown, decides=True), **check}
     if other is not None:
         second = run_of(other, changes, quiet=quiet, trusts=source.trusts)
         beside = trace_data(second, decides=True)

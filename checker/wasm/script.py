@@ -22,6 +22,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Words
 from acked.checker.wasm.module import WIDTHS, compile_module, narrow
 
+
 def script_of(
     question: Question, policy: StopPolicy = StopPolicy.FIRST_VIOLATION, widths: Sequence[int] = WIDTHS
 ) -> str:
@@ -33,8 +34,8 @@ def script_of(
     if question.graph_properties:
         names = ", ".join(question.properties[at].name for at in question.graph_properties)
         raise ConfigurationError(
-            f"{names} needs the graph of all states and steps, which the search as WebAssembly does not keep; leave it out, or "
-            "ask `acked check`"
+            f"{names} needs the graph of all states and steps, which the search as WebAssembly does not keep; leave it out, "
+            "or ask `acked check`"
         )
     modules = {str(bits): packed(compile_module(question.plan, bits)) for bits in widths}
     return assembled({**described(question, policy), "modules": modules})
@@ -102,7 +103,7 @@ def packed(module: bytes) -> str:
 
 @cache
 def _text(name: str) -> str:
-    """A script without its comments, which take a sixth of it, and indentation; no text of ours goes over more than one line."""
+    """A script without comments and indentation, which take a quarter of it; no text in it goes over more than one line."""
     source = files("acked.checker").joinpath("wasm", f"{name}.js").read_text("utf-8")
     lines = (line.strip() for line in source.split("\n"))
     return "\n".join(line for line in lines if line and not line.startswith("//"))

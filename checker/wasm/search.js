@@ -18,9 +18,10 @@ async function unpacked(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// The first of the modules that this engine takes, and how many bits its addresses have.
-async function chosenModule(modules, bits = null) {
-  for (const width of ["64", "32"].filter((width) => width in modules && (bits === null || width === String(bits)))) {
+// The first of the modules that this engine takes, and how many bits its addresses have: 32 are as quick, and more engines have
+// them, but they reach no further than 4 GiB.
+async function chosenModule(modules, bits) {
+  for (const width of ["32", "64"].filter((width) => width in modules && (!bits || width === String(bits)))) {
     const code = await unpacked(modules[width]);
     if (WebAssembly.validate(code)) return { bits: Number(width), module: await WebAssembly.compile(code), bytes: code.length };
   }
@@ -490,9 +491,15 @@ function hex(run) {
 }
 
 // Answers the question: visits every state, or finds the shortest violation. `tell` is given the progress now and then. Options:
-// `bits`, to have the module of this width; `mostBytes`, what memory may become; `start`, where others have measured it from.
+// `bits`, to have the module of this width; `mostBytes`, what memory may become. Where 4 GiB are too few, it begins anew with more.
 async function search(spec, tell = () => {}, options = {}) {
-  const chosen = await chosenModule(spec.modules, options.bits || null);
+  const chosen = await chosenModule(spec.modules, options.bits);
+  const answer = await searchedWith(chosen, spec, tell, options);
+  const isWider = answer.stopped === "memory" && !options.bits && !options.mostBytes && chosen.bits === 32 && "64" in spec.modules;
+  return isWider ? search(spec, tell, { bits: 64 }) : answer;
+}
+
+async function searchedWith(chosen, spec, tell, options) {
   const machine = new Machine(spec, chosen, options.mostBytes || (chosen.bits === 64 ? 2 ** 34 : 2 ** 32));
   const ledger = new Ledger(spec);
   const levels = [];

@@ -10,6 +10,7 @@ from acked.checker.spec.spec import Spec
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings
 from acked.reports.console import harmless
+from acked.reports.pages.checking import run_data, search_data
 from acked.reports.pages.gallery import Story
 from acked.reports.pages.page import render, trace_data
 from acked.reports.runs.answers import PropertyAnswer, answers, violated_how
@@ -30,12 +31,14 @@ def stories_of(spec: Spec, result: Result) -> tuple[list[Story], dict[str, str]]
     version = instance.protocol.name if instance.protocol is not partition else release_in_words(spec.version or LATEST)
     subject = harmless(subject_of(spec, version, subject_in_words(instance)))
     stories, pages = [], {}
+    searched = search_data(result, spec.policy) if result.violations else None
     for answer in answers(result):
         page = None
         if answer.violation is not None:
             page = f"{spec.name}-{answer.violation.property.name}.html"
             data = trace_data(Counterexample.of(spec.title, result.question, answer.violation), decides=True)
-            pages[page] = render({**data, "home": "index.html"}, packed=True)
+            check = {} if searched is None else {"check": {**searched, "run": run_data(result, answer.violation)}}
+            pages[page] = render({**data, **check, "home": "index.html"}, packed=True)
         text, kind, name = _in_words(result, answer), _KINDS[answer.holds], answer.property.name
         stories.append(Story(harmless(spec.title), subject, version, headings, name, kind, answer.holds, text, page))
     return stories, pages

@@ -33,7 +33,7 @@ export class Check {
     this.worker = null;
     this.button.textContent = "Check all states here";
     this.bar.hidden = true;
-    this.progress.textContent = `Your browser searches as acked did, ${number(this.check.native.states)} states; nothing is sent anywhere.`;
+    this.progress.textContent = `Your browser searches as acked did: ${number(this.check.native.states)} states, in about ${megabytes(this.check.native.bytes)}; nothing is sent anywhere.`;
   }
 
   start() {
@@ -95,8 +95,7 @@ export class Check {
       ["levels", answer.levels.length, native.levels.length],
     ];
     const isEqual = answer.verdict === native.verdict && rows.every(([, here, there]) => here === there) && String(answer.levels) === String(native.levels);
-    const seen = answer.violations.find((item) => item.property === run.property);
-    const isSame = seen !== undefined && String(seen.actions) === String(run.actions) && String(seen.states) === String(run.states);
+    const isSame = answer.violations.some((item) => String(item.actions) === String(run.actions) && String(item.states) === String(run.states));
     const traced = isSame ? "The shortest trace that it found is the one on this page, step by step." : "It did not find the trace on this page.";
     const ended = answer.verdict === "incomplete" || answer.verdict === "error";
     show(

@@ -193,7 +193,7 @@ def test_a_violation_on_the_level_on_which_memory_ends_is_found(answered: Answer
 def test_a_step_that_leaves_a_domain_is_an_error_of_the_protocol(answered: Answers) -> None:
     answer = answered(ask(overflowing(3)))
     assert answer["verdict"] == "error"
-    assert answer["words"].startswith("A step leaves the domain of a field, so this protocol is in error: Climb() at level 4;")
+    assert answer["words"].startswith("A step leaves the domain of a field, so this protocol is in error: Climb()")
 
 
 def test_a_browser_that_takes_no_module_says_what_it_lacks(told: Answers) -> None:

@@ -17,6 +17,7 @@ from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
 from acked.checker.spec.variants import specs_under
 from acked.commands.gallery import gallery, is_wanted
+from acked.reports.pages.checking import check_data
 from acked.reports.pages.gallery import MAX_BYTES
 from acked.reports.pages.page import render, trace_data
 from tests.places import SPECS
@@ -37,8 +38,10 @@ def test_the_bundled_stories_together_have_room_in_a_site() -> None:
     )
     result = search(longest.question(), Bounds(workers=1))
     found = Counterexample.of(longest.title, result.question, result.violations[0])
-    page = render(trace_data(found), packed=True)
+    check = check_data(result, longest.policy, result.violations[0])
+    page = render({**trace_data(found), **check}, packed=True)
     assert stories > 60
+    assert len(page.encode()) < 300_000
     assert stories * len(page.encode()) < MAX_BYTES
 
 
