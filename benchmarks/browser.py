@@ -1,6 +1,6 @@
-"""Measures the search as WebAssembly beside the native one: `python benchmarks/browser.py [--runs N] [--browser NAME] [SPEC …]`.
+"""Measures the search as WebAssembly beside the native one: `python benchmarks/browser.py [SPEC …]`.
 
-Of every spec, in pairs one after the other: states generated a second in a worker of a page, with 64-bit and with 32-bit
+Of every spec, in pairs one after the other: states generated a second in a worker of a page, with 32-bit and with 64-bit
 addresses, and natively with one worker, each the search alone; the medians and, pair by pair, the ratio with its range. The
 first run in a browser is left out, because its engine compiles the module a second time while it runs. The counts must be
 equal.

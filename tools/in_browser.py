@@ -2,9 +2,9 @@
 
     python tools/in_browser.py [--browser chromium|firefox] [--bits 32|64] [--states N] [--keep] [SPEC …]
 
-Without SPEC: all of `specs/gallery`, `specs/claims`, `specs/promises` and the tested findings. Verdict, states, states
-generated, levels and every violation, step by step, must be equal; else it says where they are not and exits with 1. What the
-native search does not answer within N states (2,000,000) is left out. `--keep` writes the data file.
+Without SPEC: all of `specs/gallery` and `specs/claims`, among which the found losses are. Verdict, states, states generated,
+levels and every violation, step by step, must be equal; else it says where they are not and exits with 1. What the native
+search does not answer within N states (2,000,000) is left out. `--keep` writes the data file.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import astuple, dataclass, fields
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,12 +34,13 @@ from acked.base.errors import ConfigurationError  # noqa: E402
 from acked.checker.question.result import Result, StopReason  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
-from acked.checker.spec.variants import specs_in, specs_under  # noqa: E402
+from acked.checker.spec.variants import specs_under  # noqa: E402
 from acked.checker.wasm.module import WIDTHS  # noqa: E402
 from acked.checker.wasm.script import script_of  # noqa: E402
+from acked.model.formulas.errors import DomainOverflow  # noqa: E402
 from acked.reports.shell.specs import find_spec  # noqa: E402
 
-FOLDERS = ("specs/gallery", "specs/claims", "specs/promises")
+FOLDERS = ("specs/gallery", "specs/claims")
 DATA = ROOT / "docs" / "in_browser.csv"
 MOST_STATES = 2_000_000
 SECONDS = 300
@@ -165,12 +166,55 @@ def differences(result: Result, answer: Mapping[str, Any]) -> list[str]:
     return [f"{key} is {seen[key]}, natively {value}" for key, value in native.items() if seen[key] != value]
 
 
-def asked(names: list[str]) -> list[Spec]:
-    """The specs that are named, or all that are compared."""
-    if names:
-        return [find_spec(name) for name in names]
-    places = [ROOT / folder for folder in FOLDERS]
-    return [load_spec(path) for place in places for path in (specs_under(place) if place.is_dir() else specs_in(place))]
+@dataclass(frozen=True)
+class Row:
+    """A spec that was answered twice; `wrong` says where the answers differ, `seconds` are those of the search alone."""
+
+    spec: str
+    verdict: str
+    states: int
+    levels: int
+    seconds: float
+    native_seconds: float
+    module_bytes: int
+    memory_bytes: int
+    wrong: str = ""
+
+
+class LeftOut(Exception):
+    """Why a spec is not compared."""
+
+
+def compared(spec: Spec, tab: Tab, bits: int, most_states: int = MOST_STATES) -> Row:
+    """The spec answered natively and in a browser; `LeftOut` if it is too large, or asks what only acked decides."""
+    question, policy = spec.question(), spec.policy
+    try:
+        script = script_of(question, policy, (bits,))
+        result = search(question, Bounds(default_workers(), max_states=most_states), policy)
+    except (ConfigurationError, DomainOverflow) as error:
+        raise LeftOut(str(error)) from None
+    if result.stopped is StopReason.MAX_STATES:
+        raise LeftOut(f"it has more than {most_states:,} states")
+    said = tab(script, {"bits": bits})
+    if "refusal" in said:
+        return Row(spec.name, "refused", result.distinct_states, result.depth, 0, result.seconds, 0, 0, said["refusal"])
+    answer = said["answer"]
+    return Row(
+        spec.name,
+        answer["verdict"],
+        answer["states"],
+        len(answer["levels"]),
+        round(answer["seconds"], 3),
+        round(result.seconds, 3),
+        answer["module"],
+        answer["bytes"],
+        "; ".join(differences(result, answer)),
+    )
+
+
+def all_specs() -> list[Path]:
+    """All that are compared."""
+    return [path for folder in FOLDERS for path in specs_under(ROOT / folder)]
 
 
 def main() -> int:
@@ -182,36 +226,19 @@ def main() -> int:
     parser.add_argument("--states", type=int, default=MOST_STATES, metavar="N")
     parser.add_argument("--keep", action="store_true")
     options = parser.parse_args()
-    rows: list[list[str | int | float]] = []
-    wrong = 0
+    rows: list[Row] = []
     with BROWSERS[options.browser]() as tab:
-        for spec in asked(options.specs):
-            question, policy = spec.question(), spec.policy
+        for spec in map(find_spec, options.specs) if options.specs else map(load_spec, all_specs()):
             try:
-                result = search(question, Bounds(default_workers(), max_states=options.states), policy)
-                begun = time.perf_counter()
-                script = script_of(question, policy, (options.bits,))
-            except ConfigurationError as error:
-                print(f"{spec.name}: left out, because {error}", flush=True)
-                continue
-            if result.stopped is StopReason.MAX_STATES:
-                print(f"{spec.name}: left out, because it has more than {options.states:,} states", flush=True)
-                continue
-            made = time.perf_counter() - begun
-            told = tab(script, {"bits": options.bits})
-            answer = told.get("answer")
-            found = [told["refusal"]] if answer is None else differences(result, answer)
-            wrong += bool(found)
-            if answer is None:
-                print(f"{spec.name}: {found[0]}", flush=True)
-                continue
-            row = [spec.name, answer["verdict"], answer["states"], len(answer["levels"]), round(answer["seconds"], 3)]
-            rows.append([*row, round(result.seconds, 3), answer["module"], answer["bytes"]])
-            print(*rows[-1], f"{made:.1f}", "; ".join(found)[:600], sep="\t", flush=True)
+                rows.append(compared(spec, tab, options.bits, options.states))
+                print(*astuple(rows[-1]), sep="\t", flush=True)
+            except LeftOut as why:
+                print(f"{spec.name}: left out, because {why}", flush=True)
     if options.keep:
-        lines = [["spec", "verdict", "states", "levels", "seconds", "native_seconds", "module_bytes", "memory_bytes"]]
         with DATA.open("w", newline="", encoding="utf-8") as file:
-            csv.writer(file, lineterminator="\n").writerows([*lines, *rows])
+            kept = [item.name for item in fields(Row)][:-1]
+            csv.writer(file, lineterminator="\n").writerows([kept, *(astuple(row)[:-1] for row in rows)])
+    wrong = sum(bool(row.wrong) for row in rows)
     print(f"{len(rows) - wrong} of {len(rows)} are equal in {options.browser}, {options.bits}-bit addresses")
     return 1 if wrong or not rows else 0
 

@@ -12,7 +12,7 @@ from acked.reports.pages.page import environment, hash_of, style_text
 from acked.reports.units import plural
 
 MAX_BYTES = 32_000_000
-"""What the whole site may take: some 180 stories of 150 kB, half of it the modules that search, and room for those to come."""
+"""What the whole site may take: some 180 stories of 130 kB, a third of it the module that searches, and room for more."""
 
 MARK = '<meta name="generator" content="acked gallery">'
 """By this line a folder is known as a gallery that may be written again."""

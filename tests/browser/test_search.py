@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,8 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.question.user_properties import reach_probes, sought
 from acked.checker.search.local import search
+from acked.checker.spec.spec import load_spec
+from acked.checker.spec.variants import name_of
 from acked.checker.wasm import module, script
 from acked.checker.wasm.module import WIDTHS, linked
 from acked.checker.wasm.script import script_of
@@ -28,7 +31,7 @@ from tests.checker.question.test_orbits import SHIFTING, symmetric
 from tests.checker.search.test_random_protocols import WIDE
 from tests.checker.toys import always, ask, counters, every_step, overflowing
 from tests.random_protocols import Plan, plans, question_of
-from tools.in_browser import ANSWER, differences
+from tools.in_browser import ANSWER, MOST_STATES, LeftOut, Tab, all_specs, compared, differences, firefox
 
 pytestmark = pytest.mark.browser
 
@@ -160,6 +163,40 @@ def test_random_protocols_are_answered_as_natively(tab: Page, plan: Plan) -> Non
     for bits in WIDTHS:
         said = tab.evaluate(ANSWER, [script_of(question, StopPolicy.EVERY_PROPERTY), {"bits": bits}])
         assert differences(result, said["answer"]) == []
+
+
+@pytest.fixture(scope="module")
+def other_browser() -> Iterator[Tab]:
+    """Firefox, where it is installed."""
+    if not any(map(shutil.which, ("firefox-esr", "firefox"))):
+        pytest.skip("no Firefox is installed: `apt-get install firefox-esr`")
+    with firefox() as tab:
+        yield tab
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bits", WIDTHS)
+def test_firefox_answers_as_the_native_search(other_browser: Tab, bits: int) -> None:
+    question = family("truncate-to-hw", "WeakIsr", "CommittedRecordsStay", is_symmetric=True)
+    said = other_browser(script_of(question), {"bits": bits})
+    assert differences(search(question, Bounds(1)), said["answer"]) == []
+    assert said["answer"]["bits"] == bits
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("bits", WIDTHS)
+@pytest.mark.parametrize("path", all_specs(), ids=name_of)
+def test_every_claim_and_bug_below_two_million_states_is_answered_as_natively(path: Path, bits: int, tab: Page) -> None:
+    tab.goto("about:blank")
+    try:
+        row = compared(load_spec(path), lambda script, options: tab.evaluate(ANSWER, [script, dict(options)]), bits)
+    except LeftOut as left:
+        reason = str(left)
+    else:
+        assert row.wrong == ""
+        assert row.states <= MOST_STATES
+        return
+    assert "more than 2,000,000 states" in reason or "needs the graph of all states" in reason
 
 
 # -- where there is no answer -----------------------------------------------------------------------------------------
