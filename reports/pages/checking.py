@@ -16,7 +16,7 @@ _MOST_BYTES = 3 << 30
 """Up to this need the module for 32-bit addresses is enough, with room for the steps in which a table grows."""
 
 
-def search_data(result: Result, policy: StopPolicy) -> dict[str, Any] | None:
+def _search_data(result: Result, policy: StopPolicy) -> dict[str, Any] | None:
     """The search as a script, and what acked answered; None where a browser cannot decide the question."""
     question = result.question
     if question.graph_properties:
@@ -34,16 +34,16 @@ def search_data(result: Result, policy: StopPolicy) -> dict[str, Any] | None:
     }
 
 
-def run_data(result: Result, shown: Violation) -> dict[str, Any]:
+def check_data(result: Result, policy: StopPolicy, shown: Violation | None = None) -> dict[str, Any]:
+    """The entry `check` of a page, with the run that the page shows; none where a browser cannot decide the question."""
+    data = _search_data(result, policy)
+    return {} if data is None else {"check": {**data, "run": None if shown is None else _run_data(result, shown)}}
+
+
+def _run_data(result: Result, shown: Violation) -> dict[str, Any]:
     """The run that the page shows, as the search tells runs."""
     numbers = {id(step): number for number, step in enumerate(result.question.instance.actions)}
     return {
         "states": [[hex(word) for word in state] for state in shown.run.states],
         "actions": [numbers[id(step)] for step in shown.run.actions],
     }
-
-
-def check_data(result: Result, policy: StopPolicy, shown: Violation) -> dict[str, Any]:
-    """The entry `check` of a page that shows a violation of this result; none where a browser cannot decide the question."""
-    data = search_data(result, policy)
-    return {} if data is None else {"check": {**data, "run": run_data(result, shown)}}

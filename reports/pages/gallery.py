@@ -12,7 +12,7 @@ from acked.reports.pages.page import environment, hash_of, style_text
 from acked.reports.units import plural
 
 MAX_BYTES = 32_000_000
-"""What the whole site may take: some 180 stories of 130 kB, a third of it the module that searches, and room for more."""
+"""What the whole site may take: some 250 pages of up to 130 kB, of which up to 60 the module that searches."""
 
 MARK = '<meta name="generator" content="acked gallery">'
 """By this line a folder is known as a gallery that may be written again."""

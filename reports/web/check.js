@@ -1,6 +1,7 @@
 // The part of a page that answers its question again, in the reader's own browser: every state visited, by a worker.
 //
-// `check` is made by `reports/pages/checking.py`: the script of the search, what acked answered, and the run that it found.
+// `check` is made by `reports/pages/checking.py`: the script of the search, what acked answered, and the run that the page shows, if
+// it shows one.
 
 import { el, show } from "./dom.js";
 
@@ -95,8 +96,8 @@ export class Check {
       ["levels", answer.levels.length, native.levels.length],
     ];
     const isEqual = answer.verdict === native.verdict && rows.every(([, here, there]) => here === there) && String(answer.levels) === String(native.levels);
-    const isSame = answer.violations.some((item) => String(item.actions) === String(run.actions) && String(item.states) === String(run.states));
-    const traced = isSame ? "The shortest trace that it found is the one on this page, step by step." : "It did not find the trace on this page.";
+    const isSame = !run || answer.violations.some((item) => String(item.actions) === String(run.actions) && String(item.states) === String(run.states));
+    const traced = !run ? "" : isSame ? "The shortest trace that it found is the one on this page, step by step." : "It did not find the trace on this page.";
     const ended = answer.verdict === "incomplete" || answer.verdict === "error";
     show(
       this.said,
