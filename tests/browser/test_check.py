@@ -82,6 +82,28 @@ def test_a_search_that_is_stopped_has_decided_nothing(watched: Any, made: Made) 
     expect(check).to_contain_text("Equal, level by level.")
 
 
+@pytest.mark.fresh_page
+@pytest.mark.parametrize(
+    ("does", "sentence"),
+    [
+        ("post.call(this, { mostBytes: 3000000 })", "the browser gave no more memory than 3 MB, so"),
+        ("this.dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }))", "The search ended, perhaps for want"),
+    ],
+)
+def test_a_tab_without_memory_says_so_and_keeps_the_page(watched: Any, made: Made, does: str, sentence: str) -> None:
+    page = watched.open(made("large", replicas=3, log_size=3, max_records=3, max_leader_epoch=2))
+    change = "const post = Worker.prototype.postMessage; Worker.prototype.postMessage = function () { %s; };"
+    page.evaluate(f"() => {{ {change % does} }}")
+    check = page.get_by_role("region", name="Check all states here")
+    check.get_by_role("button").click()
+    expect(check.locator(".message.bad")).to_contain_text(sentence)
+    assert "Equal" not in check.inner_text()
+    assert "holds" not in check.inner_text()
+    expect(page.get_by_role("button", name="Check all states here")).to_be_enabled()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".count")).to_have_text("1 / 8")
+
+
 def test_a_page_that_searches_allows_a_worker_and_others_allow_none(made: Made, lost: Path) -> None:
     assert "worker-src blob:" in made("policy").read_text("utf-8")
     assert "worker-src" not in lost.read_text("utf-8")
