@@ -6,6 +6,7 @@
 const CHUNK = 1 << 15; // States that are expanded between two looks at the clock.
 const TELL_MS = 100;
 const PAGE = 65536;
+const LIMITS = { 32: 2 ** 32, 64: 2 ** 34 }; // Bytes of memory, by the bits of an address.
 const GROWTH = [1.5, 1.25]; // Of a large table; where memory is short, less of it.
 const LEAST_BUCKETS = 512;
 
@@ -19,7 +20,7 @@ async function unpacked(text) {
 }
 
 // The first of the modules that this engine takes, and how many bits its addresses have: 32 are as quick, and more engines have
-// them, but they reach no further than 4 GiB.
+// them, but reach no further than 4 GiB.
 async function chosenModule(modules, bits) {
   for (const width of ["32", "64"].filter((width) => width in modules && (!bits || width === String(bits)))) {
     const code = await unpacked(modules[width]);
@@ -491,16 +492,16 @@ function hex(run) {
 }
 
 // Answers the question: visits every state, or finds the shortest violation. `tell` is given the progress now and then. Options:
-// `bits`, to have the module of this width; `mostBytes`, what memory may become. Where 4 GiB are too few, it begins anew with more.
+// `bits`, to have the module of this width; `limits`, less memory. Where 32 bits are too few, it begins anew with 64.
 async function search(spec, tell = () => {}, options = {}) {
   const chosen = await chosenModule(spec.modules, options.bits);
   const answer = await searchedWith(chosen, spec, tell, options);
-  const isWider = answer.stopped === "memory" && !options.bits && !options.mostBytes && chosen.bits === 32 && "64" in spec.modules;
-  return isWider ? search(spec, tell, { bits: 64 }) : answer;
+  const isWider = answer.stopped === "memory" && !options.bits && chosen.bits === 32 && "64" in spec.modules;
+  return isWider ? search(spec, tell, { ...options, bits: 64 }) : answer;
 }
 
 async function searchedWith(chosen, spec, tell, options) {
-  const machine = new Machine(spec, chosen, options.mostBytes || (chosen.bits === 64 ? 2 ** 34 : 2 ** 32));
+  const machine = new Machine(spec, chosen, { ...LIMITS, ...options.limits }[chosen.bits]);
   const ledger = new Ledger(spec);
   const levels = [];
   const began = performance.now();

@@ -86,7 +86,7 @@ def test_a_search_that_is_stopped_has_decided_nothing(watched: Any, made: Made) 
 @pytest.mark.parametrize(
     ("does", "sentence"),
     [
-        ("post.call(this, { mostBytes: 3000000 })", "the browser gave no more memory than 3 MB, so"),
+        ("post.call(this, { limits: { 32: 3000000 } })", "the browser gave no more memory than 3 MB, so"),
         ("this.dispatchEvent(new ErrorEvent('error', { message: 'out of memory' }))", "The search ended, perhaps for want"),
     ],
 )

@@ -206,12 +206,20 @@ def test_every_claim_and_bug_below_two_million_states_is_answered_as_natively(pa
 @pytest.mark.parametrize("bits", WIDTHS)
 def test_where_memory_ends_nothing_is_said_to_hold(answered: Answers, bits: int) -> None:
     question = family("kip320", "WeakIsr", max_leader_epoch=2)
-    answer = answered(question, bits=bits, mostBytes=4_000_000)
+    answer = answered(question, bits=bits, limits={bits: 4_000_000})
     assert (answer["verdict"], answer["stopped"]) == ("incomplete", "memory")
     assert answer["bytes"] <= 4_000_000
     assert "the browser gave no more memory than 4 MB, so nothing is decided" in answer["words"]
     levels = search(question, Bounds(1, max_depth=len(answer["levels"]))).level_sizes
     assert answer["levels"] == list(levels)
+
+
+@pytest.mark.slow
+def test_where_32_bits_are_too_few_the_search_begins_anew_with_64(answered: Answers) -> None:
+    question = family("truncate-to-hw", "WeakIsr", log_size=3, max_records=3, max_leader_epoch=2)
+    answer = answered(question, limits={32: 3_000_000})
+    assert answer["bits"] == 64
+    assert differences(search(question, Bounds(1)), answer) == []
 
 
 @pytest.mark.slow
@@ -221,7 +229,7 @@ def test_a_violation_on_the_level_on_which_memory_ends_is_found(answered: Answer
     result = search(question, Bounds(1))
     assert result.verdict is Verdict.VIOLATED
     full = answered(question, bits=32)["bytes"]
-    tight = [answered(question, bits=32, mostBytes=most) for most in range(full // 2, full, full // 6)]
+    tight = [answered(question, bits=32, limits={32: most}) for most in range(full // 2, full, full // 6)]
     assert {answer["verdict"] for answer in tight} == {"violated", "incomplete"}
     assert all(differences(result, answer) == [] for answer in tight if answer["verdict"] == "violated")
 
