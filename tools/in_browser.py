@@ -11,18 +11,12 @@ from __future__ import annotations
 
 import argparse
 import csv
-import json
 import os
-import queue
 import shutil
-import subprocess
 import sys
-import tempfile
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, fields
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -39,11 +33,11 @@ from acked.checker.wasm.module import WIDTHS  # noqa: E402
 from acked.checker.wasm.script import script_of  # noqa: E402
 from acked.model.formulas.errors import DomainOverflow  # noqa: E402
 from acked.reports.shell.specs import find_spec  # noqa: E402
+from tools.firefox import Firefox  # noqa: E402
 
 FOLDERS = ("specs/gallery", "specs/claims")
 DATA = ROOT / "docs" / "in_browser.csv"
 MOST_STATES = 2_000_000
-SECONDS = 300
 
 ANSWER = """async ([script, options]) => {
   const worker = new Worker(URL.createObjectURL(new Blob([script], { type: "text/javascript" })));
@@ -81,63 +75,9 @@ def chromium() -> Iterator[Tab]:
 
 @contextmanager
 def firefox() -> Iterator[Tab]:
-    """The Firefox that is installed, without a window; its page asks this process for scripts, and sends what they answer."""
-    jobs: queue.Queue[str] = queue.Queue()
-    answers: queue.Queue[dict[str, Any]] = queue.Queue()
-    loop = (
-        f"const answer = {ANSWER};"
-        "for (;;) { const job = await (await fetch('/job')).json(); if (job === null) continue;"
-        "await fetch('/answer', { method: 'POST', body: JSON.stringify(await answer(job)) }); }"
-    )
-
-    class Desk(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            if self.path != "/job":
-                return self.reply("text/html", f"<!DOCTYPE html><script type=module>{loop}</script>")
-            try:
-                self.reply("application/json", jobs.get(timeout=20))
-            except queue.Empty:
-                self.reply("application/json", "null")
-
-        def do_POST(self) -> None:
-            answers.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
-            self.reply("text/plain", "")
-
-        def reply(self, kind: str, text: str) -> None:
-            data = text.encode()
-            try:
-                self.send_response(200)
-                self.send_header("Content-Type", kind)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-            except ConnectionError:
-                pass  # The browser has been ended.
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Says nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Desk)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    found = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
-    if found is None:
-        raise SystemExit("no Firefox is installed: apt-get install firefox-esr")
-
-    def answer(script: str, options: Mapping[str, Any]) -> dict[str, Any]:
-        jobs.put(json.dumps([script, options]))
-        return answers.get(timeout=SECONDS)
-
-    with tempfile.TemporaryDirectory() as profile:
-        address = f"http://127.0.0.1:{server.server_port}/"
-        line = [found, "--headless", "--no-remote", "--profile", profile, address]
-        environment = {**os.environ, "HOME": profile}
-        process = subprocess.Popen(line, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        try:
-            yield answer
-        finally:
-            process.terminate()
-            process.wait()
-            server.shutdown()
+    """The Firefox that is installed, without a window."""
+    with Firefox.started() as driver:
+        yield lambda script, options: dict(driver.evaluate(ANSWER, [script, dict(options)]))
 
 
 BROWSERS = {"chromium": chromium, "firefox": firefox}

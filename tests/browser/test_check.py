@@ -18,6 +18,7 @@ from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.pages.checking import check_data
 from acked.reports.pages.page import render, trace_data
+from tools.firefox import HOW_TO_GET_ONE, Firefox, installed
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -107,3 +108,24 @@ def test_a_tab_without_memory_says_so_and_keeps_the_page(watched: Any, made: Mad
 def test_a_page_that_searches_allows_a_worker_and_others_allow_none(made: Made, lost: Path) -> None:
     assert "worker-src blob:" in made("policy").read_text("utf-8")
     assert "worker-src" not in lost.read_text("utf-8")
+
+
+CLICKED = """async () => {
+  const soon = async (found) => {
+    while (!found()) await new Promise((done) => setTimeout(done, 50));
+    return found();
+  };
+  (await soon(() => document.querySelector(".check button"))).click();
+  return soon(() => document.querySelector(".check [role=status]").innerText);
+}"""
+"""The page draws itself when its data are unpacked, which is after it has been loaded."""
+
+
+def test_firefox_counts_all_states_on_a_page_from_a_file(made: Made) -> None:
+    if installed() is None:
+        pytest.skip(HOW_TO_GET_ONE)
+    with Firefox.started() as firefox:
+        firefox.open(made("firefox", packed=True).as_uri())
+        said = firefox.evaluate(CLICKED)
+    assert said.startswith("violated: WeakIsr in 8 steps")
+    assert "Equal, level by level. The shortest trace that it found is the one on this page, step by step." in said

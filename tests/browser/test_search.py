@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from tests.checker.question.test_orbits import SHIFTING, symmetric
 from tests.checker.search.test_random_protocols import WIDE
 from tests.checker.toys import always, ask, counters, every_step, overflowing
 from tests.random_protocols import Plan, plans, question_of
+from tools.firefox import HOW_TO_GET_ONE, installed
 from tools.in_browser import ANSWER, MOST_STATES, LeftOut, Tab, all_specs, compared, differences, firefox
 
 pytestmark = pytest.mark.browser
@@ -168,8 +168,8 @@ def test_random_protocols_are_answered_as_natively(tab: Page, plan: Plan) -> Non
 @pytest.fixture(scope="module")
 def other_browser() -> Iterator[Tab]:
     """Firefox, where it is installed."""
-    if not any(map(shutil.which, ("firefox-esr", "firefox"))):
-        pytest.skip("no Firefox is installed: `apt-get install firefox-esr`")
+    if installed() is None:
+        pytest.skip(HOW_TO_GET_ONE)
     with firefox() as tab:
         yield tab
 
