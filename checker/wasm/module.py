@@ -133,24 +133,33 @@ def linked(loops: str, kernel: Sequence[str], bits: int, exported: Sequence[str]
 
     It exports the functions `exported`, and has the functions of the kernel that `table` names in its table from index 1 on.
     """
-    llvm = _llvm()
-    triple = f"wasm{bits}-unknown-unknown"
-    machine = llvm.Target.from_triple(triple).create_target_machine(
-        cpu="generic", features=_FEATURES, opt=2, reloc="static", codemodel="small"
-    )
+    whole = _llvm().parse_bitcode(_optimized(loops, bits, tuple(exported)))
+    for text in (*kernel, _RUNTIME):
+        whole.link_in(_parsed(text, bits))
+    whole.verify()
+    return sections.module_of(bytes(_machine(bits).emit_object(whole)), bits, exported, table)
 
-    def parsed(text: str) -> Any:
-        module = llvm.parse_assembly(text)
-        module.triple, module.data_layout = triple, str(machine.target_data)
-        return module
 
-    whole = parsed(loops)
+@cache
+def _optimized(text: str, bits: int, exported: tuple[str, ...]) -> bytes:
+    """Bitcode of loops, which are the same for all questions whose states have as many words."""
+    whole = _parsed(text, bits)
     for function in whole.functions:
         if not function.is_declaration and function.name not in exported:
             function.linkage = "internal"
+    llvm, machine = _llvm(), _machine(bits)
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=2))
     builder.getModulePassManager().run(whole, builder)
-    for text in (*kernel, _RUNTIME):
-        whole.link_in(parsed(text))
-    whole.verify()
-    return sections.module_of(bytes(machine.emit_object(whole)), bits, exported, table)
+    return bytes(whole.as_bitcode())
+
+
+def _machine(bits: int) -> Any:
+    return _llvm().Target.from_triple(f"wasm{bits}-unknown-unknown").create_target_machine(
+        cpu="generic", features=_FEATURES, opt=2, reloc="static", codemodel="small"
+    )
+
+
+def _parsed(text: str, bits: int) -> Any:
+    module = _llvm().parse_assembly(text)
+    module.triple, module.data_layout = f"wasm{bits}-unknown-unknown", str(_machine(bits).target_data)
+    return module

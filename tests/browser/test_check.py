@@ -52,7 +52,7 @@ def test_a_page_from_a_file_counts_all_states_and_finds_its_trace(
     watched: Any, made: Made, width: int, packed: bool
 ) -> None:
     page_file = made("equal", packed=packed)
-    assert page_file.stat().st_size < MOST_BYTES / 3
+    assert page_file.stat().st_size < MOST_BYTES / 2
     watched.page.set_viewport_size({"width": width, "height": 900})
     page = watched.open(page_file)
     check = page.get_by_role("region", name="Check all states here")
