@@ -116,6 +116,7 @@ class Row:
     levels: int
     seconds: float
     native_seconds: float
+    bits: int
     module_bytes: int
     memory_bytes: int
     wrong: str = ""
@@ -137,7 +138,8 @@ def compared(spec: Spec, tab: Tab, bits: int, most_states: int = MOST_STATES) ->
         raise LeftOut(f"it has more than {most_states:,} states")
     said = tab(script, {"bits": bits})
     if "refusal" in said:
-        return Row(spec.name, "refused", result.distinct_states, result.depth, 0, result.seconds, 0, 0, said["refusal"])
+        sentence = said["refusal"]
+        return Row(spec.name, "refused", result.distinct_states, result.depth, 0, result.seconds, bits, 0, 0, sentence)
     answer = said["answer"]
     return Row(
         spec.name,
@@ -146,6 +148,7 @@ def compared(spec: Spec, tab: Tab, bits: int, most_states: int = MOST_STATES) ->
         len(answer["levels"]),
         round(answer["seconds"], 3),
         round(result.seconds, 3),
+        answer["bits"],
         answer["module"],
         answer["bytes"],
         "; ".join(differences(result, answer)),
