@@ -22,6 +22,9 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Words
 from acked.checker.wasm.module import WIDTHS, compile_module, narrow
 
+_PARTS = ("machine", "ledger", "traces", "search")
+"""The files of a script, before the question and `run.js`."""
+
 
 def script_of(
     question: Question, policy: StopPolicy = StopPolicy.FIRST_VIOLATION, widths: Sequence[int] = WIDTHS
@@ -43,7 +46,7 @@ def script_of(
 
 def assembled(spec: dict[str, Any]) -> str:
     """The script of a question that is described, with its modules."""
-    return "\n".join([_text("search"), f"const SPEC = {json.dumps(spec, separators=(',', ':'))};", _text("run")])
+    return "\n".join([*map(_text, _PARTS), f"const SPEC = {json.dumps(spec, separators=(',', ':'))};", _text("run")])
 
 
 def described(question: Question, policy: StopPolicy) -> dict[str, Any]:
