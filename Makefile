@@ -14,7 +14,7 @@ STAMP := $(VENV)/.installed-$(shell echo "$(CURDIR)" | cksum | cut -d ' ' -f 1)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup bytecode check gate test test-long test-real test-brokers test-fast bench lint docs clean
+.PHONY: help setup bytecode check gate test test-long test-real test-brokers test-fast bench lint types docs clean
 
 help:
 	@echo 'make check      run the main job: one specification that holds and one that is violated'
@@ -26,6 +26,7 @@ help:
 	@echo 'make test-fast  run the tests that are neither slow nor need Spark or a browser, on all cores'
 	@echo 'make bench      measure this machine'
 	@echo 'make lint       ruff, mypy --strict and the layering of the packages'
+	@echo 'make types      mypy --strict by a process that stays for an hour, so that it looks again only at what has changed'
 	@echo 'make docs       build the site into build/site, strictly: no broken link, no page without a way to it'
 	@echo 'make clean      remove .venv, caches and build results'
 
@@ -93,10 +94,14 @@ lint: $(STAMP)
 	@$(BIN)/python -m mypy --strict
 	@PYTHONPATH=. $(BIN)/lint-imports --no-logo
 
+types: $(STAMP)
+	@$(BIN)/dmypy run --timeout 3600 -- --strict
+
 docs: bytecode
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 	@echo 'The site is in build/site; open build/site/index.html.'
 
 clean:
-	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@[ ! -e .dmypy.json ] || $(BIN)/dmypy stop > /dev/null 2>&1 || true
+	@rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .dmypy.json
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

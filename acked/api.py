@@ -37,7 +37,7 @@ from acked.model.language.protocol import Protocol
 from acked.model.language.values import Bool
 from acked.reports.runs.view import steps_of
 from acked.reports.shell.output import TraceFile
-from acked.reports.shell.specs import changed, find_spec
+from acked.reports.shell.specs import change_spec, find_spec
 
 Subject = str | Path | Spec | Question
 """What can be asked: a spec by path or bundled name, one that is loaded, or a question."""
@@ -53,7 +53,7 @@ def load_spec(name: str | Path, **constants: int | bool | str) -> Spec:
     ('KIP-320 fencing keeps every committed record', 2)
     """
     spec = find_spec(str(name), bool(constants))
-    return changed(spec, constants, False) if constants else spec
+    return change_spec(spec, constants, False) if constants else spec
 
 
 def ask(protocol: Protocol, *properties: Property | str, symmetric: bool = False, **constants: int | bool | str) -> Question:
@@ -94,7 +94,7 @@ def invariant(what: Callable[[Any], Bool] | str, predicate: str = "", doc: str =
     >>> [check(ask(toylog, item, brokers=2, records=1)).verdict.value for item in (leader_first, never_acked)]
     ['holds', 'violated']
     """
-    return written_invariant(what, predicate, doc) if isinstance(what, str) else _of_function(what, Kind.STATE)
+    return written_invariant(what, predicate, doc) if isinstance(what, str) else _property_of(what, Kind.STATE)
 
 
 def step_property(function: Callable[[Any, Any], Bool]) -> Property:
@@ -107,10 +107,10 @@ def step_property(function: Callable[[Any, Any], Bool]) -> Property:
     >>> check(ask(toylog, acks_only_grow, brokers=2, records=2)).verdict
     <Verdict.HOLDS: 'holds'>
     """
-    return _of_function(function, Kind.STEP)
+    return _property_of(function, Kind.STEP)
 
 
-def _of_function(function: Callable[..., Bool], kind: Kind) -> Property:
+def _property_of(function: Callable[..., Bool], kind: Kind) -> Property:
     name = "".join(part.capitalize() for part in function.__name__.split("_"))
     return Property(name, kind, function, (function.__doc__ or name).strip(), "", "")
 
@@ -127,7 +127,7 @@ def check(
     >>> result.verdict, result.distinct_states
     (<Verdict.HOLDS: 'holds'>, 150)
     """
-    asked = _loaded(subject)
+    asked = _load(subject)
     default = asked.policy if isinstance(asked, Spec) else StopPolicy.FIRST_VIOLATION
     return search(_question(asked), bounds, policy or default, observer)
 
@@ -152,7 +152,7 @@ def prove(
     >>> prove(question).verdict
     <Verdict.HOLDS: 'holds'>
     """
-    question = _question(_loaded(subject))
+    question = _question(_load(subject))
     if not question.properties:
         raise ConfigurationError("the question has no properties to prove; name some")
     PROOF.check(question)
@@ -183,7 +183,7 @@ def simulate(
     >>> found.violation, found.runs
     (None, 100)
     """
-    question = _question(_loaded(subject))
+    question = _question(_load(subject))
     if other := [item.name for item in question.properties if item.kind not in ONE_TRACE]:
         raise ConfigurationError(
             f"random traces cannot decide {', '.join(other)}: that takes every reachable state; use `check`"
@@ -281,7 +281,7 @@ class Trace:
         return iter(self.steps)
 
 
-def _loaded(subject: Subject) -> Spec | Question:
+def _load(subject: Subject) -> Spec | Question:
     return load_spec(subject) if isinstance(subject, (str, Path)) else subject
 
 

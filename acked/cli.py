@@ -34,7 +34,7 @@ _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     )),
     ("Write your own, and keep it right", (
         ("new", "commands.new", "Write a small working protocol or spec to start from."),
-        ("prove", "commands.prove", "Prove a spec with z3, for traces of any length."),
+        ("prove", "commands.proving.prove", "Prove a spec with z3, for traces of any length."),
         ("gate", "commands.gate", "Run specs in CI, and fail unless every answer is as expected."),
     )),
     ("Look into a protocol", (
@@ -109,8 +109,6 @@ def main(arguments: list[str] | None = None) -> int:
         return int(code or 0)
     except click.exceptions.Exit as error:
         return error.exit_code
-    except click.Abort:
-        return _fail("interrupted", ExitCode.INTERRUPTED)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message())
         return int(ExitCode.CONFIGURATION)  # Nothing was asked, so a script that forgot its question must not pass.
@@ -127,7 +125,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(str(error), ExitCode.ASSUMPTION)
     except ModelError as error:
         return _fail(str(error), ExitCode.CONFIGURATION)
-    except KeyboardInterrupt:
+    except (click.Abort, KeyboardInterrupt):
         return _fail("interrupted", ExitCode.INTERRUPTED)
     except BrokenPipeError:
         # The reader of stdout has gone; nothing is wrong, but Python must not try to flush at exit.

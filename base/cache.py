@@ -98,7 +98,7 @@ def _usable(folder: Path, mends: bool) -> Path | None:
         _refuse_intrusion(folder, mends)
         if os.path.isdir(folder):
             return folder
-        if _made(folder) is None:
+        if _make_folder(folder) is None:
             return None
         _refuse_intrusion(folder, mends)
     except OSError:
@@ -106,7 +106,7 @@ def _usable(folder: Path, mends: bool) -> Path | None:
     return folder
 
 
-def _made(folder: Path) -> Path | None:
+def _make_folder(folder: Path) -> Path | None:
     """The folder, made for us alone if it is missing; None if it cannot be made."""
     try:
         for place in reversed([folder, *folder.parents]):
@@ -254,11 +254,11 @@ def _new_key(path: Path) -> bytes | None:
         except OSError:  # a file system without links
             os.replace(temporary, path)
 
-    _with_temporary(path.parent, os.urandom(_KEY_BYTES).hex().encode() + b"\n", fill)
+    _write_temporary(path.parent, os.urandom(_KEY_BYTES).hex().encode() + b"\n", fill)
     return _read_key(path)
 
 
-def _with_temporary(folder: Path, content: bytes, use: Callable[[str], None]) -> None:
+def _write_temporary(folder: Path, content: bytes, use: Callable[[str], None]) -> None:
     """A file of this content that only we may read, handed on by its name, and removed if it still has that."""
     temporary = None
     try:
@@ -286,7 +286,7 @@ class SealedStore:
         """The store in a folder, with the user's key."""
         return cls(folder, cache_key(folder))
 
-    def at(self, folder: Path) -> SealedStore:
+    def beside(self, folder: Path) -> SealedStore:
         """The store in another folder, with the same key."""
         return SealedStore(folder, self.key)
 
@@ -322,8 +322,8 @@ class SealedStore:
         path = self.path(name)
         head = b" ".join([_FORMAT, self._owner, self._seal(name, content)])
         try:
-            if _made(path.parent) is not None:
-                _with_temporary(path.parent, head + b"\n" + content, lambda temporary: os.replace(temporary, path))
+            if _make_folder(path.parent) is not None:
+                _write_temporary(path.parent, head + b"\n" + content, lambda temporary: os.replace(temporary, path))
         except OSError:
             pass
 

@@ -131,8 +131,10 @@ def replace_text(path: Path, text: str) -> None:
     os.replace(temporary, path)
 
 
-def check_writable(path: Path, what: str) -> None:
-    """Fails early, before long work, where `write_text` would fail for sure."""
+def check_writable(path: Path | None, what: str) -> None:
+    """Fails early, before long work, where `write_text` would fail for sure; without a path nothing is written."""
+    if path is None:
+        return
     if path.is_dir():
         raise SystemFailure(f"cannot write the {what} to {path}: it is a folder; name a file in it")
     if _is_no_file(path) and os.access(path, os.W_OK):

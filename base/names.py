@@ -22,7 +22,7 @@ def choices_or(names: Collection[str], command: str) -> str:
     return f"`{command}` lists its {len(names)}"
 
 
-def repeated(names: Iterable[str]) -> list[str]:
+def repeats(names: Iterable[str]) -> list[str]:
     """The names that come more than once, in order of the alphabet."""
     return sorted(name for name, count in Counter(names).items() if count > 1)
 
@@ -30,11 +30,11 @@ def repeated(names: Iterable[str]) -> list[str]:
 def near(name: str, names: Iterable[str]) -> str:
     """` (did you mean …?)`, if something is close: what the name abbreviates, or what is spelled like it."""
     known = list(names)
-    close = [*_abbreviated(name, known)][:1] or difflib.get_close_matches(name, known, n=1)
+    close = [*_abbreviations(name, known)][:1] or difflib.get_close_matches(name, known, n=1)
     return f" (did you mean {close[0]}?)" if close else ""
 
 
-def _abbreviated(name: str, names: Iterable[str]) -> Iterator[str]:
+def _abbreviations(name: str, names: Iterable[str]) -> Iterator[str]:
     """The names of which this one is short: `min_isr` for min_insync_replicas, `min.insync` for it, too.
 
     Its words begin with the first word of the other, and all its letters come in the other's in this order.

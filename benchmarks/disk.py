@@ -42,7 +42,7 @@ def told(values: Sequence[float]) -> str:
 
 def compare(name: str, runs: int, share: int, workers: int) -> None:
     """Pairs of runs of a spec."""
-    question = AskedSpec.given(name).load().question()
+    question = AskedSpec.from_options(name).load().question()
     whole, _ = timed(question, Bounds(workers))  # compiles: its time is not counted
     memory = whole.memory_bytes // share
     wall, processor = [], []

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from acked.cluster.lines.recorded import Recording
+from acked.cluster.lines.recording import Recording
 from acked.cluster.observation.subject import Subject
 from acked.cluster.observation.validation import validate
 

@@ -18,7 +18,8 @@ from acked.checker.question.question import Question
 from acked.invariants.property import Kind
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 WORD = 64
 """Bits of a word of a packed state, and of a row of guards."""

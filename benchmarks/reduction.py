@@ -155,7 +155,7 @@ def reduced(known: Relations) -> int:
 
 def measure(spec: str, constants: dict[str, int]) -> None:
     """One line: the whole space, the reduced one, and the ratio."""
-    question = AskedSpec.given(spec, constants=tuple(constants.items())).load().question()
+    question = AskedSpec.from_options(spec, constants=tuple(constants.items())).load().question()
     known = relations(question)
     count, actions = known.successors.shape
     pairs = sum(number.bit_count() - 1 for number in known.dependent) / max(actions * (actions - 1), 1)

@@ -97,7 +97,7 @@ def expand_all(question: Question, found: Shard, kernel: Kernel, loop: Kernel) -
 
 def measure(name: str, runs: int) -> None:
     """Prints a table for a spec: nanoseconds a generated state by stage, medians."""
-    question: Question = AskedSpec.given(name).load().question()
+    question: Question = AskedSpec.from_options(name).load().question()
     searching = LocalSearch(question, Bounds(1), StopPolicy.EVERY_PROPERTY, keeps_states=True)
     result = searching.run()
     kernel = Kernel(compile_optimized(question.plan))

@@ -167,7 +167,7 @@ def handing(spec: Spec) -> None:
     size = literals["RECORD"] + literals["ACTION_BYTES"]
     boxes = reserve(PARCELS * size * COLUMN // 8)
     filled = numbers([0] * COLUMN)
-    following = numbers(task.packed([bucket % COLUMN for bucket in range(COLUMN * COLUMN)]))
+    following = numbers(task.pack_numbers([bucket % COLUMN for bucket in range(COLUMN * COLUMN)]))
     values = {
         exchange.BUCKETS: COLUMN * COLUMN,
         exchange.NEXT: address(following),

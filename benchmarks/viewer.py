@@ -19,7 +19,8 @@ from playwright.sync_api import sync_playwright
 
 if TYPE_CHECKING:
     from acked.checker.question.result import Words
-    from acked.model.language.protocol import ActionInstance, Instance
+    from acked.model.language.protocol import Instance
+    from acked.model.language.tracings import ActionInstance
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
@@ -99,7 +100,7 @@ def _random_run(instance: Instance, rng: random.Random) -> tuple[list[Words], li
     states, actions = [instance.initial[0]], []
     while len(actions) < STEPS:
         codes = instance.schema.unpack(states[-1])
-        enabled = instance.enabled(codes)
+        enabled = instance.enabled_actions(codes)
         free = [step for step in enabled if step.action.name in ("FencedLeaderShrinkIsr", "FencedLeaderExpandIsr")]
         calm = [step for step in enabled if not step.action.name.startswith("Controller")]
         chosen = free if free and rng.random() < 0.9 else calm if calm and rng.random() < 0.98 else enabled

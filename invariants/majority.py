@@ -5,7 +5,8 @@ Floor 1.
 
 from __future__ import annotations
 
-from acked.invariants.property import Kind, Property
+from acked.invariants.property import Property, promise
+from acked.invariants.quantifiers import every_two
 from acked.model.language.quantify import every, implies, some
 from acked.model.language.values import Bool
 from acked.model.majority.common import could_win, holds, how_many, is_available, is_newest_leader, may_vote
@@ -18,11 +19,19 @@ def _holds_acked(s: State, r: Replica) -> Bool:
     return every(RecordId, lambda record: implies(s.acked[record], holds(s, r, record)))
 
 
+@promise(
+    "an acknowledged record is in the log of every later leader",
+    _RAFT,
+    "any number of replicas, crashes that lose nothing; with lossy ones if a replica that lost records votes no more",
+)
 def acked_records_survive(s: State) -> Bool:
     """The leader of the newest term holds every acknowledged record."""
     return every(Replica, lambda r: implies(is_newest_leader(s, r), _holds_acked(s, r)))
 
 
+@promise(
+    "every replica that a majority could elect next holds every acknowledged record", _RAFT, "as for AckedRecordsSurvive"
+)
 def acked_records_electable(s: State) -> Bool:
     """Every replica that a majority could elect, up or down, holds every acknowledged record."""
 
@@ -32,11 +41,17 @@ def acked_records_electable(s: State) -> Bool:
     return every(Replica, lambda r: implies(electable(r), _holds_acked(s, r)))
 
 
+@promise("an acknowledged record is on the disk of some replica", _RAFT, "as long as fewer than a majority lose their logs")
 def acked_records_exist(s: State) -> Bool:
     """Every acknowledged record is in some log, of a replica that is up or down."""
     return every(RecordId, lambda record: implies(s.acked[record], some(Replica, lambda r: holds(s, r, record))))
 
 
+@promise(
+    "a leader holds every record that any replica has let consumers read",
+    "Raft, Leader Completeness (§5.4.3)",
+    "as for AckedRecordsSurvive",
+)
 def leader_completeness(s: State) -> Bool:
     """The leader of the newest term holds what any replica has below its high watermark."""
 
@@ -48,6 +63,11 @@ def leader_completeness(s: State) -> Bool:
     )
 
 
+@promise(
+    "two replicas never hold different records at an offset below both their high watermarks",
+    "Raft, State Machine Safety (§5.4.3)",
+    "as for AckedRecordsSurvive",
+)
 def logs_agree_below_hw(s: State) -> Bool:
     """Any two replicas hold the same records below both their high watermarks."""
 
@@ -57,9 +77,14 @@ def logs_agree_below_hw(s: State) -> Bool:
             lambda o: implies((o < s.replica[a].hw) & (o < s.replica[b].hw), s.log[a].same_record_at(s.log[b], o)),
         )
 
-    return every(Replica, lambda a: every(Replica, lambda b: agree(a, b)))
+    return every_two(Replica, Replica, agree)
 
 
+@promise(
+    "two records with the same offset and term are the same record, with the same records before them, on all replicas",
+    "Raft, Log Matching (§5.3)",
+    "always",
+)
 def log_matching(s: State) -> Bool:
     """Two logs that hold a record of one term at one offset are the same up to there."""
 
@@ -74,18 +99,22 @@ def log_matching(s: State) -> Bool:
             lambda o: implies(here.has(o) & there.has(o) & (here.at(o).term == there.at(o).term), until(o)),
         )
 
-    return every(Replica, lambda a: every(Replica, lambda b: same(a, b)))
+    return every_two(Replica, Replica, same)
 
 
+@promise("two replicas may both act as leader, but never in the same term", "Raft, Election Safety (§5.2)", "always")
 def one_leader_per_term(s: State) -> Bool:
     """No two replicas lead in one term."""
 
     def both(a: Replica, b: Replica) -> Bool:
         return s.replica[a].leads & s.replica[b].leads & (s.replica[a].term == s.replica[b].term)
 
-    return every(Replica, lambda a: every(Replica, lambda b: implies(both(a, b), a == b)))
+    return every_two(Replica, Replica, lambda a, b: implies(both(a, b), a == b))
 
 
+@promise(
+    "a leader drops a record of its own log only for a leader of a newer term", "Raft, Leader Append-Only (§5.3)", "always"
+)
 def leader_append_only(before: State, after: State) -> Bool:
     """A replica that leads drops nothing of its log, unless a leader of a newer term makes it, or it crashes."""
 
@@ -99,6 +128,11 @@ def leader_append_only(before: State, after: State) -> Bool:
     return every(Replica, lambda r: implies(before.replica[r].leads & ~after.replica[r].down, keeps(r) | is_told(r)))
 
 
+@promise(
+    "a replica does not drop a record that it has let consumers read while it is up",
+    "Raft, State Machine Safety (§5.4.3), read at each replica",
+    "as for AckedRecordsSurvive",
+)
 def committed_records_stay(before: State, after: State) -> Bool:
     """While a replica is up it drops nothing of what it has taken for committed."""
 
@@ -114,6 +148,12 @@ def committed_records_stay(before: State, after: State) -> Bool:
     return every(Replica, lambda r: implies(~after.replica[r].down, keeps(r)))
 
 
+@promise(
+    "while at most `failures` replicas are down, or barred from voting, the others can elect a leader and commit what "
+    "it appends",
+    "Raft (Ongaro and Ousterhout 2014), §2: any majority makes progress",
+    "2n+1 replicas for n failures",
+)
 def writes_with_some_down(s: State) -> Bool:
     """With at most `failures` replicas down or barred from voting, the others can elect a leader and commit."""
     few = how_many(lambda r: ~is_available(s, r)) <= failures
@@ -124,86 +164,7 @@ def writes_with_some_down(s: State) -> Bool:
 
 
 PROPERTIES: tuple[Property, ...] = (
-    Property(
-        "AckedRecordsSurvive",
-        Kind.STATE,
-        acked_records_survive,
-        "an acknowledged record is in the log of every later leader",
-        _RAFT,
-        "any number of replicas, crashes that lose nothing; with lossy ones if a replica that lost records votes no more",
-    ),
-    Property(
-        "AckedRecordsElectable",
-        Kind.STATE,
-        acked_records_electable,
-        "every replica that a majority could elect next holds every acknowledged record",
-        _RAFT,
-        "as for AckedRecordsSurvive",
-    ),
-    Property(
-        "AckedRecordsExist",
-        Kind.STATE,
-        acked_records_exist,
-        "an acknowledged record is on the disk of some replica",
-        _RAFT,
-        "as long as fewer than a majority lose their logs",
-    ),
-    Property(
-        "LeaderCompleteness",
-        Kind.STATE,
-        leader_completeness,
-        "a leader holds every record that any replica has let consumers read",
-        "Raft, Leader Completeness (§5.4.3)",
-        "as for AckedRecordsSurvive",
-    ),
-    Property(
-        "LogsAgreeBelowHw",
-        Kind.STATE,
-        logs_agree_below_hw,
-        "two replicas never hold different records at an offset below both their high watermarks",
-        "Raft, State Machine Safety (§5.4.3)",
-        "as for AckedRecordsSurvive",
-    ),
-    Property(
-        "LogMatching",
-        Kind.STATE,
-        log_matching,
-        "two records with the same offset and term are the same record, with the same records before them, on all replicas",
-        "Raft, Log Matching (§5.3)",
-        "always",
-    ),
-    Property(
-        "OneLeaderPerTerm",
-        Kind.STATE,
-        one_leader_per_term,
-        "two replicas may both act as leader, but never in the same term",
-        "Raft, Election Safety (§5.2)",
-        "always",
-    ),
-    Property(
-        "LeaderAppendOnly",
-        Kind.STEP,
-        leader_append_only,
-        "a leader drops a record of its own log only for a leader of a newer term",
-        "Raft, Leader Append-Only (§5.3)",
-        "always",
-    ),
-    Property(
-        "CommittedRecordsStay",
-        Kind.STEP,
-        committed_records_stay,
-        "a replica does not drop a record that it has let consumers read while it is up",
-        "Raft, State Machine Safety (§5.4.3), read at each replica",
-        "as for AckedRecordsSurvive",
-    ),
-    Property(
-        "WritesWithSomeDown",
-        Kind.STATE,
-        writes_with_some_down,
-        "while at most `failures` replicas are down, or barred from voting, the others can elect a leader and commit what "
-        "it appends",
-        "Raft (Ongaro and Ousterhout 2014), §2: any majority makes progress",
-        "2n+1 replicas for n failures",
-    ),
-)
+    acked_records_survive, acked_records_electable, acked_records_exist, leader_completeness, logs_agree_below_hw,
+    log_matching, one_leader_per_term, leader_append_only, committed_records_stay, writes_with_some_down,
+)  # fmt: skip
 """Every promise of the protocol, durability first."""

@@ -30,23 +30,9 @@ from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
 from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_PROPERTIES
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
+from acked.model.partition.rules import settings
 from acked.model.partition.rules.controllers import controllers, max_controller_epoch
-from acked.model.partition.rules.derived import forgets_fetched_epoch, moves_again, truncates_by_request
-from acked.model.partition.rules.settings import (
-    assigned,
-    asynchronous_isr,
-    eligible_leader_replicas,
-    empty_disks,
-    idempotence,
-    late_answers,
-    moved_in,
-    moved_to,
-    moves_in_one_record,
-    producer_restarts,
-    reassignment,
-    sequence_check,
-    unnoticed_restarts,
-)
+from acked.model.partition.rules.facts import forgets_fetched_epoch, moves_again, truncates_by_request
 from acked.model.partition.state import State as PartitionState
 from acked.model.replication.state import State as ReplicationState
 from acked.model.transactions.settings import TV2
@@ -176,9 +162,10 @@ def _other_cores(given: Mapping[str, int]) -> str:
     """The file of the lemma sets of `partition` that come first, if there is one."""
     if one_leader_at_a_time.make(given):
         return "partition/partition_controllers_cores.json"
-    if not given[asynchronous_isr.name]:  # Before KIP-497 whoever fetches what the leader has is in the ISR by the same step.
+    if not given[settings.asynchronous_isr.name]:
+        # Before KIP-497 whoever fetches what the leader has is in the ISR by the same step.
         return "partition/partition_older_cores.json"
-    if given[reassignment.name]:
+    if given[settings.reassignment.name]:
         return "partition/partition_move_cores.json"
     return "partition/partition_machine_cores.json" if one_machine_dies.make(given) else ""
 
@@ -188,34 +175,34 @@ def _more_lemmas(given: Mapping[str, int]) -> tuple[Property, ...]:
     asked = (
         (one_leader_at_a_time.make(given), CONTROLLER_LEMMAS),
         (one_machine_dies.make(given), MACHINE_LEMMAS),
-        (given[reassignment.name], MOVE_LEMMAS),
+        (given[settings.reassignment.name], MOVE_LEMMAS),
         (moves_again.make(given), RETURN_LEMMAS),
     )
     return tuple(item for is_asked, lemmas in asked if is_asked for item in lemmas)
 
 
-def _uncovered(given: Mapping[str, int]) -> Mapping[str, str]:
+def _uncovered_switches(given: Mapping[str, int]) -> Mapping[str, str]:
     """The switches of `partition` that its argument for all constants says nothing of, and why."""
     found = {
-        empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
-        late_answers.name: (
+        settings.empty_disks.name: "its lemmas take for granted that whoever may be elected keeps its log",
+        settings.late_answers.name: (
             "its lemmas say nothing of what an answer that is on its way brings, nor of a fetcher that goes on with a former "
             "leader"
         ),
         **({} if one_leader_at_a_time.make(given) else {controllers.name: _UNCOVERED_CONTROLLERS}),
     }
     if forgets_fetched_epoch.make(given):
-        found |= dict.fromkeys((late_answers.name, unnoticed_restarts.name), _UNCOVERED_FETCHES)
-    if not given[reassignment.name]:
+        found |= dict.fromkeys((settings.late_answers.name, settings.unnoticed_restarts.name), _UNCOVERED_FETCHES)
+    if not given[settings.reassignment.name]:
         return found
     size = "how many brokers an assignment has is open; with 0 it is shown for any number"
-    found |= {moved_to.name: size, moved_in.name: size}
-    if not given[moves_in_one_record.name]:
-        found[reassignment.name] = "its lemmas take each change of assignment, leader and ISR for one record"
+    found |= {settings.moved_to.name: size, settings.moved_in.name: size}
+    if not given[settings.moves_in_one_record.name]:
+        found[settings.reassignment.name] = "its lemmas take each change of assignment, leader and ISR for one record"
     elif one_machine_dies.make(given):
-        found[reassignment.name] = "its lemmas let no machine of an in-sync replica die while the partition is moved"
-    elif moves_again.make(given) and given[eligible_leader_replicas.name]:
-        found[reassignment.name] = (
+        found[settings.reassignment.name] = "its lemmas let no machine of an in-sync replica die while the partition is moved"
+    elif moves_again.make(given) and given[settings.eligible_leader_replicas.name]:
+        found[settings.reassignment.name] = (
             "with eligible leader replicas and moves other than 1 a broker that was removed may be elected when it is back, "
             "whatever it lacks"
         )
@@ -240,17 +227,17 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> A
             item.name: item.read(asked[item.name]) if item.name in asked else item.default or 0
             for item in protocol.constants
         }
-        is_idempotent = bool(given[idempotence.name] and given[sequence_check.name])
-        is_one_producer = is_idempotent and not given[producer_restarts.name]
+        is_idempotent = bool(given[settings.idempotence.name] and given[settings.sequence_check.name])
+        is_one_producer = is_idempotent and not given[settings.producer_restarts.name]
         goals = (*_PARTITION_GOALS, *(_IDEMPOTENCE_GOALS if is_one_producer else ()))
         # Epochs by rank have no place where elections are bounded by an unknown number.
         ranks = (EPOCHS_ARE_DENSE, CONTROLLER_EPOCHS_ARE_DENSE)
         lemmas = tuple(item for item in (*PARTITION_LEMMAS, *_more_lemmas(given)) if item not in ranks)
-        dies, rival = bool(one_machine_dies.make(given)), bool(one_leader_at_a_time.make(given))
+        dies, several = bool(one_machine_dies.make(given)), bool(one_leader_at_a_time.make(given))
         small = ((2, 1, 1, 2, 2, 5), (3, 1, 1, 3, 2, 5)) if dies else _PARTITION_SMALL
         least = {"replicas": 2, "min_insync_replicas": 2} if dies else {}
-        besides = {assigned.name: 1} if given[reassignment.name] else {}
-        if rival:  # Controller epochs are another number of which nothing is said.
+        besides = {settings.assigned.name: 1} if given[settings.reassignment.name] else {}
+        if several:  # Controller epochs are another number of which nothing is said.
             besides[max_controller_epoch.name] = 2
             least[max_controller_epoch.name] = 1
         return Argument(
@@ -260,7 +247,7 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> A
             tuple({**sizes, **besides} for sizes in _instances(_PARTITION_SIZES, *small)),
             "partition/partition_cores.json",
             ("HwInEpoch", "CommitQuorum"),
-            _uncovered(given),
+            _uncovered_switches(given),
             least,
             {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
             _other_cores(given),
@@ -303,7 +290,7 @@ def needs_of(protocol: Protocol) -> Mapping[str, tuple[str, ...]]:
     return _BY_PROTOCOL.get(protocol.name, _IN_EVERY_VARIANT)
 
 
-def _of_transactions(properties: Iterable[Property], constants: Mapping[str, int]) -> tuple[Property, ...] | None:
+def _transaction_lemmas(properties: Iterable[Property], constants: Mapping[str, int]) -> tuple[Property, ...] | None:
     """Every transaction needs an epoch of its own, and instances that start a bounded number of times."""
     has_rules = constants["transaction_version"] == TV2 and all(constants[name] for name in _TRANSACTIONS_RULES)
     if not has_rules or constants["restarts"] or constants["offsets"]:
@@ -320,7 +307,7 @@ def lemmas_for(
     Of `transactions` it depends on the constants; without them none is known.
     """
     if protocol.state is TransactionsState:
-        return None if constants is None else _of_transactions(properties, constants)
+        return None if constants is None else _transaction_lemmas(properties, constants)
     needs = needs_of(protocol)
     names: set[str] = set()
     asked = [item.name for item in properties]

@@ -88,3 +88,19 @@ class Property:
 
     def __call__(self, *states: Any) -> Bool:
         return self.predicate(*states)
+
+
+def promise(
+    text: str, source: str, since: str, *, lacks: Callable[[Mapping[str, int]], str] = nothing, name: str = ""
+) -> Callable[[Callable[..., Bool]], Property]:
+    """Makes a shipped property of a function of the state, or of the states before and after a step.
+
+    Its name is the function's in camel case, unless another `name` is given.
+    """
+
+    def decorate(predicate: Callable[..., Bool]) -> Property:
+        kind = Kind.STATE if predicate.__code__.co_argcount == 1 else Kind.STEP
+        known_as = name or "".join(part.capitalize() for part in predicate.__name__.split("_"))
+        return Property(known_as, kind, predicate, text, source, since, lacks=lacks)
+
+    return decorate

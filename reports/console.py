@@ -9,10 +9,10 @@ import re
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console as RichConsole
     from rich.text import Text
 
 _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -20,6 +20,25 @@ _UNSAFE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\
 
 Span = tuple[str, str]
 """A piece of text and its rich style."""
+
+
+class Console(Protocol):
+    """What reports ask of a console; rich's is one."""
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+
+    @property
+    def encoding(self) -> str:
+        """Of its stream."""
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether people look at it."""
+
+    def print(self, *lines: Any, **how: Any) -> None:
+        """Writes lines."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +58,7 @@ UNICODE = Glyphs(edge="│", watermark="║", dot="·", removed="×", good="✓"
 ASCII = Glyphs(edge="|", watermark="#", dot=".", removed="x", good="+", bad="!", open="?")
 
 
-def open_console(stream: IO[str], width: int | None = None) -> Console:
+def open_console(stream: IO[str], width: int | None = None) -> RichConsole:
     """A console on `stream`: colour only on a terminal without NO_COLOR, whatever else the environment asks for."""
     from rich.console import Console
 
@@ -78,7 +97,7 @@ def clean(text: object, console: Console) -> str:
         return line.encode("ascii", "backslashreplace").decode("ascii")
 
 
-def styled(spans: list[Span]) -> Text:
+def style_line(spans: list[Span]) -> Text:
     """A line of styled pieces."""
     from rich.text import Text
 
@@ -90,7 +109,7 @@ def styled(spans: list[Span]) -> Text:
 
 def put(console: Console, spans: list[Span]) -> None:
     """Writes one line as it is, without wrapping or cropping; blanks at its end are left out."""
-    line = styled(spans)
+    line = style_line(spans)
     if not line.spans or not console.is_terminal:
         line.rstrip()
     console.print(line, no_wrap=True, overflow="ignore", crop=False, soft_wrap=True)

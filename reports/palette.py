@@ -28,6 +28,6 @@ EPOCHS = (
 """Sky blue, orange, bluish green, yellow, blue, vermillion, reddish purple: neighbours differ in lightness as well."""
 
 
-def of_epoch(epoch: int) -> Colour:
+def epoch_colour(epoch: int) -> Colour:
     """The colour of a leader epoch; they repeat after seven."""
     return EPOCHS[epoch % len(EPOCHS)]

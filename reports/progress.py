@@ -1,6 +1,6 @@
 """Progress while something works: one live region on a terminal, a plain line every ten seconds elsewhere, or silence.
 
-`LiveDisplay` decides which of them, and when. Its contents are a search (`ProgressReporter`, an `Observer` that remembers
+`LiveDisplay` decides which of them, and when. What is shown is a search (`ProgressReporter`, an `Observer` that remembers
 what an engine reports), the searches of a batch (`BatchProgress`) and the specs of a gate (in `reports/gate`). On a
 terminal the content is drawn by a thread of its own a few times a second, so the search only hands over its numbers;
 nothing is drawn, and rich is not even imported, before half a second has passed.
@@ -18,10 +18,11 @@ from typing import IO, TYPE_CHECKING, Self
 
 from acked.base.observer import Observer, Progress
 from acked.reports import units
-from acked.reports.console import open_console
+from acked.reports.console import Console, open_console
 
 if TYPE_CHECKING:
-    from rich.console import Console, RenderableType
+    from rich.console import Console as RichConsole
+    from rich.console import RenderableType
     from rich.live import Live
     from rich.text import Text
 
@@ -39,30 +40,29 @@ Clock = Callable[[], float]
 
 
 class LiveDisplay:
-    """Shows what a content has to show; use it in a `with` block, which clears the live region however the work ends.
+    """Shows how work goes; use it in a `with` block, which clears the live region however the work ends.
 
-    `drawn` makes the live content for a console, `plain` the line for a stream that is not a terminal which can redraw.
     With `is_quiet` nothing is shown.
     """
 
-    def __init__(
-        self,
-        stream: IO[str],
-        drawn: Callable[[Console], RenderableType],
-        plain: Callable[[], str],
-        is_quiet: bool = False,
-        clock: Clock = time.monotonic,
-    ) -> None:
-        self._stream, self._drawn, self._plain, self._clock = stream, drawn, plain, clock
-        self._is_quiet = is_quiet
+    def __init__(self, stream: IO[str], is_quiet: bool = False, clock: Clock = time.monotonic) -> None:
+        self._stream, self._is_quiet, self._clock = stream, is_quiet, clock
         self._is_live = not is_quiet and stream.isatty() and os.environ.get("TERM") not in ("dumb", "unknown")
         self._next_line = clock() + PLAIN_INTERVAL
         self._lock = threading.Lock()
         self._is_closed = False
-        self._console: Console | None = None
+        self._console: RichConsole | None = None
         self._live: Live | None = None
         self._timer: threading.Timer | None = None
         self._ended = threading.Event()
+
+    def line(self) -> str:
+        """How it goes, for a stream that is not a terminal which can redraw."""
+        raise NotImplementedError
+
+    def draw(self, console: Console) -> RenderableType:
+        """How it goes, for the live region."""
+        return one_line(console, self.line())
 
     def __enter__(self) -> Self:
         if not self._is_live and not self._is_quiet:
@@ -90,7 +90,7 @@ class LiveDisplay:
                 self._live.stop()
                 self._live = None
 
-    def changed(self) -> None:
+    def update(self) -> None:
         """Writes a plain line if one is due; a live region draws itself."""
         if self._is_quiet or self._is_live:
             return
@@ -99,7 +99,7 @@ class LiveDisplay:
             if self._is_closed or now < self._next_line:
                 return
             self._next_line = now + PLAIN_INTERVAL
-            self._stream.write(f"{self._plain()}\n")
+            self._stream.write(f"{self.line()}\n")
             self._stream.flush()
 
     def above(self, write: Callable[[Console], None]) -> None:
@@ -116,7 +116,7 @@ class LiveDisplay:
 
     def _go_on(self) -> None:
         while not self._ended.wait(PLAIN_INTERVAL):
-            self.changed()
+            self.update()
 
     def _open(self) -> None:
         from rich.live import Live
@@ -126,7 +126,7 @@ class LiveDisplay:
                 return
             console = self._console = self._console or open_console(self._stream)
             self._live = Live(
-                get_renderable=lambda: self._drawn(console),
+                get_renderable=lambda: self.draw(console),
                 console=console,
                 transient=True,
                 refresh_per_second=5,
@@ -143,38 +143,17 @@ def one_line(console: Console, text: str) -> Text:
     return Text(text[: console.width], no_wrap=True, overflow="ellipsis")
 
 
-class Displayed:
-    """What is shown by a live display of its own, inside a `with` block, which clears it however the work ends."""
-
-    _display: LiveDisplay
-
-    def __enter__(self) -> Self:
-        self._display.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Clears the live display; nothing is shown afterwards."""
-        self._display.close()
-
-
-class BatchProgress(Displayed):
+class BatchProgress(LiveDisplay):
     """How many of many are done: a callable of (done, total); `noun` says what they are, in the plural."""
 
     def __init__(self, noun: str, stream: IO[str] | None = None, quiet: bool = False, clock: Clock = time.monotonic) -> None:
-        self._noun, self._clock, self._started = noun, clock, clock()
+        super().__init__(sys.stderr if stream is None else stream, quiet, clock)
+        self._noun, self._started = noun, clock()
         self._done, self._total = 0, 0
-        self._display = LiveDisplay(
-            sys.stderr if stream is None else stream, lambda console: one_line(console, self.line()), self.line, quiet, clock
-        )
 
     def __call__(self, done: int, total: int) -> None:
         self._done, self._total = done, total
-        self._display.changed()
+        self.update()
 
     def line(self) -> str:
         """`3 of 12 searches done, 14.0 s`."""
@@ -184,36 +163,30 @@ class BatchProgress(Displayed):
         return f"{units.count(self._done)} of {units.count(self._total)} {self._noun} done, {elapsed}"
 
 
-class ProgressReporter(Displayed, Observer):
+class ProgressReporter(LiveDisplay, Observer):
     """Shows how a search goes; use it in a `with` block.
 
     `quiet` shows nothing at all. `clock` is for tests.
     """
 
     def __init__(self, stream: IO[str] | None = None, quiet: bool = False, clock: Clock = time.monotonic) -> None:
-        self._clock, self._started = clock, clock()
+        super().__init__(sys.stderr if stream is None else stream, quiet, clock)
+        self._started = clock()
         self._phase = "starting"
         self._now: Progress | None = None
         self._meter = _Meter()
-        self._display = LiveDisplay(
-            sys.stderr if stream is None else stream,
-            lambda console: one_line(console, self.short_line(console.width)),
-            self.line,
-            quiet,
-            clock,
-        )
 
     # -- what engines report ----------------------------------------------------------------------------------------
 
     def phase(self, name: str) -> None:
         """Remembers what is being done."""
         self._phase = name
-        self._display.changed()
+        self.update()
 
     def progress(self, now: Progress) -> None:
         """Remembers where the search stands."""
         self._now = now
-        self._display.changed()
+        self.update()
 
     # -- what people read -----------------------------------------------------------------------------------------
 
@@ -230,6 +203,10 @@ class ProgressReporter(Displayed, Observer):
             f"{units.count(now.generated_states)} generated ({generated_rate}), "
             f"{units.count(now.frontier)} left in this level, {units.size(now.memory_bytes)}, {elapsed}"
         )
+
+    def draw(self, console: Console) -> RenderableType:
+        """As much of it as fits."""
+        return one_line(console, self.short_line(console.width))
 
     def short_line(self, width: int) -> str:
         """Like `line`, for `width` columns: what does not fit is left out, the least important first."""

@@ -7,13 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 from itertools import zip_longest
-from typing import TYPE_CHECKING
 
-from acked.reports.console import UNICODE, Glyphs, Span, clean, glyphs_of, put, put_paragraph
+from acked.reports.console import UNICODE, Console, Glyphs, Span, clean, glyphs_of, put, put_paragraph
 from acked.reports.escaping import csv_text, md_code, md_text
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 @unique
@@ -25,7 +21,7 @@ class Mark(Enum):
     BAD = "bad"
     OPEN = "open"
 
-    def drawn(self, glyphs: Glyphs) -> str:
+    def sign(self, glyphs: Glyphs) -> str:
         """The character and a blank; empty for none."""
         if self is Mark.NONE:
             return ""
@@ -70,7 +66,7 @@ class TableCell:
     @property
     def marked(self) -> str:
         """The text behind its sign, from which no line break parts it."""
-        return self.mark.drawn(UNICODE).replace(" ", "\u00a0") + self.text
+        return self.mark.sign(UNICODE).replace(" ", "\u00a0") + self.text
 
 
 @dataclass(frozen=True)
@@ -115,7 +111,7 @@ def fits(console: Console, shown: Table, is_narrow: bool = False) -> bool:
 
 def _spans(console: Console, shown: Table) -> list[list[Span]]:
     glyphs = glyphs_of(console)
-    return [[(f"{cell.mark.drawn(glyphs)}{clean(cell.text, console)}", cell.style) for cell in row] for row in shown.rows]
+    return [[(f"{cell.mark.sign(glyphs)}{clean(cell.text, console)}", cell.style) for cell in row] for row in shown.rows]
 
 
 def _widths(heads: Sequence[str], rows: Sequence[Sequence[Span]]) -> list[int]:
@@ -170,13 +166,8 @@ def table_markdown(shown: Table) -> list[str]:
     return lines
 
 
-def markdown_table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """The lines of a table in Markdown whose cells are Markdown already."""
-    return table_markdown(table([Column(head, ColumnKind.MARKDOWN) for head in heads], rows))
-
-
 def _markdown(cell: TableCell, column: Column) -> str:
-    sign = cell.mark.drawn(UNICODE)
+    sign = cell.mark.sign(UNICODE)
     if column.kind is ColumnKind.CODE:
         return f"{sign}{md_code(cell.text, in_table=True)}"
     if column.kind is ColumnKind.MARKDOWN:

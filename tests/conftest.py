@@ -1,12 +1,12 @@
 """What all tests share.
 
-Compiled kernels, answers and the cache's key go to folders of the test session, not to the user's; no example of
-Hypothesis's is too slow, because other work may run on the machine; and at the end it is told what random protocols met.
+Compiled kernels, answers and the cache's key go to folders of the tests, not to the user's, and kernels alone stay for later
+runs of them (`kept.py`); no example of Hypothesis's is too slow, because other work may run on the machine; and at the end it
+is told what random protocols met.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +15,9 @@ from resource import RUSAGE_CHILDREN, RUSAGE_SELF, getrusage
 import hypothesis
 import pytest
 
+from tests.kept import KEYS, lend, take_back
+from tests.sharing import made_once
+
 hypothesis.settings.register_profile("without deadlines", deadline=None)
 hypothesis.settings.load_profile("without deadlines")
 
@@ -22,13 +25,13 @@ hypothesis.settings.load_profile("without deadlines")
 @pytest.fixture(autouse=True, scope="session")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The folder of compiled kernels and answers, shared by the processes of one session."""
-    base = tmp_path_factory.getbasetemp()
-    place = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "kernels"
+    place = made_once(tmp_path_factory, "cache", lend)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ACKED_CACHE_DIR", str(place))
-        patch.setenv("XDG_STATE_HOME", str(place.with_name("state")))
+        patch.setenv("XDG_STATE_HOME", str(KEYS))
         patch.delenv("ACKED_CACHE_KEY", raising=False)
         yield place
+    take_back(place)
 
 
 MARKED = ("slow", "long", "real", "spark", "browser")

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from acked.cluster.lines.recorded import Recording
+from acked.cluster.lines.recording import Recording
 from acked.cluster.observation.events import Event, Says
 from acked.cluster.observation.subject import Subject
 from acked.cluster.observation.validation import Verdict, validate

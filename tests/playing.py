@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from acked.model.formulas.evaluate import Evaluator
@@ -11,7 +12,9 @@ from acked.model.partition.protocol import partition
 TINY = {"replicas": 2, "log_size": 1, "records": 1}
 
 
+@lru_cache(maxsize=8)
 def release(version: str, plane: str | None = None, **other: Any) -> Instance:
+    """The rules of a release; many tests ask about the same ones in turn."""
     profile = {name: setting.value for name, setting in partition.profile(version, plane).items()}
     return partition.instantiate({**profile, **other})
 

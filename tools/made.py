@@ -28,9 +28,11 @@ from acked.invariants.partition.lemmas.catalogue import (  # noqa: E402
     PARTITION_LEMMAS,
     RETURN_LEMMAS,
 )
-from acked.reports.table import markdown_table, numbers, table, table_markdown  # noqa: E402
+from acked.reports.table import numbers, table, table_markdown  # noqa: E402
+from acked.reports.tables.findings import read_findings  # noqa: E402
 from tools import false_claims, guards, house, proof_mutations, proofs, real  # noqa: E402
 from tools.parts import api, commands, gallery  # noqa: E402
+from tools.parts.spec_pages import markdown_table  # noqa: E402
 
 GATE = ROOT / "docs" / "gate_mutations.json"
 """Rows of the table that `tools/gate_mutations.py` measures."""
@@ -64,6 +66,15 @@ def _shown(head: str, text: str) -> str:
     return f"`{text}`" if head == "spec" else f"{int(text):,}" if text.isdigit() else text
 
 
+def found() -> Iterator[str]:
+    """What was found in Kafka."""
+    rows = (
+        (f"[{one.title}]({one.page.removeprefix('docs/')})", one.status.value, one.promise, one.releases, f"`{one.command}`")
+        for one in read_findings((ROOT / "specs" / "found.json").read_text("utf-8"))
+    )
+    yield from markdown_table(("finding", "what it is", "the promise", "releases", "shown by"), rows)
+
+
 def is_overview(row: list[str]) -> bool:
     """Whether git keeps a row of the durability table: acks=all, without unclean elections."""
     return (row[1], row[3]) == ("all", "off")
@@ -72,10 +83,11 @@ def is_overview(row: list[str]) -> bool:
 PARTS = {
     "api": Part(api.reference, api.names),
     "claims": Part(gallery.part_of_claims, gallery.kept_of_claims),
-    "commands": Part(commands.reference, commands.names),
+    "commands": Part(commands.reference),
     "counts-that-changed": Part(partial(rows_of, "counts_that_changed")),
     "exercised": Part(partial(rows_of, "exercised")),
     "false-claims": Part(false_claims.part),
+    "found": Part(found, found),
     "gallery": Part(gallery.part_of_bugs, gallery.kept_of_bugs),
     "gate-mutations": Part(gate_mutations),
     "guards": Part(guards.part),
@@ -127,4 +139,4 @@ def _replaced(text: str, lines: Callable[[Part], Iterable[str]]) -> str:
 if __name__ == "__main__":
     for place in pages():
         write_text(place, kept(place.read_text("utf-8")), "page")
-    write_text(gallery.RUNS, json.dumps(gallery.runs(), indent=1) + "\n", "what runs are told")
+    write_text(gallery.RUNS, json.dumps(gallery.runs(gallery.with_runs()), indent=1) + "\n", "what runs are told")

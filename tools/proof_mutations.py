@@ -28,12 +28,12 @@ from acked.base.release import LATEST  # noqa: E402
 from acked.checker.allconstants.obligations import Obligations  # noqa: E402
 from acked.checker.batch.local import BatchLimits, answer_all  # noqa: E402
 from acked.checker.batch.outcome import Task  # noqa: E402
-from acked.checker.proof.mutations import without_each  # noqa: E402
 from acked.checker.question.coverage import clauses_of  # noqa: E402
 from acked.checker.question.result import StopReason  # noqa: E402
 from acked.checker.spec.question_text import QuestionText  # noqa: E402
 from acked.invariants.proofs import argument_of  # noqa: E402
 from acked.model.partition.protocol import partition  # noqa: E402
+from tools.parts.mutated_proof import without_each  # noqa: E402
 
 GIVEN: Mapping[str, Any] = {
     **PRODUCER, "acks": "all", "unclean_election": False, "crashes": "lossy outside the ISR", "zombies": True,

@@ -31,7 +31,6 @@ from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.spec.variants import specs_under  # noqa: E402
 from acked.cluster.commands.playable import playable_of, playable_run  # noqa: E402
 from acked.cluster.playing.protocol import PreparedRun  # noqa: E402
-from acked.cluster.playing.reproduce import reproduce_each  # noqa: E402
 from acked.cluster.playing.setting import Brokers, Changed  # noqa: E402
 from acked.cluster.releases.release import Mode, release, releases  # noqa: E402
 from acked.cluster.replicating.protocol import REPLICATION  # noqa: E402
@@ -39,13 +38,14 @@ from acked.cluster.reports.reproductions.release_table import Deed, read_release
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of  # noqa: E402
 from acked.cluster.reports.reproductions.words import MODES, AnyReproduction, presentation_of  # noqa: E402
 from acked.cluster.transacting.protocol import TRANSACTIONS  # noqa: E402
-from acked.model.language.words import says_list  # noqa: E402
+from acked.model.language.telling import says_list  # noqa: E402
 from acked.model.partition.rules.settings import RULES  # noqa: E402
 from acked.model.partition.rules.versions import VERSIONS, planes_of, profile  # noqa: E402
 from acked.model.transactions.protocol import transactions  # noqa: E402
 from acked.reports.escaping import md_text  # noqa: E402
-from acked.reports.pages.spec_pages import OnBrokers  # noqa: E402
 from acked.reports.table import Column, ColumnKind, numbers, table, table_markdown  # noqa: E402
+from tools.parts.spec_pages import OnBrokers  # noqa: E402
+from tools.plays import reproduce_each  # noqa: E402
 from tools.real_stories import NINE, OTHERS  # noqa: E402
 
 RELEASES, STORIES = ROOT / "docs" / "real_releases", ROOT / "docs" / "real_stories.json"
@@ -95,7 +95,7 @@ def prepared(case: Case) -> tuple[PreparedRun, PreparedRun | None]:
     changed, timed = case.get("constants", {}), case.get("timed", False)
     found, _ = playable_run(case["spec"], changed, brokers, True, case.get("rules"), timed)
     first = presentation_of(found.question).played.prepare(found.question, found.run, brokers)
-    return first, first.control(Changed.of(case["control"])) if "control" in case else None
+    return first, first.control(Changed.parse(case["control"])) if "control" in case else None
 
 
 @dataclass

@@ -28,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.files import write_text  # noqa: E402
-from acked.cluster.nodes.archive import with_archive  # noqa: E402
+from acked.cluster.nodes.archive import add_archive  # noqa: E402
 from acked.cluster.nodes.cluster import Cluster  # noqa: E402
 from acked.cluster.nodes.plan import make_plan  # noqa: E402
 from acked.cluster.releases.release import Mode  # noqa: E402
@@ -109,7 +109,7 @@ def processor_seconds(cluster: Cluster) -> float:
 def count(one: Told, runs: int, burners: int) -> dict[str, Any]:
     """Plays one on one cluster so many times."""
     story, seconds, loads, others = STORIES[one.story], [], [], []
-    with Cluster(with_archive(make_plan(one.kafka, one.mode, settings=dict(story.settings)))) as cluster:
+    with Cluster(add_archive(make_plan(one.kafka, one.mode, settings=dict(story.settings)))) as cluster:
         used = processor_seconds(cluster)
         for number in range(runs):
             stage = Stage(cluster, f"t{number}")

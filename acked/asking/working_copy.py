@@ -36,7 +36,7 @@ def working_copy(protocol: Protocol, name: str) -> WorkingCopy:
     """A protocol's rules under another name: one file where the protocol has one, a package where it has several."""
     identifier = name.replace("-", "_")
     home, variable = _home(protocol)
-    text = _renamed(_source(home), variable, identifier, name)
+    text = _rename(_source(home), variable, identifier, name)
     if f"@{variable}.action" in _source(home):  # It adds rules of its own to those that it shares with others.
         return WorkingCopy({Path(f"{identifier}.py"): text}, f"{identifier}.py:{identifier}")
     package = home.__name__.rpartition(".")[0]
@@ -58,7 +58,8 @@ def _home(protocol: Protocol) -> tuple[ModuleType, str]:
 
 
 def _beside(package: str) -> Iterator[ModuleType]:
-    return (item for name, item in sorted(sys.modules.items()) if name.rpartition(".")[0] == package)
+    """The modules of a package, and of packages in it: all go into one folder."""
+    return (item for name, item in sorted(sys.modules.items()) if name.startswith(f"{package}."))
 
 
 def _source(module: ModuleType) -> str:
@@ -69,7 +70,7 @@ def _source(module: ModuleType) -> str:
         raise SystemFailure(f"the source of {module.__name__} cannot be read: {reason}; reinstall acked") from None
 
 
-def _renamed(text: str, variable: str, identifier: str, name: str) -> str:
+def _rename(text: str, variable: str, identifier: str, name: str) -> str:
     """The text with another name of the variable, and of the protocol that it holds, which says what it is a copy of."""
     lines = text.splitlines(keepends=True)
     found = list(tokenize.generate_tokens(io.StringIO(text).readline))
@@ -90,9 +91,10 @@ def _renamed(text: str, variable: str, identifier: str, name: str) -> str:
 def _relative(text: str, package: str, copied: set[str]) -> str:
     """The text with imports of the modules that are copied from beside it."""
     modules = "|".join(sorted(copied))
-    text = re.sub(rf"^from {re.escape(package)}\.({modules}) import", r"from .\1 import", text, flags=re.MULTILINE)
+    text = re.sub(rf"^from {re.escape(package)}(?:\.\w+)?\.({modules}) import", r"from .\1 import", text, flags=re.MULTILINE)
 
     def together(found: re.Match[str]) -> str:
         return f"from . import {found[1]}" if copied.issuperset(re.findall(r"\w+", found[1])) else found[0]
 
-    return re.sub(rf"^from {re.escape(package)} import ([\w, ]+|\([\w,\s]+\))$", together, text, flags=re.MULTILINE)
+    several = rf"^from {re.escape(package)}(?:\.\w+)? import ([\w, ]+|\([\w,\s]+\))$"
+    return re.sub(several, together, text, flags=re.MULTILINE)

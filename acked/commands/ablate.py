@@ -14,9 +14,10 @@ from acked.checker.batch.local import answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.gate.ablation import ablate as run
 from acked.checker.gate.gate import Selection, choose
-from acked.checker.question.coverage import ClauseCoverage, clause_coverage, merged
+from acked.checker.question.coverage import ClauseCoverage, clause_coverage, merge_coverage
 from acked.checker.question.result import ActionCount, StopReason
 from acked.checker.spec.spec import Spec, load_spec
+from acked.reports.console import Console
 from acked.reports.gate.ablation import ablation_document, ablation_markdown, print_ablation
 from acked.reports.shell.batches import BatchOptions, searches_many
 from acked.reports.shell.completion import bundled_or_file
@@ -28,7 +29,6 @@ from acked.reports.tables.coverage import coverage_document, coverage_page, prin
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rich.console import Console
 
 Covered = dict[str, tuple[dict[str, ActionCount], list[ClauseCoverage]]]
 """By protocol: how often each action was enabled, and what each clause of a guard decided."""
@@ -56,8 +56,7 @@ def ablate(
 
     Exit code 0 if every clause was decided, 152 if one was not.
     """
-    if markdown is not None:
-        check_writable(markdown, "table")
+    check_writable(markdown, "table")
     chosen = asked.load()
     if chosen.count_only:
         raise ConfigurationError(f"{asked.name} asks for no property, so no clause can be missed; name invariants in [check]")
@@ -91,17 +90,16 @@ def coverage(specs: tuple[str, ...], batch: BatchOptions, html: Path | None, out
         for protocol, (actions, clauses) in found.items():
             print_coverage(console, protocol, actions, clauses)
 
-    if html is not None:
-        check_writable(html, "page")
+    check_writable(html, "page")
     with output.batch_progress("searches") as progress:
-        found, is_complete = _covered(specs, batch, progress)
+        found, is_complete = _cover(specs, batch, progress)
     if html is not None:
         put_text(coverage_page(specs, found), html, "page")
     output.emit(lambda: coverage_document(specs, found), show)
     return int(ExitCode.HOLDS if is_complete else ExitCode.TOO_LARGE)
 
 
-def _named(specs: tuple[str, ...]) -> list[Spec]:
+def _load_specs(specs: tuple[str, ...]) -> list[Spec]:
     """The specs of these names, and those in folders of these names."""
     chosen = []
     for name in specs:
@@ -115,11 +113,11 @@ def _named(specs: tuple[str, ...]) -> list[Spec]:
     return chosen
 
 
-def _covered(
+def _cover(
     specs: tuple[str, ...], batch: BatchOptions, progress: Callable[[int, int], None]
 ) -> tuple[Covered, bool]:
 
-    chosen = _named(specs)
+    chosen = _load_specs(specs)
     tasks = [replace(Task.of(spec, Probing.COVERAGE), every_property=True) for spec in chosen]
     parts: dict[str, list[Outcome]] = {}
     is_complete = True
@@ -133,12 +131,12 @@ def _covered(
             is_complete = False
         parts.setdefault(spec.protocol.name, []).append(answered.outcome)
     return {
-        name: (_summed(outcomes), merged(clause_coverage(item.probes) for item in outcomes))
+        name: (_add_counts(outcomes), merge_coverage(clause_coverage(item.probes) for item in outcomes))
         for name, outcomes in sorted(parts.items())
     }, is_complete
 
 
-def _summed(outcomes: list[Outcome]) -> dict[str, ActionCount]:
+def _add_counts(outcomes: list[Outcome]) -> dict[str, ActionCount]:
     counts: dict[str, ActionCount] = {}
     for outcome in outcomes:
         for name, count in outcome.actions.items():

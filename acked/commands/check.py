@@ -18,7 +18,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.overflow import Overflow
 from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.spec.spec import Spec
-from acked.reports.console import open_console
+from acked.reports.console import Console, open_console
 from acked.reports.shell.engines import AUTO, ENGINE_CHOICES, EngineOptions, answer
 from acked.reports.shell.groups import STARTED, Epilogue
 from acked.reports.shell.options import (
@@ -38,9 +38,7 @@ from acked.reports.shell.specs import with_symmetry
 from acked.reports.tables.summary import print_expectation, print_result
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from acked.asking.explained import ExplainedViolation
+    from acked.asking.explanation import ExplainedViolation
 
 _chooses_engine = collects(
     "options",
@@ -137,7 +135,7 @@ def check(
     try:
         with output.progress() as observer:
             result = answer(question, options, bounds, policy, observer)
-            violations = _explained(result, bounds, observer, easiest, explain)
+            violations = _explain(result, bounds, observer, easiest, explain)
     except Overflow as overflow:
         _show_overflow(Counterexample(spec.title, overflow.question, overflow.run), trace_out, output)
         raise
@@ -155,12 +153,12 @@ def check(
     return int(ExitCode.UNMET_EXPECTATION if differences and code == ExitCode.HOLDS else code)
 
 
-def _explained(
+def _explain(
     result: Result, bounds: Bounds, observer: Observer, easiest: bool, explain: bool
 ) -> list[ExplainedViolation]:
     if not result.violations:
         return []  # Without importing what shows a trace.
-    from acked.asking.explained import explain_violations
+    from acked.asking.explanation import explain_violations
 
     return explain_violations(result, bounds, observer, easiest, explain)
 

@@ -1,4 +1,4 @@
-"""The commands `states`, `query` and `stats`: reachable states as data."""
+"""The command `states` and those below it, `query`, `stats` and `graph`: reachable states as data."""
 
 from __future__ import annotations
 
@@ -19,24 +19,27 @@ from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.base.files import check_writable, write_text
 from acked.base.observer import Observer
 from acked.checker.dataset.profile import read_profile
+from acked.checker.explore.graph import GraphBounds, collapse_states, state_graph
+from acked.checker.predicate.parse import PredicateError
 from acked.checker.question.ledger import StopPolicy
-from acked.checker.question.predicate import PredicateError
 from acked.checker.question.question import Question
-from acked.checker.question.result import StopReason
+from acked.checker.question.result import StopReason, Words
+from acked.checker.replay.trace_file import read_trace
 from acked.checker.search.local import search
 from acked.checker.spark.session import SparkSettings
 from acked.checker.spec.spec import Spec
 from acked.checker.store.run_directory import RunDirectory
-from acked.commands.graph import graph
+from acked.model.language.protocol import Instance
 from acked.reports import units
 from acked.reports.console import open_console
+from acked.reports.exports.graphs import FORMATS
 from acked.reports.shell.completion import bundled_or_file
 from acked.reports.shell.engines import spark_driver
 from acked.reports.shell.groups import Branching
-from acked.reports.shell.options import QUIET, AskedSpec, SpecChanges, asks_spec, changes_spec
-from acked.reports.shell.output import Output, say
+from acked.reports.shell.options import OUT, QUIET, AskedSpec, SpecChanges, asks_spec, changes_spec
+from acked.reports.shell.output import Output, put_text, say
 from acked.reports.tables.profile import draw_profile, print_profile
-from acked.reports.tables.rows import as_csv, as_json, print_rows
+from acked.reports.tables.rows import print_rows, rows_csv, rows_json
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,11 +100,11 @@ def states(
 
     refuse_occupied(out)
     chosen = asked.load()
-    question = of_every_state(chosen).question().without_graph_properties()  # Data is about every state.
+    question = without_symmetry(chosen).question().without_graph_properties()  # Data is about every state.
     condition, refusal = (None, "") if where is None else _condition(question, where)
     if where is not None and condition is None:
         _refuse_condition(question, where, refusal)
-    with Output(quiet=quiet).progress() as observer, _explored(question, run_dir, observer) as run:
+    with Output(quiet=quiet).progress() as observer, _run_directory(question, run_dir, observer) as run:
         observer.phase("writing states")
         if where is None or condition is not None:
             written = write_dataset(question, run, out, levels, transitions, where=condition)
@@ -189,7 +192,7 @@ def query(
         check_writable(out, "rows")
     most = None if out is not None else rows + 1
     with Output(quiet=quiet).progress() as observer, _dataset(source, changes, sql, master is None, observer) as dataset:
-        table = _counted(dataset, sql, most, observer) if master is None else None
+        table = _count(dataset, sql, most, observer) if master is None else None
         if table is None:
             observer.phase("starting Spark")
             with spark_driver(_settings(master)) as driver:
@@ -207,13 +210,13 @@ def query(
         if out is None:
             print_rows(open_console(sys.stdout), names, listed[:rows], len(listed) > rows)
         else:
-            write_text(out, as_csv(names, listed) if form == "csv" else as_json(listed), "rows")
+            write_text(out, rows_csv(names, listed) if form == "csv" else rows_json(listed), "rows")
     if out is not None:
         say(f"{table.num_rows:,} rows are in {out}")
     return 0
 
 
-def _counted(dataset: Path, sql: str, most: int | None, observer: Observer) -> pa.Table | None:
+def _count(dataset: Path, sql: str, most: int | None, observer: Observer) -> pa.Table | None:
     """The answer if the query only counts; None if it is Spark's to answer."""
     from acked.checker.dataset.counting import NeedsSpark, count
 
@@ -246,6 +249,52 @@ def stats(place: Path, out: Path | None) -> int:
     return int(ExitCode.HOLDS)
 
 
+@click.command(short_help="Write a small state space as a graph.")
+@asks_spec
+@click.option("--to", "form", type=click.Choice(tuple(FORMATS)), required=True, help="The format.")
+@OUT.under("out")
+@click.option("--levels", type=click.IntRange(1), help="Only this many levels, the initial state being the first.")
+@click.option("--from", "start", metavar="TRACE", type=click.Path(path_type=Path),
+              help="Begin in the last state of this trace instead of the initial state.")  # fmt: skip
+@click.option("--collapse", metavar="FIELD", multiple=True, help="Merge states that agree in these fields into one node.")
+@click.option("--max-states", type=click.IntRange(1, 100_000), default=2000, show_default=True,
+              help="Refuse a graph of more states, which nobody could read.")  # fmt: skip
+def graph(
+    asked: AskedSpec,
+    form: str,
+    out: Path | None,
+    levels: int | None,
+    start: Path | None,
+    collapse: tuple[str, ...],
+    max_states: int,
+) -> None:
+    """Write the reachable states of SPEC as GraphML, Graphviz, SVG or JSON.
+
+    A graph is for looking at, so a large one is refused with its size; --levels, --from and -c make it smaller, and
+    --collapse merges states that agree in the fields that matter into one node, e.g. --collapse quorum.
+
+    \b
+    acked states graph kip320 -c replicas=2 --levels 4 --to svg -o states.svg
+    """
+    check_writable(out, "graph")
+    instance = asked.load().question().instance
+    made = state_graph(instance, GraphBounds(max_states, levels), None if start is None else _end_of(start, instance))
+    shown = collapse_states(made, instance, collapse) if collapse else made
+    text = FORMATS[form](shown)
+    put_text(text, out, "graph")
+    nodes = f", collapsed to {len(shown):,} nodes" if collapse else ""
+    say(f"{len(made):,} states, {made.number_of_edges():,} transitions{nodes}")
+
+
+def _end_of(path: Path, instance: Instance) -> Words:
+    """The last state of a trace of the same protocol and constants."""
+    shown = read_trace(path, instance.protocol)
+    theirs = shown.question.instance
+    if (theirs.protocol, theirs.constants, theirs.dropped) != (instance.protocol, instance.constants, instance.dropped):
+        raise ConfigurationError(f"{path} is a trace of another protocol, or of other constants, than the spec")
+    return shown.run.states[-1]
+
+
 # -- shared -------------------------------------------------------------------------------------------------------------
 
 
@@ -268,7 +317,7 @@ def _folder(prefix: str) -> Iterator[Path]:
 
 
 @contextmanager
-def _explored(question: Question, run_dir: Path | None, observer: Observer) -> Iterator[RunDirectory]:
+def _run_directory(question: Question, run_dir: Path | None, observer: Observer) -> Iterator[RunDirectory]:
     """A run directory with the reachable states: the one that is named, or that of a search made now."""
     if run_dir is not None:
         with RunDirectory.open(run_dir, question) as run:
@@ -286,7 +335,7 @@ def _explored(question: Question, run_dir: Path | None, observer: Observer) -> I
         yield run
 
 
-def of_every_state(spec: Spec) -> Spec:
+def without_symmetry(spec: Spec) -> Spec:
     """The spec without symmetry: data is about every state."""
     return replace(spec, asked=replace(spec.asked, symmetry=False))
 
@@ -310,11 +359,11 @@ def _dataset(source: str, changes: SpecChanges, sql: str, checks: bool, observer
         return
     from acked.checker.dataset.parquet import write_dataset
 
-    question = of_every_state(AskedSpec(source, changes).load()).question().without_graph_properties()
+    question = without_symmetry(AskedSpec(source, changes).load()).question().without_graph_properties()
     if checks:
         refuse_mistakes(sql, views_of_question(question))
     with _folder("acked-states-") as folder:
-        with _explored(question, None, observer) as run:
+        with _run_directory(question, None, observer) as run:
             observer.phase("writing states")
             write_dataset(question, run, folder / "all", transitions="transitions" in sql.lower())
         yield folder / "all"

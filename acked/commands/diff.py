@@ -13,6 +13,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.user_properties import check_texts
 from acked.checker.spec.resolve import property_named
 from acked.checker.spec.spec import Spec
+from acked.model.language.storage.layout import Schema
 from acked.reports.shell.completion import bundled_or_file
 from acked.reports.shell.options import (
     CONSTANT,
@@ -38,7 +39,7 @@ from acked.reports.tables.difference import difference_document, print_differenc
     "changes",
     SpecChanges,
     constants=CONSTANT.saying("Change a constant of both specs, e.g. -c replicas=2."),
-    version=KAFKA_VERSION.with_(
+    version=KAFKA_VERSION.having(
         metavar="V[,V]",
         help="Specs of `partition` with the rules and defaults of this release of Kafka; of 3.6,4.1 SPEC_A gets the first.",
     ),
@@ -67,7 +68,7 @@ def diff(first: str, second: str, changes: SpecChanges, search: SearchLimits, ou
     Exit code 0 if nothing differs, 1 if something does, 152 if a search was incomplete, 151 if there is nothing to compare.
     """
     specs = [AskedSpec(name, side).load() for name, side in zip((first, second), _sides(changes), strict=True)]
-    questions = [_asked(specs[0], specs[1]), _asked(specs[1], specs[0])]
+    questions = [_question(specs[0], specs[1]), _question(specs[1], specs[0])]
     with output.progress() as observer:
         found = compare(questions[0], questions[1], search.bounds, observer)
     names = (first, second)
@@ -97,11 +98,8 @@ def _told_apart(specs: list[Spec]) -> tuple[str, str]:
     return (first, second) if first and second and first != second else ("A", "B")
 
 
-def _asked(spec: Spec, other: Spec) -> Question:
+def _question(spec: Spec, other: Spec) -> Question:
     """A spec's question without symmetry, about the properties of both specs in one order, as far as both can have them."""
-    from acked.checker.question.question import Question
-    from acked.model.language.storage.layout import Schema
-
     instance, beside = spec.question().instance, other.question().instance
     by_name = {item.name: item for item in (*spec.properties, *other.properties)}
     asked = []

@@ -10,7 +10,7 @@ from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable
 from acked.checker.wasm.script import script_of
 from acked.reports.exports.catalogue import FORMATS
-from acked.reports.exports.exported import Exported
+from acked.reports.exports.subject import Exported
 from acked.reports.runs.view import view_of
 from acked.reports.shell.completion import bundled_or_file
 from acked.reports.shell.options import OUT, QUIET, SpecChanges, TraceSource, changes_spec, reads_trace
@@ -44,8 +44,7 @@ def export(
     acked export trace.json --to svg --step 5 -o step5.svg
     acked export kip320 --to wasm -o kip320.js && node kip320.js
     """
-    if out is not None:
-        check_writable(out, "export")
+    check_writable(out, "export")
     if step is not None and form != "svg":
         raise ConfigurationError(f"--step chooses the step that svg draws; {form} has all steps, so leave it out")
     if form == SCRIPT:

@@ -8,8 +8,8 @@ import click
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.names import near
+from acked.checker.predicate.text import example_of
 from acked.checker.question.ledger import StopPolicy
-from acked.checker.question.predicate_text import example_of
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.question.user_properties import SOUGHT, check_texts, sought
@@ -17,6 +17,7 @@ from acked.checker.search.local import search as run
 from acked.checker.spec.spec import Spec
 from acked.invariants.property import Property
 from acked.model.language.domain import is_name
+from acked.model.language.storage.layout import Schema
 from acked.reports.shell.options import TRACE_OUT, AskedSpec, SearchLimits, asks_spec, collects, searches, shows
 from acked.reports.shell.output import Output, TraceFile
 from acked.reports.tables.find import PredicateSearch, find_document, print_find
@@ -45,7 +46,7 @@ def find(asked: AskedSpec, predicate: str | None, search: SearchLimits, trace_ou
     were seen), 152 if the search ended before it was decided, 151 for an invalid predicate: the message names the column.
     """
     spec = asked.load()
-    wanted = _wanted(spec, predicate)
+    wanted = _predicates(spec, predicate)
     trace_out.check()
     question = Question(spec.question().instance, wanted)
     began = time.perf_counter()
@@ -62,9 +63,7 @@ def find(asked: AskedSpec, predicate: str | None, search: SearchLimits, trace_ou
     return int(_code(result, wanted))
 
 
-def _wanted(spec: Spec, predicate: str | None) -> tuple[Property, ...]:
-    from acked.model.language.storage.layout import Schema
-
+def _predicates(spec: Spec, predicate: str | None) -> tuple[Property, ...]:
     if predicate is None:
         if not spec.reach:
             example = example_of(Schema(spec.protocol.state, spec.constants))

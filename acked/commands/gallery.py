@@ -18,18 +18,17 @@ from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import VERSIONS
-from acked.reports.pages.gallery import MARK, MAX_BYTES, Story, front_page
-from acked.reports.pages.gallery_stories import on_real_brokers, release_in_words, stories_of
+from acked.reports.pages.gallery import MARK, MAX_BYTES, Story, add_broker_outcome, front_page, release_in_words, stories_of
 from acked.reports.shell.options import CACHE, OUT, QUIET, warn_without_cache
 from acked.reports.shell.output import Output, make_folder, say
-from acked.reports.shell.specs import all_bundled, on_brokers
+from acked.reports.shell.specs import all_bundled, broker_outcomes
 
 _REFERENCE = ("counts", "answers", "controls")
 """Folders of specs that check acked itself: the questions of others at other bounds or with a clause left out."""
 
 
 @click.command(short_help="Write a static site of all claims and bugs.")
-@OUT.with_(required=True, metavar="DIR", help="The folder of the site.").under("out")
+@OUT.having(required=True, metavar="DIR", help="The folder of the site.").under("out")
 @click.option("--select", metavar="PATTERN", multiple=True, help="Only specs whose name matches, e.g. 'kip320*'.")
 @click.option("--slow", is_flag=True, help="Also specs with slow = true.")
 @CACHE.under("use_cache")
@@ -56,16 +55,16 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, qui
         warn_without_cache()
     cache = PageCache.usual() if use_cache else None
     _make_ready(out)
-    played, stories = on_brokers(), list[Story]()
+    played, stories = broker_outcomes(), list[Story]()
     _write_index(out, stories, 0, specs, left_out)
     for number, spec in enumerate(specs, start=1):
         made = cache.get(spec) if cache is not None else None
         if not quiet:
             say(f"{number} of {len(specs)}: {spec.name}{'' if made is None else ' (known)'}")
         if made is None:
-            made = _made(spec, cache, quiet)
+            made = _make_pages(spec, cache, quiet)
         asked = spec.properties[0].name
-        stories += [on_real_brokers(one, played.get(spec.name)) if one.promise == asked else one for one in made.stories]
+        stories += [add_broker_outcome(one, played.get(spec.name)) if one.promise == asked else one for one in made.stories]
         for name, text in made.pages.items():
             write_text(out / name, text, "page")
         _write_index(out, stories, number, specs, left_out)
@@ -76,7 +75,7 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, qui
     say(f"{len(stories)} answers and {pages} counterexamples are in {out} ({size / 1e6:.1f} MB); open {out / 'index.html'}")
 
 
-def _made(spec: Spec, cache: PageCache | None, quiet: bool) -> MadePages:
+def _make_pages(spec: Spec, cache: PageCache | None, quiet: bool) -> MadePages:
     """The rows and pages of a spec, found by a search."""
     with Output(quiet=quiet).progress() as observer:
         result = search(spec.question(), policy=spec.policy, observer=observer)

@@ -46,8 +46,7 @@ class GateFiles:
     def check(self) -> None:
         """Fails before long work if one of them cannot be written."""
         for path, what in ((self.junit, "JUnit file"), (self.sarif, "SARIF file"), (self.markdown, "summary")):
-            if path is not None:
-                check_writable(path, what)
+            check_writable(path, what)
         if self.artifacts is not None:
             make_folder(self.artifacts)
 
@@ -104,12 +103,13 @@ def gate(
     selection = Selection(patterns, None if shard is None else parse_shard(shard), slow)
     chosen = choose([_place(text) for text in paths], selection)
     if chosen.refusal:
-        chosen = replace(chosen, refusal=chosen.refusal + _meant(paths))
+        chosen = replace(chosen, refusal=chosen.refusal + _hint(paths))
     runner, cache = batch.runner(), batch.cache()
     with GateProgress(sys.stdout, is_silent=output.is_json) as progress:
         report = run_gate(chosen, runner, cache, progress.observer, asks_all=update)
     if update:
-        report = _updated(report, accept_violations)
+        entries = tuple(_updated_entry(entry, accept_violations) for entry in report.entries)
+        report = replace(report, entries=entries)
     report = replace(report, seconds=time.perf_counter() - started)
     _finish(report, files, output)
     if report.has_unreadable:
@@ -125,7 +125,7 @@ def _place(text: str) -> str:
     return text if found is None else str(found)
 
 
-def _meant(paths: tuple[str, ...]) -> str:
+def _hint(paths: tuple[str, ...]) -> str:
     """What was meant by the first name that is neither here nor bundled."""
     for text in paths:
         if not os.path.lexists(text) and not set(text) & set("*?[") and _place(text) == text:
@@ -179,12 +179,8 @@ def _write_artifacts(item: Failure, folder: Path) -> list[str]:
 # -- --update ------------------------------------------------------------------------------------------------------------
 
 
-def _updated(report: GateReport, accept_violations: bool) -> GateReport:
-    """Rewrites the specs whose expectation was not met, and judges them again."""
-    return replace(report, entries=tuple(_updated_entry(entry, accept_violations) for entry in report.entries))
-
-
 def _updated_entry(entry: GateEntry, accept_violations: bool) -> GateEntry:
+    """Rewrites the spec whose expectation was not met, and judges it again."""
     from acked.checker.gate.update import updated_text
 
     spec, outcome, path = entry.candidate.spec, entry.outcome, entry.candidate.path

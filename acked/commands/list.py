@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -23,12 +23,14 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
 from acked.model.partition.rules.versions import rules_of
-from acked.reports.shell.completion import completed
+from acked.reports.console import Console
+from acked.reports.shell.completion import completions
 from acked.reports.shell.options import CONTROL_PLANE, shows_without_progress
 from acked.reports.shell.output import Output
-from acked.reports.shell.specs import all_bundled, full_name, on_brokers
+from acked.reports.shell.specs import all_bundled, broker_outcomes, bundled_specs, full_name
+from acked.reports.tables.findings import Finding, print_findings, read_findings
 from acked.reports.tables.listing import (
-    SpecRow,
+    expected_of,
     print_constants,
     print_profile,
     print_properties,
@@ -36,16 +38,15 @@ from acked.reports.tables.listing import (
     print_specs,
 )
 
-if TYPE_CHECKING:
-    from rich.console import Console
-
 
 def _paths() -> list[Path]:
     """Every bundled spec, those of a folder together."""
     return sorted(all_bundled(), key=lambda path: (len(path.parts), as_own_file(path).parts))
 
 
-PARTS = ("protocols", "invariants", "properties", "constants", "specs", "all")
+FOUND = "found"
+"""No part of "all": it is what came of questions, not what may be asked."""
+PARTS = ("protocols", "invariants", "properties", "constants", "specs", "all", FOUND)
 
 
 @dataclass(frozen=True)
@@ -120,6 +121,11 @@ def _constants(chosen: Filter) -> list[tuple[Constant, list[str]]]:
     return [(item, names) for item, names in users.items() if chosen.takes([item.name], item.doc)]
 
 
+def _findings(chosen: Filter) -> list[Finding]:
+    known = read_findings((bundled_specs() / "found.json").read_text("utf-8"))
+    return [one for one in known if chosen.takes([one.id], one.title, one.status, one.promise, one.releases)]
+
+
 def _chosen_specs(chosen: Filter) -> list[Spec]:
     found = []
     for path in _paths():
@@ -127,12 +133,6 @@ def _chosen_specs(chosen: Filter) -> list[Spec]:
         if chosen.takes([spec.name, full_name(path)], spec.title, spec.protocol.name):
             found.append(spec)
     return found
-
-
-def _expected(spec: Spec) -> str:
-    if spec.expect is None:
-        return ""
-    return " ".join([spec.expect.verdict.value, *spec.expect.violates])
 
 
 def names_in(what: str, chosen: Filter) -> list[str]:
@@ -143,6 +143,8 @@ def names_in(what: str, chosen: Filter) -> list[str]:
         return [item.name for part in parts for item in part if chosen.takes([item.name], item.name)]
     if what == "specs" and not chosen.words:
         return [name_of(path) for path in _paths()]  # No spec is made for it: completion and scripts ask for this.
+    if what == FOUND:
+        return [one.id for one in _findings(chosen)]
     names: dict[str, Callable[[], Iterable[str]]] = {
         "protocols": lambda: (item.name for item in _protocols(chosen)),
         "invariants": lambda: dict.fromkeys(item.name for item, _ in _properties(chosen)),
@@ -152,8 +154,9 @@ def names_in(what: str, chosen: Filter) -> list[str]:
     return [name for part, made in names.items() if what in (part, "all") for name in made()]
 
 
-def as_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
+def listing_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
     """The listing as plain values for JSON."""
+    played = broker_outcomes()
     parts: dict[str, Callable[[], list[dict[str, Any]]]] = {
         "protocols": lambda: [_about_protocol(item) for item in _protocols(chosen)],
         "invariants": lambda: [_about_property(item, users) for item, users in _properties(chosen)],
@@ -161,10 +164,12 @@ def as_document(what: str, chosen: Filter = EVERYTHING) -> dict[str, Any]:
             {"name": item.name, "least": item.lo, "greatest": item.hi, "doc": item.doc, "protocols": users}
             for item, users in _constants(chosen)
         ],
-        "specs": lambda: _about_specs(chosen),
+        "specs": lambda: [_about_spec(spec, played.get(spec.name)) for spec in _chosen_specs(chosen)],
     }
     if what in PROTOCOLS:
         return _about_protocol(PROTOCOLS[what])
+    if what == FOUND:
+        return {FOUND: [asdict(one) for one in _findings(chosen)]}
     return {part: made() for part, made in parts.items() if what in (part, "all")}
 
 
@@ -190,18 +195,13 @@ def _about_property(item: Property, users: list[str]) -> dict[str, Any]:
     }
 
 
-def _about_specs(chosen: Filter) -> list[dict[str, Any]]:
-    played = on_brokers()
-    return [_about_spec(spec, played.get(spec.name)) for spec in _chosen_specs(chosen)]
-
-
 def _about_spec(spec: Spec, brokers: str | None) -> dict[str, Any]:
     return {
         "name": spec.name,
         "title": spec.title,
         "protocol": spec.protocol.name,
         "constants": spec.constants,
-        "expected": _expected(spec),
+        "expected": expected_of(spec),
         "slow": spec.slow,
         "brokers": brokers,
         "path": str(spec.path),
@@ -210,6 +210,8 @@ def _about_spec(spec: Spec, brokers: str | None) -> dict[str, Any]:
 
 def print_listing(console: Console, what: str, chosen: Filter) -> None:
     """The listing for people."""
+    if what == FOUND:
+        print_findings(console, _findings(chosen))
     if what in PROTOCOLS:
         print_protocols(console, [PROTOCOLS[what]])
     if what in ("protocols", "all"):
@@ -219,19 +221,12 @@ def print_listing(console: Console, what: str, chosen: Filter) -> None:
     if what in ("invariants", "all"):
         print_properties(console, _properties(chosen))
     if what in ("specs", "all"):
-        played = on_brokers()
-        print_specs(
-            console,
-            [
-                SpecRow(one.name, one.title, one.protocol.name, one.version, one.given, _expected(one), played.get(one.name))
-                for one in _chosen_specs(chosen)
-            ],
-        )
+        print_specs(console, _chosen_specs(chosen), broker_outcomes())
 
 
-@click.command("list", short_help="List protocols, properties, constants or specs.")
+@click.command("list", short_help="List protocols, properties, constants, specs or findings.")
 @click.argument("what", default="all",
-                shell_complete=lambda context, parameter, typed: completed((*PARTS, *PROTOCOLS), typed))  # fmt: skip
+                shell_complete=lambda context, parameter, typed: completions((*PARTS, *PROTOCOLS), typed))  # fmt: skip
 @click.argument("words", nargs=-1, metavar="[WORD]…")
 @click.option("--names", is_flag=True, help="Names only, one a line.")
 @click.option("--version", "--kafka-version", "version", metavar="V",
@@ -241,14 +236,15 @@ def print_listing(console: Console, what: str, chosen: Filter) -> None:
 def list_(
     what: str, words: tuple[str, ...], names: bool, version: str | None, control_plane: str | None, output: Output
 ) -> None:
-    """List protocols, invariants, constants or bundled specs, with their docs.
+    """List protocols, invariants, constants or bundled specs, with their docs, or what was found in Kafka.
 
-    WHAT is one of protocols, invariants (or properties), constants, specs, all, or the name of a protocol. With WORDs only
-    what has all of them in its name, title or promise; a WORD such as 'claims/*' is a pattern of names.
+    WHAT is one of protocols, invariants (or properties), constants, specs, all, found, or the name of a protocol. With
+    WORDs only what has all of them in its name, title or promise; a WORD such as 'claims/*' is a pattern of names.
 
     \b
     acked list specs acks loses            the bundled specs about both words
     acked list specs 'claims/*' --names    the names of the claims, one a line
+    acked list found                       losses of today's Kafka: releases, commands, pages
     acked list kip320                      a protocol's constants, actions and properties
     acked list partition --kafka-version 2.1  which rules and defaults that release has, and why
     """
@@ -264,4 +260,4 @@ def list_(
     if names:
         output.emit(lambda: found, lambda console: click.echo("\n".join(found)))
     else:
-        output.emit(lambda: as_document(what, chosen), lambda console: print_listing(console, what, chosen))
+        output.emit(lambda: listing_document(what, chosen), lambda console: print_listing(console, what, chosen))

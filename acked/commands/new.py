@@ -66,22 +66,23 @@ def protocol(name: str, origin: str | None, out: Path) -> None:
         raise ConfigurationError(f"{name!r} cannot name a protocol; use lower-case letters, digits, - and _, e.g. my-log")
     identifier = name.replace("-", "_")
     texts = {"name": name, "identifier": identifier, "module": identifier}
-    _refuse_shipped(name)
+    if name in PROTOCOLS:
+        raise ConfigurationError(f"{name} is a shipped protocol; choose another name for yours")
     if origin is None:
         made = {
-            out / f"{identifier}.py": _filled("protocol.py.txt", texts),
-            out / f"{identifier}.toml": _filled("protocol.toml.txt", texts),
+            out / f"{identifier}.py": _fill_in("protocol.py.txt", texts),
+            out / f"{identifier}.toml": _fill_in("protocol.toml.txt", texts),
         }
     else:
-        made = {out / path: text for path, text in _copied(origin, name).items()}
-    made[out / f"test_{identifier}.py"] = _filled("test.py.txt", texts)
+        made = {out / path: text for path, text in _copy(origin, name).items()}
+    made[out / f"test_{identifier}.py"] = _fill_in("test.py.txt", texts)
     for folder in {path.parent for path in made} - {out}:
         make_folder(folder)
     _write(made)
     click.echo(f"next: acked check {out / identifier}.toml")
 
 
-def _copied(origin: str, name: str) -> dict[Path, str]:
+def _copy(origin: str, name: str) -> dict[Path, str]:
     """A working copy of a shipped protocol, and the spec of the original with the copy's name."""
     if is_reference(origin):
         raise ConfigurationError(f"--from {origin}: a file of your own is copied without acked; name a shipped protocol")
@@ -138,7 +139,7 @@ def spec(name: str, protocol_name: str, out: Path) -> None:
         "invariants": ", ".join(json.dumps(item.name) for item in promises),
         "expectation": "\n".join(measured),
     }
-    _write({path: _filled("spec.toml.txt", texts)})
+    _write({path: _fill_in("spec.toml.txt", texts)})
     click.echo(f"next: acked check {path}")
 
 
@@ -153,12 +154,7 @@ def _small(asked: Protocol) -> dict[str, int]:
     return chosen
 
 
-def _refuse_shipped(name: str) -> None:
-    if name in PROTOCOLS:
-        raise ConfigurationError(f"{name} is a shipped protocol; choose another name for yours")
-
-
-def _filled(starter: str, texts: dict[str, str]) -> str:
+def _fill_in(starter: str, texts: dict[str, str]) -> str:
     return Template(files("acked").joinpath("starters", starter).read_text("utf-8")).substitute(texts)
 
 

@@ -5,25 +5,22 @@ from __future__ import annotations
 import secrets
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
-from acked.base.names import repeated
+from acked.base.names import repeats
 from acked.checker.explore.simulate import Plan, Simulation
 from acked.checker.explore.simulate import simulate as run
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, exit_code_of
 from acked.invariants.property import ONE_TRACE
+from acked.reports.console import Console
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.shell.options import TRACE_OUT, WORKERS, AskedSpec, asks_spec, collects, option, shows
 from acked.reports.shell.output import Output, TraceFile
 from acked.reports.tables.simulation import print_simulation, simulation_document
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 class _Weight(click.ParamType[tuple[str, int]]):
@@ -49,7 +46,7 @@ class Draws:
 
     def plan(self) -> Plan:
         """The same with a seed."""
-        if twice := repeated(name for name, _ in self.weights):
+        if twice := repeats(name for name, _ in self.weights):
             raise ConfigurationError(f"--weight {', '.join(twice)} is given twice; give each action once")
         seed = secrets.randbelow(1 << 32) if self.seed is None else self.seed
         return Plan(self.runs, self.depth, seed, dict(self.weights))

@@ -20,7 +20,7 @@ from acked.cluster.commands.reproductions import is_reproduction, read_saved
 from acked.model.formulas.errors import ModelError
 from acked.reports.pages.checking import check_data
 from acked.reports.pages.page import pair_data, render, trace_data
-from acked.reports.runs.blocked import blocked_in_words
+from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.shell.completion import bundled_or_file, shipped_protocols
@@ -68,7 +68,7 @@ def view(
     if is_reproduction(target):
         if other is not None or against is not None or not changes.are_none or source.spec is not None:
             raise ConfigurationError(f"{target} is a reproduction, shown as it was played; leave everything else out")
-        _write(page, _reproduced(target))
+        _write(page, _reproduction(target))
         return
     is_alone = other is None and against is None and source.spec is None and not is_trace(target)
     if is_alone:
@@ -86,7 +86,7 @@ def view(
     _write(page, render(data))
 
 
-def _reproduced(target: str) -> str:
+def _reproduction(target: str) -> str:
     """The page of a reproduction that was saved."""
     answer, _ = read_saved(target)
     from acked.cluster.reports.reproductions.page import reproduction_page

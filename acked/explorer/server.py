@@ -8,22 +8,24 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import socket
+import struct
 import sys
 import threading
 import time
 from collections.abc import Callable
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from acked.base.errors import SystemFailure
-from acked.checker.question.predicate_text import example_of
-from acked.explorer.peer import user_behind
+from acked.checker.predicate.text import example_of
 from acked.explorer.session import RequestRefused, Walk
 from acked.reports.console import harmless
 from acked.reports.pages.page import render
-from acked.reports.runs.subject import subject_in_words
+from acked.reports.runs.answers import subject_in_words
 
 LOOPBACK = "127.0.0.1"
 MAX_BODY_BYTES = 4 << 20
@@ -219,3 +221,42 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Nothing is logged: the address holds the token."""
+
+
+# -- whose the other end of a connection is, as Linux reports it --------------------------------------------------------
+
+
+_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+
+_ESTABLISHED = "01"
+"""The state of an open connection; one that its process has closed is listed as root's."""
+
+UNKNOWN = -1
+"""The user of a connection that the system does not list; it must not be trusted."""
+
+
+def user_behind(peer: tuple[str, int], ours: tuple[str, int]) -> int | None:
+    """The user id that holds the other end of a TCP connection, or `UNKNOWN`; None where the system does not report it.
+
+    Both are (IPv4 address, port).
+    """
+    theirs, our_end, known = _as_listed(peer), _as_listed(ours), False
+    for table in _TABLES:
+        try:
+            lines = Path(table).read_text("ascii").splitlines()[1:]
+        except OSError:
+            continue
+        known = True
+        for line in lines:
+            # Their end of it, which has its own address first: `sl local remote state queues timer retransmits uid …`
+            fields = line.split()
+            if fields[1] in theirs and fields[2] in our_end and fields[3] == _ESTABLISHED:
+                return int(fields[7])
+    return UNKNOWN if known else None
+
+
+def _as_listed(end: tuple[str, int]) -> list[str]:
+    """An end as the two tables write it: words in the machine's byte order, in the second as an IPv6 address."""
+    address = socket.inet_aton(end[0])
+    words = [struct.unpack(f"={len(item) // 4}I", item) for item in (address, bytes(10) + b"\xff\xff" + address)]
+    return [f"{''.join(f'{word:08X}' for word in item)}:{end[1]:04X}" for item in words]

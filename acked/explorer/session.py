@@ -18,9 +18,9 @@ from acked.checker.question.result import Counterexample, Run
 from acked.checker.replay.explain import Explainer
 from acked.checker.replay.trace_file import run_in, trace_document
 from acked.model.formulas.errors import ModelError
-from acked.reports.runs.blocked import clause_in_words
 from acked.reports.runs.lanes import lanes_of
 from acked.reports.runs.packet import Json, Packer
+from acked.reports.runs.refusals import clause_in_words
 from acked.reports.runs.view import Past, StepView
 from acked.reports.units import count, plural
 
@@ -111,8 +111,8 @@ class Walk:
         """The depth of the last state of a path in steps: exact, or a lower bound and the length of the path."""
         with self._lock:
             path = self._path(body)
-            state = self.question.instance.schema.pack(self._at(path)[1].codes)
-        depth = self._depths.of(state)
+            state = self.question.instance.schema.pack(self._end(path)[1].codes)
+        depth = self._depths.depth_of(state)
         most = depth.least if depth.is_exact else len(path)
         return {"least": depth.least, "most": most, "states": self._depths.states}
 
@@ -124,7 +124,7 @@ class Walk:
             raise RequestRefused(400, "“seed” must be a number")
         rng = random.Random(seed)
         for _ in range(min(steps, MAX_STEPS - len(path))):
-            enabled = self.question.instance.enabled(self._at(path)[1].codes)
+            enabled = self.question.instance.enabled_actions(self._end(path)[1].codes)
             if not enabled:
                 return {"path": list(path), "says": "no action is enabled there"}
             path = (*path, self._number(rng.choice(enabled).label))
@@ -137,7 +137,7 @@ class Walk:
             raise RequestRefused(400, "“predicate” must be a string")
         with self._lock:
             path = self._path(body)
-            state = instance.schema.pack(self._at(path)[1].codes)
+            state = instance.schema.pack(self._end(path)[1].codes)
         with self._finding:
             found = nearest(instance, state, predicate, most_parts=MAX_PREDICATE_PARTS)
         if found.run is None:
@@ -155,7 +155,7 @@ class Walk:
 
     def _save(self, body: Message) -> Message:
         path = self._path(body)
-        run = self._run(path)
+        run = self._run_along(path)
         # A question of its own: the fingerprint is that of one in which nothing else was traced before.
         instance = self.question.instance
         fresh = instance.protocol.instantiate(instance.constants, instance.dropped)
@@ -182,13 +182,13 @@ class Walk:
             if isinstance(number, bool) or not isinstance(number, int) or not 0 <= number <= last:
                 raise RequestRefused(400, f"there is no action {number!r}; they are numbered 0 to {last}")
         path = tuple(given)
-        self._at(path)
+        self._end(path)
         return path
 
     def _number(self, label: str) -> int:
         return next(at for at, step in enumerate(self.question.instance.actions) if step.label == label)
 
-    def _at(self, path: ActionPath) -> tuple[StepView, Past]:
+    def _end(self, path: ActionPath) -> tuple[StepView, Past]:
         """The last step of a path; `RequestRefused` if one of its actions is not enabled."""
         known = len(path)
         while known and path[:known] not in self._known:
@@ -219,7 +219,7 @@ class Walk:
             self._known.popitem(last=False)
 
     def _packet(self, path: ActionPath, first: int) -> Message:
-        views = [self._at(path[:length])[0] for length in range(len(path) + 1)]
+        views = [self._end(path[:length])[0] for length in range(len(path) + 1)]
         # What was packed on the way is in no packet; the steps of this one are packed again, together.
         self._packer.packet([], lanes_of([]))
         instance, steps = self.question.instance, []
@@ -230,7 +230,7 @@ class Walk:
                 steps.append(self._packer.first(instance.schema.unpack(instance.initial[0]))[0][0])
         return self._packer.packet(steps, lanes_of(views))
 
-    def _run(self, path: ActionPath) -> Run:
+    def _run_along(self, path: ActionPath) -> Run:
         instance = self.question.instance
-        states = [instance.schema.pack(self._at(path[:length])[1].codes) for length in range(len(path) + 1)]
+        states = [instance.schema.pack(self._end(path[:length])[1].codes) for length in range(len(path) + 1)]
         return Run(tuple(states), tuple(instance.actions[number] for number in path))

@@ -98,12 +98,12 @@ def level_name(level: int) -> str | None:
 def live_entries(cluster: LiveCluster) -> list[Read]:
     """Everything that the cluster says, as files would say it, in the order of brokers and topics."""
     is_kraft = _is_kraft(cluster)
-    entries: list[Read] = [*_features(cluster), *_of_controllers(cluster, is_kraft)]
+    entries: list[Read] = [*_features(cluster), *_controller_notes(cluster, is_kraft)]
     for broker in cluster.brokers:
-        entries += _of_broker(cluster, broker, is_kraft)
+        entries += _broker_entries(cluster, broker, is_kraft)
     brokers = {broker.number: broker for broker in cluster.brokers}
     for topic in cluster.topics:
-        entries += _of_topic(cluster, topic, brokers)
+        entries += _topic_entries(cluster, topic, brokers)
     return entries
 
 
@@ -137,14 +137,14 @@ def _is_from_4(broker: LiveBroker) -> bool:
     return named is not None and release(named).since("4.0")
 
 
-def _of_controllers(cluster: LiveCluster, is_kraft: bool) -> Iterator[Note]:
+def _controller_notes(cluster: LiveCluster, is_kraft: bool) -> Iterator[Note]:
     """What nothing that a broker says tells: with KRaft controllers of their own have settings of their own."""
     roles = {value.value for broker in cluster.brokers for value in broker.values or () if value.key == keys.ROLES}
     if is_kraft and roles and not any("controller" in role for role in roles):
         yield Note(Unread("brokers cannot tell"), cluster.address, 0, said_by="controllers")
 
 
-def _of_broker(cluster: LiveCluster, broker: LiveBroker, is_kraft: bool) -> Iterator[Read]:
+def _broker_entries(cluster: LiveCluster, broker: LiveBroker, is_kraft: bool) -> Iterator[Read]:
     name, address = str(broker.number), cluster.address
     yield Note(Listed(), address, 0, Scope.BROKER, name, f"broker {name}")
     release = _release_of(broker)
@@ -166,7 +166,7 @@ def _of_broker(cluster: LiveCluster, broker: LiveBroker, is_kraft: bool) -> Iter
         yield SettingEntry(value.key, value.value, address, 0, Scope.BROKER, name, said_by=said)
 
 
-def _of_topic(cluster: LiveCluster, topic: LiveTopic, brokers: Mapping[int, LiveBroker]) -> Iterator[Read]:
+def _topic_entries(cluster: LiveCluster, topic: LiveTopic, brokers: Mapping[int, LiveBroker]) -> Iterator[Read]:
     address, said = cluster.address, f"topic {topic.name}"
 
     def entry(key: str, value: str, by: str = said) -> SettingEntry:
@@ -207,7 +207,7 @@ def _ids(numbers: Iterable[int]) -> str:
 # -- producers ----------------------------------------------------------------------------------------------------------
 
 
-def with_producers(groups: Iterable[TopicGroup]) -> list[TopicGroup]:
+def assume_producers(groups: Iterable[TopicGroup]) -> list[TopicGroup]:
     """Every group twice, as a cluster has no producers: by the clients' defaults since 3.0, which decide, and by acks=1."""
     found = []
     for group in groups:

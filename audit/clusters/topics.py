@@ -59,7 +59,7 @@ def groups_of(
         listed = ", ".join(described[:8]) + (", …" if len(described) > 8 else "") or "none"
         raise ConfigurationError(f"no file describes a topic {topic!r}{near(topic, described)}; they describe {listed}")
     wanted = [topic] if topic is not None else [name for name in described if with_internal or name not in INTERNAL]
-    own = _by_topic(found, wanted or described)
+    own = _split_by_topic(found, wanted or described)
     shared = found.only(())
     members: dict[tuple[Signature, frozenset[str]], tuple[Given, list[str], list[str]]] = {}
     refused: dict[tuple[str, tuple[str, ...]], list[str]] = {}
@@ -67,9 +67,9 @@ def groups_of(
     names: Sequence[str | None] = wanted or described or [None]
     for name in names:
         mine = shared if name is None else own[name]
-        for reason in _unread(mine):
+        for reason in _gaps(mine):
             refused.setdefault(reason, []).append(name or "")
-        if any(not brokers for _, brokers in _unread(mine)):
+        if any(not brokers for _, brokers in _gaps(mine)):
             continue
         try:
             variants = _variants(mine, name, entities)
@@ -87,7 +87,7 @@ def groups_of(
         raise first_error
     groups = [TopicGroup(tuple(alike), given, tuple(led)) for given, alike, led in members.values()]
     unasked = [TopicGroup(tuple(alike), Given({}, ()), led, refusal=reason) for (reason, led), alike in refused.items()]
-    return [*(_with_findings(group, own) for group in groups), *unasked]
+    return [*(_merge_findings(group, own) for group in groups), *unasked]
 
 
 def topics_in(found: Recognised) -> list[str]:
@@ -102,7 +102,7 @@ def left_out(found: Recognised, groups: Iterable[TopicGroup]) -> list[str]:
     return [name for name in topics_in(found) if name not in asked]
 
 
-def _by_topic(found: Recognised, names: Sequence[str]) -> dict[str, Recognised]:
+def _split_by_topic(found: Recognised, names: Sequence[str]) -> dict[str, Recognised]:
     """What counts for each topic: its own and what is said of none; in one pass, for there may be thousands."""
     shared = found.only(())
     read: dict[str, list[Read]] = {name: list(shared.read) for name in names}
@@ -124,7 +124,7 @@ def _by_topic(found: Recognised, names: Sequence[str]) -> dict[str, Recognised]:
     }
 
 
-def _unread(found: Recognised) -> list[tuple[str, tuple[str, ...]]]:
+def _gaps(found: Recognised) -> list[tuple[str, tuple[str, ...]]]:
     """What of a topic is not known: why, and the brokers under whose lead that counts; none for all of it."""
     reasons: list[tuple[str, tuple[str, ...]]] = []
     for fact, note in facts_in(found.read):
@@ -217,7 +217,7 @@ def _now(found: Recognised) -> list[Remark]:
     return remarks
 
 
-def _with_findings(group: TopicGroup, own: Mapping[str, Recognised]) -> TopicGroup:
+def _merge_findings(group: TopicGroup, own: Mapping[str, Recognised]) -> TopicGroup:
     """With what is to be remarked on any of the topics, and not on the first alone."""
     findings = list(group.given.findings)
     for name in group.topics[1:]:

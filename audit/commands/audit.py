@@ -4,16 +4,25 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
-from acked.audit.clusters.live import with_producers
+from acked.audit.clusters.live import assume_producers
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.audit.clusters.topics import groups_of, left_out
-from acked.audit.commands.asked import FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.commands.durability import matrix
-from acked.audit.commands.options import Wanted, asks, asks_upgrade, shows
+from acked.audit.commands.options import (
+    FILES,
+    Assumed,
+    ClusterFacts,
+    Wanted,
+    asks,
+    asks_upgrade,
+    assumes,
+    describes_cluster,
+    shows,
+)
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
 from acked.audit.commands.plan import CODES, plan
 from acked.audit.decision.gather import Given, settle
@@ -21,10 +30,9 @@ from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
-from acked.audit.reports.listing import print_settings, settings_document
-from acked.audit.reports.page import audit_page
+from acked.audit.reports.pages import audit_page
 from acked.audit.reports.sarif import audit_sarif
-from acked.audit.reports.terminal import audit_markdown, print_audit
+from acked.audit.reports.terminal import audit_markdown, print_audit, print_settings, settings_document
 from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
 from acked.audit.reports.view import AuditView, View, document_of
 from acked.base.errors import ExitCode
@@ -34,14 +42,11 @@ from acked.base.version import __version__
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import KeptProcesses
 from acked.cluster.vocabulary.entry import Scope
-from acked.reports.console import harmless
+from acked.reports.console import Console, harmless
 from acked.reports.shell.batches import BatchOptions, searches_many
 from acked.reports.shell.groups import Branching
 from acked.reports.shell.options import FORMAT, OUT, QUIET, collects
 from acked.reports.shell.output import Output, json_text, put_drawn, put_text
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 @click.command(
@@ -56,15 +61,7 @@ if TYPE_CHECKING:
 @searches_many
 @shows
 @OUT.under("out")
-def audit(
-    files: tuple[Path, ...],
-    cluster: ClusterFacts,
-    assumed: Assumed,
-    wanted: Wanted,
-    batch: BatchOptions,
-    output: Output,
-    out: Path | None,
-) -> int:
+def audit(**asked: Any) -> int:
     """Check what your Kafka's settings guarantee for acknowledged records: of a running cluster, or of FILE...
 
     FILEs are what you have: properties of brokers, producers and consumers; the output of `kafka-configs --describe`,
@@ -96,7 +93,7 @@ def audit(
     the yes was seen on real brokers, 14 if they did as the model says and it was not, 1 if they do something else than the
     model, 153 if they do not start.
     """
-    return _audit(files, cluster, assumed, wanted, batch, output, out)
+    return _audit(**asked)
 
 
 @click.command(short_help="Ask the same while brokers are upgraded, and afterwards.")
@@ -106,17 +103,9 @@ def audit(
 @asks_upgrade
 @searches_many
 @collects("output", Output, quiet=QUIET,
-          form=FORMAT.with_(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
+          form=FORMAT.having(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
 @OUT.under("out")
-def upgrade(
-    files: tuple[Path, ...],
-    cluster: ClusterFacts,
-    assumed: Assumed,
-    wanted: Wanted,
-    batch: BatchOptions,
-    output: Output,
-    out: Path | None,
-) -> int:
+def upgrade(**asked: Any) -> int:
     """Ask what `acked audit` asks while brokers are upgraded to another release, and afterwards.
 
     It says which answers change, by which rule, and whether one is worse in between. FILEs and exit codes are those of
@@ -125,7 +114,7 @@ def upgrade(
     \b
     acked audit upgrade server.properties --kafka-version 2.4 --to 2.5
     """
-    return _audit(files, cluster, assumed, wanted, batch, output, out)
+    return _audit(**asked)
 
 
 for _branch in (plan, upgrade, matrix):
@@ -146,8 +135,7 @@ def _audit(
     questions, required = wanted.questions, wanted.required
     wanted.check(output.form)
     for path, what in ((out, "audit"), (wanted.trace_out, "trace")):
-        if path is not None:
-            check_writable(path, what)
+        check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
     before = None if wanted.baseline is None else read_baseline(wanted.baseline)
     found = cluster.read(files)
@@ -155,7 +143,7 @@ def _audit(
         return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
     groups = groups_of(found, cluster.topic, cluster.entities, cluster.internal)
     if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
-        groups = with_producers(groups)
+        groups = assume_producers(groups)
     check_fixable(groups, wanted.fix)
     cache = batch.cache()
     with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:

@@ -11,10 +11,17 @@ from urllib.parse import quote
 
 import click
 
-from acked.audit.decision.durability import DurabilityTable, Filled, fill, read_table, with_axis
+from acked.audit.decision.durability import DurabilityTable, Filled, fill, read_table, set_axis
 from acked.audit.decision.fault_words import CRASHES, names_of
-from acked.audit.reports.durability import as_csv, as_document, as_rows, print_durability, write_parquet
-from acked.audit.reports.durability_page import durability_page, story_pages
+from acked.audit.reports.durability import (
+    cell_rows,
+    durability_document,
+    durability_page,
+    print_durability,
+    rows_csv,
+    story_pages,
+    write_parquet,
+)
 from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.base.files import check_writable, write_text
 from acked.base.optional import optional_packages
@@ -46,7 +53,7 @@ class AxisValues:
         for field in fields(self):
             text = getattr(self, field.name)
             if text is not None:
-                table = replace(table, axes=with_axis(table.axes, field.name, _values(field.name, text)))
+                table = replace(table, axes=set_axis(table.axes, field.name, _values(field.name, text)))
         return table
 
 
@@ -61,13 +68,7 @@ class CellSearch:
 
     def put_into(self, table: DurabilityTable) -> DurabilityTable:
         """The table with this question."""
-        return replace(
-            table,
-            property=self.property or table.property,
-            log_size=self.log_size or table.log_size,
-            records=self.records or table.records,
-            max_states=self.max_states or table.max_states,
-        )
+        return replace(table, **{name: value for name, value in vars(self).items() if value})
 
 
 @dataclass(frozen=True)
@@ -82,8 +83,7 @@ class TableFiles:
     def check(self) -> None:
         """Fails before long work if one of them cannot be written."""
         for path, what in ((self.html, "page"), (self.csv, "CSV file"), (self.parquet, "Parquet file")):
-            if path is not None:
-                check_writable(path, what)
+            check_writable(path, what)
         if self.parquet is not None:
             with optional_packages():
                 import pyarrow  # noqa: F401  # Missed now, and not once the table is filled.
@@ -97,7 +97,7 @@ class TableFiles:
             pages = {} if self.stories is None else _write_stories(self.stories, self.html, filled, asked)
             write_text(self.html, durability_page(filled, asked, pages), "page")
         if self.csv is not None:
-            write_text(self.csv, as_csv(rows), "CSV file")
+            write_text(self.csv, rows_csv(rows), "CSV file")
         if self.parquet is not None:
             try:
                 write_parquet(rows, self.parquet)
@@ -164,9 +164,9 @@ def matrix(
     with output.batch_progress("cells") as progress:
         filled = fill(table, batch.runner(), cache, progress)
     has_rows = files.csv is not None or files.parquet is not None or output.is_json
-    rows = as_rows(filled) if has_rows else []
+    rows = cell_rows(filled) if has_rows else []
     files.write(filled, table.property, rows)
-    output.emit(lambda: as_document(filled, rows), lambda console: print_durability(console, filled))
+    output.emit(lambda: durability_document(filled, rows), lambda console: print_durability(console, filled))
     return int(ExitCode.HOLDS if filled.is_decided else ExitCode.TOO_LARGE)
 
 

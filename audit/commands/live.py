@@ -1,6 +1,7 @@
 """Asking a running cluster for what it is set to: read only, with a bound of requests and of time.
 
-A client's properties as librdkafka takes them, the questions that are asked, and what became of each.
+A client's properties as librdkafka takes them, the questions that are asked, and what became of each. What brokers answer is
+read by a library in C, which ends its process where an answer is malformed enough: `ask_apart` has that end the asking alone.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,13 +20,14 @@ from acked.audit.commands.connection import (
     DESCRIBE_TOPIC_PARTITIONS,
     LIST_REASSIGNMENTS,
     Connection,
+    Unavailable,
 )
-from acked.audit.commands.scram import Unavailable
-from acked.audit.formats.properties import property_entries
-from acked.base.errors import ConfigurationError, SystemFailure
+from acked.audit.formats.parts.properties import property_entries
+from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.files import read_text
 from acked.base.names import near
 from acked.base.optional import optional_packages
+from acked.base.processes import Done, Limits, Lost, ProcessPool, Service
 from acked.cluster.vocabulary import keys
 
 if TYPE_CHECKING:
@@ -138,7 +141,6 @@ def ask_cluster(
     properties: Mapping[str, str],
     seconds: float = SECONDS,
     topic: str | None = None,
-    tell: Callable[[str], None] = lambda line: None,
     with_moves: bool = False,
 ) -> LiveCluster:
     """What the cluster at `HOST:PORT` says of its brokers, topics and features; of `topic` alone, if one is named.
@@ -158,7 +160,6 @@ def ask_cluster(
                                  f"more than {MAX_TOPICS:,} or {MAX_BROKERS:,}; name a --topic")  # fmt: skip
     members = {replica for found in topics.values() for part in found.partitions.values() for replica in part.replicas}
     numbers = sorted({*listed.brokers, *members})
-    tell(f"{len(numbers)} brokers and {len(topics)} topics at {address}")
     racks = _racks(admin, clock)
     features: dict[str, int] | None = None
     brokers = []
@@ -178,12 +179,12 @@ def ask_cluster(
     if with_moves and listed.brokers:
         at = listed.brokers.get(listed.controller_id) or next(iter(listed.brokers.values()))
         moving = _moving((at.host or "", at.port), properties, clock)
-        found = [_with_moves(one, moving) for one in found]
+        found = [_mark_moves(one, moving) for one in found]
     first, _, _ = address.partition(",")  # It names the cluster at every value, where a list of all brokers would drown it.
     return LiveCluster(first, tuple(brokers), tuple(found), features)
 
 
-def _with_moves(topic: LiveTopic, moving: frozenset[tuple[str, int]]) -> LiveTopic:
+def _mark_moves(topic: LiveTopic, moving: frozenset[tuple[str, int]]) -> LiveTopic:
     parts = (replace(part, is_moving=(topic.name, part.number) in moving) for part in topic.partitions)
     return replace(topic, partitions=tuple(parts))
 
@@ -376,3 +377,52 @@ def _moving(address: tuple[str, int], properties: Mapping[str, str], clock: _Clo
     except Unavailable:
         return frozenset()
     return frozenset((str(topic.name), int(part.partition_index)) for topic in answer.topics for part in topic.partitions)
+
+
+# -- asking in a process of its own -------------------------------------------------------------------------------------
+
+
+_MEMORY = 4 << 30
+"""Bytes of address space, of which most are stacks of threads that are never used."""
+_SERVICE = Service("acked.audit.commands.live:Asker", "client library")
+_MORE = 15.0
+"""Seconds beyond those that the questions may take, for the process to begin and end."""
+
+
+def ask_apart(
+    address: str,
+    properties: Mapping[str, str],
+    seconds: float = SECONDS,
+    topic: str | None = None,
+    with_moves: bool = False,
+) -> LiveCluster:
+    """`ask_cluster` in a process of its own; `SystemFailure` too if that ends or finds no end."""
+    asking = partial(ask_cluster, address, properties, seconds, topic, with_moves)
+    with ProcessPool(Limits(1, seconds + _MORE, _MEMORY), _SERVICE) as pool:
+        pool.load(None)
+        for reply in pool.run([asking]):
+            match reply:
+                case Done(value=AckedError() as error):
+                    raise error
+                case Done(value=LiveCluster() as found):
+                    return found
+                case Lost(reason=reason):
+                    raise SystemFailure(
+                        f"the cluster at {address} cannot be read: {reason}, so what it answered is not Kafka's protocol, or "
+                        "too much; look at --bootstrap-server"
+                    )
+    raise SystemFailure(f"the cluster at {address} was not asked; look at --bootstrap-server")
+
+
+class Asker:
+    """Asks in such a process; a refusal is an answer as well."""
+
+    def __init__(self, problem: None, timeout: float) -> None:
+        pass
+
+    def answer(self, ask: Callable[[], LiveCluster], note: Callable[[object], None]) -> LiveCluster | AckedError:
+        """What the cluster says, or why it cannot be asked."""
+        try:
+            return ask()
+        except AckedError as error:
+            return error

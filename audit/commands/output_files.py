@@ -9,8 +9,7 @@ from acked.audit.clusters.several import Audited
 from acked.audit.clusters.topics import TopicGroup
 from acked.audit.decision.patch import make_patches, write_patches
 from acked.audit.decision.questions import AuditQuestion
-from acked.audit.reports.page import audit_page
-from acked.audit.reports.stories import story_pages, with_pages, worst_counterexample
+from acked.audit.reports.pages import audit_page, link_pages, story_pages, worst_counterexample
 from acked.audit.reports.view import View
 from acked.base.errors import ConfigurationError
 from acked.base.files import write_text
@@ -23,7 +22,7 @@ def write_pages(audited: list[Audited], view: View, folder: Path) -> None:
     pages = list(story_pages(audited, view))
     for page in pages:
         write_text(folder / page.name, page.text, "page")
-    write_text(folder / "index.html", audit_page(with_pages(view, pages)), "page")
+    write_text(folder / "index.html", audit_page(link_pages(view, pages)), "page")
 
 
 def write_trace(audited: list[Audited], required: tuple[AuditQuestion, ...], path: Path) -> None:

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import click
 
-from acked.audit.commands.asked import FILES, Assumed, ClusterFacts, assumes, describes_cluster
+from acked.audit.commands.options import FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.moves.ask import MOST_STATES, MoveAuditor, PlanAudit
 from acked.audit.moves.plan import read_plan
-from acked.audit.moves.shapes import Moves, moves_of, with_assignment
-from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
-from acked.audit.reports.plan import plan_document, worst_move
+from acked.audit.moves.shapes import Moves, add_assignment, moves_of
+from acked.audit.reports.moves import plan_document, plan_markdown, plan_page, print_plan, worst_move
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable
 from acked.checker.batch.local import KeptProcesses
@@ -37,7 +36,7 @@ _FORMS = ("text", "markdown", "html", "json")
 @describes_cluster
 @assumes
 @searches_many
-@collects("output", Output, form=FORMAT.with_(type=click.Choice(_FORMS), help="The form of the answer."), quiet=QUIET)
+@collects("output", Output, form=FORMAT.having(type=click.Choice(_FORMS), help="The form of the answer."), quiet=QUIET)
 @option("--trace-out", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
         help="Write the trace of the worst move, for acked view, explore or reproduce.").under("trace_out")  # fmt: skip
 @OUT.under("out")
@@ -61,14 +60,13 @@ def plan(
     acked audit plan reassignment.json --bootstrap-server kafka:9092
     """
     for path, what in ((out, "audit"), (trace_out, "trace")):
-        if path is not None:
-            check_writable(path, what)
+        check_writable(path, what)
     assumptions = assumed.assumptions()
     read = read_plan(plan)
-    known = with_assignment(cluster.read(files, with_moves=True), read)
+    known = add_assignment(cluster.read(files, with_moves=True), read)
     moves = moves_of(known, read, cluster.entities)
     if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in known.known):
-        moves = Moves(tuple(one for group in moves.groups for one in group.by_producer()), moves.unchanged)
+        moves = Moves(tuple(one for group in moves.groups for one in group.assume_producers()), moves.unchanged)
     if assumed.max_states is None:
         assumptions = replace(assumptions, max_states=MOST_STATES)
     with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:

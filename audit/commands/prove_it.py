@@ -28,7 +28,7 @@ from acked.cluster.vocabulary import keys
 from acked.model.partition.rules.settings import idempotence, in_flight_refused
 from acked.model.partition.rules.versions import rules_of
 from acked.reports.console import open_console
-from acked.reports.shell.deadline import limited
+from acked.reports.shell.deadline import deadline
 from acked.reports.shell.output import Output, say
 
 OF_TOPIC = {
@@ -62,7 +62,7 @@ def prove_first(
     chosen, why_not = None, "there is no yes to prove"
     for result in audits:
         try:
-            chosen = chosen or to_prove(result, required, output.quiet)
+            chosen = chosen or first_provable(result, required, output.quiet)
         except ConfigurationError as error:
             why_not = str(error)
     if chosen is None:
@@ -76,7 +76,7 @@ def prove_first(
     return int(answer.judgement.exit_code), {"proof": answer_document(answer, {})}
 
 
-def to_prove(audit: Audit, required: Sequence[AuditQuestion], quiet: bool) -> ToProve | None:
+def first_provable(audit: Audit, required: Sequence[AuditQuestion], quiet: bool) -> ToProve | None:
     """The first required yes whose story can be played; None without a yes, `ConfigurationError` if none can be played."""
     bad = [answer for asked in required for answer in audit.all_of(asked) if answer.reply is AuditVerdict.YES]
     if not bad:
@@ -105,7 +105,7 @@ def brokers_of(context: Deployment) -> Brokers:
 
 def prove(chosen: ToProve, time_limit: int, listener: Listener) -> Answer:
     """Plays it."""
-    with limited(time_limit):
+    with deadline(time_limit):
         played = reproduce(chosen.prepared, False, listener)
     [promise] = chosen.prepared.question.properties
     return Answer(chosen.title, promise, played)
@@ -126,7 +126,7 @@ def _ready(
         question = replace(answer.task, asked=replace(asked, constants=constants)).question()
         prepared, is_without = _prepare(answer, question, brokers, quiet), True
     others = tuple(rule for rule in prepared.others if rule.constant not in _SILENT)
-    prepared = replace(prepared, setting=with_users(prepared.setting, configuration), others=others)
+    prepared = replace(prepared, setting=apply_settings(prepared.setting, configuration), others=others)
     return ToProve(prepared, f"{answer.question.text} Yes", refused, is_without)
 
 
@@ -136,7 +136,7 @@ def _prepare(answer: AuditAnswer, question: Question, brokers: Brokers, quiet: b
     return REPLICATION.prepare(found.question, found.run, brokers)
 
 
-def with_users(setting: Setting, configuration: Configuration) -> Setting:
+def apply_settings(setting: Setting, configuration: Configuration) -> Setting:
     """The topic's settings as the user has them, where the user has any."""
     values = configuration.values
     given = {

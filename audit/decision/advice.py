@@ -88,7 +88,7 @@ class Open:
 # -- what could be changed, and in which order --------------------------------------------------------------------------
 
 
-def preferred(configuration: Configuration, asked: AuditQuestion, faults: Faults) -> list[One]:
+def preferences(configuration: Configuration, asked: AuditQuestion, faults: Faults) -> list[One]:
     """Values that one setting could have instead, in the order in which an operator would rather have them.
 
     acks and idempotence, then clean elections, replicas, min.insync.replicas, a feature of the release. Where logs stay
@@ -201,25 +201,12 @@ def _sets(items: Sequence[One], size: int) -> list[Several]:
     return [chosen for chosen in combinations(items, size) if len({key for key, _ in chosen}) == size]
 
 
-@dataclass(frozen=True)
-class Recommendation:
-    """One change after which every answer that is required is a no, found by search; `costs` in words."""
-
-    settings: Several
-    costs: tuple[str, ...]
-
-    @property
-    def words(self) -> str:
-        """`acks=all, min.insync.replicas=2`."""
-        return SettingsChange(self.settings).words
-
-
 MAX_ROUNDS = 6
 """Changes that are put together before it is given up to find one that serves all answers."""
 
 
-def recommend(adviser: Adviser, required: Sequence[Open], others: Sequence[Open]) -> Recommendation | None:
-    """The remedies of the answers put together until all that are required are a no; None if that does not come about.
+def recommend(adviser: Adviser, required: Sequence[Open], others: Sequence[Open]) -> SettingsChange | None:
+    """The remedies of the answers put together until all that are required are a no, with what that costs; else None.
 
     `others` decide as well, are no now, and are kept so where that can be.
     """
@@ -231,7 +218,8 @@ def recommend(adviser: Adviser, required: Sequence[Open], others: Sequence[Open]
         replies = now.replies(required)
         if all(reply is AuditVerdict.NO for reply in replies.values()):
             settings = tuple(change.items())
-            return Recommendation(settings, costs_of(settings, adviser.configuration)) if settings else None
+            costs = costs_of(settings, adviser.configuration)
+            return SettingsChange(settings, price=costs) if settings else None
         bad = next((item for item, reply in replies.items() if reply is AuditVerdict.YES), None)
         if bad is None:
             return None  # Undecided: nothing can be promised.
@@ -279,11 +267,11 @@ class Adviser:
             tried += self._search(item, singles)
             if remedy is not None:
                 causes = [change for change in singles if self._reply(item, change) is AuditVerdict.NO]
-                return Advice(_changes(tried), _changes(causes), remedy, self._undecided(item, passed))
+                return Advice(_changes(tried), _changes(causes), remedy, self._open_changes(item, passed))
             passed += stage
-        return Advice(_changes(tried), (), None, self._undecided(item, passed))
+        return Advice(_changes(tried), (), None, self._open_changes(item, passed))
 
-    def _undecided(self, item: Open, changes: Iterable[Several]) -> tuple[SettingsChange, ...]:
+    def _open_changes(self, item: Open, changes: Iterable[Several]) -> tuple[SettingsChange, ...]:
         return _changes(change for change in changes if self._reply(item, change) is AuditVerdict.UNDECIDED)
 
     def replies(self, items: Iterable[Open]) -> dict[Open, AuditVerdict]:
@@ -299,6 +287,7 @@ class Adviser:
         if VERSION_KEY in wanted:
             chosen = release(wanted.pop(VERSION_KEY))
             planes = planes_in(chosen)
+            # Who upgrades also raises the protocol, and moves to the control plane that the release has.
             context = Deployment(chosen, context.plane if context.plane in planes else planes[0])
             given = _upgrade(given, context.release, context.plane, self._feature)
         given = given.but(wanted)
@@ -309,7 +298,7 @@ class Adviser:
         return Adviser(given, context, configuration, self.assumed, self.searches)
 
     def _singles(self, item: Open) -> list[Several]:
-        good = preferred(self.configuration, item.question.asked, item.faults)
+        good = preferences(self.configuration, item.question.asked, item.faults)
         return [(one,) for one in good if not self._is_costly(item, (one,))]
 
     def _is_costly(self, item: Open, change: Several) -> bool:
@@ -321,7 +310,7 @@ class Adviser:
 
     def _stages(self, item: Open) -> Iterator[list[Several]]:
         """Ever larger changes; a later release before three settings, and what is costly after all that is not."""
-        good = preferred(self.configuration, item.question.asked, item.faults)
+        good = preferences(self.configuration, item.question.asked, item.faults)
         every = list(dict.fromkeys([*good, *costly(self.configuration, item.question.asked, item.faults)]))
         upgrades = self._upgrades()
         gentle = [change for size in (2, 3) for change in _sets(good, size) if not self._is_costly(item, change)]
@@ -394,17 +383,8 @@ class Adviser:
         return reply_of(outcome)
 
     def _task(self, item: Open, change: Several) -> Task | None:
-        wanted = dict(change)
-        chosen, plane, given = self.context.release, self.context.plane, self.given
-        if VERSION_KEY in wanted:
-            chosen = release(wanted.pop(VERSION_KEY))
-            # Who upgrades also raises the protocol, and moves to the control plane that the release has.
-            plane = plane if plane in planes_in(chosen) else planes_in(chosen)[0]
-            given = _upgrade(given, chosen, plane, self._feature)
-        try:
-            return task_of(item.question, configure(given.but(wanted), chosen, plane), self.assumed, item.faults)
-        except ConfigurationError:
-            return None
+        changed = self.after(change)
+        return None if changed is None else task_of(item.question, changed.configuration, self.assumed, item.faults)
 
 
 def _changes(found: Iterable[Several]) -> tuple[SettingsChange, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from acked.audit.decision.advice import Advice, Adviser, Open, Recommendation, recommend
+from acked.audit.decision.advice import Advice, Adviser, Open, SettingsChange, recommend
 from acked.audit.decision.faults import Faults
 from acked.audit.decision.gather import Given, Remark
 from acked.audit.decision.joint import OnDecided, Searches
@@ -104,7 +104,7 @@ class Audit:
     everywhere: tuple[AuditQuestion, ...] = ()
     is_advised: bool = True
     warnings: tuple[str, ...] = ()
-    recommended: Recommendation | None = None
+    recommended: SettingsChange | None = None
     transactions: tuple[TransactionAnswer, ...] = ()
 
     def all_of(self, asked: AuditQuestion) -> tuple[Answer, ...]:
@@ -208,17 +208,17 @@ class Auditor:
         ]
         answers.sort(key=lambda answer: list(AuditQuestion).index(answer.question.asked))
         if advise:
-            answers = _with_advice(Adviser(self.given, context, configuration, self.assumed, searches), answers)
+            answers = _advise(Adviser(self.given, context, configuration, self.assumed, searches), answers)
         warnings = tuple(self.cache.warnings) if self.cache is not None else ()
-        recommended = self._recommended(plan, answers, everywhere, searches) if advise else None
+        recommended = self._recommendation(plan, answers, everywhere, searches) if advise else None
         return Audit(
             configuration, context, self.assumed, tuple(answers), plan.others, everywhere, advise, warnings, recommended,
             about_transactions,
         )  # fmt: skip
 
-    def _recommended(
+    def _recommendation(
         self, plan: _Plan, answers: Sequence[Answer], required: Sequence[AuditQuestion], searches: Searches
-    ) -> Recommendation | None:
+    ) -> SettingsChange | None:
         """One change for all that is required, where one of it is a yes."""
         decisive = [answer for answer in answers if answer.decides]
         wanted = [answer for answer in decisive if answer.question.asked in required]
@@ -272,7 +272,7 @@ def _everywhere(asked: Sequence[AuditQuestion], wanted: Sequence[AuditQuestion] 
     return tuple(question for question in asked if wanted is None or question in wanted)
 
 
-def _with_advice(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
+def _advise(adviser: Adviser, answers: Sequence[Answer]) -> list[Answer]:
     decisive = [answer for answer in answers if answer.decides]
     bad = [answer for answer in decisive if answer.reply is AuditVerdict.YES]
     kept = [Open(answer.question, answer.faults) for answer in decisive if answer.reply is AuditVerdict.NO]

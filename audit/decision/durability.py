@@ -226,7 +226,7 @@ def _check_version(text: str) -> None:
         raise ConfigurationError(f"axis version: {release} runs on {' or '.join(planes_of(release))}, not on {plane}")
 
 
-def with_axis(axes: Axes, name: str, values: Sequence[object]) -> Axes:
+def set_axis(axes: Axes, name: str, values: Sequence[object]) -> Axes:
     """The axes with other values of one, in their own words: off and on, names of crashes, numbers."""
     readers: Mapping[str, Callable[[object], Any]] = {
         item.name: _READERS[item.name] if item.name in _READERS else _reader_of(_SETTINGS[item.name]) for item in fields(axes)
@@ -291,9 +291,9 @@ def read_table(path: Path) -> DurabilityTable:
             for name, values in value.items():
                 if not isinstance(values, list):
                     raise ConfigurationError(f"{path}: axis {name} must be a list, such as [{values!r}]")
-                table = replace(table, axes=with_axis(table.axes, name, values))
+                table = replace(table, axes=set_axis(table.axes, name, values))
         elif key == "bounds" and isinstance(value, dict):
-            table = _with_bounds(path, table, value)
+            table = _set_bounds(path, table, value)
         else:
             known = ("property", "axes", "bounds")
             if key in known:
@@ -303,7 +303,7 @@ def read_table(path: Path) -> DurabilityTable:
     return table
 
 
-def _with_bounds(path: Path, table: DurabilityTable, bounds: Mapping[str, Any]) -> DurabilityTable:
+def _set_bounds(path: Path, table: DurabilityTable, bounds: Mapping[str, Any]) -> DurabilityTable:
     for name, value in bounds.items():
         if name not in _BOUNDS:
             raise ConfigurationError(f"{path}: there is no bound {name!r}{near(name, _BOUNDS)}; choose {choices(_BOUNDS)}")

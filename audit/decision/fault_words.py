@@ -73,7 +73,11 @@ BESIDES: tuple[FaultWords, ...] = (
         "brokers that lose their session and do not know",
     ),
     FaultWords(
-        MOVES, "leader moves", "leadership that is moved", "leadership moved while the leader lives (preferred election)"
+        MOVES,
+        "leader moves",
+        "leadership that is moved",
+        "leadership moves while the leader lives (by auto.leader.rebalance.enable, Cruise Control or an operator), and "
+        "brokers hear late of it, such as those that are paused; fewer moves make it rarer, and none while one is paused",
     ),
     FaultWords(
         PRODUCER_RESTART,

@@ -60,7 +60,7 @@ class Searches:
         wanted = [task for task in dict.fromkeys(tasks) if task is not None and task not in self._known]
         if not wanted:
             return
-        shared = joined(wanted)
+        shared = join(wanted)
         open_ = self._search(wanted, shared)
         # Its own bound allows more than the shared search had for it.
         self._search(open_, {task: task for task in open_})
@@ -85,7 +85,7 @@ class Searches:
 # -- which questions share a search -------------------------------------------------------------------------------------
 
 
-def joined(tasks: Sequence[Task]) -> Mapping[Task, Task]:
+def join(tasks: Sequence[Task]) -> Mapping[Task, Task]:
     """For each task the one that is searched for it: itself, or that of two questions."""
     found = {task: task for task in tasks}
     by_text = {task.asked: task for task in reversed(tasks)}
@@ -140,10 +140,10 @@ def _decision(task: Task, search: Task, answered: Answered) -> Decided:
     if search == task or answered.outcome is None:
         return Decided(task, answered.outcome, answered.failure)
     alone = replace(search, asked=replace(search.asked, properties=task.asked.properties))
-    return Decided(alone, of_one(answered.outcome, *task.asked.properties))
+    return Decided(alone, part_of_outcome(answered.outcome, *task.asked.properties))
 
 
-def of_one(outcome: Outcome, name: str) -> Outcome:
+def part_of_outcome(outcome: Outcome, name: str) -> Outcome:
     """What a search of several properties says of one, whose violations do not end it."""
     violations = tuple(item for item in outcome.violations if item.property == name)
     if violations:

@@ -13,13 +13,14 @@ from pathlib import Path
 
 from acked.audit.decision.advice import VERSION_KEY
 from acked.audit.decision.gather import Given
-from acked.audit.formats.read import read_file
+from acked.audit.formats.reading import read_file
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.files import read_text, write_text
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Read
+from acked.reports.shell.output import make_folder
 
 _TOKEN = re.compile(r"[^\s=:,'\"{}\[\]]+")
 """What may be a value, in any of the formats."""
@@ -49,7 +50,7 @@ def make_patches(given: Given, change: Iterable[tuple[str, str]]) -> Patches:
             continue
         path = known[entry.file]
         before = texts[path] if path in texts else read_text(path, "file of Kafka settings")
-        after = _with_value(path, before, entry, value)
+        after = _set_value(path, before, entry, value)
         if after is None:
             by_hand.append(f"{wanted}, at {entry.where}, where it is not written so that it can be changed safely")
         else:
@@ -66,10 +67,7 @@ def write_patches(patches: Patches, folder: Path) -> list[Path]:
         if place.exists():
             own = "the file itself" if place.resolve() == path.resolve() else "something else"
             raise ConfigurationError(f"{place} is there already ({own}); name a new folder with --fix")
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise SystemFailure(f"cannot make the folder {folder}: {error.strerror}; choose another place") from None
+    make_folder(folder)
     try:
         for path, text in patches.texts.items():
             write_text(places[path], text, "changed file")
@@ -100,7 +98,7 @@ def _why(wanted: str, given: Given, key: str, value: str, known: Mapping[str, Pa
     return f"{wanted}, at {entry.where}"
 
 
-def _with_value(path: Path, text: str, entry: SettingEntry, value: str) -> str | None:
+def _set_value(path: Path, text: str, entry: SettingEntry, value: str) -> str | None:
     """The text with another value of one setting; None if no single value can be replaced so that only that changes."""
     before = _reading(path, text)
     lines = text.splitlines(keepends=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, unique
 
-from acked.audit.decision.fault_words import ZOMBIES
+from acked.audit.decision.fault_words import MOVES, ZOMBIES
 from acked.audit.decision.faults import BEFORE_KIP_380, CrashKind, Faults
 from acked.audit.decision.settings import Configuration
 from acked.checker.batch.outcome import Outcome, Task
@@ -72,13 +72,15 @@ class Assumptions:
     """What the questions assume: faults, bounds, and whether all brokers are modelled where fewer usually suffice.
 
     Every question is asked under each of `faults`, that of lost records also under each of `of_loss`; one that `decisive`
-    names, under its faults there instead. Those answers decide. All are asked under each of `besides` too, within
-    `max_states_besides`, for a table of everything that may go wrong.
+    names, under its faults there instead. Those answers decide. For a table of everything that may go wrong all are asked
+    under each of `besides` too, within `max_states_besides`, and that of lost records alone under each of `of_loss_besides`,
+    within twice as many.
     """
 
     faults: tuple[Faults, ...] = (Faults(),)
     of_loss: tuple[Faults, ...] = ()
     besides: tuple[Faults, ...] = ()
+    of_loss_besides: tuple[Faults, ...] = ()
     decisive: tuple[tuple[AuditQuestion, tuple[Faults, ...]], ...] = ()
     log_size: int | None = None
     records: int | None = None
@@ -97,7 +99,15 @@ class Assumptions:
         """The faults under which a question is asked besides."""
         decides = self.under(asked)
         shown = (*self.faults, *self.of_loss, *self.besides) if self.besides else ()
+        if asked is AuditQuestion.LOSS:
+            shown = (*shown, *self.of_loss_besides)
         return tuple(faults for faults in dict.fromkeys(shown) if faults not in decides)
+
+    def bound_of(self, asked: AuditQuestion, faults: Faults) -> int:
+        """Distinct states after which a question is left undecided under some faults."""
+        if faults in self.under(asked):
+            return self.max_states
+        return min(self.max_states, self.max_states_besides * (2 if faults in self.of_loss_besides else 1))
 
     @property
     def all_faults(self) -> tuple[Faults, ...]:
@@ -116,7 +126,12 @@ CLASSES = (
 )
 """The classes of faults that are asked about where the user does not say, in the order of their columns."""
 
-BY_DEFAULT = Assumptions(of_loss=(Faults(CrashKind.ONE_MACHINE),), besides=CLASSES)
+LEADER_MOVES = Faults(CrashKind.NONE, (MOVES,))
+"""Asked about lost records alone: 4,000,000 states show that loss, and decide none of the other questions."""
+
+BY_DEFAULT = Assumptions(
+    of_loss=(Faults(CrashKind.ONE_MACHINE),), besides=CLASSES, of_loss_besides=(LEADER_MOVES,)
+)
 """What is asked where the user does not say: a process that dies keeps its log, a machine that dies does not."""
 
 
@@ -170,18 +185,17 @@ def task_of(
         constants["replicas"] -= spare
         constants["min_insync_replicas"] = max(1, constants["min_insync_replicas"] - spare)
     constants["in_flight"] = min(constants["in_flight"], constants["records"])
-    bound = _as_one(partition.bind(constants))
+    bound = _unify(partition.bind(constants))
     # States that differ only in the names of brokers are visited once: a sixth of them with three brokers.
     asked = QuestionText(partition.name, tuple(bound.items()), (question.property,), symmetry=constants["replicas"] > 1)
-    decides = faults in assumed.under(question.asked)
-    return Task(asked, max_states=assumed.max_states if decides else min(assumed.max_states, assumed.max_states_besides))
+    return Task(asked, max_states=assumed.bound_of(question.asked, faults))
 
 
 def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]:
     """What is in effect as constants of `partition`, without sizes of logs."""
     constants = {name: setting.value for name, setting in partition.profile(configuration.rules, configuration.plane).items()}
     constants |= faults.constants(VERSIONS.index(configuration.rules) < VERSIONS.index(BEFORE_KIP_380))
-    given = {item.constant.name: item.to_constant(configuration[name].value) for name, item in keys.KEYS.items()
+    given = {item.constant.name: item.constant_value(configuration[name].value) for name, item in keys.KEYS.items()
              if item.constant is not None and name in configuration.values}  # fmt: skip
     if configuration.plane != KRAFT:
         given.pop(settings.eligible_leader_replicas.name, None)
@@ -229,7 +243,7 @@ NEVER_ASKED = frozenset(
 fetch names from 3.5.1 to 3.6.2 differs."""
 
 
-def _as_one(constants: dict[str, int]) -> dict[str, int]:
+def _unify(constants: dict[str, int]) -> dict[str, int]:
     """The same for all constants that make the same steps: releases that a question cannot tell apart are searched once."""
     same = {
         rule.name: rule.default

@@ -236,7 +236,7 @@ def check_upgrade(now: Deployment, target: Release) -> None:
 def _differing(configuration: Configuration, target: Release) -> dict[Stage, dict[str, int]]:
     """The rules that are other ones in the target, by the stage at which they come; what the user sets stays."""
     plane = configuration.plane
-    own = [key for key in keys.KEYS.values() if _is_given(configuration, key.name)]
+    own = [keys.KEYS[name] for name, value in configuration.values.items() if value.entry is not None]
     given = {key.constant.name for key in own if key.constant is not None}
     stays = given | {constant.name for constant in _CLIENTS}
     rules = (configuration.rules, rules_of(target))
@@ -250,10 +250,6 @@ def _differing(configuration: Configuration, target: Release) -> dict[Stage, dic
     if plane == KRAFT and target.since("4.0") and not old[elr] and elr not in given:
         found[Stage.FEATURES][elr] = 1
     return found
-
-
-def _is_given(configuration: Configuration, key: str) -> bool:
-    return key in configuration.values and configuration.values[key].entry is not None
 
 
 def _is_between(source: str, since: str, target: str) -> bool:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acked.audit.formats.environment import Container, Variable, container_entries
-from acked.audit.formats.places import Whose, unread_fields, with_unread
-from acked.audit.formats.tree import Field, Fields, Items, Node, Text
+from acked.audit.formats.parts.places import Whose, add_suspects, find_suspects_in
+from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.cluster.vocabulary.entry import Scope
 from acked.cluster.vocabulary.note import Read, settings_of
 
@@ -27,20 +27,20 @@ def compose_entries(file: str, document: Fields) -> list[Read]:
     others = [item for item in document.fields if item.key != "services"]
     found = list(_services(file, document))
     said = {entry.key for entry in settings_of(found)}  # A service may have its own value instead of that of an anchor.
-    suspects = [entry for entry in unread_fields(Whose(file), others)
+    suspects = [entry for entry in find_suspects_in(Whose(file), others)
                 if not (entry.key.startswith("x-") and entry.means in said)]  # fmt: skip
-    return with_unread(found, suspects)
+    return add_suspects(found, suspects)
 
 
 def _services(file: str, document: Fields) -> Iterator[Read]:
     whose = Whose(file)
     for name in _texts(document.field("include")):
-        yield whose.imported(name.value, name.line)
+        yield whose.import_note(name.value, name.line)
     for service in document.within("services").fields:
         if isinstance(service.node, Fields):
             whose_own = Whose(file, None, service.key)
             found = list(_service(whose_own, service.line, service.node))
-            yield from with_unread(found, unread_fields(whose_own, service.node.fields))
+            yield from add_suspects(found, find_suspects_in(whose_own, service.node.fields))
 
 
 def _service(whose: Whose, line: int, service: Fields) -> Iterator[Read]:
@@ -54,11 +54,11 @@ def _service(whose: Whose, line: int, service: Fields) -> Iterator[Read]:
     yield from found
     if is_broker:
         for text in _texts(service.field("env_file")):
-            yield whose.imported(text.value, text.line)
+            yield whose.import_note(text.value, text.line)
         for text in _texts(service.field("volumes")):
             source = text.value.split(":")[0]
             if text.value.count(":") and source.endswith((".properties", ".env")):
-                yield whose.imported(source, text.line)
+                yield whose.import_note(source, text.line)
 
 
 def _variables(whose: Whose, item: Field | None) -> Iterator[Variable]:

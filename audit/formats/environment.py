@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from enum import Enum, unique
 from pathlib import PurePath
 
-from acked.audit.formats.places import Whose
-from acked.audit.formats.reader import Reader, Sign, Source
+from acked.audit.formats.parts.places import Whose
+from acked.audit.formats.parts.reader import Reader, Sign, Source
+from acked.audit.formats.parts.tree import Field
 from acked.audit.formats.spring import spring_variable
-from acked.audit.formats.tree import Field
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
-from acked.cluster.vocabulary.names import DECIDING, meant, meant_elsewhere, named_within
+from acked.cluster.vocabulary.names import DECIDING, likely_setting, likely_setting_elsewhere, setting_within
 from acked.cluster.vocabulary.note import Read
 
 
@@ -82,7 +82,7 @@ def container_entries(file: str, container: Container) -> list[Read]:
     if _is_controller_only(found):
         return []
     runs = () if image is None else whose.image(image.text, image.line)
-    return [whose.described(container.line), *runs, *found]
+    return [whose.description(container.line), *runs, *found]
 
 
 def _is_controller_only(entries: Iterable[SettingEntry]) -> bool:
@@ -105,9 +105,10 @@ def broker_entries(whose: Whose, variables: Iterable[Variable], family: Family |
                 raise whose.wrong(variable.line, f"{variable.name} and {before.name} (line {before.line}) name one setting; "
                                   "an image reads one of them, leave the other out")  # fmt: skip
             yield whose.entry(key, value, variable.line)
-        elif key in DECIDING or meant(key) is not None:
+        elif key in DECIDING or likely_setting(key) is not None:
             assert family is not None
-            yield whose.suspect(f"{variable.name} (this image reads {family.value})", value, variable.line, meant(key) or key)
+            name = f"{variable.name} (this image reads {family.value})"
+            yield whose.suspect(name, value, variable.line, likely_setting(key) or key)
 
 
 def _setting(name: str) -> tuple[str, Family | None]:
@@ -131,8 +132,8 @@ def application_entries(whose: Whose, variables: Iterable[Variable]) -> Iterator
 
 
 def _other(whose: Whose, variable: Variable) -> Iterator[SettingEntry]:
-    means = meant_elsewhere(variable.name, ()) or _key_behind_prefix(variable.name)
-    means = means or named_within(variable.value or "")
+    means = likely_setting_elsewhere(variable.name, ()) or _key_behind_prefix(variable.name)
+    means = means or setting_within(variable.value or "")
     if means is not None:
         yield whose.suspect(variable.name, variable.value or "", variable.line, means)
 

@@ -6,11 +6,11 @@ Any line is a line of a properties file to Java, so what a file is has to be ask
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import PurePath
 from typing import NoReturn
 
-from acked.audit.formats.reader import Reader, Sign, Source
+from acked.audit.formats.parts.reader import Reader, Sign, Source
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import INSTEAD
 
@@ -28,25 +28,36 @@ _NEVER_SETTINGS = {
 }
 """What is not looked at in a folder."""
 
-_YAML_ITEM = re.compile(r"^\s*-(?:\s|$)")
-_YAML_BLOCK = re.compile(r"^(?P<indent>\s*)[\w.\-/\"']+:\s*+(?:[|>][+-]?\d?|&\w+)?\s*+(?:#.*)?$")
-_LOOKS = (
-    (re.compile(r"^(?:---(?:\s|$)|%YAML\b|apiVersion:\s)"), YAML),
-    (_YAML_ITEM, "a list of YAML"),
-    (re.compile(r"^\s*[A-Za-z_][\w\-]*(?:\s++\"[^\"]*\")*+\s*+=?\s*+\{\s*+(?:#.*|//.*)?$|^\s*\}\s*,?\s*$"), HCL),
-    (re.compile(r"^\s*\[[^\]]*\]\s*$"), "an INI or TOML file"),
-    (re.compile(r"^\s*<[?!/A-Za-z]"), "XML"),
-    (re.compile(r"^\s*(?:\{\{|\{%|<%)"), "a template that was not filled in"),
-    (re.compile(r"^\s*(?:export|set|declare|ENV|ARG)\s+[\"']?[A-Za-z_]\w*="), "a file of environment variables"),
+_ITEM = r"\s*-(?:\s|$)"
+_YAML_ITEM = re.compile(_ITEM)
+_LOOKS = re.compile(
+    r"(?P<yaml>---(?:\s|$)|%YAML\b|apiVersion:\s)"
+    rf"|(?P<list>{_ITEM})"
+    r"|(?P<hcl>\s*[A-Za-z_][\w\-]*(?:\s++\"[^\"]*\")*+\s*+=?\s*+\{\s*+(?:#.*|//.*)?$|\s*\}\s*,?\s*$)"
+    r"|(?P<section>\s*\[[^\]]*\]\s*$)"
+    r"|(?P<markup>\s*<[?!/A-Za-z])"
+    r"|(?P<template>\s*(?:\{\{|\{%|<%))"
+    r"|(?P<variables>\s*(?:export|set|declare|ENV|ARG)\s+[\"']?[A-Za-z_]\w*=)"
+    r"|(?P<block>\s*[\w.\-/\"']+:\s*+(?:[|>][+-]?\d?|&\w+)?\s*+(?:#.*)?$)"
 )
+_KINDS = {
+    "yaml": YAML,
+    "list": "a list of YAML",
+    "hcl": HCL,
+    "section": "an INI or TOML file",
+    "markup": "XML",
+    "template": "a template that was not filled in",
+    "variables": "a file of environment variables",
+    "block": YAML,
+}
 
 
 def likely(kind: str) -> Callable[[Source], Sign]:
     """Whether the first line shows a format: what turns into it later on is broken, as is a file of properties that does."""
 
     def recognises(source: Source) -> Sign:
-        found = None if source.suffix == ".properties" else _first_strange(source)
-        return Sign.LIKELY if found == (source.lines[0][0] if source.lines else 0, kind) else Sign.NONE
+        is_asked = source.suffix != ".properties" and bool(source.lines)
+        return Sign.LIKELY if is_asked and _kind(source.lines, 0) == kind else Sign.NONE
 
     return recognises
 
@@ -68,20 +79,22 @@ def _refuse(name: str, text: str) -> NoReturn:
 def _first_strange(source: Source) -> tuple[int, str] | None:
     """The first line that is none of properties, and what it looks like."""
     lines = source.lines
-    for index, (at, line) in enumerate(lines):
-        is_continued = index > 0 and lines[index - 1][1].endswith("\\")
-        kind = None if is_continued else _kind(line, lines[index + 1][1] if index + 1 < len(lines) else "")
+    for index, (at, _) in enumerate(lines):
+        kind = _kind(lines, index)
         if kind is not None:
             return at, kind
     return None
 
 
-def _kind(line: str, following: str) -> str | None:
-    kind = next((kind for pattern, kind in _LOOKS if pattern.match(line)), None)
-    block = _YAML_BLOCK.match(line) if kind is None else None
-    if block is not None and (len(_indent(following)) > len(block["indent"]) or _YAML_ITEM.match(following)):
-        return YAML
-    return kind
+def _kind(lines: Sequence[tuple[int, str]], index: int) -> str | None:
+    """What a line looks like that is none of properties and does not go on with the one before it."""
+    line = lines[index][1]
+    found = _LOOKS.match(line)
+    if found is None or found.lastgroup is None or (index > 0 and lines[index - 1][1].endswith("\\")):
+        return None
+    following = lines[index + 1][1] if index + 1 < len(lines) else ""
+    is_open = len(_indent(following)) > len(_indent(line)) or _YAML_ITEM.match(following) is not None
+    return _KINDS[found.lastgroup] if found.lastgroup != "block" or is_open else None
 
 
 def _indent(line: str) -> str:

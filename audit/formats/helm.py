@@ -9,20 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from acked.audit.formats.described import pairs_in
 from acked.audit.formats.environment import Variable, broker_entries, family_of
-from acked.audit.formats.places import (
+from acked.audit.formats.listings import pairs_in
+from acked.audit.formats.parts.places import (
     Whose,
+    add_suspects,
     factors,
+    find_suspects,
+    find_suspects_in,
     mappings,
     one_value,
     settings_in,
     topic_entries,
-    unread,
-    unread_fields,
-    with_unread,
 )
-from acked.audit.formats.tree import Field, Fields, Items, Text
+from acked.audit.formats.parts.tree import Field, Fields, Items, Text
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
@@ -49,7 +49,7 @@ _FACTOR = ("replicationFactor", "replication_factor", "replication-factor", "rep
 def values_entries(file: str, values: Fields) -> Iterator[Read]:
     """The settings of a file of values."""
     whose = Whose(file, Scope.BROKER)
-    yield from with_unread(_walk(whose, values, ()), factors(Whose(file), values))
+    yield from add_suspects(_walk(whose, values, ()), factors(Whose(file), values))
 
 
 def _walk(whose: Whose, values: Fields, path: tuple[str, ...]) -> Iterator[Read]:
@@ -65,7 +65,7 @@ def _walk(whose: Whose, values: Fields, path: tuple[str, ...]) -> Iterator[Read]
             if item.text:
                 own.append(whose.entry(_DIRECT[item.key], one_value(whose, item), item.line))
         elif item.key in _ELSEWHERE and item.text:
-            own.append(whose.imported(item.text, item.line))
+            own.append(whose.import_note(item.text, item.line))
         elif item.key == "topics" and isinstance(item.node, Items):
             yield from _topics(whose, item, path)
         elif item.key in _NODE_SECTIONS and isinstance(item.node, Fields):
@@ -85,7 +85,7 @@ def _walk(whose: Whose, values: Fields, path: tuple[str, ...]) -> Iterator[Read]
         elif _is_plain_setting(item, path):
             yield whose.entry(item.key, one_value(whose, item), item.line, None)
         else:
-            yield from unread_fields(whose, [item], path)
+            yield from find_suspects_in(whose, [item], path)
 
 
 def _is_settings(item: Field) -> bool:
@@ -163,7 +163,7 @@ def _topics(whose: Whose, item: Field, path: Sequence[str]) -> Iterator[Read]:
     assert isinstance(item.node, Items)
     for topic in item.node.items:
         if not isinstance(topic, Fields) or not topic.text("name"):
-            yield from unread(whose, topic, (*path, item.key))
+            yield from find_suspects(whose, topic, (*path, item.key))
             continue
         given = topic.field("config")
         if given is not None and isinstance(given.node, Text) and not given.node.is_block:
@@ -172,7 +172,7 @@ def _topics(whose: Whose, item: Field, path: Sequence[str]) -> Iterator[Read]:
             config = Field("config", given.line, listed)
             topic = Fields((*(field for field in topic.fields if field.key != "config"), config), topic.line)
         found = topic_entries(whose.file, topic, _FACTOR, ["config"], topic.text("name"))
-        yield from with_unread(found, unread(Whose(whose.file, Scope.TOPIC, topic.text("name")), topic, ("kafka",)))
+        yield from add_suspects(found, find_suspects(Whose(whose.file, Scope.TOPIC, topic.text("name")), topic, ("kafka",)))
 
 
 # -- nodes of two kinds -------------------------------------------------------------------------------------------------
@@ -190,7 +190,7 @@ def _sections(whose: Whose, sections: Sequence[Field], path: Sequence[str]) -> I
     for name in _NODE_SECTIONS:
         own = next((item for item in sections if item.key == name), None)
         if _has_nodes(name, own):
-            yield Whose(whose.file, Scope.BROKER, name).described(sections[0].line if own is None else own.line)
+            yield Whose(whose.file, Scope.BROKER, name).description(sections[0].line if own is None else own.line)
             yield from found.get(name, [])
 
 

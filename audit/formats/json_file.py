@@ -7,12 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
-from acked.audit.formats.images import release_of_image
-from acked.audit.formats.librdkafka import as_kafkas
-from acked.audit.formats.reader import Reader, Sign, Source
+from acked.audit.formats.parts.images import release_of_image
+from acked.audit.formats.parts.reader import Reader, Sign, Source
+from acked.audit.formats.properties_file import kafka_names
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, Scope, SettingEntry
-from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, meant, named_within
+from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, likely_setting, setting_within
 from acked.cluster.vocabulary.note import Assigned, Read, settings_of
 
 _WHAT = "file of Kafka settings"
@@ -58,7 +58,7 @@ def _entries(name: str, text: str) -> list[Read]:
                 f"{name} sets {entry.key} to {before.value} at line {before.line} and to {entry.value} at line {entry.line}; "
                 "leave one out"
             )
-    return as_kafkas(found)
+    return kafka_names(found)
 
 
 _CONTAINERS = ("configs", "config", "data", "partitions", "properties")
@@ -72,7 +72,7 @@ def _are_ids(value: object) -> TypeGuard[list[int]]:
 def _setting_within(node: object) -> str | None:
     """A setting that decides, or a name that seems to mean one, anywhere in a part of the document that is not read."""
     for text, is_name in _texts_within(node):
-        if (is_name and (text in DECIDING or meant(text) is not None)) or named_within(text) is not None:
+        if (is_name and (text in DECIDING or likely_setting(text) is not None)) or setting_within(text) is not None:
             return text
     return None
 

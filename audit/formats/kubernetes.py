@@ -18,19 +18,19 @@ from acked.audit.formats.environment import (
     container_entries,
 )
 from acked.audit.formats.helm import values_entries
-from acked.audit.formats.places import (
+from acked.audit.formats.parts.places import (
     Whose,
+    add_suspects,
     check_fields,
+    find_suspects_in,
     mappings,
     one_value,
     settings_in,
     topic_entries,
-    unread_fields,
-    with_unread,
 )
-from acked.audit.formats.properties import property_entries
+from acked.audit.formats.parts.properties import property_entries
+from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text, documents
 from acked.audit.formats.spring import spring_properties, spring_yaml
-from acked.audit.formats.tree import Field, Fields, Items, Node, Text, documents
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
@@ -56,7 +56,7 @@ def resource_entries(file: str, found: Iterable[Node]) -> list[Read]:
     entries: list[Read] = []
     suspects: list[SettingEntry] = []
     for item in resources:
-        suspects += unread_fields(Whose(file, None, _name(item)), _visible(item), (item.text("kind"),))
+        suspects += find_suspects_in(Whose(file, None, _name(item)), _visible(item), (item.text("kind"),))
         own = list(_resource(file, item, maps, taken))
         kind, name = item.text("kind"), _topic_name(item) if item.text("kind") == "KafkaTopic" else _name(item)
         before = seen.setdefault((kind, name), item.line)
@@ -64,7 +64,7 @@ def resource_entries(file: str, found: Iterable[Node]) -> list[Read]:
             raise SpecUnreadable(f"{file}:{item.line}: the {kind} {name!r} is there twice, first at line {before}; leave one "
                                  "out or audit one at a time")  # fmt: skip
         entries += own
-    return with_unread(entries, suspects)
+    return add_suspects(entries, suspects)
 
 
 def _visible(resource: Fields) -> list[Field]:
@@ -152,9 +152,9 @@ def _strimzi(whose: Whose, resource: Fields) -> Iterator[Read]:
     check_fields(whose, resource.within("spec").fields, ("kafka", "zookeeper"))
     spec = resource.within("spec", "kafka")
     check_fields(whose, spec.fields, ("version", "metadataVersion", "config", "image", "replicas"))
-    yield whose.described(resource.line)
-    yield from whose.stated(spec.field("version"))
-    yield from whose.stated(spec.field("metadataVersion"), keys.METADATA_VERSION)
+    yield whose.description(resource.line)
+    yield from whose.stated_release(spec.field("version"))
+    yield from whose.stated_release(spec.field("metadataVersion"), keys.METADATA_VERSION)
     if (image := spec.field("image")) is not None and spec.field("version") is None:
         yield from whose.image(image.text, image.line)
     mode = resource.within("metadata", "annotations").field("strimzi.io/kraft")
@@ -176,7 +176,7 @@ def _nodes(whose: Whose, spec: Fields) -> Iterator[Read]:
 def _pool(whose: Whose, resource: Fields) -> Iterator[Read]:
     spec = resource.within("spec")
     roles = spec.field("roles")
-    yield whose.described(resource.line)
+    yield whose.description(resource.line)
     listed = roles.node.items if roles is not None and isinstance(roles.node, Items) else ()
     named = [node.value for node in listed if isinstance(node, Text)]
     if roles is not None and "controller" in named:
@@ -191,7 +191,7 @@ def _confluent(whose: Whose, resource: Fields) -> Iterator[Read]:
     found = list(settings_in(whose, overrides.field("server")))
     if resource.text("kind") == "KRaftController" and not any(entry.key in _CONTROLLED for entry in found):
         return
-    yield whose.described(resource.line)
+    yield whose.description(resource.line)
     image = spec.field("image")
     if image is not None and isinstance(image.node, Fields):
         application = image.node.field("application")
@@ -215,7 +215,7 @@ def _config_map(whose: Whose, resource: Fields, is_taken: bool) -> Iterator[Read
     """Files within it by their names, and variables, unless a container of this file takes them over."""
     variables = []
     if resource.within("data").field("server.properties") is not None:
-        yield whose.described(resource.line)
+        yield whose.description(resource.line)
     for item in resource.within("data").fields:
         text = item.node
         if not isinstance(text, Text):
@@ -284,7 +284,7 @@ def _container(file: str, name: str, container: Fields, maps: Mapping[str, Field
     found = container_entries(file, Container(name, container.line, container.field("image"), tuple(own)))
     yield from found
     if any(entry.scope is Scope.BROKER for entry in found):
-        yield from (whose.imported(other, line) for other, line in _sources(container) if other not in maps)
+        yield from (whose.import_note(other, line) for other, line in _sources(container) if other not in maps)
 
 
 def variables_of(whose: Whose, item: Field | None) -> Iterator[Variable]:

@@ -2,16 +2,70 @@
 
 from __future__ import annotations
 
-from acked.audit.formats.librdkafka import as_kafkas
-from acked.audit.formats.properties import property_entries
-from acked.audit.formats.reader import Reader, Sign
+from collections.abc import Iterable
+from dataclasses import replace
+
+from acked.audit.formats.parts.properties import property_entries
+from acked.audit.formats.parts.reader import Reader, Sign
 from acked.audit.formats.spring import is_spring, spring_properties
-from acked.cluster.vocabulary.note import Read
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import Scope
+from acked.cluster.vocabulary.note import Note, Read, settings_of
+
+_ALIASES = {
+    "request.required.acks": keys.ACKS,
+    "message.send.max.retries": keys.RETRIES,
+    "max.in.flight": keys.IN_FLIGHT,
+}
+"""Its own names of settings that decide; it knows Kafka's names for them too."""
+
+_OWN = frozenset({
+    *_ALIASES,
+    "metadata.broker.list", "queue.buffering.max.messages", "queue.buffering.max.kbytes", "queue.buffering.max.ms",
+    "queue.buffering.backpressure.threshold", "batch.num.messages", "message.timeout.ms", "enable.gapless.guarantee",
+    "statistics.interval.ms", "socket.keepalive.enable", "socket.nagle.disable", "broker.address.family",
+    "broker.address.ttl", "log.connection.close", "api.version.request", "enable.partition.eof", "queued.min.messages",
+    "topic.metadata.refresh.sparse", "queued.max.messages.kbytes", "delivery.report.only.error", "dr_msg_cb", "dr_cb",
+    "debug", "builtin.features", "message.copy.max.bytes", "sticky.partitioning.linger.ms", "enable.auto.offset.store",
+    "socket.timeout.ms", "socket.max.fails", "plugin.library.paths", "client.software.name", "go.delivery.reports",
+})  # fmt: skip
+"""Names that librdkafka has and Kafka's Java client (since its first version of 0.8.2) has not."""
+
+_NAME = "librdkafka"
+
+
+def kafka_names(read: Iterable[Read]) -> list[Read]:
+    """A file's settings by Kafka's names, with librdkafka's defaults for what a producer of it leaves out.
+
+    A file that has no name of librdkafka's own is left as it is: nothing tells whose it is.
+    """
+    found = [_plain(one) for one in read]
+    first = next((entry for entry in settings_of(found) if entry.key in _OWN and entry.scope in (None, Scope.PRODUCER)), None)
+    if first is None:
+        return found
+    named = [one if isinstance(one, Note) else replace(one, key=_ALIASES.get(one.key, one.key)) for one in found]
+    said = {entry.key: entry.value for entry in settings_of(named)}
+    defaults = {keys.ACKS: "-1", keys.RETRIES: str(keys.MAX_INT), keys.IDEMPOTENCE: "false", keys.IN_FLIGHT: "1000000"}
+    if said.get(keys.IDEMPOTENCE, "").lower() == "true" or keys.TRANSACTIONAL_ID in said:
+        defaults |= {keys.IDEMPOTENCE: "true", keys.IN_FLIGHT: "5"}
+    return [*named, *(replace(first, key=key, value=value, scope=Scope.PRODUCER, default_of=_NAME)
+                      for key, value in defaults.items() if key not in said)]  # fmt: skip
+
+
+def _plain(one: Read) -> Read:
+    """Without the prefix that kcat and old versions have for settings of topics."""
+    if isinstance(one, Note):
+        return one
+    short = one.key.removeprefix("topic.")
+    return replace(one, key=short) if short in _ALIASES or short in (keys.ACKS, "message.timeout.ms") else one
+
+
+# -- a file of any of them ----------------------------------------------------------------------------------------------
 
 
 def _entries(name: str, text: str) -> list[Read]:
     found = list(property_entries(name, text))
-    return spring_properties(name, text) if any(is_spring(entry.key) for entry in found) else as_kafkas(found)
+    return spring_properties(name, text) if any(is_spring(entry.key) for entry in found) else kafka_names(found)
 
 
 READER = Reader("properties", (), lambda source: Sign.LIKELY, _entries)

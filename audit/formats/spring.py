@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from acked.audit.formats.places import Whose
-from acked.audit.formats.properties import property_entries
-from acked.audit.formats.tree import Fields, Items, Node, Text
+from acked.audit.formats.parts.places import Whose
+from acked.audit.formats.parts.properties import property_entries
+from acked.audit.formats.parts.tree import Fields, Items, Node, Text
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
-from acked.cluster.vocabulary.names import DECIDING, is_known, meant_elsewhere
+from acked.cluster.vocabulary.names import DECIDING, is_known, likely_setting_elsewhere
 from acked.cluster.vocabulary.note import Read, settings_of
 
 _OWN = {
@@ -62,11 +62,11 @@ def is_spring(name: str) -> bool:
 
 def spring_yaml(file: str, found: Iterable[Node]) -> list[Read]:
     """The settings of the documents of an `application.yml`."""
-    return _by_profile(file, [list(_flat(node, (), node.line)) for node in found])
+    return _profile_entries(file, [list(_flat(node, (), node.line)) for node in found])
 
 
 def spring_properties(file: str, text: str) -> list[Read]:
-    """The settings of an `application.properties`, whose documents are parted by `#---`."""
+    """The settings of an `application.properties`, whose documents are separated by `#---`."""
     parts: list[list[_Property]] = []
     first, lines = 1, re.split(r"\r\n|\r|\n", text)
     for at, line in enumerate([*lines, "#---"], 1):
@@ -74,7 +74,7 @@ def spring_properties(file: str, text: str) -> list[Read]:
             entries = property_entries(file, "\n".join(lines[first - 1 : at - 1]) + "\n", first)
             parts.append([_Property(tuple(_split(entry.key)), entry.value, entry.line) for entry in entries])
             first = at + 1
-    return _by_profile(file, parts)
+    return _profile_entries(file, parts)
 
 
 def spring_variable(whose: Whose, name: str, value: str, line: int) -> SettingEntry | None:
@@ -105,7 +105,7 @@ def _split(name: str) -> Iterator[str]:
 # -- profiles -----------------------------------------------------------------------------------------------------------
 
 
-def _by_profile(file: str, parts: Iterable[Sequence[_Property]]) -> list[Read]:
+def _profile_entries(file: str, parts: Iterable[Sequence[_Property]]) -> list[Read]:
     """Without profiles the settings; with them those of each profile, named after it, and of none."""
     always: list[Read] = []
     of: dict[str, list[Read]] = {}
@@ -119,17 +119,17 @@ def _by_profile(file: str, parts: Iterable[Sequence[_Property]]) -> list[Read]:
             of[profile] = of.get(profile, []) + found
     if not of:
         return always
-    whole = _as_if(Whose(file, entity=DEFAULT_PROFILE), always)
+    whole = _assume(Whose(file, entity=DEFAULT_PROFILE), always)
     for profile, own in of.items():
         said = {(entry.key, entry.scope) for entry in settings_of(own)}
         base = [one for one in always if not (isinstance(one, SettingEntry) and (one.key, one.scope) in said)]
-        whole += [*_as_if(Whose(file, entity=profile), base), *own]
+        whole += [*_assume(Whose(file, entity=profile), base), *own]
     first = {entry.scope: entry.line for entry in reversed(whole)}
-    return whole + [Whose(file, scope, name).described(line)
+    return whole + [Whose(file, scope, name).description(line)
                     for scope, line in first.items() for name in (DEFAULT_PROFILE, *of)]  # fmt: skip
 
 
-def _as_if(whose: Whose, entries: Iterable[Read]) -> list[Read]:
+def _assume(whose: Whose, entries: Iterable[Read]) -> list[Read]:
     return [replace(entry, entity=whose.entity) for entry in entries]
 
 
@@ -140,9 +140,9 @@ def _settings(whose: Whose, part: Iterable[_Property]) -> Iterator[Read]:
     for item in part:
         uniform = item.uniform
         if uniform.startswith("spring.kafka."):
-            yield from _of_kafka(whose, item)
+            yield from _kafka_entries(whose, item)
         elif uniform in ("spring.config.import", "spring.config.additionallocation"):
-            yield from (whose.imported(one.strip(), item.line) for one in item.value.split(",") if one.strip())
+            yield from (whose.import_note(one.strip(), item.line) for one in item.value.split(",") if one.strip())
         elif (means := _elsewhere(item.parts)) is not None:
             yield whose.suspect(".".join(item.parts), item.value, item.line, means)
 
@@ -153,12 +153,12 @@ def _elsewhere(parts: Sequence[str]) -> str | None:
         name = ".".join(parts[first:])
         if is_known(name) and name not in KEYS:
             return None
-        if (means := meant_elsewhere(name, parts[:first])) is not None:
+        if (means := likely_setting_elsewhere(name, parts[:first])) is not None:
             return means
     return None
 
 
-def _of_kafka(whose: Whose, item: _Property) -> Iterator[SettingEntry]:
+def _kafka_entries(whose: Whose, item: _Property) -> Iterator[SettingEntry]:
     rest = item.parts[2:]
     who = _uniform(rest[0])
     scope = {"producer": Scope.PRODUCER, "consumer": Scope.CONSUMER}.get(who)
@@ -182,7 +182,7 @@ def _own_property(whose: Whose, item: _Property, rest: Sequence[str], scope: Sco
     full = ".".join(item.parts)
     if name in DECIDING:
         return whose.suspect(f"{full} (Spring has it under properties only)", item.value, item.line, name)
-    means = None if is_known(name) else meant_elsewhere(name, item.parts[:3])
+    means = None if is_known(name) else likely_setting_elsewhere(name, item.parts[:3])
     return whose.suspect(full, item.value, item.line, means) if means else whose.entry(name, item.value, item.line, scope)
 
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from acked.audit.formats.foreign import HCL, likely
-from acked.audit.formats.places import Whose, topic_entries, unread_fields
-from acked.audit.formats.properties import property_entries
-from acked.audit.formats.reader import Reader
-from acked.audit.formats.tree import Field, Fields, Items, Node, Text
+from acked.audit.formats.parts.places import Whose, find_suspects_in, topic_entries
+from acked.audit.formats.parts.properties import property_entries
+from acked.audit.formats.parts.reader import Reader
+from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
 from acked.base.optional import optional_packages
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
@@ -66,17 +66,17 @@ def _block(file: str, block: _Block) -> Iterator[Read]:
         yield from (replace(one, key=one.key.replace("_", ".")) if isinstance(one, SettingEntry) else one for one in found)
         nested = block.body.field("config")
         left = [item for item in block.body.fields if item is not nested and item.key not in (*_FACTOR, *_NAME)]
-        yield from unread_fields(Whose(file, Scope.TOPIC, name), left, ("kafka_topic",))
+        yield from find_suspects_in(Whose(file, Scope.TOPIC, name), left, ("kafka_topic",))
     elif block.labels[0] == "resource" and kind == "aws_msk_configuration":
-        yield whose.described(block.body.line)
+        yield whose.description(block.body.line)
         yield from _heredoc(whose, block.body.field("server_properties"))
     elif block.labels[0] == "resource" and kind == "aws_msk_cluster":
         whose = Whose(file, Scope.BROKER)
-        yield from whose.stated(block.body.field("kafka_version"))
+        yield from whose.stated_release(block.body.field("kafka_version"))
         if (nodes := block.body.field("number_of_broker_nodes")) is not None and nodes.text:
             yield whose.note(Nodes(nodes.text), nodes.line)
     else:
-        yield from unread_fields(Whose(file), block.body.fields, block.labels)
+        yield from find_suspects_in(Whose(file), block.body.fields, block.labels)
 
 
 def _heredoc(whose: Whose, item: Field | None) -> Iterator[SettingEntry]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 from acked.audit.formats.compose import compose_entries, is_compose
 from acked.audit.formats.environment import Variable, application_entries, broker_entries
@@ -11,25 +10,17 @@ from acked.audit.formats.foreign import YAML, likely
 from acked.audit.formats.helm import values_entries
 from acked.audit.formats.json_file import has_resource, is_json
 from acked.audit.formats.kubernetes import is_resource, resource_entries
-from acked.audit.formats.librdkafka import as_kafkas
-from acked.audit.formats.places import Whose, unread, with_unread
-from acked.audit.formats.reader import Reader, Sign, Source
+from acked.audit.formats.parts.places import Whose, add_suspects, find_suspects
+from acked.audit.formats.parts.reader import Reader, Sign, Source
+from acked.audit.formats.parts.tree import Field, Fields, Node, Text, documents
+from acked.audit.formats.properties_file import kafka_names
 from acked.audit.formats.spring import has_spring, spring_yaml
-from acked.audit.formats.tree import Field, Fields, Node, Text, documents
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import Scope
 from acked.cluster.vocabulary.note import Read
 
 _SECTIONS = {f"{scope.value}{end}": scope for scope in (Scope.BROKER, Scope.TOPIC, Scope.PRODUCER, Scope.CONSUMER)
              for end in ("", "s")}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """A kind of documents: what shows it, and how one is read. Resources and Spring's documents are read together."""
-
-    recognises: Callable[[Fields], bool]
-    read: Callable[[str, Fields], Iterable[Read]]
 
 
 def _entries(file: str, text: str) -> list[Read]:
@@ -49,8 +40,9 @@ def _entries(file: str, text: str) -> list[Read]:
 
 def _document(file: str, node: Node) -> list[Read]:
     if not isinstance(node, Fields):
-        return list(unread(Whose(file), node))
-    return list(next(kind for kind in _KINDS if kind.recognises(node)).read(file, node))
+        return list(find_suspects(Whose(file), node))
+    read = next(read for recognises, read in _KINDS if recognises(node))
+    return list(read(file, node))
 
 
 def _texts(node: Fields) -> list[Field]:
@@ -67,7 +59,7 @@ def _variables(file: str, node: Fields) -> list[Read]:
     clients = [variable for variable in found if variable not in brokers]
     read = [*broker_entries(Whose(file, Scope.BROKER), brokers, None),
             *application_entries(Whose(file, Scope.PRODUCER), clients)]  # fmt: skip
-    return with_unread(read, unread(Whose(file), node))
+    return add_suspects(read, find_suspects(Whose(file), node))
 
 
 def _has_sections(node: Fields) -> bool:
@@ -93,17 +85,17 @@ def _has_names(node: Fields) -> bool:
 
 
 def _plain(whose: Whose, node: Fields) -> list[Read]:
-    return as_kafkas(whose.entry(item.key, item.text.strip(), item.line) for item in node.fields)
+    return kafka_names(whose.entry(item.key, item.text.strip(), item.line) for item in node.fields)
 
 
-_KINDS = (
-    _Kind(is_compose, compose_entries),
-    _Kind(_has_variables, _variables),
-    _Kind(_has_sections, _sections),
-    _Kind(_has_names, lambda file, node: _plain(Whose(file), node)),
-    _Kind(lambda node: True, values_entries),
+_KINDS: tuple[tuple[Callable[[Fields], bool], Callable[[str, Fields], Iterable[Read]]], ...] = (
+    (is_compose, compose_entries),
+    (_has_variables, _variables),
+    (_has_sections, _sections),
+    (_has_names, lambda file, node: _plain(Whose(file), node)),
+    (lambda node: True, values_entries),
 )
-"""Of a document that is no resource and not Spring's, the first that it shows."""
+"""What shows a kind of document, and how it is read; of one that is no resource and not Spring's, the first that it shows."""
 
 
 def _recognises(source: Source) -> Sign:

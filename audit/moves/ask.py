@@ -86,7 +86,7 @@ class AskedMove:
     group: MoveGroup
     answers: tuple[MoveAnswer, ...]
 
-    def of(self, stage: MoveStage, faults: Faults) -> MoveAnswer | None:
+    def answer_at(self, stage: MoveStage, faults: Faults) -> MoveAnswer | None:
         """The answer at a stage under faults."""
         return next((item for item in self.answers if item.stage is stage and item.faults == faults), None)
 
@@ -141,7 +141,7 @@ class MoveAuditor:
         for group in moves.groups:
             own: list[_Case] = []
             if not group.refusal:
-                found = contexts(group.given(group.shape.replicas), self.version, self.plane)
+                found = contexts(group.settings_with(group.shape.replicas), self.version, self.plane)
                 if not found.is_named:
                     raise ConfigurationError(
                         "what a move does differs by release, and nothing names yours; name it with --kafka-version"
@@ -160,14 +160,14 @@ class MoveAuditor:
     def _case(self, group: MoveGroup, context: Deployment, faults: Faults) -> _Case:
         shape = group.shape
         now, then = (
-            configure(group.given(size), context.release, context.plane) for size in (shape.replicas, shape.target)
+            configure(group.settings_with(size), context.release, context.plane) for size in (shape.replicas, shape.target)
         )
         return _Case(shape, context, now, then, faults)
 
     # -- what is searched -------------------------------------------------------------------------------------------------
 
     def _still(self, case: _Case, configuration: Configuration) -> Task:
-        return _with_no_copy_left(task_of(LOSS, configuration, self.assumed, case.faults))
+        return _ask_existence(task_of(LOSS, configuration, self.assumed, case.faults))
 
     def _moving(self, case: _Case) -> Task:
         return self._move(case, {settings.moves_replaceable.name: 0})
@@ -190,7 +190,7 @@ class MoveAuditor:
         if self._is_small(shape):
             question = replace(LOSS, records=1)
             own |= {settings.retries.name: 0, settings.idempotence.name: 0, settings.in_flight.name: 1}
-        task = _with_no_copy_left(task_of(question, case.now, self.assumed, case.faults, {**own, **rules}))
+        task = _ask_existence(task_of(question, case.now, self.assumed, case.faults, {**own, **rules}))
         # Of two brokers of which one has a copy at first, the ids of actions are not found to be interchangeable.
         return replace(task, asked=replace(task.asked, symmetry=shape.brokers > _PAIR))
 
@@ -259,7 +259,7 @@ def _may_cancel(context: Deployment) -> bool:
     return bool(profile(rules_of(context.release), context.plane)[settings.moves_replaceable.name].value)
 
 
-def _with_no_copy_left(task: Task) -> Task:
+def _ask_existence(task: Task) -> Task:
     """Asks also whether an acknowledged record is on no disk any more, though no leader lacks it because there is none."""
     return replace(task, asked=replace(task.asked, properties=(LOSS.property, "AckedRecordsExist")))
 

@@ -31,15 +31,11 @@ ANY_DIRECTORY = "any"
 
 @dataclass(frozen=True)
 class ReassignmentPlan:
-    """A plan and, where the file has it too (`--generate`), the assignment that it starts from.
-
-    `with_directories` are partitions for which it names directories of logs.
-    """
+    """A plan and, where the file has it too (`--generate`), the assignment that it starts from."""
 
     file: str
     wanted: tuple[Assigned, ...]
     now: tuple[Assigned, ...] = ()
-    with_directories: tuple[str, ...] = ()
 
     @property
     def sizes(self) -> list[SettingEntry]:
@@ -59,9 +55,7 @@ def read_plan(path: Path) -> ReassignmentPlan:
     generated = _GENERATED.search(text)
     now, then = (generated["now"], generated["then"]) if generated is not None else ("", text)
     reader = _Reader(name)
-    wanted = reader.partitions(then)
-    directories = tuple(reader.with_directories)
-    return ReassignmentPlan(name, wanted, reader.partitions(now) if now.strip() else (), directories)
+    return ReassignmentPlan(name, reader.partitions(then), reader.partitions(now) if now.strip() else ())
 
 
 class _Reader:
@@ -69,7 +63,6 @@ class _Reader:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.with_directories: list[str] = []
 
     def partitions(self, text: str) -> tuple[Assigned, ...]:
         try:
@@ -105,10 +98,10 @@ class _Reader:
         if len(set(replicas)) < len(replicas):
             twice = Counter(replicas).most_common(1)[0][0]
             raise self._wrong(f"{name} names broker {twice} twice among its replicas; name each once")
-        self._directories(name, item.get("log_dirs"), replicas)
+        self._check_directories(name, item.get("log_dirs"), replicas)
         return Assigned(topic, int(str(partition)), tuple(replicas))
 
-    def _directories(self, name: str, directories: object, replicas: Sequence[object]) -> None:
+    def _check_directories(self, name: str, directories: object, replicas: Sequence[object]) -> None:
         if directories is None:
             return
         if not isinstance(directories, list) or not all(isinstance(item, str) for item in directories):
@@ -118,8 +111,6 @@ class _Reader:
                 f'{name} has {len(replicas)} replicas and {len(directories)} log_dirs; give one for each, "{ANY_DIRECTORY}" '
                 "where it does not matter"
             )
-        if any(item != ANY_DIRECTORY for item in directories):
-            self.with_directories.append(name)
 
     def _wrong(self, why: str) -> SpecUnreadable:
         return SpecUnreadable(f"{self.name} is not a {_WHAT}: {why}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from acked.audit.clusters.live import with_producers
+from acked.audit.clusters.live import assume_producers
 from acked.audit.clusters.topics import TopicGroup, groups_of
 from acked.audit.decision.gather import Given, Recognised, facts_in
 from acked.audit.decision.settings import MAX_REPLICAS
@@ -42,7 +42,7 @@ class MoveShape:
         return f"{self.replicas} replica{'s' if self.replicas > 1 else ''}, {' and '.join(parts)}"
 
     @classmethod
-    def of(cls, now: Assigned, then: Assigned) -> MoveShape:
+    def from_assignments(cls, now: Assigned, then: Assigned) -> MoveShape:
         """Of a partition."""
         return cls(len(now.replicas), len(then.replicas), len(set(then.replicas) - set(now.replicas)))
 
@@ -58,7 +58,7 @@ class Move:
     @property
     def shape(self) -> MoveShape:
         """What counts of it."""
-        return MoveShape.of(self.now, self.then)
+        return MoveShape.from_assignments(self.now, self.then)
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class MoveGroup:
     moves: tuple[Move, ...]
     refusal: str = ""
 
-    def given(self, replicas: int) -> Given:
+    def settings_with(self, replicas: int) -> Given:
         """The settings that count, with so many replicas."""
         note = self.moves[0].note
         said = SettingEntry(
@@ -79,9 +79,9 @@ class MoveGroup:
         entries = self.topics.given.entries
         return replace(self.topics.given, entries={**entries, REPLICATION_FACTOR: said})
 
-    def by_producer(self) -> list[MoveGroup]:
+    def assume_producers(self) -> list[MoveGroup]:
         """The group for each of the producers that are assumed where a cluster is read, which has none."""
-        return [replace(self, topics=topics) for topics in with_producers([self.topics])]
+        return [replace(self, topics=topics) for topics in assume_producers([self.topics])]
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Moves:
     unchanged: tuple[str, ...]
 
 
-def with_assignment(found: Recognised, plan: ReassignmentPlan) -> Recognised:
+def add_assignment(found: Recognised, plan: ReassignmentPlan) -> Recognised:
     """With what the plan's own file says of the assignment as it is."""
     sizes = plan.sizes
     return replace(found, read=(*found.read, *sizes, *plan.notes), known=(*sizes, *found.known))

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from importlib.resources import files
+from string import Template
 
 from acked.audit.releases.table import FaultClass, Kept, Release, ReleaseCell, ReleaseVerdict
 from acked.reports import units
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.table import Mark, Table, TableCell, print_table, table, table_markdown
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _LOOK = {
     ReleaseVerdict.PROVED: ("green", Mark.GOOD),
@@ -67,36 +65,14 @@ def releases_document(cells: Sequence[ReleaseCell], total_seconds: float) -> dic
 
 def releases_markdown(cells: Sequence[ReleaseCell], command: str) -> Iterator[str]:
     """The lines of the page that docs keep; `command` is what writes it."""
-    yield "# Which Kafka keeps what, whatever the sizes"
-    yield ""
-    yield "For those who run a release and want to know what is proved of it: release by release, what may go wrong, and"
-    yield "whether the promise is kept with **any** number of brokers, offsets, records, leader epochs and requests in"
-    yield "flight, and any min.insync.replicas of at least 1. [Why Kafka keeps what it acknowledged](partition_proof.md) has"
-    yield "the lemmas."
-    yield ""
-    yield "Every cell has acks=all, clean elections, and a producer that retries, is idempotent, and gives up after"
-    yield "delivery.timeout.ms. No rule of a release is switched off. What may go wrong:"
-    yield ""
-    for fault in dict.fromkeys(item.faults for item in cells):
-        yield f"- *{_SHORT[fault]}*: {fault.value}"
-    yield ""
-    yield "Nothing else does, in any cell: no broker is back before the controller misses it, no answer arrives late, no"
-    yield "replica is moved to another broker, no disk comes back empty, and the controller never fails over."
-    yield ""
-    yield "“Proved”: z3 proved every obligation that the promise rests on. “Refuted”: a search found a trace, of so many"
-    yield "steps. “Open”: neither; the list below the table says which steps are not known to keep which lemma, and"
-    yield "[the page of the proof](partition_proof.md#which-kafka) which statement is missing. “A step breaks it”: on a small"
-    yield "instance, from a state in which all lemmas hold, which need not be a reachable one. Otherwise z3 found neither a"
-    yield "proof nor such a step within its limits."
-    if any(item.verdict is ReleaseVerdict.NOT_ASKED for item in cells):
-        yield "“Not asked”: the run that wrote this page was ended before; nothing is claimed."
-    yield ""
-    yield f"`{command}` wrote this page"
+    faults = "\n".join(f"- *{_SHORT[fault]}*: {fault.value}" for fault in dict.fromkeys(item.faults for item in cells))
+    is_open = any(item.verdict is ReleaseVerdict.NOT_ASKED for item in cells)
+    not_asked = "\n“Not asked”: the run that wrote this page was ended before; nothing is claimed." if is_open else ""
+    how = "and goes on where it was interrupted"
     if "--no-cache" in command.split():
-        yield "in one run that asked everything. Without `--no-cache` it goes on where it was interrupted: answers are kept"
-    else:
-        yield "and goes on where it was interrupted: answers are kept"
-    yield "for as long as the rules, the lemmas, z3's version and the code that asks z3 are the same."
+        how = "in one run that asked everything. Without `--no-cache` it goes on where it was interrupted"
+    page = Template(files("acked.reports").joinpath("web", "releases.txt").read_text("utf-8"))
+    yield from page.substitute(faults=faults, not_asked=not_asked, command=command, how=how).splitlines()
     for promise in Kept:
         yield ""
         yield f"## {promise.value.capitalize()}"

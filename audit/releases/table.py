@@ -179,7 +179,7 @@ class Refutation:
     @property
     def command(self) -> str:
         """What asks the same again."""
-        changed = "".join(f" -c {name}={_told(value)}" for name, value in self.changes.items())
+        changed = "".join(f" -c {name}={_option_text(value)}" for name, value in self.changes.items())
         version, plane = self.release
         return f"acked check {self.spec} --kafka-version {version} --control-plane {plane}{changed}"
 
@@ -265,7 +265,7 @@ def prove_promises(
         proof = prove_cell(release, together, promises, work, known[dies])
         found = proof.cores(known[dies]).cores
         known[dies] = CoreFile(known[dies].fingerprint, {**known[dies].cores, **found})
-        made = _of_proof(release, together, promises, proof)
+        made = _proof_cells(release, together, promises, proof)
         cells |= {place: cell for place, cell in made.items() if place not in cells}
         work.filled(len(cells))
         told = ", ".join(f"{at[2].value}, {at[1].value}: {cell.verdict.value}" for at, cell in made.items())
@@ -292,7 +292,7 @@ def all_at_once(faults: Iterable[FaultClass]) -> dict[str, int]:
 
 def refuted_cells(places: Sequence[Place], work: ReleaseWork) -> dict[Place, ReleaseCell]:
     """The cells among these that a search refutes; where clean crashes suffice, nothing more is asked."""
-    clean = refuted([place for place in places if place[1] is FaultClass.CLEAN], work)
+    clean = find_refutations([place for place in places if place[1] is FaultClass.CLEAN], work)
     beside = {
         place: clean[place[0], FaultClass.CLEAN, place[2]]
         for place in places
@@ -301,7 +301,7 @@ def refuted_cells(places: Sequence[Place], work: ReleaseWork) -> dict[Place, Rel
     left = [place for place in places if place not in beside and place[1] is not FaultClass.CLEAN]
     return {
         place: ReleaseCell(*place, ReleaseVerdict.REFUTED, refutation=found)
-        for place, found in {**clean, **beside, **refuted(left, work)}.items()
+        for place, found in {**clean, **beside, **find_refutations(left, work)}.items()
     }
 
 
@@ -327,7 +327,7 @@ def prove_cell(
     return proof
 
 
-def _of_proof(
+def _proof_cells(
     release: Release, faults: Sequence[FaultClass], promises: Sequence[Kept], proof: AllConstantsProof
 ) -> dict[Place, ReleaseCell]:
     """The cells that a proof fills: none that is open if it was an attempt at several at once."""
@@ -351,7 +351,7 @@ def _of_proof(
 
 # -- what refutes ------------------------------------------------------------------------------------------------------
 
-def refuted(places: Iterable[Place], work: ReleaseWork) -> dict[Place, Refutation]:
+def find_refutations(places: Iterable[Place], work: ReleaseWork) -> dict[Place, Refutation]:
     """The first spec for each place that violates its promise, in rounds of one spec for each."""
     waiting = {place: made for place in places if (made := questions_of(*place))}
     found: dict[Place, Refutation] = {}
@@ -360,7 +360,7 @@ def refuted(places: Iterable[Place], work: ReleaseWork) -> dict[Place, Refutatio
         tasks = [task for _, (task, _) in asked]
         for answered in answer_all(tasks, work.runner, work.cache):
             place, (_, asking) = asked[answered.task]
-            refutation = _read(answered, asking)
+            refutation = _refutation(answered, asking)
             if refutation is not None:
                 found[place] = refutation
             verdict = "no violation found" if refutation is None else f"refuted in {refutation.steps} steps"
@@ -371,7 +371,7 @@ def refuted(places: Iterable[Place], work: ReleaseWork) -> dict[Place, Refutatio
     return found
 
 
-def _read(answered: Answered, asking: Refutation) -> Refutation | None:
+def _refutation(answered: Answered, asking: Refutation) -> Refutation | None:
     if answered.outcome is None:
         raise SystemFailure(f"{asking.command} has no answer: {answered.failure}")
     if not answered.outcome.violations:
@@ -394,13 +394,13 @@ def questions_of(release: Release, faults: FaultClass, promise: Kept) -> list[tu
         is_bug = promise is Kept.ACKED
         if is_bug and not _is_within(spec, item.changes, rules, faults):
             continue
-        changes = {**PRODUCER, **item.changes} if is_bug else {**PRODUCER, **_beyond(spec, faults), **_allowed(spec, rules)}
-        task = Task(_asked(spec, release, changes), max_states=MOST_STATES)
-        made.append((task, Refutation(spec.name, release, _shown(spec, changes), "", 0)))
+        changes = {**PRODUCER, **(item.changes if is_bug else _beyond(spec, faults) | _most_in_flight(spec, rules))}
+        task = Task(_question_text(spec, release, changes), max_states=MOST_STATES)
+        made.append((task, Refutation(spec.name, release, _changed_options(spec, changes), "", 0)))
     return made
 
 
-def _asked(spec: Spec, release: Release, changes: Mapping[str, Any]) -> QuestionText:
+def _question_text(spec: Spec, release: Release, changes: Mapping[str, Any]) -> QuestionText:
     profile = {name: setting.value for name, setting in partition.profile(*release).items()}
     given = {**spec.given, **changes}
     bound, _ = settle(partition, given, bind_constants(partition, {**profile, **given}), release[1])
@@ -431,20 +431,20 @@ def _beyond(spec: Spec, faults: FaultClass) -> dict[str, int]:
     return {name: value for name, value in wanted.items() if spec.constants[name] != value}
 
 
-def _allowed(spec: Spec, rules: Mapping[str, int]) -> dict[str, int]:
+def _most_in_flight(spec: Spec, rules: Mapping[str, int]) -> dict[str, int]:
     """As many requests in flight as the release's idempotent producer may have."""
     most = MAX_IN_FLIGHT if rules[settings.five_in_flight.name] else MAX_IN_FLIGHT_AT_FIRST
     name = settings.in_flight.name
     return {name: most} if spec.constants[name] > most else {}
 
 
-def _shown(spec: Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _changed_options(spec: Spec, changes: Mapping[str, Any]) -> dict[str, Any]:
     """The changes as a command line has them, without those that change nothing."""
     named = {item.name: item for item in partition.constants}
     bound = {name: named[name].read(value) for name, value in changes.items()}
     return {name: named[name].show(value) for name, value in bound.items() if spec.constants[name] != value}
 
 
-def _told(value: object) -> str:
+def _option_text(value: object) -> str:
     text = str(value).lower() if isinstance(value, bool) else str(value)
     return f"'{text}'" if " " in text else text

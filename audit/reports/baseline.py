@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.reports.telling import SHORT
-from acked.audit.reports.view import FORMAT, TOPICS_FORMAT, AuditView, BaselineView, DifferenceView, View
+from acked.audit.reports.view import FORMAT, TOPICS_FORMAT, BaselineView, DifferenceView, View, document_of
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
 
@@ -37,13 +37,13 @@ def read_baseline(path: Path) -> Cells:
         document = json.loads(read_text(path, "baseline"))
         if document["format"] not in (FORMAT, TOPICS_FORMAT):
             raise KeyError("format")
-        return _worst_of_each(_stored_cells(document))
+        return _worst_of_each(_cells_in(document))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise SpecUnreadable(f"{path} is not an earlier audit; write one with --format json --out {path.name}") from None
 
 
-def _stored_cells(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerdict]]:
-    """The cells of a stored document, which is read here and nowhere else."""
+def _cells_in(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerdict]]:
+    """The cells of a document, as it was stored or would be."""
     for group in document.get("groups", [{**document, "decides": True, "audit": document}]):
         for topic in (group["topics"] or [""]) if group["decides"] else ():
             audit = group["audit"]
@@ -57,23 +57,7 @@ def _stored_cells(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerd
 
 def cells_of(view: View) -> Cells:
     """The cells of an audit; a group that was not asked about is undecided."""
-    if isinstance(view, AuditView):
-        return _worst_of_each(_required_cells(view.topics, view, view.required))
-    return _worst_of_each(
-        cell for group in view.groups if group.decides for cell in _required_cells(group.topics, group.audit, view.required)
-    )
-
-
-def _required_cells(
-    topics: Sequence[str], audit: AuditView | None, required: Sequence[AuditQuestion]
-) -> Iterator[tuple[Cell, AuditVerdict]]:
-    for topic in topics or ("",):
-        if audit is None:
-            yield from ((Cell(topic, asked, _NOT_ASKED), AuditVerdict.UNDECIDED) for asked in required)
-            continue
-        for answer in audit.answers:
-            if answer.decides and answer.question in audit.required:
-                yield Cell(topic, answer.question, answer.faults.name), answer.worst
+    return _worst_of_each(_cells_in(document_of(view)))
 
 
 def _worst_of_each(cells: Iterable[tuple[Cell, AuditVerdict]]) -> Cells:

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from acked.audit.clusters.controllers import Hinge
-from acked.audit.clusters.several import Audited
+from acked.audit.clusters.several import Audited, Hinge
 from acked.audit.decision.advice import VERSION_KEY, SettingsChange
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.faults import Faults, not_asked
@@ -42,7 +41,7 @@ from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Read
-from acked.model.language.words import says_list
+from acked.model.language.telling import says_list
 from acked.reports.runs.sentences import TraceSentences
 from acked.reports.units import plural
 
@@ -77,7 +76,7 @@ def view_of(one: Audited, required: Sequence[AuditQuestion], cache: ResultCache 
     if one.audit is None or one.contexts is None:
         return None
     found = _audit_view(one.audit, required, one.contexts, cache, one.group.topics)
-    return verdict_with(with_hinges(replace(found, upgrade=one.upgrade), one.hinges), required)
+    return verdict_with(apply_hinges(replace(found, upgrade=one.upgrade), one.hinges), required)
 
 
 def _audit_view(
@@ -101,18 +100,18 @@ def _audit_view(
         required=tuple(required),
         verdict=audit.worst(required),
         verdict_in_words=verdict_in_words(audit, required),
-        settings=tuple(map(_setting, in_effect(configuration))),
+        settings=tuple(map(_setting, shown_settings(configuration))),
         findings=tuple(FindingView(one.rule, one.level, one.text, *_place(one.entry)) for one in configuration.findings),
         passed_over=tuple(PassedOverView(_name_of(one), *_place(one)) for one in _passed_over(audit)),
         advice=audit.is_advised,
         answers=_tell_once(_answer(configuration, answer, audit, cache) for answer in audit.answers),
-        recommended=_recommended(audit),
+        recommended=_recommendation(audit),
         warnings=audit.warnings,
         transactions=transactions_view(audit.transactions),
     )
 
 
-def in_effect(configuration: Configuration) -> list[SettingValue]:
+def shown_settings(configuration: Configuration) -> list[SettingValue]:
     """The settings that count, in the order of their table."""
     values = (configuration.values[key] for key in KEYS if key in configuration.values and key not in _HIDDEN)
     return [value for value in values if value.key not in _ONLY_IF_SET or value.entry is not None]
@@ -196,7 +195,7 @@ def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
     return text
 
 
-def with_hinges(view: AuditView, hinges: Sequence[Hinge]) -> AuditView:
+def apply_hinges(view: AuditView, hinges: Sequence[Hinge]) -> AuditView:
     """The view, undecided where answers that are no hang on what is not known of controllers."""
     if not hinges or view.verdict is AuditVerdict.YES:
         return view
@@ -271,7 +270,7 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit, cache: R
         decides=answer.decides,
         answer=answer.reply,
         worst=answer.worst,
-        in_words=f"{in_words(answer)}{alone}",
+        in_words=f"{answer_in_words(answer)}{alone}",
         promise=question.property,
         page=None,
         bounds=answer.bounds,
@@ -306,7 +305,7 @@ def _story(answer: Answer, cache: ResultCache | None) -> TraceSentences | None:
     return told
 
 
-def in_words(answer: Answer) -> str:
+def answer_in_words(answer: Answer) -> str:
     """Yes, no or undecided, with what that stands on."""
     outcome = answer.outcome
     if outcome is None:
@@ -335,7 +334,7 @@ def _elsewhere(answer: Answer, cache: ResultCache | None) -> Iterator[ElsewhereV
             steps = plural(told_of.story.trace_length - 1, "step")
             text += f"; with {told_of.context.words}{_defaults_there(answer, told_of)} in {steps} ({told_of.bounds})"
         elif reply is AuditVerdict.UNDECIDED and reply is not answer.reply:
-            text += f"; with {group[0].context.words}: {in_words(group[0])}"
+            text += f"; with {group[0].context.words}: {answer_in_words(group[0])}"
         contexts = tuple(ContextView(item.context.release.name, item.context.plane) for item in group)
         yield ElsewhereView(reply, contexts, text, None if told_of is None else _story(told_of, cache))
 
@@ -382,7 +381,7 @@ def no_cause_in_words(tried: Sequence[SettingsChange], undecided: Sequence[Setti
     return f"{none}; tried one at a time: {', '.join(change.words for change in tried)}"
 
 
-def _recommended(audit: Audit) -> RecommendedView | None:
+def _recommendation(audit: Audit) -> RecommendedView | None:
     found = audit.recommended
     if found is None:
         return None
@@ -390,7 +389,7 @@ def _recommended(audit: Audit) -> RecommendedView | None:
     held = "" if is_upgrade else f"with {audit.context.words} "
     words = remedy_in_words(SettingsChange(found.settings))
     words += f"; {held}every required answer ({_names(audit.everywhere)}) is then a no (checked)"
-    return RecommendedView(_values(found.settings), found.costs, words)
+    return RecommendedView(_values(found.settings), found.price, words)
 
 
 def _remedy(change: SettingsChange) -> RemedyView:

@@ -1,25 +1,25 @@
-"""The durability table in the terminal, and its cells as plain rows for files.
+"""The durability table: in the terminal, as plain rows for files, and as a page whose cells open their traces.
 
-What a cell says in words, the terminal's layout, CSV, Parquet, JSON.
+What a cell says in words, the terminal's layout, CSV, Parquet, JSON, HTML.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from acked.audit.decision.durability import DurabilityCell, Filled, Place, State
 from acked.base.optional import optional_packages
 from acked.checker.batch.outcome import Task
-from acked.reports.console import put, put_paragraph
+from acked.checker.question.result import Counterexample
+from acked.invariants.property import Property
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import csv_text
+from acked.reports.pages.page import render, render_report, trace_data
 from acked.reports.runs.sentences import sentences_of
 from acked.reports.table import Mark, Table, TableCell, print_table, table
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _STYLES = {State.KEEPS: "bold green", State.BREAKS: "bold red", State.UNWRITABLE: "dim", State.UNDECIDED: "bold yellow"}
 
@@ -107,7 +107,7 @@ def _cell(cell: DurabilityCell) -> TableCell:
 # -- files --------------------------------------------------------------------------------------------------------------
 
 
-def as_rows(filled: Filled) -> list[dict[str, object]]:
+def cell_rows(filled: Filled) -> list[dict[str, object]]:
     """A row a cell, under the axes' names; `steps` is null where nothing is broken, `story` empty."""
     stories = Stories()
     return [
@@ -126,7 +126,7 @@ def as_rows(filled: Filled) -> list[dict[str, object]]:
             "log_size": filled.table.log_size,
             "records": filled.table.records,
             "detail": detail(cell),
-            "story": "\n".join(stories.of(cell)),
+            "story": "\n".join(stories.sentences(cell)),
         }
         for cell in filled.cells
     ]
@@ -138,7 +138,7 @@ class Stories:
     def __init__(self) -> None:
         self._made: dict[Task, tuple[str, ...]] = {}
 
-    def of(self, cell: DurabilityCell) -> tuple[str, ...]:
+    def sentences(self, cell: DurabilityCell) -> tuple[str, ...]:
         """A sentence for each step and one for the end; none where nothing is broken."""
         if cell.story is None:
             return ()
@@ -148,7 +148,7 @@ class Stories:
         return self._made[cell.task]
 
 
-def as_csv(rows: list[dict[str, object]]) -> str:
+def rows_csv(rows: list[dict[str, object]]) -> str:
     """The rows with a line of names."""
     return csv_text(list(rows[0]), [list(row.values()) for row in rows])
 
@@ -171,7 +171,7 @@ def write_parquet(rows: list[dict[str, object]], path: Path) -> None:
         temporary.unlink(missing_ok=True)
 
 
-def as_document(filled: Filled, rows: list[dict[str, object]]) -> dict[str, object]:
+def durability_document(filled: Filled, rows: list[dict[str, object]]) -> dict[str, object]:
     """The table as JSON."""
     return {
         "format": FORMAT,
@@ -180,3 +180,53 @@ def as_document(filled: Filled, rows: list[dict[str, object]]) -> dict[str, obje
         "cells": rows,
         "warnings": list(filled.warnings),
     }
+
+
+# -- the page, and the pages of traces ----------------------------------------------------------------------------------
+
+
+def story_pages(filled: Filled, promise: Property) -> Iterator[tuple[Task, str, str]]:
+    """For every story its task, a file name, and the viewer's page; cells with the same search share one."""
+    seen: dict[Task, str] = {}
+    for cell in filled.cells:
+        if cell.story is None or cell.task in seen:
+            continue
+        place = cell.place
+        unclean = "unclean" if place.unclean_election else "clean"
+        seen[cell.task] = (
+            f"{place.version}-acks-{place.acks}-min-{place.min_insync_replicas}-of-{place.replicas}-{unclean}-"
+            f"{place.crashes.value}.html"
+        ).replace(" ", "-").replace(":", "-")
+        title = f"{promise.name} with {row_title(place)}, {place.crashes.value} crashes"
+        question = cell.task.question()
+        data = trace_data(Counterexample(title, question, cell.story.run(question), promise))
+        yield cell.task, seen[cell.task], render(data, packed=True)
+
+
+def durability_page(filled: Filled, promise: Property, pages: Mapping[Task, str] | None = None) -> str:
+    """The page; it needs no script and no network. `pages` are the addresses of the stories' pages, if there are any."""
+    stories = Stories()
+    rows = [
+        {
+            "place": row[0].place,
+            "cells": [
+                {
+                    "state": cell.state.value,
+                    "words": cell_in_words(cell),
+                    "detail": detail(cell),
+                    "story": stories.sentences(cell),
+                    "page": (pages or {}).get(cell.task),
+                }
+                for cell in row
+            ],
+        }
+        for row in rows_of(filled)
+    ]
+    data = {
+        "property": promise.name,
+        "promise": promise.promise,
+        "kinds": filled.table.axes.crashes,
+        "rows": rows,
+        "summary": summary(filled),
+    }
+    return render_report("durability.html.j2", data)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
@@ -10,8 +9,7 @@ from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.topics import group_name
 from acked.audit.reports.transactional import plain_lines
 from acked.audit.reports.view import AuditView, View, audits_of
-
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+from acked.reports.gate.junit import xml_document, xml_text
 
 
 def audit_junit(view: View) -> str:
@@ -22,15 +20,14 @@ def audit_junit(view: View) -> str:
     suite = ET.SubElement(root, "testsuite", name="acked audit", tests=str(len(cases)), failures=str(kinds.count("failure")),
                           errors=str(kinds.count("error")), skipped="0")  # fmt: skip
     for of, name, kind, lines in cases:
-        case = ET.SubElement(suite, "testcase", classname=_text(of), name=_text(name))
+        case = ET.SubElement(suite, "testcase", classname=xml_text(of), name=xml_text(name))
         if kind:
-            shown = ET.SubElement(case, kind, message=_text(lines[0]))
-            shown.text = _text("\n".join(lines))
+            shown = ET.SubElement(case, kind, message=xml_text(lines[0]))
+            shown.text = xml_text("\n".join(lines))
         elif lines:
-            ET.SubElement(case, "system-out").text = _text("\n".join(lines))
-    ET.SubElement(suite, "system-out").text = _text("\n".join([view.verdict_in_words, *_passed_over_lines(view)]))
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+            ET.SubElement(case, "system-out").text = xml_text("\n".join(lines))
+    ET.SubElement(suite, "system-out").text = xml_text("\n".join([view.verdict_in_words, *_passed_over_lines(view)]))
+    return xml_document(root)
 
 
 def _passed_over_lines(view: View) -> list[str]:
@@ -42,20 +39,20 @@ def _passed_over_lines(view: View) -> list[str]:
 def _cases(view: View) -> Iterator[tuple[str, str, str, list[str]]]:
     """What each is of, its name, `failure`, `error` or nothing, and what is to be said."""
     if isinstance(view, AuditView):
-        yield from _of_audit(", ".join(view.topics) or "audit", view, True)
+        yield from _audit_cases(", ".join(view.topics) or "audit", view, True)
         return
     for group in view.groups:
         if group.audit is None:
             yield group_name(group), "asked", "error" if group.decides else "", [f"not asked about: {group.refusal}"]
         else:
             of = group_name(group) + (f" ({group.producer})" if group.producer else "")
-            yield from _of_audit(of, group.audit, group.decides)
+            yield from _audit_cases(of, group.audit, group.decides)
 
 
 _KINDS = {AuditVerdict.YES: "failure", AuditVerdict.UNDECIDED: "error", AuditVerdict.NO: ""}
 
 
-def _of_audit(of: str, audit: AuditView, decides: bool) -> Iterator[tuple[str, str, str, list[str]]]:
+def _audit_cases(of: str, audit: AuditView, decides: bool) -> Iterator[tuple[str, str, str, list[str]]]:
     for answer in audit.answers:
         is_red = decides and answer.decides and answer.question in audit.required
         steps = [] if answer.story is None else [*answer.story.steps, answer.story.happened]
@@ -66,7 +63,3 @@ def _of_audit(of: str, audit: AuditView, decides: bool) -> Iterator[tuple[str, s
     for item in audit.transactions:
         lines = [] if item.answer is AuditVerdict.NO else plain_lines(item)
         yield of, f"transactions: {item.question} ({item.clients})", "", lines
-
-
-def _text(text: str) -> str:
-    return _NOT_XML.sub("\ufffd", text)

@@ -11,7 +11,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.reports.telling import numbered, sentence
+from acked.audit.reports.telling import number_steps, sentence
 from acked.audit.reports.topics import title_of
 from acked.audit.reports.transactional import plain_lines, transaction_place
 from acked.audit.reports.view import (
@@ -87,9 +87,9 @@ def _answers(view: AuditView, decides: bool, files: Sequence[str]) -> Iterator[_
             continue
         of = f"Topics {', '.join(view.topics)}: " if view.topics else ""
         parts = [f"{of}{answer.text} {sentence(answer.in_words)}", f"Faults: {answer.faults.words}."]
-        parts += numbered(answer.story)
+        parts += number_steps(answer.story)
         for other in answer.elsewhere:
-            parts += [sentence(other.in_words), *numbered(other.story)]
+            parts += [sentence(other.in_words), *number_steps(other.story)]
         parts += [f"Cause: {cause.in_words}." for cause in answer.causes or ()]
         if answer.no_cause is not None:
             parts.append(f"Cause: {answer.no_cause}.")

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.checker.batch.outcome import FoundViolation, Task
-from acked.reports.console import glyphs_of, put_paragraph
+from acked.reports.console import Console, glyphs_of, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.runs.sentences import TraceSentences, sentences_of
 from acked.reports.table import Mark
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 STYLES = {AuditVerdict.YES: "bold red", AuditVerdict.NO: "bold green", AuditVerdict.UNDECIDED: "bold yellow"}
 MARKS = {AuditVerdict.YES: Mark.BAD, AuditVerdict.NO: Mark.GOOD, AuditVerdict.UNDECIDED: Mark.OPEN}
@@ -44,7 +40,7 @@ def sentence(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}" + ("" if text.endswith(".") else ".")
 
 
-def numbered(story: TraceSentences | None) -> list[str]:
+def number_steps(story: TraceSentences | None) -> list[str]:
     """`1. r0 is produced`."""
     return [] if story is None else [f"{at}. {step}" for at, step in enumerate(story.steps, 1)]
 

@@ -1,25 +1,71 @@
-"""An audit in the terminal and as Markdown."""
+"""An audit in the terminal and as Markdown: first every question under everything that may go wrong, a line each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
-from acked.audit.decision.gather import Severity
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.gather import Given, Severity
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.decision.release import plane_words
-from acked.audit.reports.overview import legend, overview
-from acked.audit.reports.telling import STYLES, print_story, sentence, signs, story_markdown
+from acked.audit.reports.telling import MARKS, SHORT, STYLES, print_story, sentence, signs, story_markdown
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
 from acked.audit.reports.view import AnswerView, AuditView, View
-from acked.reports.console import put, put_paragraph
+from acked.cluster.vocabulary.entry import SettingEntry
+from acked.cluster.vocabulary.keys import KEYS
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
-from acked.reports.table import Table, fits, print_table, table, table_markdown
+from acked.reports.table import Table, TableCell, fits, print_table, table, table_markdown
 
-if TYPE_CHECKING:
-    from rich.console import Console
+NOT_ASKED = "not asked"
+"""What a cell says where a question was not asked under some faults."""
+_ORDER = (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO)
+
+
+def overview(view: AuditView) -> Table:
+    """A row for each question, the worst first; a column for each class of faults."""
+    rows: dict[AuditQuestion, dict[str, AnswerView]] = {}
+    for answer in view.answers:
+        rows.setdefault(answer.question, {})[answer.faults.name] = answer
+    questions = sorted(rows, key=lambda asked: _worst(rows[asked].values()))
+    return table(
+        ("records", *(column.heading for column in view.columns)),
+        [(SHORT[asked], *(_cell(rows[asked].get(column.name)) for column in view.columns)) for asked in questions],
+    )
+
+
+def legend(view: AuditView) -> list[str]:
+    """What each column assumes, `machine dies (one-machine): …`, and what the words of cells stand for."""
+    lines = [f"{column.heading} ({column.name}): {column.words}" for column in view.columns]
+    if any(answer.answer is AuditVerdict.YES for answer in view.answers):
+        lines.append("yes (4): it can happen, in 4 steps at least; the steps are below")
+    if any(answer.worst is not answer.answer for answer in view.answers):
+        lines.append("elsewhere: in another release that may be meant")
+    if any(answer.worst is AuditVerdict.UNDECIDED for answer in view.answers):
+        lines.append("undecided: the search met its bound; --max-states and --memory raise it")
+    return lines
+
+
+def _worst(answers: Iterable[AnswerView]) -> tuple[int, int]:
+    """How bad the worst that decides is, then how bad anything is."""
+    ranks = [(_ORDER.index(answer.worst), answer.decides) for answer in answers]
+    return min((rank for rank, decides in ranks if decides), default=len(_ORDER)), min(rank for rank, _ in ranks)
+
+
+def _cell(answer: AnswerView | None) -> TableCell:
+    if answer is None:
+        return TableCell(NOT_ASKED, "dim")
+    text = answer.answer.value
+    if answer.answer is not answer.worst:
+        text = f"{answer.worst.value} elsewhere"
+    elif answer.answer is AuditVerdict.YES and answer.story is not None:
+        text = f"yes ({len(answer.story.steps)})"
+    elif answer.nothing_accepted:
+        text = "no (none taken)"
+    return TableCell(text, STYLES[answer.worst], MARKS[answer.worst])
+
 
 LEVELS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 
@@ -35,7 +81,7 @@ def not_asked_of(view: AuditView) -> str:
     return "not asked: " + ", ".join(f"{item.words} ({item.name})" for item in view.not_asked)
 
 
-def by_question(view: AuditView) -> list[tuple[str, list[AnswerView]]]:
+def group_answers(view: AuditView) -> list[tuple[str, list[AnswerView]]]:
     """Answers by the text of their question, those that are told of.
 
     A question may have been asked under several kinds of faults. Of what was asked besides only a yes is told of, where its
@@ -72,8 +118,27 @@ def print_head(console: Console, title: str, lines: Iterable[str], model: str) -
 
 
 def print_answers(console: Console, shown: Table) -> None:
-    """A table of answers, whose columns stand closer together where they would not fit otherwise."""
-    print_table(console, shown, is_narrow=not fits(console, shown))
+    """A table of answers, whose columns stand closer together where they would not fit otherwise; the last ones stand below
+    the others where that does not do, with the rows in which something was asked.
+    """
+    if fits(console, shown):
+        print_table(console, shown)
+        return
+    at = len(shown.columns)
+    while at > 2 and not fits(console, _columns(shown, 1, at), is_narrow=True):
+        at -= 1
+    print_table(console, _columns(shown, 1, at), is_narrow=True)
+    rest = _columns(shown, at, len(shown.columns))
+    rows = tuple(row for row in rest.rows if any(cell.text != NOT_ASKED for cell in row[1:]))
+    if len(rest.columns) > 1 and rows:
+        put(console, [])
+        print_answers(console, replace(rest, rows=rows))
+
+
+def _columns(shown: Table, first: int, end: int) -> Table:
+    """The first column with some of the others."""
+    rows = tuple((row[0], *row[first:end]) for row in shown.rows)
+    return replace(shown, columns=(shown.columns[0], *shown.columns[first:end]), rows=rows)
 
 
 def print_verdict(console: Console, view: View, asked: AuditView | None) -> None:
@@ -99,7 +164,7 @@ def print_body(console: Console, view: AuditView) -> None:
     for found in view.findings:
         where = f"{found.file}:{found.line}: " if found.line else ""
         put_paragraph(console, f"{where}{found.text}", LEVELS[found.level], f"  {found.level.value:<8} ", " " * 11)
-    for number, (text, answers) in enumerate(by_question(view), 1):
+    for number, (text, answers) in enumerate(group_answers(view), 1):
         put(console, [])
         put_paragraph(console, text, "bold", f"{number}. ", "   ")
         for answer in answers:
@@ -151,7 +216,7 @@ def audit_markdown(view: AuditView) -> str:
 def body_markdown(view: AuditView) -> list[str]:
     """Stories, settings and findings: what stands below the table."""
     lines: list[str] = []
-    for text, answers in by_question(view):
+    for text, answers in group_answers(view):
         lines += ["", f"## {md_text(text)}"]
         for answer in answers:
             if len(answers) > 1:
@@ -185,3 +250,43 @@ def _answer_markdown(answer: AnswerView) -> list[str]:
             found = f"**{md_text(answer.remedy.in_words)}** (checked)"
         lines += ["", f"Smallest change: {found}{md_text(answer.undecided_in_words)}."]
     return lines
+
+
+# -- what settings were read as, before anything is asked about them ----------------------------------------------------
+
+
+FORMAT = "acked-settings/1"
+
+
+def _ordered_entries(given: Given) -> list[SettingEntry]:
+    """The settings that count, in the order of an audit's table."""
+    return [given.entries[key] for key in KEYS if key in given.entries]
+
+
+def settings_document(given: Given) -> dict[str, object]:
+    """The settings that count, and what is to be remarked on them, as JSON."""
+    return {
+        "format": FORMAT,
+        "settings": [
+            {"key": entry.key, "value": entry.value, "source": entry.source, "file": entry.file, "line": entry.line or None}
+            for entry in _ordered_entries(given)
+        ],
+        "findings": [
+            {"rule": finding.rule, "level": finding.level.value, "text": finding.text,
+             "where": None if finding.entry is None else finding.entry.where}
+            for finding in given.findings
+        ],
+    }  # fmt: skip
+
+
+def print_settings(console: Console, given: Given) -> None:
+    """A line for each setting, `min.insync.replicas=2  compose.yml:8`, and one for each remark."""
+    if not given.entries:
+        put_paragraph(console, "the files set nothing that decides an answer: the release's defaults count")
+    said = [(f"{entry.key}={entry.value}", entry.source) for entry in _ordered_entries(given)]
+    width = max((len(text) for text, _ in said), default=0)
+    for text, source in said:
+        put_paragraph(console, source, "", text.ljust(min(width, 60) + 2), "    ")
+    for found in given.findings:
+        where = "" if found.entry is None else f"{found.entry.where}: "
+        put_paragraph(console, f"{where}{found.text}", LEVELS[found.level], f"{found.level.value:<8} ", " " * 9)

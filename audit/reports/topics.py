@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from acked.audit.clusters.several import Audited, worst_of_groups
 from acked.audit.clusters.topics import INTERNAL
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.reports.build import always, view_of
-from acked.audit.reports.overview import legend, overview
 from acked.audit.reports.telling import HEADS, MARKS, SHORT, STYLES, sentence
 from acked.audit.reports.terminal import (
     body_markdown,
     head_of,
+    legend,
     not_asked_of,
+    overview,
     print_answers,
     print_body,
     print_head,
@@ -26,13 +26,10 @@ from acked.audit.reports.view import TOPICS_FORMAT, AnswerView, AuditView, Group
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Column, Mark, Table, TableCell, fits, numbers, print_table, table, table_markdown
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _NAMED = 3
 """Topics that the table names; the document has them all."""
@@ -146,7 +143,7 @@ class Heads:
     is_common: bool
 
     @classmethod
-    def of(cls, view: TopicsView) -> Heads:
+    def from_view(cls, view: TopicsView) -> Heads:
         """Groups may run different releases, as in a roll, and not all of them elect uncleanly."""
         audits = [group.audit for group in view.groups if group.audit]
         heads = [head_of(audit) for audit in audits]
@@ -159,7 +156,7 @@ class Heads:
             len(titles) < 2,
         )
 
-    def of_group(self, audit: AuditView) -> list[str]:
+    def group_lines(self, audit: AuditView) -> list[str]:
         """What of this is a group's own."""
         title, lines = head_of(audit)
         own = [] if self.is_common else [", ".join([title, *lines])]
@@ -171,7 +168,7 @@ class Heads:
 
 def print_topics(console: Console, view: TopicsView) -> None:
     """The table of groups, then a section for each."""
-    heads = Heads.of(view)
+    heads = Heads.from_view(view)
     if view.first is not None:
         print_head(console, heads.title, heads.lines, heads.model)
     _print_groups(console, groups_table(view))
@@ -184,7 +181,7 @@ def print_topics(console: Console, view: TopicsView) -> None:
         if audit is None:
             put_paragraph(console, f"not asked about: {group.refusal}", STYLES[AuditVerdict.UNDECIDED], "  ", "  ")
             continue
-        for line in heads.of_group(audit):
+        for line in heads.group_lines(audit):
             put_paragraph(console, line, "dim", "  ", "  ")
         put(console, [])
         print_answers(console, overview(audit))
@@ -248,7 +245,7 @@ def _refer(answer: AnswerView, told: dict[tuple[AuditQuestion, tuple[str, ...]],
 def topics_markdown(view: TopicsView) -> str:
     """The table of groups, then a section for each, as Markdown."""
     lines = ["# Audit of topics", "", f"**{md_text(view.verdict_in_words)}**", ""]
-    heads = Heads.of(view)
+    heads = Heads.from_view(view)
     if view.first is not None:
         lines += [md_text(line) for line in (heads.title, *heads.lines)]
         lines += ["", sentence(md_text(not_asked_of(view.first))), "", md_text(heads.model), ""]
@@ -259,6 +256,6 @@ def topics_markdown(view: TopicsView) -> str:
         if audit is None:
             lines += ["", sentence(md_text(f"not asked about: {group.refusal}"))]
             continue
-        lines += [part for line in heads.of_group(audit) for part in ("", md_text(line))]
+        lines += [part for line in heads.group_lines(audit) for part in ("", md_text(line))]
         lines += ["", *table_markdown(overview(audit)), *body_markdown(audit)]
     return "\n".join(lines) + "\n"

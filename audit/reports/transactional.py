@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.transactional import TransactionAnswer
-from acked.audit.reports.telling import STYLES, numbered, print_story, signs, story_markdown, story_of
+from acked.audit.reports.telling import STYLES, number_steps, print_story, signs, story_markdown, story_of
 from acked.audit.reports.view import AuditView, SettingView, TransactionView
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.resolve import property_named
 from acked.cluster.vocabulary import keys
 from acked.model.transactions.protocol import transactions
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _BOUNDS = "one instance, two partitions, two transactions; Produce, EndTxn and WriteTxnMarkers may be late"
 SCOPE = f"Transactions ({_BOUNDS}; not part of the verdict)"
@@ -35,7 +31,7 @@ def transactions_view(answers: Sequence[TransactionAnswer]) -> tuple[Transaction
             text=answer.asked.text,
             clients=answer.clients.value,
             answer=answer.reply,
-            in_words=_in_words(answer),
+            in_words=_sentence(answer),
             same_as=None,
             page=None,
             bounds=_BOUNDS,
@@ -47,7 +43,7 @@ def transactions_view(answers: Sequence[TransactionAnswer]) -> tuple[Transaction
     )
 
 
-def _in_words(answer: TransactionAnswer) -> str:
+def _sentence(answer: TransactionAnswer) -> str:
     if answer.outcome is None:
         return f"{answer.in_words} ({answer.failure})"
     if answer.story is not None:
@@ -86,7 +82,7 @@ def _story_key(item: TransactionView) -> str:
     return repr((item.question, item.clients, item.in_words, item.story and item.story.steps))
 
 
-def by_transaction_question(view: AuditView) -> Iterator[tuple[str, list[TransactionView]]]:
+def group_transactions(view: AuditView) -> Iterator[tuple[str, list[TransactionView]]]:
     """The answers by the text of their question."""
     for text, answers in groupby(view.transactions, lambda item: item.text):
         yield text, list(answers)
@@ -99,10 +95,10 @@ def print_transactions(console: Console, view: AuditView) -> None:
     sign = signs(console)
     put(console, [])
     put_paragraph(console, SCOPE, "bold")
-    for text, answers in by_transaction_question(view):
+    for text, answers in group_transactions(view):
         put_paragraph(console, text, "bold", "   ", "   ")
         for item in answers:
-            said = f"{item.in_words}{_as_before(item)}"
+            said = f"{item.in_words}{_reference(item)}"
             put_paragraph(console, said, STYLES[item.answer], f"   {sign[item.answer]} ", "     ")
             print_story(console, item.new_story)
 
@@ -110,15 +106,15 @@ def print_transactions(console: Console, view: AuditView) -> None:
 def transactions_markdown(view: AuditView) -> list[str]:
     """The answers as lines of Markdown; none where none were asked."""
     lines = ["", f"## {SCOPE}"] if view.transactions else []
-    for text, answers in by_transaction_question(view):
+    for text, answers in group_transactions(view):
         lines += ["", f"### {md_text(text)}"]
         for item in answers:
-            said = f"{item.in_words}{_as_before(item)}"
+            said = f"{item.in_words}{_reference(item)}"
             lines += ["", f"{md_text(said[:1].upper() + said[1:])}.", *story_markdown(item.new_story)]
     return lines
 
 
-def _as_before(item: TransactionView) -> str:
+def _reference(item: TransactionView) -> str:
     return f", as in {item.same_as}" if item.same_as is not None else ""
 
 
@@ -129,5 +125,5 @@ def transaction_place(view: AuditView) -> SettingView | None:
 
 def plain_lines(item: TransactionView) -> list[str]:
     """An answer as plain lines: question, answer, the numbered steps, and what they break."""
-    lines = [f"{item.text} {item.in_words[:1].upper()}{item.in_words[1:]}.", f"{SCOPE}.", *numbered(item.story)]
+    lines = [f"{item.text} {item.in_words[:1].upper()}{item.in_words[1:]}.", f"{SCOPE}.", *number_steps(item.story)]
     return lines if item.story is None else [*lines, item.story.happened]

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.decision.upgrade import Stage, Upgrade, UpgradeAnswer, stage_words
 from acked.audit.reports.telling import MARKS, SHORT, STYLES, story_of
-from acked.model.language.words import says_list
+from acked.model.language.telling import says_list
 from acked.model.partition.rules.versions import changes_of, rules_of
-from acked.reports.console import put, put_paragraph
+from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Table, TableCell, print_table, table, table_markdown
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _HEADS = {
     Stage.BEFORE: "before", Stage.MIXED: "both run", Stage.SOFTWARE: "all new", Stage.RAISING: "raising",
@@ -39,7 +35,7 @@ def upgrade_document(upgrade: Upgrade) -> dict[str, object]:
         ],
         "every_mixture": not upgrade.is_sampled,
         "answers": [_answer(answer) for answer in upgrade.answers],
-        "in_words": _in_words(upgrade),
+        "in_words": _summary(upgrade),
         "assumes": assumes_in_words(upgrade),
     }
 
@@ -82,7 +78,7 @@ def answer_in_words(answer: UpgradeAnswer) -> str:
     return text
 
 
-def _in_words(upgrade: Upgrade) -> str:
+def _summary(upgrade: Upgrade) -> str:
     changed = sum(answer.replies[Stage.BEFORE] is not answer.last for answer in upgrade.answers)
     worse = sum(answer.is_worse_between for answer in upgrade.answers)
     between = f"{worse} worse only in between" if worse else "none is worse only in between"
@@ -147,7 +143,7 @@ def print_upgrade(console: Console, upgrade: Upgrade | None) -> None:
     if upgrade is None:
         return
     put(console, [])
-    put_paragraph(console, f"Upgrade to Kafka {upgrade.target.name}: {_in_words(upgrade)}", "bold", "", "  ")
+    put_paragraph(console, f"Upgrade to Kafka {upgrade.target.name}: {_summary(upgrade)}", "bold", "", "  ")
     put(console, [])
     print_table(console, upgrade_table(upgrade))
     put(console, [])
@@ -165,7 +161,7 @@ def upgrade_markdown(upgrade: Upgrade | None) -> list[str]:
     """The table, rules and changes as lines of Markdown; none where no upgrade is asked about."""
     if upgrade is None:
         return []
-    lines = ["", f"## Upgrade to Kafka {md_text(upgrade.target.name)}", "", f"**{md_text(_in_words(upgrade))}.**", ""]
+    lines = ["", f"## Upgrade to Kafka {md_text(upgrade.target.name)}", "", f"**{md_text(_summary(upgrade))}.**", ""]
     lines += [*table_markdown(upgrade_table(upgrade)), ""]
     lines += [f"- {md_text(line)}" for line in [*_legend(upgrade), *_rules(upgrade)]]
     for answer in _changing(upgrade):

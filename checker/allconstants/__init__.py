@@ -1,4 +1,4 @@
 """The inductive proof for all constants at once, and its certificates.
 
-Floor 7.
+Floor 8.
 """

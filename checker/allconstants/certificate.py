@@ -19,6 +19,7 @@ from typing import Any
 
 from acked.base.errors import SpecUnreadable, SystemFailure
 from acked.base.files import read_bytes, read_text, write_text
+from acked.base.plain import from_plain, to_plain
 from acked.base.version import __version__
 from acked.checker.allconstants.obligations import Obligations
 from acked.checker.allconstants.proof import AllConstantsProof, covering_argument
@@ -40,56 +41,39 @@ class Certified:
 
     subject: str
     clause: str
-    core: Core
+    lemmas: tuple[str, ...]
+    way: int
     file: str
     sha256: str
     answer: str
     seconds: float
+
+    @property
+    def core(self) -> Core:
+        """The lemmas and the way."""
+        return Core(self.lemmas, self.way)
 
 
 @dataclass(frozen=True)
 class Certificate:
     """What a manifest says. `spec` is the name of the spec that was proved, `acked` and `solver` are versions.
 
-    `switches` and `drop` are what the proof is about: the rules in force, and guard clauses that were left out.
+    `constants` and `drop` are what the proof is about: the rules in force, and guard clauses that were left out.
     """
 
     acked: str
     spec: str
     protocol: str
-    switches: Mapping[str, int]
+    constants: Mapping[str, int]
     drop: tuple[tuple[str, str], ...]
-    goals: tuple[str, ...]
+    promises: tuple[str, ...]
     fingerprint: str
     solver: str
     obligations: tuple[Certified, ...]
 
     def document(self) -> dict[str, Any]:
         """The manifest as plain data."""
-        return {
-            "format": FORMAT,
-            "acked": self.acked,
-            "spec": self.spec,
-            "protocol": self.protocol,
-            "constants": dict(self.switches),
-            "drop": [list(item) for item in self.drop],
-            "promises": list(self.goals),
-            "fingerprint": self.fingerprint,
-            "solver": self.solver,
-            "obligations": [
-                {
-                    "subject": item.subject,
-                    "clause": item.clause,
-                    "lemmas": list(item.core.lemmas),
-                    "way": item.core.way,
-                    "file": item.file,
-                    "sha256": item.sha256,
-                    "answer": item.answer,
-                    "seconds": round(item.seconds, 4),
-                }
-                for item in self.obligations
-            ],
-        }
+        return {"format": FORMAT, **to_plain(self)}
 
 
 class Derivation:
@@ -112,10 +96,10 @@ class Derivation:
         """The text of an obligation with these lemmas; None if it may not use one of them, or there is no such way."""
         asked = (number, core)
         if asked not in self._texts:
-            self._texts[asked] = self._made(number, core)
+            self._texts[asked] = self._make_text(number, core)
         return self._texts[asked]
 
-    def _made(self, number: int, core: Core) -> str | None:
+    def _make_text(self, number: int, core: Core) -> str | None:
         item = self._obligations.all[number]
         known = {*self._obligations.clauses, *item.afterwards} if item.may_use else set()
         if not known.issuperset(core.lemmas) or not 0 <= core.way < len(WAYS):
@@ -130,15 +114,15 @@ def derivation_of(certificate: Certificate) -> Derivation:
         about = f"the certificate is about {certificate.protocol}"
         raise SpecUnreadable(f"{about}, of which this acked has no proof for all constants")
     switches = {item.name for item in protocol.constants if item.name not in protocol.sizes}
-    if (differs := switches ^ set(certificate.switches)) and not _are_open(protocol, certificate.switches, differs):
+    if (differs := switches ^ set(certificate.constants)) and not _are_open(protocol, certificate.constants, differs):
         differing = ", ".join(sorted(differs))
         raise SpecUnreadable(
             f"the certificate's constants are not the switches of this acked's {protocol.name} ({differing}); "
             f"check it with acked {certificate.acked}, which wrote it"
         )
     try:
-        argument = covering_argument(protocol, certificate.switches, certificate.goals)
-        return Derivation(protocol, argument, certificate.drop, certificate.switches)
+        argument = covering_argument(protocol, certificate.constants, certificate.promises)
+        return Derivation(protocol, argument, certificate.drop, certificate.constants)
     except ModelError as error:
         raise SpecUnreadable(f"the certificate cannot be of this acked's {protocol.name}: {error}") from None
 
@@ -173,8 +157,9 @@ def write_certificate(proof: AllConstantsProof, spec: str, folder: Path) -> Cert
             path = folder / text_name(number, item.subject, item.clause)
             written.append(path)
             write_text(path, text, "SMT-LIB text")
+            digest, seconds = _hash(text.encode()), round(item.seconds, 4)
             made.append(
-                Certified(item.subject, item.clause, core, path.name, _hash(text.encode()), item.verdict.value, item.seconds)
+                Certified(item.subject, item.clause, item.lemmas, item.way, path.name, digest, item.verdict.value, seconds)
             )
         certificate = Certificate(
             __version__,
@@ -208,26 +193,10 @@ def read_certificate(folder: Path) -> Certificate:
         document = json.loads(text)
         if document["format"] != FORMAT:
             raise SpecUnreadable(f"{path} is not of the format {FORMAT}; check it with the acked that wrote it")
-        return Certificate(
-            str(document["acked"]),
-            str(document["spec"]),
-            str(document["protocol"]),
-            {str(name): int(value) for name, value in document["constants"].items()},
-            tuple((str(action), str(label)) for action, label in document["drop"]),
-            tuple(map(str, document["promises"])),
-            str(document["fingerprint"]),
-            str(document["solver"]),
-            tuple(map(_certified, document["obligations"])),
-        )
-    except (ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        return from_plain(Certificate, document)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise SpecUnreadable(f"{path} is not a {_WHAT}: {reason}") from None
-
-
-def _certified(item: dict[str, Any]) -> Certified:
-    core = Core(tuple(map(str, item["lemmas"])), int(item["way"]))
-    told = (str(item["subject"]), str(item["clause"]), core, str(item["file"]), str(item["sha256"]), str(item["answer"]))
-    return Certified(*told, float(item["seconds"]))
 
 
 def faults_of(folder: Path, certificate: Certificate, derived: Derivation) -> Iterator[str]:
@@ -238,8 +207,8 @@ def faults_of(folder: Path, certificate: Certificate, derived: Derivation) -> It
             "so check it with that, or write it again"
         )
         return
-    if certificate.goals != derived.goals:
-        yield f"its manifest promises {', '.join(certificate.goals)}; what is proved is {', '.join(derived.goals)}"
+    if certificate.promises != derived.goals:
+        yield f"its manifest promises {', '.join(certificate.promises)}; what is proved is {', '.join(derived.goals)}"
         return
     listed = [(item.subject, item.clause) for item in certificate.obligations]
     if listed != derived.names:

@@ -9,12 +9,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from acked.checker.question.marks import false_guards
 from acked.checker.solver.lemma_sets import StepCounterexample
 from acked.invariants.proofs import COUNTERPARTS, FENCED, argument_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import DomainOverflow
-from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance, Instance, Protocol
+from acked.model.language.protocol import Instance, Protocol
+from acked.model.language.tracings import ActionInstance
 
 
 @dataclass(frozen=True)
@@ -59,8 +60,7 @@ class Counterparts:
         )
         if rule is None:
             return None
-        held = Evaluator([guard.condition for guard in rule.guards])(codes)
-        return Objection(name, tuple(guard.label for guard, value in zip(rule.guards, held, strict=True) if not value))
+        return Objection(name, tuple(guard.label for guard in false_guards(rule, codes)))
 
 
 def broken_rules(

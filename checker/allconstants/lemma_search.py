@@ -64,14 +64,14 @@ class CoreSearch:
         A suspect obligation is first tried on the smallest instance: a refutation takes a moment, a vain proof does not.
         """
         if not obligation.may_use:
-            return self._verified(obligation, (), self._effort)
+            return self._verify(obligation, (), self._effort)
         if suspect and obligation.subject != PROMISES:
             found = self._instance(0).lemmas_of_step(obligation.subject, obligation.clause)
             if isinstance(found, StepCounterexample):
                 return found
         first = ((known, self._effort),) if known is not None and known.lemmas else ()
         for given, effort in (*first, *((item, self._effort // 4) for item in near)):
-            if (reduced := self._with(obligation, given, effort)) is not None:
+            if (reduced := self._reduce(obligation, given, effort)) is not None:
                 return reduced
         is_clause = obligation.clause in self._obligations.clauses
         own = (obligation.clause,) if is_clause and obligation.clause not in self._ranges else ()
@@ -87,7 +87,7 @@ class CoreSearch:
                 if self._prover.effort(obligation, core, self._effort) is not None:
                     return self._least(obligation, core, self._effort)
         if obligation.subject == PROMISES:
-            return self._from_one(obligation) or self._attempt(obligation, everything, self._effort)
+            return self._single_clause(obligation) or self._attempt(obligation, everything, self._effort)
         for number in range(len(self._sizes)):
             found = self._instance(number).lemmas_of_step(obligation.subject, obligation.clause)
             if isinstance(found, StepCounterexample):
@@ -102,7 +102,7 @@ class CoreSearch:
                 return core
         return self._attempt(obligation, everything, self._effort)
 
-    def _with(self, obligation: GeneralObligation, core: Core, effort: int) -> Core | None:
+    def _reduce(self, obligation: GeneralObligation, core: Core, effort: int) -> Core | None:
         """What is left of a lemma set that may do, in the way that is known for it or in others; None if it does not."""
         known = {*self._obligations.clauses, *obligation.afterwards}
         lemmas = tuple(name for name in core.lemmas if name in known)
@@ -112,7 +112,7 @@ class CoreSearch:
                 return self._least(obligation, tried, self._effort)
         return None
 
-    def _from_one(self, obligation: GeneralObligation) -> Core | None:
+    def _single_clause(self, obligation: GeneralObligation) -> Core | None:
         """A promise that is a clause in other words follows from that one, and from where fields are in their domains."""
         effort = min(self._effort, FIRST_EFFORT)
         for name in reversed(self._obligations.clauses):
@@ -142,14 +142,14 @@ class CoreSearch:
     def _attempt(self, obligation: GeneralObligation, names: Sequence[str], effort: int) -> Core | None:
         """What is left of `names` after dropping one lemma at a time; None if they do not suffice."""
         if not names:
-            return self._verified(obligation, (), effort)
+            return self._verify(obligation, (), effort)
         used = self._prover.core(obligation, names, effort)
         if used is None:
             return None
-        core = self._verified(obligation, used, effort)
+        core = self._verify(obligation, used, effort)
         for name in used if core is None else ():
             # Whatever else is in the way, fewer lemmas may do.
-            if (core := self._verified(obligation, tuple(item for item in used if item != name), effort)) is not None:
+            if (core := self._verify(obligation, tuple(item for item in used if item != name), effort)) is not None:
                 break
         return None if core is None else self._least(obligation, core, effort)
 
@@ -163,7 +163,7 @@ class CoreSearch:
                 core, steps = fewer, found
         return core
 
-    def _verified(self, obligation: GeneralObligation, lemmas: tuple[str, ...], effort: int) -> Core | None:
+    def _verify(self, obligation: GeneralObligation, lemmas: tuple[str, ...], effort: int) -> Core | None:
         way = self._prover.solve(obligation, lemmas, effort)
         return None if way is None else Core(lemmas, way)
 
@@ -197,7 +197,7 @@ class LemmaProcess:
         core: Core | None = None
         counterexample: StepCounterexample | None = None
         try:
-            found = self._decided(obligation, task)
+            found = self._decide(obligation, task)
         except OutOfTime as late:
             reason = str(late)
         else:
@@ -209,7 +209,7 @@ class LemmaProcess:
         used = core or Core(task.lemmas or ())
         return ObligationAnswer(core is not None, used.lemmas, used.way, counterexample, seconds, reason)
 
-    def _decided(self, obligation: GeneralObligation, task: ObligationTask) -> Core | StepCounterexample | None:
+    def _decide(self, obligation: GeneralObligation, task: ObligationTask) -> Core | StepCounterexample | None:
         """With what it is proved, the known lemma set first; what refutes it; or None."""
         if task.lemmas is not None or not task.search:
             lemmas = task.lemmas or ()

@@ -23,7 +23,7 @@ from acked.base.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, GeneralObligation, Obligations
 from acked.checker.allconstants.texts import WAYS, text_name
 from acked.checker.question.result import Verdict
-from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, with_older_sets
+from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, add_older_sets, shipped_file
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.catalogue import PROTOCOLS
@@ -252,7 +252,7 @@ def prove_all_constants(
             with ProcessPool(limits, LEMMA_SEARCH) as pool:
                 asked = asked or Obligations(protocol, argument, dropped, constants)
                 switches = asked.switches
-                for number, item in _decided(pool, asked, known, chosen):
+                for number, item in _decide(pool, asked, known, chosen):
                     results[number] = item
                     on_result(item, len(results), len(asked.all))
                 vacuous = _vacuous(pool, [step.name for step in asked.reading.steps])
@@ -262,9 +262,8 @@ def prove_all_constants(
     except KeyboardInterrupt:
         interrupted = True
     made = tuple(results[number] for number in sorted(results))
-    found = (
-        item.key for item in made if item.verdict is SolverVerdict.UNSAT and item.lemmas and _is_new(known, item)
-    )
+    proved = (item for item in made if item.verdict is SolverVerdict.UNSAT and item.lemmas)
+    found = (item.key for item in proved if known.cores.get(item.key, Core()).lemmas != item.lemmas)
     # Of a protocol without some clause the argument says nothing.
     never = {} if dropped else {name: argument.never[name] for name in vacuous if name in argument.never}
     return AllConstantsProof(
@@ -306,10 +305,10 @@ def _known_sets(argument: Argument, options: AllConstantsOptions) -> CoreFile:
     given = CoreFile.load(shipped_file(argument)) if options.cores is None else options.cores
     # A user's file may name ways that there are not, and no hint decides whether a proof is found.
     named = {key: core for key, core in given.cores.items() if 0 <= core.way < len(WAYS)}
-    return with_older_sets(CoreFile(given.fingerprint, named), argument)
+    return add_older_sets(CoreFile(given.fingerprint, named), argument)
 
 
-def _decided(
+def _decide(
     pool: ProcessPool, asked: Obligations, known: CoreFile, options: AllConstantsOptions
 ) -> Iterator[tuple[int, ObligationResult]]:
     """Every obligation with what became of it, by number, as they are decided."""
@@ -321,10 +320,10 @@ def _decided(
                 number = numbers[reply.task]
                 yield number, _result(asked.all[number], reply.reason if isinstance(reply, Lost) else reply.value)
 
-    return on_demand(asked, options.wanted, decide) if options.wanted else decide(range(len(asked.all)))
+    return decide_cones(asked, options.wanted, decide) if options.wanted else decide(range(len(asked.all)))
 
 
-def on_demand(
+def decide_cones(
     asked: Obligations,
     wanted: Iterable[str],
     decide: Callable[[Sequence[int]], Iterator[tuple[int, ObligationResult]]],
@@ -360,10 +359,6 @@ def on_demand(
 
 def _kept_as(asked: Obligations, options: AllConstantsOptions) -> str:
     return " ".join((asked.fingerprint, *options.wanted))
-
-
-def _is_new(known: CoreFile, item: ObligationResult) -> bool:
-    return item.key not in known.cores or known.cores[item.key].lemmas != item.lemmas
 
 
 def _task(number: int, asked: Obligations, known: CoreFile, options: AllConstantsOptions) -> ObligationTask:

@@ -53,22 +53,22 @@ class Prover:
     def effort(self, obligation: GeneralObligation, core: Core, limit: int) -> int | None:
         """How many steps z3 needs for the proof with these lemmas, in the one way; None if it needs more than the limit."""
         self._alive()
-        lowering = Lowering()
-        solver = self._asked(lowering, obligation, core, limit)
+        lowering, way = Lowering(), WAYS[core.way]
+        solver = solver_of(lowering, way, limit, self._seconds)
+        query = self.obligations.query(obligation, core.lemmas, way.detail, way.with_guard)
+        solver.add([lowering.clause(item) for item in query.clauses(way.hints)])
         before = _steps(solver)
         return _steps(solver) - before if ask(solver, self._seconds) == z3.unsat else None
 
-    def core(
-        self, obligation: GeneralObligation, lemmas: Sequence[str], effort: int, ways: Sequence[int] | None = None
-    ) -> tuple[str, ...] | None:
-        """Of these lemmas those that z3's proof uses; None if it finds none, in any way (`SEARCH_WAYS` if not said)."""
-        for way in (WAYS[number] for number in (SEARCH_WAYS if ways is None else ways)):
+    def core(self, obligation: GeneralObligation, lemmas: Sequence[str], effort: int) -> tuple[str, ...] | None:
+        """Of these lemmas those that z3's proof uses; None if it finds none, in any of the `SEARCH_WAYS`."""
+        for way in (WAYS[number] for number in SEARCH_WAYS):
             query = self.obligations.query(obligation, lemmas, way.detail, way.with_guard)
             lowering = Lowering()
             labels: dict[str, Any] = {}
             self._alive()
             solver = solver_of(lowering, way, effort, self._seconds)
-            solver.add([lowering.clause(item) for item in query.hinted(way.hints)])
+            solver.add([lowering.clause(item) for item in query.hint_clauses(way.hints)])
             for part in query.parts:
                 for clause in part.clauses:
                     formula = lowering.clause(clause)
@@ -80,24 +80,6 @@ class Prover:
                 used = {label.get_id() for label in solver.unsat_core()}
                 return tuple(name for name, label in labels.items() if label.get_id() in used)
         return None
-
-    def _asked(self, lowering: Lowering, obligation: GeneralObligation, core: Core, effort: int = 0) -> Any:
-        """A solver that has been told what there is to refute."""
-        way = WAYS[core.way]
-        solver = solver_of(lowering, way, effort, self._seconds if effort else 0.0)
-        query = self.obligations.query(obligation, core.lemmas, way.detail, way.with_guard)
-        solver.add([lowering.clause(item) for item in query.clauses(way.hints)])
-        return solver
-
-    def text(self, obligation: GeneralObligation, core: Core, logic: str, solver: z3.Solver) -> str:
-        """What a solver was asked about an obligation, as a standalone SMT-LIB text."""
-        used = ", ".join(core.lemmas) or "none"
-        head = (
-            f"; {self.obligations.protocol.name}, for all constants: {obligation.subject} and {obligation.clause}\n"
-            f"; clauses assumed: {used}\n(set-info :status unsat)\n(set-logic {logic})\n"
-        )
-        text = "\n".join(line for line in solver.to_smt2().splitlines() if not line.startswith((";", "(set-info")))
-        return f"{head}{text}\n"
 
 
 def solver_of(lowering: Lowering, way: Way, effort: int = 0, seconds: float = 0.0) -> Any:

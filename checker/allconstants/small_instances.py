@@ -13,11 +13,12 @@ import z3
 from acked.base.errors import SystemFailure
 from acked.checker.solver.lemma_sets import StepCounterexample
 from acked.checker.solver.queries import ask, bound
+from acked.checker.solver.smt import Lowering
 from acked.invariants.property import Property
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Instance, Protocol
-from acked.model.language.smt import Lowering
+from acked.model.language.protocol import Instance, Protocol
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Bool
 
 SMALL_EFFORT = 100_000_000
@@ -81,7 +82,7 @@ class SmallInstance:
             if bad is not self.instance.pool.false
         ]
         labels = {name: z3.Bool(f"use {name}") for name in names}
-        solver.add(*frame.in_domain(), z3.Or(some_step))
+        solver.add(*frame.domain_terms(), z3.Or(some_step))
         solver.add([z3.Implies(label, frame.term(self._before[name])) for name, label in labels.items()])
         found: dict[tuple[str, ...], None] = {}
         for order in (names[::-1], names):
@@ -101,7 +102,7 @@ class SmallInstance:
                 lowering = Lowering(self.instance, [step.guard, *self._before.values()])
                 frame = lowering.frame()
                 solver = self._solver()
-                solver.add(*frame.in_domain(), frame.term(step.guard), *map(frame.term, self._before.values()))
+                solver.add(*frame.domain_terms(), frame.term(step.guard), *map(frame.term, self._before.values()))
                 answer = ask(solver, self._seconds)
                 if answer == z3.sat:
                     return True
@@ -119,7 +120,7 @@ class SmallInstance:
         frame = Lowering(self.instance, [step.guard, broken, *self._before.values()]).frame()
         solver = self._solver()
         solver.set("core.minimize", True)
-        solver.add(*frame.in_domain(), frame.term(step.guard), frame.term(broken))
+        solver.add(*frame.domain_terms(), frame.term(step.guard), frame.term(broken))
         for name, holds in self._before.items():
             solver.assert_and_track(frame.term(holds), z3.Bool(name))
         answer = ask(solver, self._seconds)

@@ -34,7 +34,7 @@ SECOND_SOLVER = Service("acked.checker.allconstants.second_solver:SecondSolver",
 class Verification:
     """`faults` say why the folder is no certificate; then no solver was asked. Else what cvc5 answered for each obligation.
 
-    A sample has fewer answers than the certificate has obligations, and does not hold. If `interrupted`, answers are missing.
+    If `interrupted`, answers are missing.
     """
 
     certificate: Certificate
@@ -91,8 +91,8 @@ class Verification:
                 "acked": told.acked,
                 "spec": told.spec,
                 "protocol": told.protocol,
-                "promises": list(told.goals),
-                "constants": dict(told.switches),
+                "promises": list(told.promises),
+                "constants": dict(told.constants),
                 "drop": [f"{action}: {label}" for action, label in told.drop],
                 "fingerprint": told.fingerprint,
                 "solver": told.solver,
@@ -124,9 +124,8 @@ def verify(
     limits: Limits,
     on_result: Progress = lambda *_: None,
     certificate: Certificate | None = None,
-    every: int = 1,
 ) -> Verification:
-    """Checks the certificate in a folder, every obligation of it or one in `every`; `certificate` is its manifest if read.
+    """Checks the certificate in a folder, every obligation of it; `certificate` is its manifest if read.
 
     `SystemFailure` where cvc5 is not installed, `SpecUnreadable` where there is no manifest or it is about no such protocol.
     """
@@ -139,10 +138,9 @@ def verify(
     interrupted = False
     if not faults:
         try:
-            numbers = range(0, len(told.obligations), every)
-            for number, result in _answers(told.obligations, numbers, derived, limits):
+            for number, result in _answers(told.obligations, derived, limits):
                 results[number] = result
-                on_result(result, len(results), len(numbers))
+                on_result(result, len(results), len(told.obligations))
         except KeyboardInterrupt:
             interrupted = True
     made = tuple(results[number] for number in sorted(results))
@@ -158,21 +156,21 @@ def _version_of_cvc5() -> str:
 
 
 def _answers(
-    obligations: Sequence[Certified], numbers: Sequence[int], derived: Derivation, limits: Limits
+    obligations: Sequence[Certified], derived: Derivation, limits: Limits
 ) -> Iterator[tuple[int, ObligationResult]]:
-    """The number and the result of each of these obligations, as they are decided."""
+    """The number and the result of each obligation, as they are decided."""
     with ProcessPool(limits, SECOND_SOLVER) as pool:
         pool.load(None)
-        tasks = [TextTask(derived.text(number, obligations[number].core) or "") for number in numbers]
+        tasks = [TextTask(derived.text(number, item.core) or "") for number, item in enumerate(obligations)]
         for reply in pool.run(tasks):
             if isinstance(reply, Note):
                 continue
-            item = obligations[numbers[reply.task]]
+            item = obligations[reply.task]
             if isinstance(reply, Lost):
                 verdict, seconds, way, reason = SolverVerdict.UNKNOWN, 0.0, 0, reply.reason
             else:
                 told = reply.value
                 verdict, seconds, way, reason = SolverVerdict(told.answer), told.seconds, told.way, told.reason
-            yield numbers[reply.task], ObligationResult(
+            yield reply.task, ObligationResult(
                 item.subject, item.clause, verdict, seconds, item.core.lemmas, way, reason=reason
             )

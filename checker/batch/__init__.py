@@ -1,4 +1,4 @@
 """Many questions at once, in processes or Spark tasks, with a cache of answers.
 
-Floor 7.
+Floor 8.
 """

@@ -19,7 +19,8 @@ from typing import Any
 from acked.base.cache import NotOurs, SealedStore
 from acked.base.errors import AckedError
 from acked.base.files import PACKAGE, ROOMS
-from acked.checker.batch.outcome import Outcome, Task, from_document, to_document
+from acked.base.plain import from_plain, to_plain
+from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.spec.user_protocol import is_reference
 from acked.model.formulas.errors import ModelError
 
@@ -57,7 +58,7 @@ class ResultCache:
         if content is None:
             return None
         try:
-            outcome = from_document(content)
+            outcome = from_plain(Outcome, content)
         except (KeyError, TypeError, ValueError, AttributeError):
             self._warn("answers", key, "is not an answer")
             return None
@@ -69,7 +70,7 @@ class ResultCache:
     def put(self, task: Task, outcome: Outcome) -> None:
         """Keeps an answer that any machine would give; a folder that cannot be written costs time, nothing else."""
         if outcome.is_repeatable:
-            self._write("answers", self._key(task, outcome.fingerprint), to_document(outcome))
+            self._write("answers", self._key(task, outcome.fingerprint), to_plain(outcome))
             self._write("memo", self._memo_key(task), outcome.fingerprint)
 
     def remember(self, task: Task, fingerprint: str) -> None:

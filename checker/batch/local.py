@@ -34,13 +34,6 @@ SEARCH = Service("acked.checker.batch.local:BatchProcess", "search")
 
 
 @dataclass(frozen=True)
-class Setup:
-    """What every process of a batch is given first: bytes of states for its searches."""
-
-    memory: int
-
-
-@dataclass(frozen=True)
 class InvalidTask:
     """A task that has no answer, because of what it asks: `reason` is the error's sentence.
 
@@ -97,7 +90,7 @@ class BatchLimits:
     def run(self, tasks: Sequence[Task]) -> Iterator[Reply]:
         """Has processes search, which end with the last task; a process that dies is replaced."""
         with self.pool(min(self.jobs, len(tasks))) as pool:
-            pool.load(Setup(self.memory))
+            pool.load(self.memory)
             yield from pool.run(tasks, _KIN)
 
     def pool(self, jobs: int) -> ProcessPool:
@@ -130,7 +123,7 @@ class KeptProcesses:
         """See `Runner`."""
         if self._pool is None:
             self._pool = self._limits.pool(self._limits.jobs).__enter__()
-            self._pool.load(Setup(self._limits.memory))
+            self._pool.load(self._limits.memory)
         yield from self._pool.run(tasks, _KIN)
 
 
@@ -163,10 +156,10 @@ def answer_all(
             if on_progress is not None:
                 on_progress(Under(wanted[task][0], reply.value))
             continue
-        yield from _answered(reply, task, wanted[task], cache)
+        yield from _answers(reply, task, wanted[task], cache)
 
 
-def _answered(reply: Done | Lost, task: Task, numbers: Sequence[int], cache: ResultCache | None) -> Iterator[Answered]:
+def _answers(reply: Done | Lost, task: Task, numbers: Sequence[int], cache: ResultCache | None) -> Iterator[Answered]:
     value = InvalidTask(reply.reason) if isinstance(reply, Lost) else reply.value
     if isinstance(value, InvalidTask):
         yield from (Answered(number, None, value.reason, is_overflow=value.is_overflow) for number in numbers)
@@ -177,10 +170,10 @@ def _answered(reply: Done | Lost, task: Task, numbers: Sequence[int], cache: Res
 
 
 class BatchProcess:
-    """What a process of the batch does with a task."""
+    """What a process of the batch does with a task; it is given first how many bytes of states its searches may have."""
 
-    def __init__(self, setup: Setup, _: float) -> None:
-        self._memory = setup.memory
+    def __init__(self, memory: int, _: float) -> None:
+        self._memory = memory
         self._tracings = Tracings()
 
     def answer(self, task: Task, tell: Callable[[Progress], None]) -> Outcome | InvalidTask:

@@ -1,16 +1,17 @@
 """A question and its answer as plain data, for other processes and for files.
 
-`Task`, `Outcome`, and an outcome as a JSON document and back.
+`Task` and `Outcome`, both of them data that `base/plain.py` makes JSON of.
 """
 
 from __future__ import annotations
 
 import builtins
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from enum import Enum, unique
 from typing import Any
 
+from acked.base.plain import to_plain
 from acked.checker.question.coverage import coverage_probes
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Probe, Question
@@ -74,12 +75,12 @@ class Task:
 
         return self.asked.question(probes=probes, tracings=tracings)
 
-    def told(self, broken: FoundViolation) -> tuple[Question, Run]:
+    def question_about(self, broken: FoundViolation) -> tuple[Question, Run]:
         """The question about one violated property with its run, of which no other actions are traced: to tell it."""
         protocol = protocol_named(self.asked.protocol)
-        (violated,) = (item for item in self.asked.resolved(protocol) if item.name == broken.property)
+        (violated,) = (item for item in self.asked.resolve(protocol) if item.name == broken.property)
         instance = Instance(protocol, dict(self.asked.constants), frozenset(self.asked.drop), is_lazy=True)
-        actions = tuple(instance.fired(name, arguments) for name, arguments in broken.fired)
+        actions = tuple(instance.action_instance(name, arguments) for name, arguments in broken.fired)
         return Question(instance, (violated,)), Run(broken.states, actions, broken.loop)
 
     @property
@@ -96,7 +97,8 @@ class Task:
 
     def document(self) -> dict[str, Any]:
         """As JSON."""
-        return {**asdict(self), "probing": self.probing.value}
+        document: dict[str, Any] = to_plain(self)
+        return document
 
 
 @dataclass(frozen=True)
@@ -190,59 +192,3 @@ class Outcome:
     def is_repeatable(self) -> bool:
         """Whether another machine would have found the same."""
         return self.stopped not in (StopReason.MEMORY, StopReason.INTERRUPTED)
-
-
-def to_document(outcome: Outcome) -> dict[str, Any]:
-    """An outcome as JSON."""
-    return {
-        "verdict": outcome.verdict.value,
-        "stopped": outcome.stopped.name,
-        "distinct_states": outcome.distinct_states,
-        "generated_states": outcome.generated_states,
-        "depth": outcome.depth,
-        "actions": {name: [count.enabled, count.new] for name, count in outcome.actions.items()},
-        "violations": [
-            {
-                "property": item.property,
-                "kind": item.kind.name,
-                "states": [list(words) for words in item.states],
-                "steps": list(item.steps),
-                "loop": item.loop,
-                "fired": [[name, dict(arguments)] for name, arguments in item.fired],
-            }
-            for item in outcome.violations
-        ],
-        "probes": dict(outcome.probes),
-        "seconds": outcome.seconds,
-        "fingerprint": outcome.fingerprint,
-        "notes": list(outcome.notes),
-        "besides": dict(outcome.besides),
-    }
-
-
-def from_document(document: Mapping[str, Any]) -> Outcome:
-    """The outcome of a JSON document; `KeyError`, `TypeError` or `ValueError` if it is not one."""
-    return Outcome(
-        Verdict(document["verdict"]),
-        StopReason[document["stopped"]],
-        int(document["distinct_states"]),
-        int(document["generated_states"]),
-        int(document["depth"]),
-        {str(name): ActionCount(*map(int, counts)) for name, counts in document["actions"].items()},
-        tuple(
-            FoundViolation(
-                str(item["property"]),
-                Kind[item["kind"]],
-                tuple(tuple(map(int, words)) for words in item["states"]),
-                tuple(map(int, item["steps"])),
-                None if item["loop"] is None else int(item["loop"]),
-                tuple((str(name), dict(arguments)) for name, arguments in item["fired"]),
-            )
-            for item in document["violations"]
-        ),
-        {str(name): None if met is None else int(met) for name, met in document["probes"].items()},
-        float(document["seconds"]),
-        str(document["fingerprint"]),
-        tuple(map(str, document["notes"])),
-        {str(name): int(length) for name, length in document["besides"].items()},
-    )

@@ -1,4 +1,4 @@
 """Reachable states as Parquet, and SQL over them: counts here, the rest by Spark.
 
-Floor 8.
+Floor 9.
 """

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.base.optional import optional_packages
-from acked.checker.dataset.sql import VIEWS
+from acked.checker.dataset.sql import VIEWS, place_of
 
 with optional_packages():
     import pyarrow as pa
@@ -56,9 +56,8 @@ class _Item:
 
 def count(dataset: Path, sql: str, most: int | None = None) -> pa.Table:
     """The table that a query yields, or its first `most` rows; `NeedsSpark` if it is not of the common form."""
-    select = _parsed(sql)
-    view = _view(select)
-    place = dataset / view if (dataset / view).is_dir() else dataset / f"{view}.parquet"
+    select = _parse(sql)
+    place = place_of(dataset, _view(select))
     if not place.exists():
         raise NeedsSpark
     source = ds.dataset(place, format="parquet")
@@ -72,9 +71,9 @@ def count(dataset: Path, sql: str, most: int | None = None) -> pa.Table:
     items = [_item(node) for node in select.expressions]
     if len({item.name.lower() for item in items}) < len(items):
         raise NeedsSpark
-    grouped = _grouped(select, items)
-    table = _aggregated(rows, items, grouped)
-    table = _ordered(table, select, items)
+    grouped = _group_keys(select, items)
+    table = _answer_table(rows, items, grouped)
+    table = _order_rows(table, select, items)
     limit = select.args.get("limit")
     if limit is not None:
         table = table.slice(0, _whole(limit.expression))
@@ -84,7 +83,7 @@ def count(dataset: Path, sql: str, most: int | None = None) -> pa.Table:
 # -- the text -----------------------------------------------------------------------------------------------------------
 
 
-def _parsed(sql: str) -> exp.Select:
+def _parse(sql: str) -> exp.Select:
     try:
         statements = sqlglot.parse(sql, read="spark")
     except (sqlglot.errors.SqlglotError, RecursionError):
@@ -130,19 +129,19 @@ def _whole(node: exp.Expression | None) -> int:
     raise NeedsSpark
 
 
-def _grouped(select: exp.Select, items: list[_Item]) -> list[_Item]:
+def _group_keys(select: exp.Select, items: list[_Item]) -> list[_Item]:
     """The items that the rows are grouped by: by their text, their alias or their number."""
     group = select.args.get("group")
     if group is not None and {name for name, value in group.args.items() if value} - {"expressions"}:
         raise NeedsSpark
-    by = [_meant(node, items) for node in (group.expressions if group is not None else [])]
+    by = [_item_named(node, items) for node in (group.expressions if group is not None else [])]
     plain = [item for item in items if not item.is_aggregate]
     if any(item not in by for item in plain) or any(item.is_aggregate for item in by) or len(plain) == len(items):
         raise NeedsSpark  # A mistake, or no counting at all.
     return list(dict.fromkeys(by))
 
 
-def _meant(node: exp.Expression, items: list[_Item]) -> _Item:
+def _item_named(node: exp.Expression, items: list[_Item]) -> _Item:
     if isinstance(node, exp.Literal):
         number = _whole(node)
         if not 1 <= number <= len(items):
@@ -270,7 +269,7 @@ def _sort(kind: pa.DataType) -> str:
 # -- the answer ---------------------------------------------------------------------------------------------------------
 
 
-def _aggregated(rows: _Rows, items: list[_Item], grouped: list[_Item]) -> pa.Table:
+def _answer_table(rows: _Rows, items: list[_Item], grouped: list[_Item]) -> pa.Table:
     """A row per group, in the order in which the groups come, or one row for all."""
     columns: dict[str, Any] = {"one": pa.array([1] * rows.number, pa.int8())}
     words: dict[int, list[Any]] = {}
@@ -278,7 +277,7 @@ def _aggregated(rows: _Rows, items: list[_Item], grouped: list[_Item]) -> pa.Tab
     for number, item in enumerate(grouped):
         column = rows.value(item.node)
         if pa.types.is_list(column.type):
-            column, words[items.index(item)] = _numbered(column)
+            column, words[items.index(item)] = _number_lists(column)
         else:
             _sort(column.type)
         columns[f"key{number}"] = column
@@ -315,7 +314,7 @@ def _aggregate(rows: _Rows, item: _Item, name: str, columns: dict[str, Any]) -> 
     return name, how
 
 
-def _numbered(column: Any) -> tuple[Any, list[Any]]:
+def _number_lists(column: Any) -> tuple[Any, list[Any]]:
     """Numbers instead of lists, by which rows can be grouped, and the lists by their number."""
     seen: dict[Any, int] = {}
     listed = column.to_pylist()
@@ -323,7 +322,7 @@ def _numbered(column: Any) -> tuple[Any, list[Any]]:
     return pa.array(codes, pa.int64()), [None if item is None else list(item) for item in seen]
 
 
-def _ordered(table: pa.Table, select: exp.Select, items: list[_Item]) -> pa.Table:
+def _order_rows(table: pa.Table, select: exp.Select, items: list[_Item]) -> pa.Table:
     order = select.args.get("order")
     if order is None:
         return table
@@ -331,7 +330,7 @@ def _ordered(table: pa.Table, select: exp.Select, items: list[_Item]) -> pa.Tabl
     for key in reversed(order.expressions):
         if key.args.get("with_fill"):
             raise NeedsSpark
-        values = table[_meant(key.this, items).name].to_pylist()
+        values = table[_item_named(key.this, items).name].to_pylist()
         falls, nulls_first = bool(key.args.get("desc")), bool(key.args.get("nulls_first"))
         # Sorting is stable, so the last key is sorted by first; a flag before the value puts nulls where they belong.
         places.sort(

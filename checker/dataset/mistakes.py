@@ -15,7 +15,7 @@ from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
 from acked.base.optional import optional_packages
 from acked.checker.dataset.parquet import Columns
-from acked.checker.dataset.sql import VIEWS
+from acked.checker.dataset.sql import VIEWS, place_of
 from acked.checker.question.question import Question
 
 with optional_packages():
@@ -40,7 +40,7 @@ def views_of_dataset(dataset: Path) -> Views:
     """The views of a dataset that is there; one without transitions has no such view."""
     found = {}
     for name in VIEWS:
-        place = dataset / name if (dataset / name).is_dir() else dataset / f"{name}.parquet"
+        place = place_of(dataset, name)
         if place.exists() and (schema := ds.dataset(place, format="parquet").schema):
             found[name] = schema
     return found
@@ -76,7 +76,8 @@ def refuse_mistakes(sql: str, views: Views) -> None:
             raise ConfigurationError(_no_view(table.name, views))
     if list(query.find_all(exp.Lateral, exp.Unnest, exp.Pivot)):
         return
-    by_table = {table.alias_or_name.lower(): _columns(views[table.name.lower()]) for table in tables}
+    fields = {name: {field.name.lower(): field.type for field in schema} for name, schema in views.items()}
+    by_table = {table.alias_or_name.lower(): fields[table.name.lower()] for table in tables}
     known = {name: kind for columns in by_table.values() for name, kind in columns.items()}
     made = {*_names_made(query), *(_MADE if len(list(query.find_all(exp.Select))) > 1 else ())}
     for column in query.find_all(exp.Column):
@@ -101,10 +102,6 @@ def _no_view(name: str, views: Views) -> str:
     if name.lower() in VIEWS:
         return f"this dataset has no {name}; make it with --{name}"
     return f"there is no view {name!r}{near(name, views)}; there are {choices(views)}"
-
-
-def _columns(schema: pa.Schema) -> dict[str, pa.DataType]:
-    return {field.name.lower(): field.type for field in schema}
 
 
 def _names_made(query: exp.Query) -> Iterator[str]:

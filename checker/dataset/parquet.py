@@ -31,11 +31,11 @@ from acked.base.optional import optional_packages
 from acked.checker.loops import slots
 from acked.checker.native.compile import Kernel, compile_kernel
 from acked.checker.native.shape import shape_of
+from acked.checker.predicate.parse import parse_predicate
 from acked.checker.question.plan import BATCH
-from acked.checker.question.predicate import parse_predicate
 from acked.checker.question.question import Question
-from acked.checker.shards.shard import Shard, address, alone
-from acked.checker.store.level_file import BLOCK_STATES, StateCodec, exchange_code
+from acked.checker.shards.shard import address, alone
+from acked.checker.store.level_file import StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory, identity_of
 from acked.invariants.property import Kind, Property
 from acked.model.language.domain import Domain, LeafDomain
@@ -152,18 +152,36 @@ def _lists(elements: Sequence[pa.Array], lengths: NDArray[np.int64]) -> pa.Array
     return pa.ListArray.from_arrays(pa.array(offsets), values)
 
 
+class _Batches:
+    """A question's kernel, which is given packed states a batch at a time and leaves what it finds in scratch memory."""
+
+    def __init__(self, question: Question) -> None:
+        self.shape, self.kernel = shape_of(question.plan), Kernel(compile_kernel(question.plan))
+        self._shard = alone(self.shape, self.kernel, BATCH * 8 * (self.shape.words + 2))
+        self._evaluate = self.kernel.function("evaluate", 3)
+        self.context = address(self._shard.context)
+
+    def evaluate(self, words: NDArray[np.uint64]) -> Iterator[tuple[int, int, int]]:
+        """Decides all guards and properties; of every batch where it begins, how many states it has, and where they stand."""
+        batch = np.zeros((BATCH, self.shape.words), np.uint64)
+        for begin in range(0, len(words), BATCH):
+            some = words[begin : begin + BATCH]
+            batch[: len(some)] = some
+            self._evaluate(self.context, batch.ctypes.data, len(some))
+            yield begin, len(some), batch.ctypes.data
+
+    def view(self, slot: int, kind: type[Number], count: int) -> NDArray[Number]:
+        """An array of the scratch memory, for as long as nothing else is evaluated."""
+        size = count * np.dtype(kind).itemsize
+        return np.frombuffer(memoryview((ctypes.c_char * size).from_address(self._shard.context[slot])), kind)
+
+
 class Edges:
     """The transitions out of packed states, fired by the kernel."""
 
     def __init__(self, question: Question, columns: Columns) -> None:
-        shape = shape_of(question.plan)
-        kernel = Kernel(compile_kernel(question.plan))
-        self._kernel = kernel
-        self._columns = columns
-        self._words, self._actions = shape.words, shape.actions
-        self._shard = alone(shape, kernel, BLOCK_STATES * 8 * (shape.words + 2))
-        self._evaluate = kernel.function("evaluate", 3)
-        self._fire = kernel.function("fire_all", 3)
+        self._batches, self._columns = _Batches(question), columns
+        self._fire = self._batches.kernel.function("fire_all", 3)
         steps = question.instance.actions
         self._names = pa.array([step.action.name for step in steps], pa.string())
         parameters = list(dict.fromkeys(name for step in steps for name in step.arguments))
@@ -171,41 +189,30 @@ class Edges:
             [_argument_column([step.arguments.get(name) for step in steps]) for name in parameters], names=parameters
         ) if parameters else None  # fmt: skip
 
-    def of(self, words: NDArray[np.uint64], keep: Condition | None = None) -> dict[str, pa.Array]:
+    def edges_from(self, words: NDArray[np.uint64], keep: Condition | None = None) -> dict[str, pa.Array]:
         """The edges out of the states, or those of them whose targets are kept; `words` has a row per state."""
-        context = address(self._shard.context)
-        batch = np.zeros((BATCH, self._words), np.uint64)
-        sources, targets, actions = [], [], []
-        for begin in range(0, len(words), BATCH):
-            some = words[begin : begin + BATCH]
-            batch[: len(some)] = some
-            here = batch.ctypes.data
-            self._evaluate(context, here, len(some))
-            fired = self._fire(context, here, len(some))
-            rows = self._view(slots.ROWS, np.uint8, self._actions * BATCH // 8).reshape(self._actions, BATCH // 8)
-            enabled = np.unpackbits(rows, axis=1, bitorder="little")[:, : len(some)]
+        batches, width, count = self._batches, self._batches.shape.words, self._batches.shape.actions
+        sources, targets, actions = [np.zeros(0, np.int64)], [np.zeros((0, width), np.uint64)], [np.zeros(0, np.int64)]
+        for begin, size, here in batches.evaluate(words):
+            fired = self._fire(batches.context, here, size)
+            rows = batches.view(slots.ROWS, np.uint8, count * BATCH // 8).reshape(count, BATCH // 8)
+            enabled = np.unpackbits(rows, axis=1, bitorder="little")[:, :size]
             action, position = np.nonzero(enabled)
             assert len(action) == fired, "the kernel fires what its guards enable"
-            out = self._view(slots.OUT, np.uint64, fired * self._words).reshape(fired, self._words)
             sources.append(position + begin)
-            targets.append(out.copy())
+            targets.append(batches.view(slots.OUT, np.uint64, fired * width).reshape(fired, width).copy())
             actions.append(action)
-        source = np.concatenate(sources) if sources else np.zeros(0, np.int64)
-        target = np.concatenate(targets) if targets else np.zeros((0, self._words), np.uint64)
-        number = np.concatenate(actions) if actions else np.zeros(0, np.int64)
+        source, target, number = np.concatenate(sources), np.concatenate(targets), np.concatenate(actions)
         if keep is not None:
             wanted = keep.holds(target)
             source, target, number = source[wanted], target[wanted], number[wanted]
-        action = pa.array(number)
+        taken = pa.array(number)
         columns = {
             "source": self._columns.ids(words).take(pa.array(source)),
             "target": self._columns.ids(target),
-            "action": self._names.take(action),
+            "action": self._names.take(taken),
         }
-        return columns if self._arguments is None else {**columns, "arguments": self._arguments.take(action)}
-
-    def _view(self, slot: int, kind: type[Number], count: int) -> NDArray[Number]:
-        return _view(self._shard, slot, kind, count)
+        return columns if self._arguments is None else {**columns, "arguments": self._arguments.take(taken)}
 
 
 class Condition:
@@ -217,30 +224,17 @@ class Condition:
         instance = old.protocol.instantiate(old.constants, old.dropped)
         wanted = parse_predicate(text, instance)
         absent = Property("Absent", Kind.STATE, lambda _: ~Bool(wanted), f"not {text}", "asked for", "")
-        plan = Question(instance, (absent,)).plan
-        shape, self._kernel = shape_of(plan), Kernel(compile_kernel(plan))
         self.text = text
-        self._words, self._row = shape.words, shape.actions
-        self._shard = alone(shape, self._kernel, BATCH * 8 * (shape.words + 2))
-        self._evaluate = self._kernel.function("evaluate", 3)
+        self._batches = _Batches(Question(instance, (absent,)))
 
     def holds(self, words: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """For every state whether it satisfies the predicate; `words` has shape (states, W), the answer (states,)."""
         found = np.zeros(len(words), bool)
-        batch = np.zeros((BATCH, self._words), np.uint64)
-        for begin in range(0, len(words), BATCH):
-            some = words[begin : begin + BATCH]
-            batch[: len(some)] = some
-            self._evaluate(address(self._shard.context), batch.ctypes.data, len(some))
-            bits = _view(self._shard, slots.ROWS, np.uint8, (self._row + 1) * BATCH // 8)[-BATCH // 8 :]
-            found[begin : begin + len(some)] = np.unpackbits(bits, bitorder="little")[: len(some)]
+        rows = self._batches.shape.actions + 1
+        for begin, size, _ in self._batches.evaluate(words):
+            bits = self._batches.view(slots.ROWS, np.uint8, rows * BATCH // 8)[-BATCH // 8 :]
+            found[begin : begin + size] = np.unpackbits(bits, bitorder="little")[:size]
         return found
-
-
-def _view(shard: Shard, slot: int, kind: type[Number], count: int) -> NDArray[Number]:
-    """An array of a shard's scratch memory, for as long as nothing else is evaluated."""
-    size = count * np.dtype(kind).itemsize
-    return np.frombuffer(memoryview((ctypes.c_char * size).from_address(shard.context[slot])), kind)
 
 
 def _argument_column(values: Sequence[Any]) -> pa.Array:
@@ -328,7 +322,7 @@ def _write(
                     table.write({"id": columns.ids(words), "level": number, **columns.fields(words)})
                     states += len(words)
                     if edges is not None:
-                        found = edges.of(words, where)
+                        found = edges.edges_from(words, where)
                         count = len(found["source"])
                         source, target, *rest = found.items()
                         number = pa.array(np.full(count, level, np.int32))

@@ -32,9 +32,9 @@ class Profile:
 def read_profile(place: Path) -> Profile:
     """The profile of a dataset or a run directory; `ConfigurationError` if the folder is neither."""
     if (place / ABOUT).is_file():
-        return _of_run(place)
+        return _run_profile(place)
     if (place / "about.json").is_file():
-        return _of_dataset(place)
+        return _dataset_profile(place)
     raise ConfigurationError(
         f"{place} is neither a run directory (acked check --run-dir) nor a dataset (acked states --out)"
     )
@@ -45,7 +45,7 @@ def _title(body: dict[str, Any]) -> str:
     return f"{body.get('protocol', '')}: {constants}"
 
 
-def _of_run(place: Path) -> Profile:
+def _run_profile(place: Path) -> Profile:
     about = read_document(place / ABOUT)
     if about.get("format") != FORMAT:
         raise ConfigurationError(f"{place / ABOUT} is not of the format {FORMAT}")
@@ -64,7 +64,7 @@ def _of_run(place: Path) -> Profile:
     return Profile(_title(about["identity"]), tuple(levels), tuple((name, e, n) for name, (e, n) in totals.items()))
 
 
-def _of_dataset(place: Path) -> Profile:
+def _dataset_profile(place: Path) -> Profile:
     with optional_packages():
         import pyarrow as pa
         import pyarrow.parquet as pq

@@ -44,6 +44,12 @@ def about(dataset: Path) -> dict[str, Any]:
     return body
 
 
+def place_of(dataset: Path, view: str) -> Path:
+    """Where the rows of a view are, if it has any: a folder of files, or one file."""
+    folder = dataset / view
+    return folder if folder.is_dir() else dataset / f"{view}.parquet"
+
+
 def open_views(driver: SparkDriver, dataset: Path) -> Any:
     """A Spark session in which the dataset's tables are views."""
     from pyspark.logger import PySparkLogger
@@ -54,8 +60,7 @@ def open_views(driver: SparkDriver, dataset: Path) -> Any:
     PySparkLogger.getLogger("SQLQueryContextLogger").disabled = True
     session = SparkSession(driver.context)
     for name in VIEWS:
-        folder, file = dataset / name, dataset / f"{name}.parquet"
-        place = folder if folder.is_dir() else file
+        place = place_of(dataset, name)
         if place.exists() and (place.is_file() or any(place.glob("*.parquet"))):
             session.read.parquet(str(place.resolve())).createOrReplaceTempView(name)
     return session

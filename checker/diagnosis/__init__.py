@@ -1,4 +1,4 @@
 """Why a property is violated, and what would have prevented it.
 
-Floor 8.
+Floor 9.
 """

@@ -5,13 +5,13 @@ A step is a pair of states, whatever the action is called, and a step that chang
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices
 from acked.base.observer import Observer
+from acked.checker.diagnosis.rows import rows_of_level
 from acked.checker.loops import backward
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
 from acked.checker.native.shape import shape_of
@@ -20,9 +20,9 @@ from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Words
 from acked.checker.search.local import LocalSearch
-from acked.checker.shards.shard import address, alone, numbers, reserve
+from acked.checker.shards.shard import address, alone, reserve
+from acked.checker.store.trace_back import Edge, run_to
 
-_ROOM = 1 << 10
 _SMALL = 1 << 16
 
 
@@ -113,43 +113,16 @@ def _first_missing(search: LocalSearch, other: Question) -> Run | None:
     kept, slots = reserve(steps * (words + 1)), reserve(size)
     call = kernel.function("list_missing", 9)
 
-    def missing(context: int, begin: int, end: int, out: int, room: int) -> int:
+    def list_missing(context: int, begin: int, end: int, out: int, room: int) -> int:
         return call(context, address(shard.context), begin, end, address(kept), address(slots), size - 1, out, room)
 
-    for depth in range(1, len(search.levels) + 1):
-        least = _least(search, depth, missing)
-        if least is not None:
-            return _run_to(search, depth, *least)
-    return None
-
-
-def _least(
-    search: LocalSearch, depth: int, missing: Callable[[int, int, int, int, int], int]
-) -> tuple[Words, int] | None:
-    """The least (state, action) of a level, counted from 1, among what a native loop lists."""
-    words, found = search.question.instance.schema.words, []
-    for shard, (begin, end) in zip(search.shards, search.levels[depth - 1], strict=True):
-        room = _ROOM
-        while True:
-            out = numbers([0] * (3 * room))
-            count = missing(address(shard.context), begin, end, address(out), room)
-            if count <= room:
-                break
-            room = count
-        for at in range(count):
-            begins = out[3 * at] * words
-            found.append((tuple(shard.states[begins : begins + words]), int(out[3 * at + 1])))
-    return min(found, default=None)
-
-
-def _run_to(search: LocalSearch, depth: int, state: Words, action: int) -> Run:
-    instance = search.question.instance
-    states, actions = [state], [instance.actions[action]]
-    for level in range(depth - 1, 0, -1):
+    def source(level: int, target: Words) -> Edge:
         ranges = search.levels[level - 1]
-        sources = [shard.find_source(*ranges[at], states[0]) for at, shard in enumerate(search.shards)]
-        source, number = min(edge for edge in sources if edge is not None)
-        states.insert(0, source)
-        actions.insert(0, instance.actions[number])
-    after = instance.fire(actions[-1], instance.schema.unpack(state))
-    return Run((*states, instance.schema.pack(after)), tuple(actions))
+        found = [each.find_source(*ranges[at], target) for at, each in enumerate(search.shards)]
+        return min(edge for edge in found if edge is not None)
+
+    for depth in range(1, len(search.levels) + 1):
+        if rows := rows_of_level(search, depth, list_missing):
+            state, action, _ = min(rows)
+            return run_to(question, depth, state, source).then(instance, instance.actions[action])
+    return None

@@ -13,18 +13,18 @@ from itertools import pairwise
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError, ExitCode
 from acked.base.observer import Observer
+from acked.checker.diagnosis.rows import ListRows, rows_of_level
 from acked.checker.loops import backward
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, processor
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation, Words
 from acked.checker.search.local import LocalSearch
-from acked.checker.shards.shard import Shard, address, numbers
+from acked.checker.shards.shard import address, numbers
 from acked.invariants.property import Kind
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 
 MAX_STEPS = 400_000
 """Steps of all shortest runs together; above, choosing among them is refused."""
-_ROOM = 1 << 12
 
 
 class TooMany(AckedError):
@@ -112,8 +112,7 @@ class _Backwards:
 
     def __init__(self, search: LocalSearch) -> None:
         self._search = search
-        self._words = search.question.instance.schema.words
-        code = compile_functions(backward.FUNCTIONS, {"W": self._words})
+        code = compile_functions(backward.FUNCTIONS, {"W": search.question.instance.schema.words})
         self._kernel = Kernel(ObjectCode(processor(), (code,)))
         self._steps = 0
 
@@ -135,16 +134,15 @@ class _Backwards:
     def _violating(self, depth: int, position: int) -> list[Words]:
         call = self._kernel.function("list_violating", 6)
         rows = self._rows(depth, lambda context, begin, end, out, room: call(context, begin, end, position, out, room))
-        return sorted(self._state(shard, index) for shard, index, _, _ in rows)
+        return sorted(state for state, _, _ in rows)
 
     def _bad_steps(self, depth: int, bit: int) -> dict[Words, list[Edge]]:
         call, instance = self._kernel.function("list_bad_steps", 6), self._search.question.instance
         rows = self._rows(depth, lambda context, begin, end, out, room: call(context, begin, end, bit, out, room))
         made: dict[Words, list[Edge]] = {}
-        for shard, index, action, _ in rows:
-            state = self._state(shard, index)
-            after = instance.fire(instance.actions[action], instance.schema.unpack(state))
-            made.setdefault(state, []).append((action, instance.schema.pack(after)))
+        for state, action, _ in rows:
+            after = Run((state,), ()).then(instance, instance.actions[action])
+            made.setdefault(state, []).append((action, after.states[-1]))
         return made
 
     def _sources(self, depth: int, targets: Sequence[Words]) -> dict[Words, list[Edge]]:
@@ -160,38 +158,21 @@ class _Backwards:
             ),
         )
         made: dict[Words, list[Edge]] = {}
-        for shard, index, action, target in rows:
-            made.setdefault(self._state(shard, index), []).append((action, targets[target]))
+        for state, action, target in rows:
+            made.setdefault(state, []).append((action, targets[target]))
         return made
 
-    def _rows(
-        self, depth: int, call: Callable[[int, int, int, int, int], int]
-    ) -> list[tuple[Shard, int, int, int]]:
-        """What a native loop lists of all shards' states of a level, counted from 1."""
-        import numpy as np
+    def _rows(self, depth: int, list_rows: ListRows) -> list[tuple[Words, int, int]]:
+        def check(count: int) -> None:
+            if self._steps + count > MAX_STEPS:
+                raise TooMany(
+                    f"the shortest runs have more than {MAX_STEPS:,} steps together, too many to compare; "
+                    "leave --easiest out, or choose smaller constants"
+                )
 
-        found = []
-        for shard, (begin, end) in zip(self._search.shards, self._search.levels[depth - 1], strict=True):
-            room = _ROOM
-            while True:
-                out = numbers([0] * (3 * room))
-                count = call(address(shard.context), begin, end, address(out), room)
-                if self._steps + count > MAX_STEPS:
-                    raise TooMany(
-                        f"the shortest runs have more than {MAX_STEPS:,} steps together, too many to compare; "
-                        "leave --easiest out, or choose smaller constants"
-                    )
-                if count <= room:
-                    break
-                room = count
-            self._steps += count
-            table = np.ctypeslib.as_array(out)[: 3 * count].reshape(-1, 3).tolist()
-            found += [(shard, a, b, c) for a, b, c in table]
-        return found
-
-    def _state(self, shard: Shard, index: int) -> Words:
-        begin = index * self._words
-        return tuple(shard.states[begin : begin + self._words])
+        rows = rows_of_level(self._search, depth, list_rows, check)
+        self._steps += len(rows)
+        return rows
 
 
 @dataclass(frozen=True, order=True)
@@ -230,9 +211,5 @@ def _choose(
             break
         ways, counts = further, more
     (_, brokers, _), best = min(ways.items(), key=lambda item: (item[0][1].bit_count(), item[1]))
-    states = [found.run.states[0]]
-    for number in best.actions:
-        taken = instance.actions[number]
-        states.append(instance.schema.pack(instance.fire(taken, instance.schema.unpack(states[-1]))))
-    run = Run(tuple(states), tuple(instance.actions[number] for number in best.actions))
+    run = Run(found.run.states[:1], ()).then(instance, *(instance.actions[number] for number in best.actions))
     return run, Cost(brokers.bit_count(), best.switches, best.faults), sum(counts.values())

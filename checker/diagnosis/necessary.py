@@ -15,7 +15,8 @@ from acked.checker.search.local import search
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 MAX_STATES = 5_000_000
 """States that the search without an action may see before it gives up."""
@@ -130,9 +131,9 @@ class _Replay:
                 return LeftOut(at + 1, index + 1, "the bounds of the fields")
         return LeftOut(at + 1, None, "")
 
-    def enabled(self, state: Words) -> list[ActionInstance]:
+    def enabled_actions(self, state: Words) -> list[ActionInstance]:
         """What is possible in a state."""
-        return self.instance.enabled(self.instance.schema.unpack(state))
+        return self.instance.enabled_actions(self.instance.schema.unpack(state))
 
     def _keeps(self, codes: Sequence[int]) -> bool:
         return self._in_state is None or bool(self._in_state(codes)[0])
@@ -160,9 +161,9 @@ def _changes(replay: _Replay, run: Run) -> Iterator[tuple[str, int, Sequence[Act
         exchanged = (*steps[:at], steps[at + 1], steps[at], *steps[at + 2 :])
         yield f"steps {at + 1} and {at + 2} are exchanged", at + 1, exchanged
     for at in range(len(steps) - 1, -1, -1):
-        for step in replay.enabled(run.states[at]):
+        for step in replay.enabled_actions(run.states[at]):
             yield f"{step.label} happens before step {at + 1}", at + 1, (*steps[:at], step, *steps[at:])
     for at in range(len(steps) - 1, -1, -1):
-        for step in replay.enabled(run.states[at]):
+        for step in replay.enabled_actions(run.states[at]):
             if step is not steps[at]:
                 yield f"{step.label} happens in place of step {at + 1}", at + 1, (*steps[:at], step, *steps[at + 1 :])

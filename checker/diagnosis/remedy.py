@@ -17,13 +17,14 @@ from acked.base.errors import AckedError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Verdict
 from acked.checker.replay.explain import Explainer
-from acked.checker.replay.retrace import BlockedStep, as_told, under
+from acked.checker.replay.retrace import BlockedStep, retell, under
 from acked.checker.search.local import search
 from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS, alternatives_of
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 MAX_STATES = 2_000_000
 """States that one search for a rule may see; a page must not take longer to open."""
@@ -78,21 +79,21 @@ def remedy_of(question: Question, run: Run, violates: Property, decides: bool = 
     for candidate in candidates:
         try:
             other = candidate.instantiate()
-            tried = _tried(candidate, other, question, run, violates)
+            tried = _try(candidate, other, question, run, violates)
         except ModelError:  # Other rules may need other constants, or have no room for the run.
             continue
         if tried is None:
             continue
         if not decides:
             return tried
-        tried = _decided(tried, Question(other, (violates,), is_symmetric=question.is_symmetric))
+        tried = _decide(tried, Question(other, (violates,), is_symmetric=question.is_symmetric))
         if tried.verdict is Verdict.HOLDS:
             return tried
         first = first or tried
     return first
 
 
-def _decided(tried: Remedy, question: Question) -> Remedy:
+def _decide(tried: Remedy, question: Question) -> Remedy:
     """With the answer to whether the promise holds; undecided where there is no memory for the search."""
     try:
         question.refuse_asymmetry()
@@ -129,7 +130,7 @@ def _candidates(instance: Instance, decides: bool) -> Iterator[_Candidate]:
 # -- how the change blocks the run --------------------------------------------------------------------------------------
 
 
-def _tried(
+def _try(
     candidate: _Candidate, other: Instance, question: Question, run: Run, violates: Property
 ) -> Remedy | None:
     """None if the run happens as before, or breaks the promise all the same."""
@@ -137,9 +138,9 @@ def _tried(
         blocked = under(other, question.instance, run).blocked
         is_other = blocked is not None and blocked.index > 0
     else:
-        states, blocked = _taken(other, run.actions)
+        states, blocked = _follow(other, run.actions)
         if blocked is not None:
-            blocked = as_told(other, [step for step, _ in states if step is not None], blocked)
+            blocked = retell(other, [step for step, _ in states if step is not None], blocked)
         is_other = blocked is not None or not _breaks(Question(other, (violates,)), states)
     return Remedy(candidate.sort, candidate.name, candidate.source, blocked) if is_other else None
 
@@ -148,7 +149,7 @@ _Taken = list[tuple[ActionInstance | None, list[int]]]
 """The states of a run as codes, each with the step that led there."""
 
 
-def _taken(instance: Instance, actions: Sequence[ActionInstance]) -> tuple[_Taken, BlockedStep | None]:
+def _follow(instance: Instance, actions: Sequence[ActionInstance]) -> tuple[_Taken, BlockedStep | None]:
     """The states of actions taken in another instance, with the action that led there; what forbids the first that cannot be.
 
     Switches change what is kept of the past, so that states differ where nothing that matters does: actions are followed
@@ -162,20 +163,20 @@ def _taken(instance: Instance, actions: Sequence[ActionInstance]) -> tuple[_Take
         if step is None:
             return states, BlockedStep(index, None, (), ())
         clauses = explainer.refusal(step, codes).clauses
-        taken = _otherwise_told(instance, step, codes) if clauses else step
+        taken = _twin(instance, step, codes) if clauses else step
         if taken is None:
             return states, BlockedStep(index, step, clauses, ())
         states.append((taken, instance.fire(taken, codes)))
     return states, None
 
 
-def _otherwise_told(instance: Instance, step: ActionInstance, codes: Sequence[int]) -> ActionInstance | None:
+def _twin(instance: Instance, step: ActionInstance, codes: Sequence[int]) -> ActionInstance | None:
     """A step's event where rules tell two kinds of it apart by a yes or no, such as whether a restart is a clean one."""
 
     def without_answers(item: ActionInstance) -> dict[str, Any]:
         return {name: value for name, value in item.arguments.items() if not isinstance(value, bool)}
 
-    like = (item for item in instance.enabled(codes) if item.action.name == step.action.name)
+    like = (item for item in instance.enabled_actions(codes) if item.action.name == step.action.name)
     return next((item for item in like if without_answers(item) == without_answers(step)), None)
 
 

@@ -1,4 +1,4 @@
 """Looking around a state space: nearest states, depths, small graphs, random runs.
 
-Floor 8.
+Floor 9.
 """

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import threading
 from dataclasses import dataclass
 
@@ -16,7 +15,7 @@ from acked.base.bounds import Bounds
 from acked.checker.question.question import Question
 from acked.checker.question.result import Words
 from acked.checker.search.local import LocalSearch
-from acked.checker.shards.shard import address
+from acked.checker.shards.arrays import states_of
 from acked.model.language.protocol import Instance
 
 MAX_STATES = 1_000_000
@@ -48,18 +47,18 @@ class Depths:
         """How many states are known; 0 before the first question."""
         return 0 if self._states is None else len(self._states)
 
-    def of(self, state: Words) -> Depth:
+    def depth_of(self, state: Words) -> Depth:
         """How deep a packed reachable state lies; exact if it is among the nearest states, which are as many as the bound."""
         with self._lock:
             if self._states is None:
-                self._states = self._explored()
+                self._states = self._explore()
             found = np.flatnonzero((self._states == np.array(state, np.uint64)).all(axis=1))
         if len(found):
             # A state that is known but in no finished level is in the one after them.
             return Depth(int(np.searchsorted(self._ends, found[0], side="right")), True)
         return Depth(len(self._ends), False)
 
-    def _explored(self) -> NDArray[np.uint64]:
+    def _explore(self) -> NDArray[np.uint64]:
         # An instance of its own: making expressions is not for several threads.
         fresh = self._instance.protocol.instantiate(self._instance.constants, self._instance.dropped)
         search = LocalSearch(
@@ -67,8 +66,5 @@ class Depths:
         )
         result = search.run()
         (shard,) = search.shards
-        width = fresh.schema.words
-        known = (ctypes.c_uint64 * (shard.count * width)).from_address(address(shard.states))
-        states: NDArray[np.uint64] = np.array(known, np.uint64).reshape(-1, width)
         self._ends = np.cumsum(result.level_sizes)
-        return states
+        return states_of(shard).copy()

@@ -27,7 +27,7 @@ class DistinctCount:
 
     def update(self, hashes: NDArray[np.uint64]) -> None:
         """Adds hashes, of any shape."""
-        mixed = _mixed(hashes.ravel())
+        mixed = _mix(hashes.ravel())
         rest = (mixed & np.uint64((1 << _REST) - 1)).astype(np.float64)
         # frexp's exponent is the number of binary digits; the rank is the position of the first one bit of the rest.
         ranks = (_REST + 1 - np.frexp(rest)[1]).astype(np.uint8)
@@ -50,7 +50,7 @@ class DistinctCount:
         return value, value * (1 - error), value * (1 + error)
 
 
-def _mixed(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def _mix(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """A bijection of 64-bit numbers after which every bit depends on all of them (SplitMix64's finalizer)."""
     x = hashes + np.uint64(0x9E3779B97F4A7C15)  # modulo 2^64
     x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)

@@ -16,6 +16,7 @@ from acked.base.names import choices, near
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Words
 from acked.checker.replay.explain import in_words
+from acked.checker.replay.steps import value_at
 from acked.checker.search.local import search
 from acked.model.language.protocol import Instance
 
@@ -57,7 +58,7 @@ def state_graph(instance: Instance, bounds: GraphBounds, start: Words | None = N
         reached: list[Words] = []
         for words in level:
             codes = instance.schema.unpack(words)
-            for step in instance.enabled(codes):
+            for step in instance.enabled_actions(codes):
                 target = instance.schema.pack(instance.fire(step, codes))
                 if target not in number:
                     if len(number) >= bounds.states:
@@ -70,7 +71,7 @@ def state_graph(instance: Instance, bounds: GraphBounds, start: Words | None = N
     return graph
 
 
-def collapsed(graph: nx.MultiDiGraph, instance: Instance, fields: Sequence[str]) -> nx.MultiDiGraph:
+def collapse_states(graph: nx.MultiDiGraph, instance: Instance, fields: Sequence[str]) -> nx.MultiDiGraph:
     """States that agree in the chosen fields (leaves, or parts of the state such as `quorum`) made one.
 
     A node's `states` counts what it stands for, its level is the least of theirs; edges that stay inside a node are left out,
@@ -78,12 +79,12 @@ def collapsed(graph: nx.MultiDiGraph, instance: Instance, fields: Sequence[str])
     """
     import networkx as nx
 
-    leaves = _chosen(instance, fields)
+    leaves = _leaves_named(instance, fields)
     groups: dict[tuple[str, ...], int] = {}
     of: dict[int, int] = {}
     result = nx.MultiDiGraph()
     for node, data in graph.nodes(data=True):
-        values = {name: in_words(_value(data["state"], path)) for name, path in leaves.items()}
+        values = {name: in_words(value_at(data["state"], path, None)) for name, path in leaves.items()}
         key = tuple(values.values())
         if key not in groups:
             groups[key] = len(groups)
@@ -100,7 +101,7 @@ def collapsed(graph: nx.MultiDiGraph, instance: Instance, fields: Sequence[str])
     return result
 
 
-def _chosen(instance: Instance, fields: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
+def _leaves_named(instance: Instance, fields: Sequence[str]) -> dict[str, tuple[str | int, ...]]:
     leaves = {leaf.name: leaf.path for leaf in instance.schema.leaves}
     found: dict[str, tuple[str | int, ...]] = {}
     for field in fields:
@@ -111,18 +112,6 @@ def _chosen(instance: Instance, fields: Sequence[str]) -> dict[str, tuple[str | 
             raise ConfigurationError(f"the state has no field {field!r}{hint}")
         found |= mine
     return found
-
-
-def _value(state: object, path: tuple[str | int, ...]) -> object:
-    for part in path:
-        if isinstance(state, list):
-            if not isinstance(part, int) or part >= len(state):
-                return None
-            state = state[part]
-        else:
-            assert isinstance(state, dict)
-            state = state[part]
-    return state
 
 
 def _add(graph: nx.MultiDiGraph, instance: Instance, number: int, words: Words, level: int) -> None:

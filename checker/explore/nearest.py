@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from acked.base.bounds import Bounds
-from acked.checker.question.predicate import MAX_PARTS, parse_predicate
+from acked.checker.predicate.parse import MAX_PARTS, parse_predicate
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Words
 from acked.checker.search.local import search

@@ -23,11 +23,11 @@ from acked.checker.native.shape import shape_of
 from acked.checker.question.overflow import overflow_of
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import OVERFLOW_BIT, Question
-from acked.checker.question.result import ActionCount, Run, Violation, Words
+from acked.checker.question.result import ActionCount, Run, Violation
 from acked.checker.shards.shard import address, alone, reserve
 from acked.invariants.property import Kind
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 
 _GOLD = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
@@ -190,7 +190,7 @@ def _answer(question: Question, plan: Plan, done: Sequence[_Batch], seen: Distin
     violation = None
     if violating is not None:
         _, _, ending, actions = violating
-        violation = shortened(question, [instance.actions[number] for number in actions], ending - walks.BROKEN)
+        violation = shorten(question, [instance.actions[number] for number in actions], ending - walks.BROKEN)
     return Simulation(
         question,
         plan,
@@ -205,7 +205,7 @@ def _answer(question: Question, plan: Plan, done: Sequence[_Batch], seen: Distin
     )
 
 
-def shortened(question: Question, steps: Sequence[ActionInstance], found: int) -> Violation:
+def shorten(question: Question, steps: Sequence[ActionInstance], found: int) -> Violation:
     """A violating run without the steps that it does not need; `found` numbers state properties, then checks of steps.
 
     What is left violates the same property, and no single step of it can be removed. It need not be a shortest run.
@@ -231,7 +231,8 @@ def shortened(question: Question, steps: Sequence[ActionInstance], found: int) -
     # Removing one may have made another one unnecessary.
     while (again := _without_one(replay, kept)) is not None:
         kept = again
-    return Violation(question.properties[position], replay.run(kept))
+    run = Run(question.instance.initial[:1], ()).then(question.instance, *kept)
+    return Violation(question.properties[position], run)
 
 
 def _without_one(replay: _Replay, steps: list[ActionInstance]) -> list[ActionInstance] | None:
@@ -243,10 +244,7 @@ def _refuse_overflow(question: Question, steps: Sequence[ActionInstance]) -> Non
     """`DomainOverflow`, which the last of the steps raises."""
     *before, last = steps
     instance = question.instance
-    states = [instance.initial[0]]
-    for step in before:
-        states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
-    raise overflow_of(question, Run(tuple(states), tuple(before)), last)
+    raise overflow_of(question, Run(instance.initial[:1], ()).then(instance, *before), last)
 
 
 class _Replay:
@@ -280,10 +278,3 @@ class _Replay:
                 return list(steps[: at + 1])
         return None
 
-    def run(self, steps: Sequence[ActionInstance]) -> Run:
-        """The run of steps that are all enabled."""
-        instance = self._question.instance
-        states: list[Words] = [instance.initial[0]]
-        for step in steps:
-            states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
-        return Run(tuple(states), tuple(steps))

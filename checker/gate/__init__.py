@@ -1,4 +1,4 @@
 """Specs against their expectations, and which guard clause protects what.
 
-Floor 9.
+Floor 10.
 """

@@ -2,5 +2,5 @@
 
 The loops of searches, traces, random runs and searches over several processes; `checker/native` says how they work together.
 
-Floor 2.
+Floor 3.
 """

@@ -16,24 +16,10 @@ a state stands on disk once.
 
 from __future__ import annotations
 
+from acked.checker.loops import slots
 from acked.checker.loops.exchange import get_record
 from acked.checker.loops.language import P8, P16, P64, U64, at, minimum, p16, p64, prefetch
 from acked.checker.loops.quotient import RING_WORDS
-from acked.checker.loops.slots import (
-    ACTS,
-    BUCKETS,
-    HASHES,
-    HOMES,
-    LOG,
-    LOGGED,
-    NOWHERE,
-    OUT,
-    SEEN,
-    SPARE,
-    STRIDE,
-    TABLE,
-    WORKERS,
-)
 from acked.checker.loops.table import (
     confirm,
     copy_state,
@@ -60,17 +46,17 @@ LOG_PARTS = 3
 
 def log_steps(context: P64, begin: U64, end: U64) -> None:
     """Logs the candidates begin..end-1 of OUT, which are in the table."""
-    out = p64(context[OUT])
-    hashes = p64(context[HASHES])
-    acts = p16(context[ACTS])
-    entry = at(p16(context[LOG]), context[LOGGED] * LOG_PARTS)
+    out = p64(context[slots.OUT])
+    hashes = p64(context[slots.HASHES])
+    acts = p16(context[slots.ACTS])
+    entry = at(p16(context[slots.LOG]), context[slots.LOGGED] * LOG_PARTS)
     for j in range(begin, end):
         index = find_state(context, at(out, j * W), hashes[j])
         entry[0] = index
         entry[1] = index >> 16
         entry[2] = acts[j]
         entry = at(entry, LOG_PARTS)
-    context[LOGGED] += end - begin
+    context[slots.LOGGED] += end - begin
 
 
 def note_candidates(states: P64, n: U64, sieve: P64, bits: U64) -> None:
@@ -82,9 +68,13 @@ def note_candidates(states: P64, n: U64, sieve: P64, bits: U64) -> None:
 
 def mark(context: P64, records: P8, n: U64, marks: P8, sieve: P64, bits: U64, value: U64) -> None:
     """Marks the candidates that are among the states of n records."""
-    hashes = p64(context[HOMES])
-    picked = p64(context[SEEN])
-    state = p64(context[SPARE])
+    hashes = p64(context[slots.HOMES])
+    picked = p64(context[slots.SEEN])
+    state = p64(context[slots.SPARE])
+    table = context[slots.TABLE]
+    workers = context[slots.WORKERS]
+    stride = context[slots.STRIDE]
+    buckets = context[slots.BUCKETS]
     begin = 0
     while begin < n:
         m = minimum(TOGETHER, n - begin)
@@ -98,11 +88,11 @@ def mark(context: P64, records: P8, n: U64, marks: P8, sieve: P64, bits: U64, va
             picked[hits] = j
             hits += (sieve[b // 64] >> (b & 63)) & 1
         for k in range(hits):
-            prefetch(p64(home_of(context[TABLE], context[WORKERS], context[STRIDE], context[BUCKETS], hashes[k])), 0)
+            prefetch(p64(home_of(table, workers, stride, buckets, hashes[k])), 0)
         for k in range(hits):
             get_record(at(group, picked[k] * RECORD), state)
             index = find_state(context, state, hashes[k])
-            if index != NOWHERE:
+            if index != slots.NOWHERE:
                 marks[index] = value
         begin += m
 

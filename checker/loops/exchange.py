@@ -10,8 +10,9 @@ A *parcel* is a record and the number of the action that led to the state, in `A
 
 from __future__ import annotations
 
+from acked.checker.loops import slots
 from acked.checker.loops.language import P8, P16, P64, U64, at, call, minimum, p8, p16, p64, pack_bytes, unrolled
-from acked.checker.loops.slots import ACTS, COMPRESSES, HASHES, OUT
+from acked.checker.loops.slots import COMPRESSES
 from acked.checker.loops.table import copy_state, hash_rest, hash_state, owner_of
 from acked.checker.question.plan import BATCH
 
@@ -178,9 +179,9 @@ def deal_candidates(exchange: P64, n: U64) -> U64:
     What goes into each box is listed first, so that no branch depends on the owner.
     """
     context = p64(exchange[SHARD])
-    out = p64(context[OUT])
-    acts = p16(context[ACTS])
-    hashes = p64(context[HASHES])
+    out = p64(context[slots.OUT])
+    acts = p16(context[slots.ACTS])
+    hashes = p64(context[slots.HASHES])
     following = p16(exchange[NEXT])
     buckets = exchange[BUCKETS]
     boxes = exchange[BOX_COUNT]
@@ -259,7 +260,7 @@ def expand_apart(exchange: P64, states: P64, begin: U64, end: U64) -> U64:
         call(exchange[NOTE_STATES], context, here, n)
         m = call(exchange[FIRE_ALL], context, here, n)
         book(exchange, IN_KERNEL)
-        call(exchange[HASH_ALL], p64(context[OUT]), p64(context[HASHES]), m)
+        call(exchange[HASH_ALL], p64(context[slots.OUT]), p64(context[slots.HASHES]), m)
         m = deal_candidates(exchange, m)
         book(exchange, IN_ROUTING)
         is_in = call(exchange[INSERT_OUT], context, 0, m)

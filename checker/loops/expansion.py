@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from acked.checker.loops import growth, table
+from acked.checker.loops import growth, slots, table
 from acked.checker.loops.language import (
     P16,
     P64,
@@ -28,78 +28,37 @@ from acked.checker.loops.language import (
     trailing_zeros,
     unrolled,
 )
-from acked.checker.loops.slots import (
-    ACTIONS,
-    ACTS,
-    BEST_SOURCE,
-    BEST_STATES,
-    BEST_STEPS,
-    BLOCK,
-    BUCKETS,
-    COLUMNS,
-    COMPRESSES,
-    DEFERRED,
-    DEFERRED_END,
-    DEFERS,
-    ENABLED,
-    FIRE_GROUP,
-    FIRES,
-    FLAGS,
-    GROUP,
-    GUARDS,
-    HASHES,
-    LIST,
-    LOG_STEPS,
-    NEEDS_GROWTH,
-    NOWHERE,
-    OFFER_CLOSED,
-    OFFER_END,
-    OFFER_NEXT,
-    OFFER_SLOTS,
-    OFFER_STATES,
-    OFFERS,
-    OUT,
-    PROPERTIES,
-    REPRESENT,
-    ROWS,
-    SHARED,
-    STATES,
-    TABLE,
-    UNPACK,
-    WORKER,
-    WORKERS,
-    W,
-)
+from acked.checker.loops.slots import COMPRESSES, W
 from acked.checker.loops.table import differ, find_state, hash_all, home_of, insert, less
 from acked.checker.question.plan import BATCH
 
 
 def insert_out(context: P64, begin: U64, n: U64) -> U64:
     """Inserts the candidates begin..n-1 of OUT; 1 if all are in. If growth is the caller's, what has no room is deferred."""
-    done = insert(context, p64(context[OUT]), p16(context[ACTS]), begin, n)
-    if context[LOG_STEPS] != 0:
-        call(context[LOG_STEPS], context, begin, done)
+    done = insert(context, p64(context[slots.OUT]), p16(context[slots.ACTS]), begin, n)
+    if context[slots.LOG_STEPS] != 0:
+        call(context[slots.LOG_STEPS], context, begin, done)
     if done == n:
         return 1
-    if context[DEFERS]:
-        context[DEFERRED] = done
-        context[DEFERRED_END] = n
-        store_release(p64(context[SHARED]), NEEDS_GROWTH, 1)
+    if context[slots.DEFERS]:
+        context[slots.DEFERRED] = done
+        context[slots.DEFERRED_END] = n
+        store_release(p64(context[slots.SHARED]), slots.NEEDS_GROWTH, 1)
     return 0
 
 
 def insert_deferred(context: P64) -> U64:
     """Inserts what was deferred, now that there may be room; 1 if all is in."""
-    n = context[DEFERRED_END]
+    n = context[slots.DEFERRED_END]
     if n == 0:
         return 1
-    context[DEFERRED_END] = 0
-    return insert_out(context, context[DEFERRED], n)
+    context[slots.DEFERRED_END] = 0
+    return insert_out(context, context[slots.DEFERRED], n)
 
 
 def fill_group(listed: P16, m: U64) -> None:
     """Pads the list to a multiple of FIRE_GROUP by repeating its last entry."""
-    for k in unrolled(FIRE_GROUP - 1):
+    for k in unrolled(slots.FIRE_GROUP - 1):
         listed[m + k] = listed[m - 1]
 
 
@@ -124,11 +83,11 @@ def deal(row: P64, n: U64, target: P16) -> U64:
 
 def note_states(context: P64, here: P64, n: U64) -> None:
     """Keeps, for every state property, the least state of this batch that violates it."""
-    rows = p64(context[ROWS])
-    picked = p16(context[LIST])
-    for p in range(context[PROPERTIES]):
-        m = deal(at(rows, (context[ACTIONS] + p) * (BATCH // 64)), n, picked)
-        best = at(p64(context[BEST_STATES]), p * (W + 1))
+    rows = p64(context[slots.ROWS])
+    picked = p16(context[slots.LIST])
+    for p in range(context[slots.PROPERTIES]):
+        m = deal(at(rows, (context[slots.ACTIONS] + p) * (BATCH // 64)), n, picked)
+        best = at(p64(context[slots.BEST_STATES]), p * (W + 1))
         for j in range(m):
             state = at(here, picked[j] * W)
             if best[0] == 0 or less(state, at(best, 1)):
@@ -138,12 +97,12 @@ def note_states(context: P64, here: P64, n: U64) -> None:
 
 def note_steps(context: P64, here: P64, action: U64, m: U64) -> None:
     """Keeps, for every check of steps, the least (source, action) of this batch that violates it."""
-    picked = p16(context[LIST])
-    flags = p64(context[FLAGS])
+    picked = p16(context[slots.LIST])
+    flags = p64(context[slots.FLAGS])
     for j in range(m):
         bits = flags[j]
         while bits != 0:
-            best = at(p64(context[BEST_STEPS]), trailing_zeros(bits) * (W + 2))
+            best = at(p64(context[slots.BEST_STEPS]), trailing_zeros(bits) * (W + 2))
             bits = bits & (bits - 1)
             note_source(best, at(here, picked[j] * W), action)
 
@@ -159,24 +118,24 @@ def note_source(best: P64, source: P64, action: U64) -> None:
 
 def represent(context: P64, states: P64, n: U64) -> None:
     """Replaces n states, and up to GROUP - 1 after them, by the representatives of their orbits; nothing without symmetry."""
-    if context[REPRESENT] != 0:
-        call(context[REPRESENT], states, (n + GROUP - 1) // GROUP)
+    if context[slots.REPRESENT] != 0:
+        call(context[slots.REPRESENT], states, (n + slots.GROUP - 1) // slots.GROUP)
 
 
 def fire_all(context: P64, here: P64, n: U64) -> U64:
     """Fires every enabled action of a batch whose guards stand in ROWS; returns the number of candidates in OUT."""
-    rows = p64(context[ROWS])
-    picked = p16(context[LIST])
-    out = p64(context[OUT])
-    acts = p16(context[ACTS])
-    fires = p64(context[FIRES])
-    enabled = p64(context[ENABLED])
+    rows = p64(context[slots.ROWS])
+    picked = p16(context[slots.LIST])
+    out = p64(context[slots.OUT])
+    acts = p16(context[slots.ACTS])
+    fires = p64(context[slots.FIRES])
+    enabled = p64(context[slots.ENABLED])
     total = 0
-    for k in range(context[ACTIONS]):
+    for k in range(context[slots.ACTIONS]):
         m = deal(at(rows, k * (BATCH // 64)), n, picked)
         if m != 0:
             enabled[k] += m
-            if call(fires[k], here, picked, m, at(out, total * W), p64(context[FLAGS])):
+            if call(fires[k], here, picked, m, at(out, total * W), p64(context[slots.FLAGS])):
                 note_steps(context, here, k, m)
             for j in range(m):
                 acts[total + j] = k
@@ -187,8 +146,10 @@ def fire_all(context: P64, here: P64, n: U64) -> U64:
 
 def evaluate(context: P64, here: P64, n: U64) -> None:
     """Fills ROWS for a batch of n states."""
-    call(context[UNPACK], here, p64(context[COLUMNS]), (n + 7) // 8)
-    call(context[GUARDS], p64(context[COLUMNS]), p64(context[ROWS]), (n + context[BLOCK] - 1) // context[BLOCK])
+    columns = p64(context[slots.COLUMNS])
+    block = context[slots.BLOCK]
+    call(context[slots.UNPACK], here, columns, (n + 7) // 8)
+    call(context[slots.GUARDS], columns, p64(context[slots.ROWS]), (n + block - 1) // block)
 
 
 def batches(context: P64, begin: U64, end: U64) -> Iterator[tuple[U64, U64]]:
@@ -196,66 +157,66 @@ def batches(context: P64, begin: U64, end: U64) -> Iterator[tuple[U64, U64]]:
     i = begin
     while i < end:
         n = minimum(BATCH, end - i)
-        evaluate(context, at(p64(context[STATES]), i * W), n)
+        evaluate(context, at(p64(context[slots.STATES]), i * W), n)
         yield i, n
         i += n
 
 
-def fired(context: P64, here: P64, n: U64) -> Iterator[tuple[U64, U64, U64]]:
+def fire_each(context: P64, here: P64, n: U64) -> Iterator[tuple[U64, U64, U64]]:
     """Fires the actions of a batch whose guards stand in ROWS, one after the other.
 
     Yields the action, how many of the n states at `here` it was fired in, and whether any of its checks failed. LIST has the
     numbers of these states, OUT the successors, and FLAGS the checks that failed, if any did.
     """
-    rows = p64(context[ROWS])
-    picked = p16(context[LIST])
-    out = p64(context[OUT])
-    fires = p64(context[FIRES])
-    for k in range(context[ACTIONS]):
+    rows = p64(context[slots.ROWS])
+    picked = p16(context[slots.LIST])
+    out = p64(context[slots.OUT])
+    fires = p64(context[slots.FIRES])
+    for k in range(context[slots.ACTIONS]):
         m = deal(at(rows, k * (BATCH // 64)), n, picked)
         if m != 0:
-            failed = call(fires[k], here, picked, m, out, p64(context[FLAGS]))
+            failed = call(fires[k], here, picked, m, out, p64(context[slots.FLAGS]))
             represent(context, out, m)
             yield k, m, failed
 
 
 def offer_of(offers: U64, worker: U64) -> U64:
     """The address of what a worker offers to be expanded."""
-    return offers + worker * OFFER_SLOTS * 8
+    return offers + worker * slots.OFFER_SLOTS * 8
 
 
 def claim(context: P64, owner: U64) -> U64:
     """Takes a batch of what a worker offers to expand; where it begins, or NOWHERE."""
-    offer = p64(offer_of(context[OFFERS], owner))
+    offer = p64(offer_of(context[slots.OFFERS], owner))
     # A look first, so that a worker in search of work does not keep the line from those who have some.
-    if load_acquire(offer, OFFER_NEXT) >= offer[OFFER_END]:
-        return NOWHERE
-    begin = fetch_add(offer, OFFER_NEXT, BATCH)
-    return begin if begin < offer[OFFER_END] else NOWHERE
+    if load_acquire(offer, slots.OFFER_NEXT) >= offer[slots.OFFER_END]:
+        return slots.NOWHERE
+    begin = fetch_add(offer, slots.OFFER_NEXT, BATCH)
+    return begin if begin < offer[slots.OFFER_END] else slots.NOWHERE
 
 
 def expand_batch(context: P64, owner: U64, begin: U64) -> U64:
     """Checks and expands a claimed batch; 0 if not all candidates are in, but all its checks are made nevertheless."""
-    offer = p64(offer_of(context[OFFERS], owner))
-    out = p64(context[OUT])
-    n = minimum(BATCH, offer[OFFER_END] - begin)
-    here = at(p64(offer[OFFER_STATES]), begin * W)
+    offer = p64(offer_of(context[slots.OFFERS], owner))
+    out = p64(context[slots.OUT])
+    n = minimum(BATCH, offer[slots.OFFER_END] - begin)
+    here = at(p64(offer[slots.OFFER_STATES]), begin * W)
     evaluate(context, here, n)
     note_states(context, here, n)
     m = fire_all(context, here, n)
-    hash_all(out, p64(context[HASHES]), m)
+    hash_all(out, p64(context[slots.HASHES]), m)
     return insert_out(context, 0, m)
 
 
 def claim_any(context: P64) -> U64:
     """Takes a batch, the worker's own before others'; `begin * WORKERS + owner`, or NOWHERE."""
-    workers = context[WORKERS]
-    claimed = NOWHERE
+    workers = context[slots.WORKERS]
+    claimed = slots.NOWHERE
     for k in range(workers):
         # Each worker begins with its own states; then each has another worker to begin with.
-        owner = (context[WORKER] + k) % workers
+        owner = (context[slots.WORKER] + k) % workers
         begin = claim(context, owner)
-        if begin != NOWHERE:
+        if begin != slots.NOWHERE:
             claimed = begin * workers + owner
             break
     return claimed
@@ -265,11 +226,11 @@ def expand_shares(context: P64) -> None:
     """Expands batch after batch, the worker's own and then others', until all are taken or the table must grow."""
     if insert_deferred(context) == 0:
         return
-    while load_acquire(p64(context[SHARED]), NEEDS_GROWTH) == 0:
+    while load_acquire(p64(context[slots.SHARED]), slots.NEEDS_GROWTH) == 0:
         claimed = claim_any(context)
-        if claimed == NOWHERE:
+        if claimed == slots.NOWHERE:
             return
-        if expand_batch(context, claimed % context[WORKERS], claimed // context[WORKERS]) == 0:
+        if expand_batch(context, claimed % context[slots.WORKERS], claimed // context[slots.WORKERS]) == 0:
             return
 
 
@@ -280,17 +241,17 @@ def expand(context: P64, begin: U64, end: U64) -> U64:
     unequally the machine treats them. It stops early when a worker needs room in the table (NEEDS_GROWTH: make some, and go
     on) or when the budget is reached (STATUS); the checks of all states before the result are made.
     """
-    offer = p64(offer_of(context[OFFERS], context[WORKER]))
-    offer[OFFER_END] = end
-    store_release(offer, OFFER_NEXT, begin)
+    offer = p64(offer_of(context[slots.OFFERS], context[slots.WORKER]))
+    offer[slots.OFFER_END] = end
+    store_release(offer, slots.OFFER_NEXT, begin)
     expand_shares(context)
-    return minimum(swap(offer, OFFER_NEXT, OFFER_CLOSED), end)
+    return minimum(swap(offer, slots.OFFER_NEXT, slots.OFFER_CLOSED), end)
 
 
 def inspect(context: P64, begin: U64, end: U64) -> None:
     """Checks the shard's states begin..end-1 and the steps from them, and inserts nothing."""
     for i, n in batches(context, begin, end):
-        here = at(p64(context[STATES]), i * W)
+        here = at(p64(context[slots.STATES]), i * W)
         note_states(context, here, n)
         fire_all(context, here, n)
 
@@ -301,7 +262,7 @@ def receive(context: P64, candidates: P64, acts: P16, n: U64) -> U64:
     while i < n:
         m = minimum(BATCH, n - i)
         batch = at(candidates, i * W)
-        hash_all(batch, p64(context[HASHES]), m)
+        hash_all(batch, p64(context[slots.HASHES]), m)
         done = insert(context, batch, at(acts, i), 0, m)
         i += done
         if done < m:
@@ -311,12 +272,12 @@ def receive(context: P64, candidates: P64, acts: P16, n: U64) -> U64:
 
 def find_source(context: P64, begin: U64, end: U64, target: P64) -> None:
     """The least (state, action) among the shard's states begin..end-1 that leads to `target`, into BEST_SOURCE."""
-    picked = p16(context[LIST])
-    out = p64(context[OUT])
-    best = p64(context[BEST_SOURCE])
+    picked = p16(context[slots.LIST])
+    out = p64(context[slots.OUT])
+    best = p64(context[slots.BEST_SOURCE])
     for i, n in batches(context, begin, end):
-        here = at(p64(context[STATES]), i * W)
-        for k, m, _failed in fired(context, here, n):
+        here = at(p64(context[slots.STATES]), i * W)
+        for k, m, _failed in fire_each(context, here, n):
             for j in range(m):
                 if differ(at(out, j * W), target) == 0:
                     note_source(best, at(here, picked[j] * W), k)
@@ -327,19 +288,19 @@ def link(context: P64, begin: U64, end: U64, edges: P64, acts: P16, verdicts: P6
 
     An edge is `source << 32 | target`, by index. `verdicts` gets the properties' rows of every batch, one after the other.
     """
-    picked = p16(context[LIST])
-    out = p64(context[OUT])
-    hashes = p64(context[HASHES])
-    width = context[PROPERTIES] * (BATCH // 64)
+    picked = p16(context[slots.LIST])
+    out = p64(context[slots.OUT])
+    hashes = p64(context[slots.HASHES])
+    width = context[slots.PROPERTIES] * (BATCH // 64)
     total = 0
     batch = 0
     for i, n in batches(context, begin, end):
-        copy(at(verdicts, batch * width), at(p64(context[ROWS]), context[ACTIONS] * (BATCH // 64)), width)
+        copy(at(verdicts, batch * width), at(p64(context[slots.ROWS]), context[slots.ACTIONS] * (BATCH // 64)), width)
         batch += 1
-        for k, m, _failed in fired(context, at(p64(context[STATES]), i * W), n):
+        for k, m, _failed in fire_each(context, at(p64(context[slots.STATES]), i * W), n):
             hash_all(out, hashes, m)
             for j in range(m):
-                prefetch(p64(home_of(context[TABLE], 1, 0, context[BUCKETS], hashes[j])), 0)
+                prefetch(p64(home_of(context[slots.TABLE], 1, 0, context[slots.BUCKETS], hashes[j])), 0)
             for j in range(m):
                 edges[total + j] = (i + picked[j]) << 32 | find_state(context, at(out, j * W), hashes[j])
                 acts[total + j] = k
@@ -349,7 +310,7 @@ def link(context: P64, begin: U64, end: U64, edges: P64, acts: P16, verdicts: P6
 
 COMMON = (
     insert_out, insert_deferred, fill_group, deal, note_states, note_source, note_steps, represent, fire_all,
-    evaluate, batches, fired, receive, offer_of, claim, claim_any, expand_batch, expand_shares, expand, inspect,
+    evaluate, batches, fire_each, receive, offer_of, claim, claim_any, expand_batch, expand_shares, expand, inspect,
     find_source,
 )  # fmt: skip
 """What is the same for both kinds of table."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from acked.checker.loops import slots
 from acked.checker.loops.language import P8, P64, U64, at, p8, p64, unrolled
 from acked.checker.loops.quotient import (
     FUNCTIONS as TABLE_FUNCTIONS,
@@ -24,31 +25,7 @@ from acked.checker.loops.quotient import (
     upper_in,
     word_of,
 )
-from acked.checker.loops.slots import (
-    BROKEN,
-    BUCKETS,
-    DISPLACEMENT_BITS,
-    FIELD_BITS,
-    FILL,
-    HOMES,
-    LEVEL_BITS,
-    LINE_SLOTS,
-    NEXT_BUCKETS,
-    NEXT_DISPLACEMENT_BITS,
-    NEXT_FIELD_BITS,
-    NEXT_FIELDS,
-    NEXT_LEVEL_BITS,
-    NEXT_SHARE,
-    NEXT_SLOTS,
-    NOWHERE,
-    REST_BITS,
-    SHARE,
-    SPARE,
-    STATUS,
-    STRIDE,
-    TABLE,
-    WORKER,
-)
+from acked.checker.loops.slots import FIELD_BITS, LINE_SLOTS
 from acked.checker.loops.table import PAD, SPARE_SLOTS, insert
 
 SPARE_WORDS = 4
@@ -57,7 +34,7 @@ SPARE_WORDS = 4
 
 def place(
     table: P64, fill: P8, home: U64, word: U64, top: U64, level: U64, level_bits: U64, below: U64, far: U64, last: U64,
-    slots: U64, fields: U64, per: U64, field_bits: U64,
+    room: U64, fields: U64, per: U64, field_bits: U64,
 ) -> U64:  # fmt: skip
     """Puts an entry, in the next layout, into the first line with room from its own on; 0 if there is none near.
 
@@ -66,7 +43,7 @@ def place(
     """
     number = home
     k = fill[number]
-    while k == slots:
+    while k == room:
         number += 1
         k = fill[number]
     if number - home >= far or number >= last:
@@ -76,7 +53,7 @@ def place(
     at_word = (k * per) >> 8
     line = at(table, number * LINE)
     line[k] = word
-    line = at(line, slots + at_word)
+    line = at(line, room + at_word)
     line[0] = line[0] | (field << ((k - at_word * fields) * field_bits))
     return 1
 
@@ -88,31 +65,31 @@ def take_line(line: P64, old: P64) -> None:
         line[w] = 0
 
 
-def relocated(context: P64) -> Iterator[tuple[U64, U64, U64, U64, U64]]:
+def relocate(context: P64) -> Iterator[tuple[U64, U64, U64, U64, U64]]:
     """Takes out every entry, from the last line on; yields its line, the number of the line that is its own in the next
     layout, its word and top there, and its level.
 
     Where there will be twice the lines, the first bit of an entry's offset becomes the last of its line's number, and nothing
     else of it changes; else its hash is had back, and its place computed anew.
     """
-    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
-    rest_bits = context[REST_BITS]
-    share = context[SHARE]
-    level_bits = context[LEVEL_BITS]
+    table = p64(context[slots.TABLE] + context[slots.WORKER] * context[slots.STRIDE])
+    rest_bits = context[slots.REST_BITS]
+    share = context[slots.SHARE]
+    level_bits = context[slots.LEVEL_BITS]
     level_mask = (1 << level_bits) - 1
-    displacement_mask = (1 << context[DISPLACEMENT_BITS]) - 1
-    below = level_bits + context[DISPLACEMENT_BITS]
+    displacement_mask = (1 << context[slots.DISPLACEMENT_BITS]) - 1
+    below = level_bits + context[slots.DISPLACEMENT_BITS]
     field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
-    lines = context[BUCKETS]
+    lines = context[slots.BUCKETS]
     inverse = inverse_of(lines)
-    next_lines = context[NEXT_BUCKETS]
-    next_share = context[NEXT_SHARE]
+    next_lines = context[slots.NEXT_BUCKETS]
+    next_share = context[slots.NEXT_SHARE]
     doubles = next_lines == 2 * lines
     # The first bit of the offset is at one place of what is kept, in the word or in the field.
     first_bit = rest_bits + 31 - share
     word_bit = 1 << (first_bit + 1) if first_bit < LOW_BITS else 0
     top_bit = 0 if first_bit < LOW_BITS else 1 << (first_bit - LOW_BITS)
-    old = p64(context[HOMES])
+    old = p64(context[slots.HOMES])
     b = lines + PAD
     while b > 0:
         b -= 1
@@ -125,8 +102,8 @@ def relocated(context: P64) -> Iterator[tuple[U64, U64, U64, U64, U64]]:
                 home = b - ((field >> level_bits) & displacement_mask)
                 if doubles:
                     home = 2 * home + (((word & word_bit) | (top & top_bit)) != 0)
-                    word = word & (word_bit ^ NOWHERE)
-                    top = top & (top_bit ^ NOWHERE)
+                    word = word & (word_bit ^ slots.NOWHERE)
+                    top = top & (top_bit ^ slots.NOWHERE)
                 else:
                     product = tag_in(home, offset_in(rest_bits, word, top), lines, share, inverse) * next_lines
                     home = product >> 32
@@ -139,24 +116,24 @@ def relocated(context: P64) -> Iterator[tuple[U64, U64, U64, U64, U64]]:
 
 def grow(context: P64) -> U64:
     """Gives the worker's part of the table its next layout, in place; 1 if done, 0 if it failed (STATUS says so)."""
-    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
-    fill = p8(context[FILL])
-    level_bits = context[NEXT_LEVEL_BITS]
-    below = level_bits + context[NEXT_DISPLACEMENT_BITS]
-    far = 1 << context[NEXT_DISPLACEMENT_BITS]
-    last = context[NEXT_BUCKETS] + PAD - 1
-    slots = context[NEXT_SLOTS]
-    fields = context[NEXT_FIELDS]
+    table = p64(context[slots.TABLE] + context[slots.WORKER] * context[slots.STRIDE])
+    fill = p8(context[slots.FILL])
+    level_bits = context[slots.NEXT_LEVEL_BITS]
+    below = level_bits + context[slots.NEXT_DISPLACEMENT_BITS]
+    far = 1 << context[slots.NEXT_DISPLACEMENT_BITS]
+    last = context[slots.NEXT_BUCKETS] + PAD - 1
+    room = context[slots.NEXT_SLOTS]
+    fields = context[slots.NEXT_FIELDS]
     per = 256 // fields + 1
-    field_bits = context[NEXT_FIELD_BITS]
-    spare = p64(context[SPARE])
+    field_bits = context[slots.NEXT_FIELD_BITS]
+    spare = p64(context[slots.SPARE])
     spared = 0
     failed = 0
     for k in range(last + 2):
         fill[k] = 0
-    for b, home, word, top, level in relocated(context):
+    for b, home, word, top, level in relocate(context):
         if home > b:
-            done = place(table, fill, home, word, top, level, level_bits, below, far, last, slots, fields, per, field_bits)
+            done = place(table, fill, home, word, top, level, level_bits, below, far, last, room, fields, per, field_bits)
             failed = failed | (1 - done)
         elif (spared + 1) * SPARE_WORDS > SPARE_SLOTS:
             failed = 1
@@ -171,13 +148,13 @@ def grow(context: P64) -> U64:
     for k in range(spared):
         entry = at(spare, k * SPARE_WORDS)
         done = place(
-            table, fill, entry[0], entry[1], entry[2], entry[3], level_bits, below, far, last, slots, fields, per, field_bits
+            table, fill, entry[0], entry[1], entry[2], entry[3], level_bits, below, far, last, room, fields, per, field_bits
         )
         failed = failed | (1 - done)
     if failed:
-        context[STATUS] = BROKEN
+        context[slots.STATUS] = slots.BROKEN
     return 1 - failed
 
 
-FUNCTIONS = (*TABLE_FUNCTIONS, place, take_line, relocated, grow, insert)
+FUNCTIONS = (*TABLE_FUNCTIONS, place, take_line, relocate, grow, insert)
 """Everything that is translated of a table without states, callees first."""

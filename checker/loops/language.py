@@ -3,7 +3,8 @@
 The subset: functions whose parameters and result are `U64` (unsigned, wrapping) or pointers `P8`, `P16`, `P64`; local
 variables of these types; `p[i]`, `p[i] = x`, `+=` and its kin; `+ - * // % & | ^ << >>`, comparisons (unsigned),
 `and`, `or`, `not` (lazy); `if`, `while`, `for i in range(…)`, `break`, `continue`, `return`; calls of each other and of
-the words below. Module constants and the constants given to `translate` are literals; `for w in unrolled(N)` unrolls.
+the words below. Constants of the module or of one that it imports (`slots.OUT`) are literals, as are those given to
+`translate`; `for w in unrolled(N)` unrolls.
 
 A generator is inlined where a `for` loops over it: its body stands there, with the loop's body in place of each `yield`. It
 may loop over other generators, and it does not return early.

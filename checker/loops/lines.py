@@ -86,15 +86,10 @@ def _percent(slots: int, displacement_bits: int) -> int:
     return next(percent for percent in range(99, 0, -1) if percent / 100 - 1 - log(percent / 100) >= rare)
 
 
-def bits_beyond(word_bits: Sequence[int]) -> int:
-    """Bits of a state beyond its first word."""
-    return sum(word_bits[1:])
-
-
 def lines_for(word_bits: Sequence[int], lines: int, levels: int) -> Lines | None:
     """The narrowest layout of a part of so many lines for states of words of so many bits, on so many levels; None if none
     has room."""
-    rest = bits_beyond(word_bits)
+    rest = sum(word_bits[1:])
     if len(word_bits) > 3 or rest > MOST_REST_BITS:
         return None
     for kind in KINDS:

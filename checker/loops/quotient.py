@@ -7,6 +7,7 @@ docstring of this package.
 
 from __future__ import annotations
 
+from acked.checker.loops import slots
 from acked.checker.loops.language import (
     P16,
     P64,
@@ -23,29 +24,7 @@ from acked.checker.loops.language import (
     trailing_zeros,
     unrolled,
 )
-from acked.checker.loops.slots import (
-    BUCKETS,
-    COUNT,
-    DISPLACEMENT_BITS,
-    FIELD_BITS,
-    FIELDS,
-    HOMES,
-    LEVEL,
-    LEVEL_BITS,
-    LINE_SLOTS,
-    NEW,
-    NOWHERE,
-    REST_BITS,
-    SEEN,
-    SHARE,
-    SPLIT,
-    STATES,
-    STRIDE,
-    TABLE,
-    WORKER,
-    WORKERS,
-    W,
-)
+from acked.checker.loops.slots import FIELD_BITS, FIELDS, LINE_SLOTS, W
 from acked.checker.loops.table import (
     PAD,
     copy_state,
@@ -56,7 +35,7 @@ from acked.checker.loops.table import (
     less,
     owner_of,
     reserve_room,
-    unhashed,
+    unhash,
 )
 
 LINE = 8
@@ -71,7 +50,7 @@ FULL_LINE, MIXED_LINE = 8, 9
 """In place of the first free slot: there is none, and no entry of this word; or there is such an entry, of another field."""
 
 
-def shifted(x: U64, bits: U64) -> U64:
+def shift_left(x: U64, bits: U64) -> U64:
     """`x << bits`, nothing from 64 bits on."""
     return x << bits if bits < 64 else 0
 
@@ -83,7 +62,7 @@ def lower(x: U64, bits: U64) -> U64:
 
 def kept_of(rest: U64, offset: U64, rest_bits: U64) -> U64:
     """What is kept of a state beside half of its hash, the first 64 bits; in a field of fewer there are no more."""
-    return rest | (offset << rest_bits if FIELD_BITS < 64 else shifted(offset, rest_bits))
+    return rest | (offset << rest_bits if FIELD_BITS < 64 else shift_left(offset, rest_bits))
 
 
 def word_of(h: U64, kept: U64) -> U64:
@@ -107,7 +86,7 @@ def rest_of(state: P64, split: U64) -> U64:
     if W == 2:
         rest = state[1]
     if W == 3:
-        rest = state[1] | shifted(state[2], split)
+        rest = state[1] | shift_left(state[2], split)
     return rest
 
 
@@ -123,14 +102,14 @@ def find_lines(context: P64, homes: P64, candidates: P64, hashes: P64, n: U64) -
     """
     words = at(homes, 2 * BLOCK)
     fields = at(homes, 4 * BLOCK)
-    table = context[TABLE]
-    workers = context[WORKERS]
-    stride = context[STRIDE]
-    lines = context[BUCKETS]
-    share = context[SHARE]
-    rest_bits = context[REST_BITS]
-    split = context[SPLIT]
-    below = context[LEVEL_BITS] + context[DISPLACEMENT_BITS]
+    table = context[slots.TABLE]
+    workers = context[slots.WORKERS]
+    stride = context[slots.STRIDE]
+    lines = context[slots.BUCKETS]
+    share = context[slots.SHARE]
+    rest_bits = context[slots.REST_BITS]
+    split = context[slots.SPLIT]
+    below = context[slots.LEVEL_BITS] + context[slots.DISPLACEMENT_BITS]
     for j in range(n):
         h = hashes[j]
         candidate = at(candidates, j * W)
@@ -212,10 +191,10 @@ def enter(
             wanted += 1 << level_bits
             line = at(line, LINE)
         elif is_room == 0:
-            return NOWHERE
+            return slots.NOWHERE
         elif take(line, trailing_zeros(free), word, wanted | level, workers):
             return 0
-    return NOWHERE
+    return slots.NOWHERE
 
 
 def tell_known(
@@ -257,16 +236,16 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
     Counts, by action, those whose target was not reached before this level. Of a block of candidates those are told first
     that stand where they are looked for first; then the others are looked for one by one, most of them new.
     """
-    workers = context[WORKERS]
-    level_bits = context[LEVEL_BITS]
-    far = 1 << context[DISPLACEMENT_BITS]
-    level = context[LEVEL]
-    own = p64(context[STATES])
-    count = context[COUNT]
+    workers = context[slots.WORKERS]
+    level_bits = context[slots.LEVEL_BITS]
+    far = 1 << context[slots.DISPLACEMENT_BITS]
+    level = context[slots.LEVEL]
+    own = p64(context[slots.STATES])
+    count = context[slots.COUNT]
     limit = count + room
-    new = p64(context[NEW])
-    pending = p64(context[SEEN])
-    homes = p64(context[HOMES])
+    new = p64(context[slots.NEW])
+    pending = p64(context[slots.SEEN])
+    homes = p64(context[slots.HOMES])
     ahead = minimum(BLOCK, n)
     find_lines(context, homes, candidates, hashes, ahead)
     for i in range(ahead):
@@ -275,7 +254,7 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
     while begin < n:
         size = ahead
         ahead = minimum(BLOCK, n - begin - size)
-        following = at(p64(context[HOMES]), BLOCK - (begin & BLOCK))
+        following = at(p64(context[slots.HOMES]), BLOCK - (begin & BLOCK))
         find_lines(context, following, at(candidates, (begin + size) * W), at(hashes, begin + size), ahead)
         left = tell_known(homes, following, ahead, size, level, level_bits, pending, new, at(acts, begin))
         for p in range(left):
@@ -288,18 +267,18 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
             if free >= FULL_LINE or count >= limit or take(p64(home), free, word, wanted | level, workers) == 0:
                 passed = 1 if free == FULL_LINE else 0
                 seen = enter(home, passed, word, wanted, level, level_bits, far, workers, 1 if count < limit else 0)
-            if seen == NOWHERE:
+            if seen == slots.NOWHERE:
                 # Those behind it are asked again, and counted then.
                 for late in range(i + 1, size):
                     new[acts[begin + late]] -= homes[6 * BLOCK + late]
-                context[COUNT] = count
+                context[slots.COUNT] = count
                 return begin + i
             copy_state(at(own, count * W), at(candidates, (begin + i) * W))
             count += seen == 0
             new[acts[begin + i]] += (seen == 0) | (seen == level)
         begin += size
         homes = following
-    context[COUNT] = count
+    context[slots.COUNT] = count
     return n
 
 
@@ -319,7 +298,7 @@ def offset_in(rest_bits: U64, word: U64, top: U64) -> U64:
     above = top >> (64 - LOW_BITS)
     if rest_bits >= 64:
         return above >> (rest_bits - 64)
-    return (kept >> rest_bits) | shifted(above, 64 - rest_bits)
+    return (kept >> rest_bits) | shift_left(above, 64 - rest_bits)
 
 
 def rest_in(rest_bits: U64, word: U64, top: U64) -> U64:
@@ -350,24 +329,24 @@ def tag_in(home: U64, offset: U64, lines: U64, share: U64, inverse: U64) -> U64:
 
 def restore(context: P64, home: U64, word: U64, top: U64, state: P64) -> None:
     """Writes the state of an entry."""
-    rest_bits = context[REST_BITS]
-    lines = context[BUCKETS]
-    tag = tag_in(home, offset_in(rest_bits, word, top), lines, context[SHARE], inverse_of(lines))
+    rest_bits = context[slots.REST_BITS]
+    lines = context[slots.BUCKETS]
+    tag = tag_in(home, offset_in(rest_bits, word, top), lines, context[slots.SHARE], inverse_of(lines))
     rest = rest_in(rest_bits, word, top)
     if W == 2:
         state[1] = rest
     if W == 3:
-        split = context[SPLIT]
-        state[1] = rest & (shifted(1, split) - 1)
-        state[2] = lower(rest, split) | shifted(upper_in(rest_bits, top), 64 - split)
-    state[0] = unhashed((tag << 32) | (word >> 32), hash_rest(state))
+        split = context[slots.SPLIT]
+        state[1] = rest & (shift_left(1, split) - 1)
+        state[2] = lower(rest, split) | shift_left(upper_in(rest_bits, top), 64 - split)
+    state[0] = unhash((tag << 32) | (word >> 32), hash_rest(state))
 
 
 def count_levels(context: P64, counts: P64) -> None:
     """Counts the states of every level that the worker's part of the table holds, free slots as of level 0."""
-    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
-    level_mask = (1 << context[LEVEL_BITS]) - 1
-    for b in range(context[BUCKETS] + PAD):
+    table = p64(context[slots.TABLE] + context[slots.WORKER] * context[slots.STRIDE])
+    level_mask = (1 << context[slots.LEVEL_BITS]) - 1
+    for b in range(context[slots.BUCKETS] + PAD):
         line = at(table, b * LINE)
         for k in unrolled(LINE_SLOTS):
             counts[field_of(line, k) & level_mask] += 1
@@ -376,12 +355,12 @@ def count_levels(context: P64, counts: P64) -> None:
 def collect(context: P64, least: U64, most: U64, places: P64, states: P64, room: U64) -> None:
     """Lists the states of levels `least` to `most` that the worker's part of the table holds, each level from its place on,
     which is moved on. What would stand behind `room` states is left out."""
-    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
-    level_bits = context[LEVEL_BITS]
+    table = p64(context[slots.TABLE] + context[slots.WORKER] * context[slots.STRIDE])
+    level_bits = context[slots.LEVEL_BITS]
     level_mask = (1 << level_bits) - 1
     field_mask = (1 << (FIELD_BITS - 1) << 1) - 1
-    displacement_bits = context[DISPLACEMENT_BITS]
-    for b in range(context[BUCKETS] + PAD):
+    displacement_bits = context[slots.DISPLACEMENT_BITS]
+    for b in range(context[slots.BUCKETS] + PAD):
         line = at(table, b * LINE)
         for k in unrolled(LINE_SLOTS):
             field = field_of(line, k) & field_mask
@@ -395,7 +374,7 @@ def collect(context: P64, least: U64, most: U64, places: P64, states: P64, room:
 
 
 FUNCTIONS = (
-    hash_rest, hash_state, unhashed, owner_of, hash_all, differ, less, copy_state, reserve_room, shifted, lower, kept_of,
+    hash_rest, hash_state, unhash, owner_of, hash_all, differ, less, copy_state, reserve_room, shift_left, lower, kept_of,
     word_of, top_of, rest_of, upper_of, find_lines, match_line, field_of, awaited_field, is_wanted, level_in, take, enter,
     tell_known, absorb, kept_in, offset_in, rest_in, upper_in, inverse_of, tag_in, restore, count_levels, collect,
 )  # fmt: skip

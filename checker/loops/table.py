@@ -6,6 +6,7 @@ here, and what must hold of the table at every moment, is in the docstring of th
 
 from __future__ import annotations
 
+from acked.checker.loops import slots
 from acked.checker.loops.language import (
     P8,
     P16,
@@ -24,37 +25,7 @@ from acked.checker.loops.language import (
     trailing_zeros,
     unrolled,
 )
-from acked.checker.loops.slots import (
-    ALL_STATES,
-    BASES,
-    BOOKED,
-    BROKEN,
-    BUCKETS,
-    COUNT,
-    DEFERS,
-    FILL,
-    FINDER,
-    FIRST,
-    FULL,
-    HASHES,
-    HOMES,
-    LIMIT,
-    MAX_BUCKETS,
-    MAX_STATES,
-    NEW,
-    NOWHERE,
-    ROOM,
-    SEEN,
-    SHARED,
-    SPARE,
-    STATES,
-    STATUS,
-    STRIDE,
-    TABLE,
-    WORKER,
-    WORKERS,
-    W,
-)
+from acked.checker.loops.slots import W
 
 INDEX_BITS = 32
 INDEX_MASK = (1 << INDEX_BITS) - 1
@@ -97,13 +68,13 @@ def hash_rest(words: P64) -> U64:
 
 
 def hash_state(words: P64) -> U64:
-    """A well-mixed 64-bit hash, from which and the other words the first can be had back (`unhashed`)."""
+    """A well-mixed 64-bit hash, from which and the other words the first can be had back (`unhash`)."""
     x = (words[0] + hash_rest(words)) * MIX_0
     y = (x ^ (x >> 32)) * MIX_1
     return y ^ (y >> 29)
 
 
-def unhashed(h: U64, rest: U64) -> U64:
+def unhash(h: U64, rest: U64) -> U64:
     """The first word of the state of this hash whose other words mix to `rest`."""
     y = (h ^ (h >> 29) ^ (h >> 58)) * UNMIX_1
     return (y ^ (y >> 32)) * UNMIX_0 - rest
@@ -191,7 +162,7 @@ def confirm(bucket: P64, found: U64, states: P64, state: P64) -> U64:
         if differ(at(states, index * W), state) == 0:
             return index
         matches = matches & (matches - 1)
-    return NOWHERE
+    return slots.NOWHERE
 
 
 def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: U64) -> U64:
@@ -201,27 +172,27 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
     after the first, the third one AHEAD after the second. It relies on what the second saw: an entry never leaves, and a
     worker that came in between has taken the slot that seemed free.
     """
-    states = p64(context[ALL_STATES])
-    own = p64(context[STATES])
-    table = context[TABLE]
-    stride = context[STRIDE]
-    workers = context[WORKERS]
-    buckets = context[BUCKETS]
-    first = context[FIRST]
-    finder = context[FINDER]
-    bases = p64(context[BASES])
-    count = context[COUNT]
+    states = p64(context[slots.ALL_STATES])
+    own = p64(context[slots.STATES])
+    table = context[slots.TABLE]
+    stride = context[slots.STRIDE]
+    workers = context[slots.WORKERS]
+    buckets = context[slots.BUCKETS]
+    first = context[slots.FIRST]
+    finder = context[slots.FINDER]
+    bases = p64(context[slots.BASES])
+    count = context[slots.COUNT]
     limit = count + room
-    new = p64(context[NEW])
-    seen = p64(context[SEEN])
-    homes = p64(context[HOMES])
+    new = p64(context[slots.NEW])
+    seen = p64(context[slots.SEEN])
+    homes = p64(context[slots.HOMES])
     for t in range(minimum(FAR, n)):
         look_for_home(table, workers, stride, buckets, homes, hashes[t], t)
     for t in range(n + AHEAD):
         if t + FAR < n:
             look_for_home(table, workers, stride, buckets, homes, hashes[t + FAR], t + FAR)
         if t < n:
-            seen[t & RING] = look_at_home(homes[t & RING], hashes[t] >> INDEX_BITS, context[ALL_STATES], first + count)
+            seen[t & RING] = look_at_home(homes[t & RING], hashes[t] >> INDEX_BITS, context[slots.ALL_STATES], first + count)
         if t >= AHEAD:
             j = t - AHEAD
             tag = hashes[j] >> INDEX_BITS
@@ -229,14 +200,14 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
             bucket = p64(homes[j & RING])
             found = seen[j & RING]
             passed = 0
-            index = NOWHERE
-            while index == NOWHERE:
+            index = slots.NOWHERE
+            while index == slots.NOWHERE:
                 index = confirm(bucket, found, states, candidate)
-                if index == NOWHERE:
+                if index == slots.NOWHERE:
                     free = found >> 8
                     if free != 0:
                         if count >= limit:
-                            context[COUNT] = count
+                            context[slots.COUNT] = count
                             return j
                         copy_state(at(own, count * W), candidate)
                         entry = (tag << INDEX_BITS) | (first + count + 1)
@@ -248,22 +219,22 @@ def absorb(context: P64, candidates: P64, hashes: P64, acts: P16, n: U64, room: 
                     else:
                         passed += 1
                         if number_of(hashes[j], buckets) + passed >= buckets + PAD - 1:
-                            context[COUNT] = count
+                            context[slots.COUNT] = count
                             return j
                         bucket = at(bucket, SLOTS)
                         found = match_bucket(bucket, INDEX_BITS, tag)
             new[acts[j]] += 1 if index >= bases[high_product(index, finder)] else 0
-    context[COUNT] = count
+    context[slots.COUNT] = count
     return n
 
 
 def find_state(context: P64, state: P64, h: U64) -> U64:
     """The index of a state of this hash, or NOWHERE."""
-    states = p64(context[ALL_STATES])
-    bucket = p64(home_of(context[TABLE], context[WORKERS], context[STRIDE], context[BUCKETS], h))
-    index = NOWHERE
+    states = p64(context[slots.ALL_STATES])
+    bucket = p64(home_of(context[slots.TABLE], context[slots.WORKERS], context[slots.STRIDE], context[slots.BUCKETS], h))
+    index = slots.NOWHERE
     free = 0
-    while index == NOWHERE and free == 0:
+    while index == slots.NOWHERE and free == 0:
         found = match_bucket(bucket, INDEX_BITS, h >> INDEX_BITS)
         index = confirm(bucket, found, states, state)
         free = found >> 8
@@ -288,21 +259,22 @@ def place(table: P64, fill: P8, buckets: U64, entry: U64) -> U64:
 
 def grow(context: P64) -> U64:
     """Makes the worker's part of the table larger in place; 1 if done, 0 if the budget is reached (STATUS says so)."""
-    table = p64(context[TABLE] + context[WORKER] * context[STRIDE])
-    spare = p64(context[SPARE])
-    old = context[BUCKETS]
+    table = p64(context[slots.TABLE] + context[slots.WORKER] * context[slots.STRIDE])
+    spare = p64(context[slots.SPARE])
+    old = context[slots.BUCKETS]
     buckets = old + old // 2
     if old < DOUBLE_UNTIL:
         buckets = 2 * old
     # A last step that is too small would leave no room to move entries in.
-    if buckets + buckets // 8 > context[MAX_BUCKETS]:
-        buckets = context[MAX_BUCKETS]
-    if p64(context[SHARED])[BOOKED] >= context[MAX_STATES] or context[COUNT] >= context[ROOM] or buckets == old:
-        context[STATUS] = FULL
+    if buckets + buckets // 8 > context[slots.MAX_BUCKETS]:
+        buckets = context[slots.MAX_BUCKETS]
+    booked = p64(context[slots.SHARED])[slots.BOOKED]
+    if booked >= context[slots.MAX_STATES] or context[slots.COUNT] >= context[slots.ROOM] or buckets == old:
+        context[slots.STATUS] = slots.FULL
         return 0
     # How full the new buckets are is kept beside them while they are filled. What stands in a free slot, nothing, goes to a
     # bucket behind the last one: which slots are free is as good as random, and a mispredicted branch costs more than a move.
-    fill = p8(context[FILL])
+    fill = p8(context[slots.FILL])
     nowhere = buckets + PAD
     for k in range(nowhere + 1):
         fill[k] = 0
@@ -320,42 +292,42 @@ def grow(context: P64) -> U64:
                 # Buckets up to this one may still hold entries that have not moved: only near the start, for a few.
                 if number <= b:
                     if spared == SPARE_SLOTS:
-                        context[STATUS] = BROKEN
+                        context[slots.STATUS] = slots.BROKEN
                         return 0
                     spare[spared] = entry
                     spared += 1
                 elif place(table, fill, buckets, entry) == 0:
-                    context[STATUS] = BROKEN
+                    context[slots.STATUS] = slots.BROKEN
                     return 0
             else:
                 table[number * SLOTS + held] = entry
                 fill[number] = held + (1 if entry else 0)
     for k in range(spared):
         if place(table, fill, buckets, spare[k]) == 0:
-            context[STATUS] = BROKEN
+            context[slots.STATUS] = slots.BROKEN
             return 0
-    context[BUCKETS] = buckets
+    context[slots.BUCKETS] = buckets
     set_limit(context)
     return 1
 
 
 def set_limit(context: P64) -> None:
     """How many states fit before the table must grow or the budget is reached."""
-    most = context[WORKERS] * context[BUCKETS] * SLOTS // LOAD_DENOMINATOR * LOAD_NUMERATOR
-    context[LIMIT] = minimum(most, context[MAX_STATES])
+    most = context[slots.WORKERS] * context[slots.BUCKETS] * SLOTS // LOAD_DENOMINATOR * LOAD_NUMERATOR
+    context[slots.LIMIT] = minimum(most, context[slots.MAX_STATES])
 
 
 def reserve_room(context: P64, n: U64) -> U64:
     """Keeps room in the table for as many of n candidates as it can, none if the table had better grow; returns how many."""
-    shared = p64(context[SHARED])
-    limit = context[LIMIT]
-    booked = load_acquire(shared, BOOKED)
-    most = minimum(limit - minimum(booked, limit), context[ROOM] - context[COUNT])
-    if most < n and most < FEW and limit < context[MAX_STATES]:
+    shared = p64(context[slots.SHARED])
+    limit = context[slots.LIMIT]
+    booked = load_acquire(shared, slots.BOOKED)
+    most = minimum(limit - minimum(booked, limit), context[slots.ROOM] - context[slots.COUNT])
+    if most < n and most < FEW and limit < context[slots.MAX_STATES]:
         return 0
     most = minimum(most, n)
-    if fetch_add(shared, BOOKED, most) + most > limit:
-        fetch_add(shared, BOOKED, 0 - most)
+    if fetch_add(shared, slots.BOOKED, most) + most > limit:
+        fetch_add(shared, slots.BOOKED, 0 - most)
         return 0
     return most
 
@@ -365,16 +337,16 @@ def insert(context: P64, candidates: P64, acts: P16, done: U64, n: U64) -> U64:
 
     One worker has the table grow as needed: all are done unless the budget is reached. Several stop where it must grow.
     """
-    hashes = p64(context[HASHES])
-    shared = p64(context[SHARED])
+    hashes = p64(context[slots.HASHES])
+    shared = p64(context[slots.SHARED])
     while done < n:
-        before = context[COUNT]
+        before = context[slots.COUNT]
         m = reserve_room(context, minimum(n - done, MANY))
         done += absorb(context, at(candidates, done * W), at(hashes, done), at(acts, done), n - done, m)
-        spared = before + m - context[COUNT]
-        fetch_add(shared, BOOKED, 0 - spared)
+        spared = before + m - context[slots.COUNT]
+        fetch_add(shared, slots.BOOKED, 0 - spared)
         if done < n and (m == 0 or spared != 0):
-            if context[DEFERS] or grow(context) == 0:
+            if context[slots.DEFERS] or grow(context) == 0:
                 return done
     return done
 

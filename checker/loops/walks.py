@@ -6,18 +6,9 @@ threads matter. Arrays are by walker; those "by step and walker" have BATCH plac
 
 from __future__ import annotations
 
+from acked.checker.loops import slots
 from acked.checker.loops.expansion import deal, evaluate, fill_group
 from acked.checker.loops.language import P64, U64, at, call, copy, high_product, p16, p64, trailing_zeros
-from acked.checker.loops.slots import (
-    ACTIONS,
-    ENABLED,
-    FIRES,
-    FLAGS,
-    LIST,
-    OUT,
-    PROPERTIES,
-    ROWS,
-)
 from acked.checker.loops.table import hash_rest, hash_state
 from acked.checker.question.plan import BATCH
 
@@ -35,7 +26,7 @@ WALK_SLOTS = 12
 ALIVE, STUCK, BROKEN = range(3)
 
 
-def mixed(x: U64) -> U64:
+def mix(x: U64) -> U64:
     """A well-mixed number."""
     y = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9
     z = (y ^ (y >> 27)) * 0x94D049BB133111EB
@@ -44,12 +35,12 @@ def mixed(x: U64) -> U64:
 
 def judge(context: P64, walk: P64, n: U64, t: U64) -> None:
     """Ends the runs whose states violate something."""
-    rows = p64(context[ROWS])
-    picked = p16(context[LIST])
+    rows = p64(context[slots.ROWS])
+    picked = p16(context[slots.LIST])
     length = p64(walk[LENGTH])
     ending = p64(walk[ENDING])
-    for p in range(context[PROPERTIES]):
-        m = deal(at(rows, (context[ACTIONS] + p) * (BATCH // 64)), n, picked)
+    for p in range(context[slots.PROPERTIES]):
+        m = deal(at(rows, (context[slots.ACTIONS] + p) * (BATCH // 64)), n, picked)
         for i in range(m):
             j = picked[i]
             if ending[j] == ALIVE:
@@ -59,8 +50,8 @@ def judge(context: P64, walk: P64, n: U64, t: U64) -> None:
 
 def choose(context: P64, walk: P64, n: U64) -> None:
     """Chooses an enabled action for every walker, each with a chance in proportion to its weight."""
-    rows = p64(context[ROWS])
-    picked = p16(context[LIST])
+    rows = p64(context[slots.ROWS])
+    picked = p16(context[slots.LIST])
     random = p64(walk[RANDOM])
     total = p64(walk[SUM])
     choice = p64(walk[CHOICE])
@@ -68,14 +59,14 @@ def choose(context: P64, walk: P64, n: U64) -> None:
     for j in range(n):
         total[j] = 0
         choice[j] = 0
-    for k in range(context[ACTIONS]):
+    for k in range(context[slots.ACTIONS]):
         if weights[k] != 0:
             m = deal(at(rows, k * (BATCH // 64)), n, picked)
             for i in range(m):
                 j = picked[i]
                 total[j] += weights[k]
                 random[j] += 0x9E3779B97F4A7C15
-                if high_product(mixed(random[j]), total[j]) < weights[k]:
+                if high_product(mix(random[j]), total[j]) < weights[k]:
                     choice[j] = k + 1
 
 
@@ -90,13 +81,13 @@ def take(context: P64, walk: P64, n: U64, t: U64) -> U64:
     hashes = p64(walk[HASHES])
     head = p64(walk[HEAD])
     link = p64(walk[LINK])
-    picked = p16(context[LIST])
-    out = p64(context[OUT])
-    flags = p64(context[FLAGS])
-    fires = p64(context[FIRES])
-    enabled = p64(context[ENABLED])
+    picked = p16(context[slots.LIST])
+    out = p64(context[slots.OUT])
+    flags = p64(context[slots.FLAGS])
+    fires = p64(context[slots.FIRES])
+    enabled = p64(context[slots.ENABLED])
     going = 0
-    for k in range(context[ACTIONS]):
+    for k in range(context[slots.ACTIONS]):
         head[k] = 0
     for j in range(n):
         hashes[t * BATCH + j] = 0
@@ -109,7 +100,7 @@ def take(context: P64, walk: P64, n: U64, t: U64) -> U64:
                 head[choice[j] - 1] = j + 1
                 taken[t * BATCH + j] = choice[j] - 1
                 going += 1
-    for k in range(context[ACTIONS]):
+    for k in range(context[slots.ACTIONS]):
         m = 0
         walker = head[k]
         while walker != 0:
@@ -125,7 +116,7 @@ def take(context: P64, walk: P64, n: U64, t: U64) -> U64:
                 copy(at(after, j * W), at(out, i * W), W)
                 hashes[t * BATCH + j] = hash_state(at(after, j * W)) | 1
                 if seen != 0 and flags[i] != 0:
-                    ending[j] = BROKEN + context[PROPERTIES] + trailing_zeros(flags[i])
+                    ending[j] = BROKEN + context[slots.PROPERTIES] + trailing_zeros(flags[i])
                     length[j] = t + 1
     for j in range(n):
         if ending[j] == ALIVE:
@@ -155,5 +146,5 @@ def walk_on(context: P64, walk: P64, n: U64, depth: U64) -> U64:
     return t
 
 
-FUNCTIONS = (hash_rest, hash_state, fill_group, deal, mixed, evaluate, judge, choose, take, walk_on)
+FUNCTIONS = (hash_rest, hash_state, fill_group, deal, mix, evaluate, judge, choose, take, walk_on)
 """Everything that is translated, callees first."""

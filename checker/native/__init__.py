@@ -3,13 +3,14 @@
 Two kinds of code
 -----------------
 What depends on the protocol is made from its expressions (`kernel.py`): `unpack`, `guards`, and one `fire_k` per action
-instance. What does not is written once in `checker/loops`, in a subset of Python that is translated to the same LLVM IR
-(`language.py` has the subset, `translator.py` the translation): the visited sets (`table.py`, `quotient.py`), the loops
-of a search (`expansion.py`), of traces and differences (`backward.py`), of random runs (`walks.py`), of searches over
-several processes (`exchange.py`), and of those whose visited states are on disk (`delayed.py`). The only literals that
-these are compiled with are W, the number of 64-bit words of a packed state, the bytes of one in a file, and the layout of
-a line. Code is compiled in two tiers: a quick one, with which every search begins, and an optimized one, which takes up
-to some seconds and is made while a long search goes on (`compile.py`).
+instance; with symmetry `representatives`, too (`representatives.py`). What does not is written once in `checker/loops`, in
+a subset of Python that is translated to the same LLVM IR (`language.py` has the subset, `translator.py` the translation):
+the visited sets (`table.py`, `quotient.py`), the loops of a search (`expansion.py`), of traces and differences
+(`backward.py`), of random runs (`walks.py`), of searches over several processes (`exchange.py`), and of those whose visited
+states are on disk (`delayed.py`). The only literals that these are compiled with are W, the number of 64-bit words of a
+packed state, the bytes of one in a file, and the layout of a line. Code is compiled in two tiers: a quick one, with which
+every search begins, and an optimized one, which takes up to some seconds and is made while a long search goes on
+(`compile.py`).
 
 The way of a batch
 ------------------
@@ -21,13 +22,13 @@ worker's, and:
 2. *guards* decides all actions' guards and all state properties for a vector of states at a time, into ROWS: a row of bits
    per action (enabled?), then one per property (violated?). The rows of the properties are read first (`note_states`).
 3. *deal* lists the one bits of an action's row, the numbers of the states in which it is enabled, into LIST (where the
-   processor packs chosen numbers of a vector, without a branch: `vectors.py`), and
+   processor packs chosen numbers of a vector, without a branch: `words.py`), and
 4. *fire* makes the successors of the listed states under that action, one after the other into OUT; checks of steps that
    fail become FLAGS. With symmetry, `represent` then replaces every successor by the representative of its orbit.
 5. *absorb* looks every successor up in the table and appends those that are new to the worker's own array.
 
 A row of guards is read as bits and not state by state because most actions are enabled in few states: a batch costs what is
-enabled, not actions times states. `batches` and `fired` are this sequence for every loop that is not the search itself.
+enabled, not actions times states. `batches` and `fire_each` are this sequence for every loop that is not the search itself.
 
 The table without states
 ------------------------
@@ -107,5 +108,5 @@ Traps
 - *Nothing is checked here*: neither bounds nor overflows nor the type behind an address. `Shard` sizes everything.
 - *A Ctrl-C waits* for the native call at hand, so a call is short (CHUNK states), and LLVM compiles in a thread of its own.
 
-Floor 3.
+Floor 4.
 """

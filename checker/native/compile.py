@@ -22,10 +22,11 @@ from acked.base.cache import NotOurs, open_cache
 from acked.checker.loops import expansion as loops
 from acked.checker.loops import growth, language, quotient, slots, table
 from acked.checker.loops.lines import LineKind
-from acked.checker.native import kernel, translator, vectors
+from acked.checker.native import instructions, kernel, representatives, translator, words
 from acked.checker.native.kernel import fire_ir, optimized_ir, vector_ir
-from acked.checker.question import orbits, renaming, symmetry
 from acked.checker.question.plan import KernelPlan
+from acked.checker.symmetry import check as symmetry
+from acked.checker.symmetry import orbits, renaming
 
 _CODEGEN_FAST, _CODEGEN_LESS, _CODEGEN_GOOD = 0, 1, 2
 
@@ -102,7 +103,8 @@ def _emit_here(ir: str, codegen: int, passes: int | None) -> bytes:
 @cache
 def _source_hash() -> str:
     plan = sys.modules[KernelPlan.__module__]
-    modules = (kernel, loops, quotient, growth, table, slots, language, translator, vectors, orbits, renaming, symmetry, plan)
+    emission = (instructions, kernel, representatives, translator, words, orbits, renaming, symmetry, plan)
+    modules = (*emission, loops, quotient, growth, table, slots, language)
     sources = [Path(module.__file__ or "").read_bytes() for module in modules]
     return hashlib.sha256(b"\0".join([*sources, Path(__file__).read_bytes()])).hexdigest()
 
@@ -124,41 +126,41 @@ def compile_kernel(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode
     With the loops for a table without states of this kind, or for one with states.
     """
     key = kernel_key(plan)
-    optimized = _from_cache(f"{key}-optimized")
+    optimized = _look_up(f"{key}-optimized")
     if optimized is not None:
-        return _with_loops(plan, optimized, kind)
+        return _add_loops(plan, optimized, kind)
     # The vector code is one long basic block that needs no IR passes; the successors of single states gain nothing from
     # codegen optimisation; the loops are written with variables in memory and need the whole pipeline.
-    vector = _cached(f"{key}-vector", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None))
-    fire = _cached(f"{key}-fire", lambda: _emit(fire_ir(plan), _CODEGEN_FAST, None))
+    vector = _compile_once(f"{key}-vector", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None))
+    fire = _compile_once(f"{key}-fire", lambda: _emit(fire_ir(plan), _CODEGEN_FAST, None))
     return ObjectCode(processor(), (vector, fire, _loops(plan.instance.schema.words, kind)))
 
 
 def compile_optimized(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
     """The optimized tier, which takes up to some seconds to compile and makes up for it in a long search; cached too."""
     name = f"{kernel_key(plan)}-optimized"
-    return _with_loops(plan, _cached(name, lambda: _emit(optimized_ir(plan), _CODEGEN_LESS, None)), kind)
+    return _add_loops(plan, _compile_once(name, lambda: _emit(optimized_ir(plan), _CODEGEN_LESS, None)), kind)
 
 
-def _with_loops(plan: KernelPlan, kernel: bytes, kind: LineKind | None) -> ObjectCode:
+def _add_loops(plan: KernelPlan, kernel: bytes, kind: LineKind | None) -> ObjectCode:
     return ObjectCode(processor(), (kernel, _loops(plan.instance.schema.words, kind)), is_optimized=True)
 
 
-def for_lines(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
+def replace_loops(code: ObjectCode, words: int, kind: LineKind) -> ObjectCode:
     """A kernel that has been compiled, with the loops for a table without states of this kind."""
     return ObjectCode(code.processor, (*code.objects[:-1], _loops(words, kind)), code.is_optimized)
 
 
-def _of_processor() -> dict[str, int]:
+def _processor_literals() -> dict[str, int]:
     """Literals that say what this processor can do."""
     return {"COMPRESSES": int(bool(_llvm().get_host_cpu_features().get("avx512vbmi2")))}
 
 
 def _loops(words: int, kind: LineKind | None) -> bytes:
-    constants = {**literals(words, kind), **_of_processor()}
+    constants = {**literals(words, kind), **_processor_literals()}
     functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
     key = hashlib.sha256(f"{_source_hash()} {_version()} {processor()} {constants}".encode()).hexdigest()
-    return _cached(f"{key}-loops", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
+    return _compile_once(f"{key}-loops", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
 
 
 def load_loops(words: int, kind: LineKind) -> Kernel:
@@ -166,7 +168,7 @@ def load_loops(words: int, kind: LineKind) -> Kernel:
     return Kernel(ObjectCode(processor(), (_loops(words, kind),)))
 
 
-def _from_cache(name: str) -> bytes | None:
+def _look_up(name: str) -> bytes | None:
     store = open_cache()
     try:
         return None if store is None else store.read(f"{name}.o")
@@ -174,8 +176,8 @@ def _from_cache(name: str) -> bytes | None:
         return None
 
 
-def _cached(name: str, make: Callable[[], bytes]) -> bytes:
-    stored = _from_cache(name)
+def _compile_once(name: str, make: Callable[[], bytes]) -> bytes:
+    stored = _look_up(name)
     if stored is not None:
         return stored
     made, store = make(), open_cache()
@@ -217,12 +219,12 @@ def load_kernel(plan: KernelPlan, kind: LineKind | None = None) -> Kernel:
 
 def compile_functions(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> bytes:
     """Object code of functions in the subset of `language.py` that no kernel contains, from the cache if it is there."""
-    constants = {**constants, **_of_processor()}
+    constants = {**constants, **_processor_literals()}
     modules = sorted({function.__module__ for function in functions})
     sources = [Path(sys.modules[name].__file__ or "").read_bytes() for name in modules]
     parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), _version(), processor()]
     key = hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
-    return _cached(f"{key}-functions", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
+    return _compile_once(f"{key}-functions", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from acked.checker.native import vectors
+from acked.checker.native import words
 
 _LLVM_TYPE = {"U64": "i64", "P8": "ptr", "P16": "ptr", "P64": "ptr"}
 _ELEMENT = {"P8": "i8", "P16": "i16", "P64": "i64"}
@@ -22,14 +22,6 @@ _ARITHMETIC = {
     ast.BitOr: "or", ast.BitXor: "xor", ast.LShift: "shl", ast.RShift: "lshr",
 }  # fmt: skip
 _COMPARE = {ast.Eq: "eq", ast.NotEq: "ne", ast.Lt: "ult", ast.LtE: "ule", ast.Gt: "ugt", ast.GtE: "uge"}
-
-_PRELUDE = """\
-declare void @llvm.prefetch.p0(ptr, i32, i32, i32)
-declare i64 @llvm.cttz.i64(i64, i1)
-declare i64 @llvm.ctpop.i64(i64)
-declare i64 @llvm.umin.i64(i64, i64)
-declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
-"""
 
 Function = Callable[..., object]
 
@@ -114,7 +106,7 @@ class _Translator:
         self._emit(f"{name} = {text}")
         return _Value(name, type_)
 
-    def _named(self, text: str) -> str:
+    def _name(self, text: str) -> str:
         return self._let(text, "U64").text
 
     def _label(self, name: str) -> None:
@@ -130,7 +122,7 @@ class _Translator:
 
     def translate(self) -> str:
         bodies = [self._function(tree) for name, tree in self.trees.items() if name not in self.generators]
-        return "\n".join([_PRELUDE, vectors.DECLARATIONS, *bodies])
+        return "\n".join([words.DECLARATIONS, *bodies])
 
     def _parameters(self, name: str) -> list[tuple[str, str]]:
         """Names and types."""
@@ -181,7 +173,7 @@ class _Translator:
         elif isinstance(node, ast.While):
             self._while(node)
         elif isinstance(node, ast.For):
-            self._for(node)
+            self._loop(node)
         elif isinstance(node, (ast.Break, ast.Continue)):
             self._jump(self.f.loops[-1][isinstance(node, ast.Break)])
             self._label(self._new("dead"))
@@ -239,7 +231,7 @@ class _Translator:
         self._jump(test)
         self._label(end)
 
-    def _for(self, node: ast.For) -> None:
+    def _loop(self, node: ast.For) -> None:
         source = node.iter
         if not (isinstance(source, ast.Call) and isinstance(source.func, ast.Name)):
             self._fail(node, "only `for … in range(…)`, `unrolled(…)` and generators are in the subset")
@@ -338,13 +330,13 @@ class _Translator:
         else:
             value = self._expression(node)
             if value.type != "Bool":
-                value = self._let(f"icmp ne i64 {self._as_number(node, value).text}, 0", "Bool")
+                value = self._let(f"icmp ne i64 {self._require_number(node, value).text}, 0", "Bool")
             self._branch(value, then, other)
 
     def _number(self, node: ast.expr) -> _Value:
-        return self._as_number(node, self._expression(node))
+        return self._require_number(node, self._expression(node))
 
-    def _as_number(self, node: ast.AST, value: _Value) -> _Value:
+    def _require_number(self, node: ast.AST, value: _Value) -> _Value:
         if value.type == "Bool":
             return self._let(f"zext i1 {value.text} to i64", "U64")
         if value.type != "U64":
@@ -362,6 +354,12 @@ class _Translator:
             if node.id in self.f.scope.literals:
                 return _Value(str(self.f.scope.literals[node.id]), "U64")
             self._fail(node, f"{node.id} is neither a variable nor a constant")
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+            is_variable = self.f.slot(node.value.id) in self.f.slots
+            number = getattr(self.globals[self.f.scope.name].get(node.value.id), node.attr, None)
+            if is_variable or not isinstance(number, int):
+                self._fail(node, f"{ast.unparse(node)} is not a constant of a module")
+            return _Value(str(number), "U64")
         if isinstance(node, ast.BinOp):
             return self._arithmetic(node, node.op, self._expression(node.left), self._expression(node.right))
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
@@ -372,7 +370,7 @@ class _Translator:
         if isinstance(node, ast.IfExp):
             test = self._expression(node.test)
             if test.type != "Bool":
-                test = self._let(f"icmp ne i64 {self._as_number(node, test).text}, 0", "Bool")
+                test = self._let(f"icmp ne i64 {self._require_number(node, test).text}, 0", "Bool")
             then, other = self._number(node.body), self._number(node.orelse)
             return self._let(f"select i1 {test.text}, i64 {then.text}, i64 {other.text}", "U64")
         if isinstance(node, ast.Subscript):
@@ -384,7 +382,7 @@ class _Translator:
         self._fail(node, f"{type(node).__name__} is outside the subset")
 
     def _arithmetic(self, node: ast.AST, op: ast.operator, left: _Value, right: _Value) -> _Value:
-        left, right = self._as_number(node, left), self._as_number(node, right)
+        left, right = self._require_number(node, left), self._require_number(node, right)
         if left.text.isdigit() and right.text.isdigit():
             folded = {ast.Add: int.__add__, ast.Sub: int.__sub__, ast.Mult: int.__mul__, ast.LShift: int.__lshift__,
                       ast.FloorDiv: int.__floordiv__}.get(type(op))  # fmt: skip
@@ -420,39 +418,8 @@ class _Translator:
             element = _ELEMENT[arguments[0].type]
             moved = f"getelementptr inbounds {element}, ptr {texts[0]}, i64 {texts[1]}"
             return self._let(moved, arguments[0].type)
-        if name == "prefetch":
-            element = _ELEMENT[arguments[0].type]
-            address = self._let(f"getelementptr inbounds {element}, ptr {texts[0]}, i64 {texts[1]}", "P8")
-            self._emit(f"call void @llvm.prefetch.p0(ptr {address.text}, i32 0, i32 2, i32 1)")
-            return _Value("0", "U64")
-        if name in ("load_acquire", "store_release"):
-            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
-            if name == "load_acquire":
-                return self._let(f"load atomic i64, ptr {address.text} acquire, align 8", "U64")
-            self._emit(f"store atomic i64 {texts[2]}, ptr {address.text} release, align 8")
-            return _Value("0", "U64")
-        if name in ("fetch_add", "swap"):
-            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
-            operation = "add" if name == "fetch_add" else "xchg"
-            return self._let(f"atomicrmw {operation} ptr {address.text}, i64 {texts[2]} acq_rel, align 8", "U64")
-        if name == "compare_and_swap":
-            address = self._let(f"getelementptr inbounds i64, ptr {texts[0]}, i64 {texts[1]}", "P64")
-            pair = f"cmpxchg ptr {address.text}, i64 {texts[2]}, i64 {texts[3]} acq_rel acquire, align 8"
-            return self._let(f"extractvalue {{ i64, i1 }} {self._let(pair, 'U64').text}, 0", "U64")
-        if name == "copy":
-            size = self._let(f"shl i64 {texts[2]}, 3", "U64")
-            self._emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {texts[0]}, ptr {texts[1]}, i64 {size.text}, i1 false)")
-            return _Value("0", "U64")
-        if name in vectors.WORDS:
-            return _Value(vectors.WORDS[name](self._named, self._emit, *texts), "U64")
-        if name == "trailing_zeros":
-            return self._let(f"call i64 @llvm.cttz.i64(i64 {texts[0]}, i1 false)", "U64")
-        if name == "minimum":
-            return self._let(f"call i64 @llvm.umin.i64(i64 {texts[0]}, i64 {texts[1]})", "U64")
-        if name == "high_product":
-            wide = [self._let(f"zext i64 {text} to i128", "U64").text for text in texts]
-            product = self._let(f"mul i128 {wide[0]}, {wide[1]}", "U64").text
-            return self._let(f"trunc i128 {self._let(f'lshr i128 {product}, 64', 'U64').text} to i64", "U64")
+        if name in words.WORDS:
+            return _Value(words.WORDS[name](self._name, self._emit, *texts), "U64")
         if name == "call":
             target = self._let(f"inttoptr i64 {texts[0]} to ptr", "P8").text
             return self._let(f"call i64 {target}({self._arguments(arguments[1:])})", "U64")

@@ -18,9 +18,9 @@ from acked.checker.proof.result import Bounded, Method, ProofResult
 from acked.checker.question.marks import marks_at_end
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation
-from acked.checker.question.symmetry import Symmetry, check_symmetry
 from acked.checker.solver.problem import conditions, make_problem
 from acked.checker.solver.tasks import SOLVER, BoundedAnswer, BoundedTask, DepthNote
+from acked.checker.symmetry.check import Symmetry, check_symmetry
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.evaluate import Evaluator
 
@@ -61,7 +61,7 @@ def check_bounded(
         interrupted = True
     violations: tuple[Violation, ...] = ()
     if answer is not None and answer.states is not None:
-        violations = (confirmed(question, answer),)
+        violations = (confirm(question, answer),)
     depth = answer.depth if answer is not None else len(depths) - 1
     return ProofResult(
         question=question,
@@ -93,7 +93,7 @@ def ask(
     return None, "the solver did not answer"
 
 
-def confirmed(question: Question, answer: BoundedAnswer) -> Violation:
+def confirm(question: Question, answer: BoundedAnswer) -> Violation:
     """The violation that a solver found, fired step by step by the plain evaluator; `SystemFailure` if it is none."""
     assert answer.states is not None
     assert answer.steps is not None

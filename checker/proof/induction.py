@@ -21,7 +21,7 @@ from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, ProofProgress
 from acked.base.processes import Limits, Lost, Note, ProcessPool
-from acked.checker.proof.bmc import NO_SYMMETRY, Bound, ask, confirmed
+from acked.checker.proof.bmc import NO_SYMMETRY, Bound, ask, confirm
 from acked.checker.proof.result import (
     INITIAL,
     ActionProof,
@@ -36,19 +36,19 @@ from acked.checker.proof.result import (
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason, Violation, Words
-from acked.checker.question.symmetry import Symmetry, check_symmetry
 from acked.checker.search.local import LocalSearch
 from acked.checker.shards.shard import Shard
 from acked.checker.solver.conjuncts import Pieces, hints
 from acked.checker.solver.lemma_sets import shipped_sets
 from acked.checker.solver.problem import conditions, make_problem
 from acked.checker.solver.tasks import SOLVER, InitialTask, StepAnswer, StepTask
+from acked.checker.symmetry.check import Symmetry, check_symmetry
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import DomainOverflow
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class _Attempt:
         )
         if induction is None or induction.is_proof or violations or not self.options.explore:
             return result
-        return explored(result, self.options.explore, self.observer)
+        return add_reachability(result, self.options.explore, self.observer)
 
     def _prove(self, pool: ProcessPool) -> tuple[Induction, tuple[Violation, ...]]:
         self.observer.phase("writing the claims down")
@@ -146,7 +146,7 @@ class _Attempt:
             actions=tuple(actions),
             symmetry=symmetry.obstacle,
             instances=len(self.instance.actions),
-            needed=self._needed(steps) if self.options.minimize else None,
+            needed=self._needed_lemmas(steps) if self.options.minimize else None,
         )
         return induction, violations
 
@@ -203,7 +203,7 @@ class _Attempt:
         if answer is None or answer.states is None:
             return reason, ()
         everything = Question(self.question.instance, self.claims)
-        return "", (confirmed(everything, answer),)
+        return "", (confirm(everything, answer),)
 
     # -- the steps ----------------------------------------------------------------------------------------------------------
 
@@ -264,14 +264,14 @@ class _Attempt:
             verdict,
             answer.seconds,
             answer.goals,
-            tuple(self._judged(item.states, item.steps, item.claims) for item in answer.broken),
+            tuple(self._judge(item.states, item.steps, item.claims) for item in answer.broken),
             answer.undecided,
             answer.reason,
             answer.can_fire,
             answer.used,
         )
 
-    def _judged(
+    def _judge(
         self, states: Sequence[tuple[int, ...]], steps: Sequence[int], claims: tuple[str, ...]
     ) -> InductionCounterexample:
         """A solver's counterexample, judged again by the plain evaluator."""
@@ -305,7 +305,7 @@ class _Attempt:
             )
         return InductionCounterexample(claims, run)
 
-    def _needed(self, steps: Sequence[Obligation]) -> tuple[str, ...] | None:
+    def _needed_lemmas(self, steps: Sequence[Obligation]) -> tuple[str, ...] | None:
         """The lemmas that the proofs of the properties, and of those lemmas in turn, use; in the lemmas' order."""
         uses: dict[str, set[str]] = {}
         for item in steps:
@@ -330,7 +330,7 @@ def _file_name(number: int, action: ActionInstance) -> str:
 # -- may the counterexample happen? ---------------------------------------------------------------------------------------
 
 
-def explored(result: ProofResult, max_states: int, observer: Observer) -> ProofResult:
+def add_reachability(result: ProofResult, max_states: int, observer: Observer) -> ProofResult:
     """The result with the reachability of its counterexamples, and the violation there is, as explicit search finds them.
 
     Beyond `max_states` distinct states the search gives up, and what it did not find stays unknown.
@@ -355,12 +355,12 @@ def explored(result: ProofResult, max_states: int, observer: Observer) -> ProofR
                 seen[words] = Reachability.UNREACHABLE if is_complete else Reachability.UNKNOWN
         return seen[words]
 
-    def told(item: Obligation) -> Obligation:
+    def mark(item: Obligation) -> Obligation:
         found = tuple(replace(one, reachability=reachability(one.run.states[0])) for one in item.counterexamples)
         return replace(item, counterexamples=found)
 
     actions = tuple(
-        replace(action, obligations=tuple(map(told, action.obligations))) for action in result.induction.actions
+        replace(action, obligations=tuple(map(mark, action.obligations))) for action in result.induction.actions
     )
     covered = f"explicit search saw {'all' if is_complete else 'only'} {answer.distinct_states:,} reachable states"
     broken = sorted(answer.violations, key=lambda item: item.trace_length)
@@ -378,9 +378,6 @@ def _holds(shard: Shard, words: Words) -> bool:
     """Whether a state is among those that a shard has seen."""
     import numpy
 
-    buffer = memoryview(shard.states).cast("B")
-    seen = numpy.frombuffer(buffer, dtype=numpy.uint64, count=shard.count * len(words)).reshape(-1, len(words))
-    here = numpy.ones(shard.count, dtype=bool)
-    for column, word in enumerate(words):
-        here &= seen[:, column] == numpy.uint64(word)
-    return bool(here.any())
+    from acked.checker.shards.arrays import states_of
+
+    return bool((states_of(shard) == numpy.array(words, numpy.uint64)).all(axis=1).any())

@@ -30,6 +30,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search.local import LocalSearch, search
+from acked.checker.shards.arrays import states_of
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
@@ -160,7 +161,7 @@ def suggest(
     broken_in = list(table.rows(instance, [instance.schema.unpack(item.run.states[0]) for item in found]))
     candidates = _candidates(table, rows, broken_in)
     told.phase("searching for candidates that do not hold")
-    kept, searched, is_complete = _held(question, candidates[:MAX_CANDIDATES], explore)
+    kept, searched, is_complete = _survivors(question, candidates[:MAX_CANDIDATES], explore)
     told.phase("looking for candidates that are inductive together")
     inductive, last = _few(question, lemmas, kept, limits)
     completes = last is not None and last.verdict is Verdict.HOLDS
@@ -202,12 +203,8 @@ def _reachable(question: Question) -> tuple[Instance, list[list[int]]]:
         result = explorer.run()
         if result.stopped is StopReason.COMPLETE or most == 1:
             break
-    states = []
-    for shard in explorer.shards:
-        width = len(instance.initial[0])
-        words = numpy.frombuffer(memoryview(shard.states).cast("B"), dtype=numpy.uint64, count=shard.count * width)
-        states += [instance.schema.unpack(tuple(map(int, row))) for row in words.reshape(-1, width)]
-    return instance, states
+    words = (row for shard in explorer.shards for row in states_of(shard).tolist())
+    return instance, [instance.schema.unpack(tuple(row)) for row in words]
 
 
 class _Table:
@@ -348,22 +345,22 @@ def _different(items: Sequence[Conjunct]) -> list[Conjunct]:
         for a, b in combinations(item.variables, 2):
             if a.over is b.over:
                 to = {a.name: b.name, b.name: a.name}
-                mirrored.add(frozenset(_renamed(text, to) for text in form))
+                mirrored.add(frozenset(_rename(text, to) for text in form))
         # One variable alone may be called either way.
         first = [variable.name for variable in item.variables if variable.name.endswith("2")]
         if not any(variable.name.endswith("1") for variable in item.variables):
-            mirrored.add(frozenset(_renamed(text, {name: f"{name[:-1]}1" for name in first}) for text in form))
+            mirrored.add(frozenset(_rename(text, {name: f"{name[:-1]}1" for name in first}) for text in form))
         if not mirrored & seen:
             kept.append(item)
         seen |= mirrored
     return kept
 
 
-def _renamed(text: str, to: dict[str, str]) -> str:
+def _rename(text: str, to: dict[str, str]) -> str:
     return re.sub(r"\b\w+\b", lambda found: to.get(found.group(), found.group()), text)
 
 
-def _held(question: Question, items: Sequence[Conjunct], explore: int) -> tuple[list[Conjunct], int, bool]:
+def _survivors(question: Question, items: Sequence[Conjunct], explore: int) -> tuple[list[Conjunct], int, bool]:
     """The candidates that a search of the asked instance does not refute; how many states it saw, and whether all."""
     left = list(items)
     if not explore or not left:

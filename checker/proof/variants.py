@@ -114,7 +114,7 @@ def prove_matrix(limits: Limits, observer: Observer | None = None) -> Matrix:
             entries.append(done)
             subject = f"{done.protocol}: {done.property}, by {done.how.value}"
             told.decided(ProofProgress(subject, done.verdict.value, done.seconds, len(entries) + len(attempts), total))
-        attempts.append(_uninterrupted(explain(protocol, limits)))
+        attempts.append(_refuse_interrupted(explain(protocol, limits)))
         breaches += breaches_of(attempts[-1])
         subject = f"{protocol.name}: which action breaks which lemma"
         told.decided(ProofProgress(subject, "done", attempts[-1].seconds, len(entries) + len(attempts), total))
@@ -151,10 +151,10 @@ class Searched:
         return Verdict.HOLDS if self.is_complete else Verdict.INCOMPLETE
 
 
-def explain(protocol: Protocol, limits: Limits, constants: Mapping[str, int] = CONSTANTS) -> ProofResult:
+def explain(protocol: Protocol, limits: Limits) -> ProofResult:
     """KIP-320's proof tried on a protocol: every action with what it does not preserve."""
     goals = tuple(item for item in PROPERTIES if item.name in ("WeakIsr", "StrongIsr"))
-    question = Question(protocol.instantiate(constants), goals)
+    question = Question(protocol.instantiate(CONSTANTS), goals)
     return prove_by_induction(question, all_lemmas(protocol), limits, InductionOptions(every_claim=True))
 
 
@@ -187,28 +187,28 @@ def entry_of(protocol: Protocol, promise: str, item: Property, searched: Searche
     how, result = How.NONE, None
     lemmas = lemmas_for(protocol, (item,))
     if lemmas is not None:
-        how, result = How.INDUCTION, _uninterrupted(prove_by_induction(question, lemmas, limits))
+        how, result = How.INDUCTION, _refuse_interrupted(prove_by_induction(question, lemmas, limits))
     is_short = verdict is Verdict.INCOMPLETE or (actions is not None and actions <= DEPTH)
     if is_short and (result is None or result.verdict is Verdict.INCOMPLETE):
-        how, result = How.BMC, _uninterrupted(check_bounded(question, Bound(DEPTH), limits))
+        how, result = How.BMC, _refuse_interrupted(check_bounded(question, Bound(DEPTH), limits))
     if result is None or result.verdict is Verdict.INCOMPLETE:
         how = How.NONE if verdict is Verdict.INCOMPLETE else How.SEARCH
         return VariantAnswer(protocol.name, promise, item.name, verdict, how, searched.seconds, actions)
     found = result.violations[0].trace_length - 1 if result.violations else None
     if verdict is not Verdict.INCOMPLETE and (result.verdict, found) != (verdict, actions):
         raise SystemFailure(
-            f"{protocol.name}, {item.name}: {how.value} says {_said(result.verdict, found)}, explicit search "
-            f"{_said(verdict, actions)}; please report this as a defect of acked"
+            f"{protocol.name}, {item.name}: {how.value} says {_describe(result.verdict, found)}, explicit search "
+            f"{_describe(verdict, actions)}; please report this as a defect of acked"
         )
     return VariantAnswer(protocol.name, promise, item.name, result.verdict, how, time.perf_counter() - begin, found)
 
 
-def _uninterrupted(result: ProofResult) -> ProofResult:
+def _refuse_interrupted(result: ProofResult) -> ProofResult:
     """A result as it is; who was interrupted in one answer does not want the next."""
     if result.interrupted:
         raise KeyboardInterrupt
     return result
 
 
-def _said(verdict: Verdict, actions: int | None) -> str:
+def _describe(verdict: Verdict, actions: int | None) -> str:
     return verdict.value if actions is None else f"{verdict.value} after {actions} actions"

@@ -121,12 +121,12 @@ def _things(
             path = f"{text}.{name}" if text else name
             yield from _things(inner, path, used, _attribute(get, name), variables)
     elif isinstance(domain, ArrayDomain):
-        for item in _of_type(variables, getattr(domain.index, "item", None), used):
+        for item in _variables_of_type(variables, getattr(domain.index, "item", None), used):
             yield from _things(domain.element, f"{text}[{item.name}]", (*used, item), _element(get, item), variables)
     elif isinstance(domain, LogDomain) and not isinstance(domain.end, PresentDomain):
         yield _Thing(text, "log", domain.offset, used, get)
         yield _Thing(f"{text}.end", "number", domain.offset, used, _attribute(get, "end"))
-        for item in _of_type(variables, domain.offset, used):
+        for item in _variables_of_type(variables, domain.offset, used):
             yield from _things(
                 StructDomain(domain.record), f"{text}.at({item.name})", (*used, item), _record(get, item), variables
             )
@@ -141,7 +141,7 @@ def _things(
         yield _Thing(text, "bool", Bool, used, get)
 
 
-def _of_type(variables: tuple[Variable, ...], over: object, used: tuple[Variable, ...]) -> list[Variable]:
+def _variables_of_type(variables: tuple[Variable, ...], over: object, used: tuple[Variable, ...]) -> list[Variable]:
     return [item for item in variables if item.over is over and item not in used]
 
 
@@ -164,7 +164,7 @@ def _comparisons(things: list[_Thing], variables: tuple[Variable, ...]) -> Itera
         if a.kind == "bool":
             yield _atom(a.text, lambda x, _: x, a, a)
         if a.kind == "log":
-            for item in _of_type(variables, a.item, a.variables):
+            for item in _variables_of_type(variables, a.item, a.variables):
                 yield _atom(f"{a.text}.has({item.name})", lambda x, o: x.has(o), a, _variable(item))
     for a, b in combinations(things, 2):
         if a.item is not b.item and not (a.kind == b.kind == "log"):
@@ -179,7 +179,7 @@ def _comparisons(things: list[_Thing], variables: tuple[Variable, ...]) -> Itera
                 yield _atom(f"{a.text} within {b.text}", lambda x, y: x.issubset(y), a, b)
                 yield _atom(f"{b.text} within {a.text}", lambda x, y: x.issubset(y), b, a)
             case "log", "log":
-                for item in _of_type(variables, a.item, ()):
+                for item in _variables_of_type(variables, a.item, ()):
                     text = f"{a.text} and {b.text} hold the same record at {item.name}"
                     yield _same_record(text, a, b, item)
     for member, group in product(things, things):
@@ -228,8 +228,8 @@ def _predicates(protocol: Protocol, variables: tuple[Variable, ...]) -> Iterator
         for chosen in permutations(variables, len(types) - 1):
             if all(item.over is over for item, over in zip(chosen, types[1:], strict=True)):
                 text = f"{name}({', '.join(item.name for item in chosen)})"
-                yield Atom(text, chosen, _applied(function, chosen), is_own=True)
+                yield Atom(text, chosen, _application(function, chosen), is_own=True)
 
 
-def _applied(function: Callable[..., Bool], chosen: tuple[Variable, ...]) -> Callable[[Any, Binding], Bool]:
+def _application(function: Callable[..., Bool], chosen: tuple[Variable, ...]) -> Callable[[Any, Binding], Bool]:
     return lambda s, values: function(s, *(values[item.name] for item in chosen))

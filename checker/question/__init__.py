@@ -1,4 +1,4 @@
-"""What is asked, and the form of an answer: properties, predicates, fairness, symmetry, the ledger of levels.
+"""What is asked, and the form of an answer: properties, fairness, probes, the ledger of levels.
 
-Floor 1.
+Floor 2.
 """

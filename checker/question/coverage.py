@@ -5,13 +5,12 @@ Probes for every clause, and what searches found of them, merged.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from acked.checker.question.question import Probe
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Instance
-from acked.model.language.semantics import Guard
+from acked.model.language.protocol import Instance
 
 _FALSE, _DECISIVE, _FIXED = "false: ", "decisive: ", "fixed: "
 
@@ -48,7 +47,7 @@ def coverage_probes(instance: Instance) -> tuple[Probe, ...]:
     made = []
     for action, label in clauses_of(instance):
         if (action, label) in varying:
-            made += [_probe(_FALSE, action, label, _is_false), _probe(_DECISIVE, action, label, _is_decisive)]
+            made += [_probe(_FALSE, action, label), _probe(_DECISIVE, action, label)]
         else:
             made.append(Probe(f"{_FIXED}{action}: {label}", in_state=lambda instance: instance.pool.false))
     return tuple(made)
@@ -67,7 +66,7 @@ def clause_coverage(probes: Mapping[str, int | None]) -> list[ClauseCoverage]:
     return found
 
 
-def merged(parts: Iterable[Iterable[ClauseCoverage]]) -> list[ClauseCoverage]:
+def merge_coverage(parts: Iterable[Iterable[ClauseCoverage]]) -> list[ClauseCoverage]:
     """A clause counts as false, or decisive, if it was so in any of the searches."""
     together: dict[str, ClauseCoverage] = {}
     for item in (item for part in parts for item in part):
@@ -82,23 +81,14 @@ def merged(parts: Iterable[Iterable[ClauseCoverage]]) -> list[ClauseCoverage]:
     return list(together.values())
 
 
-def _probe(kind: str, action: str, label: str, make: Callable[[Instance, ActionInstance, Guard], Expr]) -> Probe:
+def _probe(kind: str, action: str, label: str) -> Probe:
     def in_state(instance: Instance) -> Expr:
-        return instance.pool.any(
-            make(instance, step, guard)
-            for step in instance.actions
-            if step.action.name == action
-            for guard in step.guards
-            if guard.label == label
-        )
+        pool, met = instance.pool, []
+        for step in instance.actions:
+            for guard in step.guards if step.action.name == action else ():
+                if guard.label == label:
+                    others = [other.condition for other in step.guards if other is not guard] if kind == _DECISIVE else []
+                    met.append(pool.all([*others, pool.not_(guard.condition)]))
+        return pool.any(met)
 
     return Probe(f"{kind}{action}: {label}", in_state=in_state)
-
-
-def _is_false(instance: Instance, step: ActionInstance, guard: Guard) -> Expr:
-    return instance.pool.not_(guard.condition)
-
-
-def _is_decisive(instance: Instance, step: ActionInstance, guard: Guard) -> Expr:
-    others = [other.condition for other in step.guards if other is not guard]
-    return instance.pool.all([*others, instance.pool.not_(guard.condition)])

@@ -166,7 +166,7 @@ class Ledger:
         """By name of a probe: the first level that meets it, or None."""
         return {probe.name: self.met.get(position) for position, probe in enumerate(self.question.probes)}
 
-    def reported(self) -> list[Finding]:
+    def findings_to_report(self) -> list[Finding]:
         """The violations to report, shortest first, ties by the spec's order."""
         ordered = sorted(self.findings.values(), key=lambda found: (found.trace_length, found.position))
         # Once all states were seen, what the whole graph says of the other properties is known, too.
@@ -241,7 +241,7 @@ class Ledger:
         if self._tie is not None:
             return self._break_tie(fresh)
         if fresh and self.policy is StopPolicy.FIRST_VIOLATION:
-            least = self.reported()[0]
+            least = self.findings_to_report()[0]
             if least.action is not None and self._may_tie(least) and not is_last and not self._at_max_depth:
                 self._tie = (self._counts, least)
                 return True

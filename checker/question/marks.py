@@ -1,4 +1,7 @@
-"""Which properties a state or a step violates, by the plain evaluator: the one place that says so of a run that is shown."""
+"""Which properties a state or a step violates, and which clauses forbid a step, by the plain evaluator.
+
+The one place that says so of a run that is shown.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from dataclasses import dataclass
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.semantics import Guard
+from acked.model.language.tracings import ActionInstance
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Marks:
         # Tracing a step property is the slow part, and long runs repeat their steps.
         self._in_step: dict[str, Evaluator] = {}
 
-    def at(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[PropertyMark, ...]:
+    def marks_of(self, codes: Sequence[int], before: Sequence[int], step: ActionInstance | None) -> tuple[PropertyMark, ...]:
         """The marks, in the question's order, of the state `codes` that `step` led to from the state `before`."""
         question = self._question
         holds: dict[int, bool | None] = dict.fromkeys(range(len(question.properties)))
@@ -48,6 +52,12 @@ class Marks:
         return self._in_step[step.label]
 
 
+def false_guards(step: ActionInstance, codes: Sequence[int]) -> list[Guard]:
+    """The clauses that forbid a step in a state, in their order; none if it is enabled."""
+    holds = Evaluator([guard.condition for guard in step.guards])(codes)
+    return [guard for guard, value in zip(step.guards, holds, strict=True) if not value]
+
+
 def marks_at_end(
     question: Question, states: Sequence[tuple[int, ...]], actions: Sequence[ActionInstance]
 ) -> tuple[PropertyMark, ...]:
@@ -55,5 +65,5 @@ def marks_at_end(
     *_, last = states
     codes = question.instance.schema.unpack(last)
     if not actions:
-        return Marks(question).at(codes, [], None)
-    return Marks(question).at(codes, question.instance.schema.unpack(states[-2]), actions[-1])
+        return Marks(question).marks_of(codes, [], None)
+    return Marks(question).marks_of(codes, question.instance.schema.unpack(states[-2]), actions[-1])

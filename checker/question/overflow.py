@@ -6,14 +6,15 @@ from contextlib import closing
 
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
-from acked.model.formulas.authored import named
 from acked.model.formulas.errors import DomainOverflow, StepError
 from acked.model.formulas.evaluate import Evaluator
+from acked.model.formulas.functions import place_text
 from acked.model.language.context import active
 from acked.model.language.finite import FINITE
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
 from acked.model.language.semantics import Trace
 from acked.model.language.storage.store import PlacedStore
+from acked.model.language.tracings import ActionInstance
 
 
 class Overflow(DomainOverflow):
@@ -36,7 +37,7 @@ def overflow_of(question: Question, run: Run, step: ActionInstance) -> DomainOve
         leaf = next((leaf for (leaf, _), bad in zip(step.overflows, values, strict=True) if bad), None)
         place = None if leaf is None else assigned_at(instance, step, leaf)
         before, mark, after = str(error).partition("; the state is ")
-        return Overflow(f"{before}{named(place)}{mark}{after}", question, run)
+        return Overflow(f"{before}{place_text(place)}{mark}{after}", question, run)
     return DomainOverflow(
         f"{instance.protocol.name}: {step.label} is reported to leave a domain by the native kernel but not by the plain "
         "evaluator; please report this as a defect of acked"
@@ -45,7 +46,7 @@ def overflow_of(question: Question, run: Run, step: ActionInstance) -> DomainOve
 
 def overflowing(instance: Instance, codes: list[int]) -> ActionInstance | None:
     """The first enabled action instance that leaves a domain in a state."""
-    for step in instance.enabled(codes):
+    for step in instance.enabled_actions(codes):
         if any(Evaluator([bad for _, bad in step.overflows])(codes)):
             return step
     return None

@@ -36,7 +36,7 @@ class KernelPlan:
     state_violations: tuple[Expr, ...]
     step_checks: tuple[StepCheck, ...]
     is_symmetric: bool = False
-    """Whether every successor is replaced by the representative of its orbit (`orbits.py`)."""
+    """Whether every successor is replaced by the representative of its orbit (`symmetry/orbits.py`)."""
 
     def __post_init__(self) -> None:
         if len(self.instance.actions) > MAX_ACTIONS:

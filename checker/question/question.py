@@ -12,12 +12,13 @@ from functools import cached_property
 
 from acked.base.errors import ConfigurationError
 from acked.checker.question.fairness import fairness
-from acked.checker.question.orbits import Orbits, renamed_sorts, too_many
 from acked.checker.question.plan import KernelPlan, StepCheck
-from acked.checker.question.symmetry import check_symmetry, signature
+from acked.checker.symmetry.check import check_symmetry, signature
+from acked.checker.symmetry.orbits import Orbits, renamed_sorts, too_many
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Bool
 
 GRAPH_KINDS = (Kind.RECOVERABLE, Kind.LIVENESS)
@@ -119,10 +120,10 @@ class Question:
                 for bit, violated in enumerate(conditions)
                 if violated is not pool.false
             ]
-        plan = self._with_probes(KernelPlan(self.instance, tuple(violations), tuple(checks), self.is_symmetric))
-        return self._with_graph_properties(plan)
+        plan = self._add_probes(KernelPlan(self.instance, tuple(violations), tuple(checks), self.is_symmetric))
+        return self._add_graph_properties(plan)
 
-    def _with_probes(self, plan: KernelPlan) -> KernelPlan:
+    def _add_probes(self, plan: KernelPlan) -> KernelPlan:
         if not self.probes:
             return plan
         states = [make(self.instance) for probe in self.probes if (make := probe.in_state) is not None]
@@ -140,7 +141,7 @@ class Question:
         """This question without what only the graph of all states decides."""
         return replace(self, properties=tuple(item for item in self.properties if item.kind not in GRAPH_KINDS))
 
-    def _with_graph_properties(self, plan: KernelPlan) -> KernelPlan:
+    def _add_graph_properties(self, plan: KernelPlan) -> KernelPlan:
         """Behind everything else, the conditions of every graph property, then whether a bound holds any step up."""
         if not self.graph_properties:
             return plan

@@ -12,7 +12,8 @@ from acked.base.errors import ExitCode
 from acked.checker.question.marks import marks_at_end
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind, Property
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 Words = tuple[int, ...]
 """A packed state: W 64-bit words, unsigned, in which `Schema` gives every leaf its bits. Ordered as tuples are."""
@@ -59,6 +60,13 @@ class Run:
     states: tuple[Words, ...]
     actions: tuple[ActionInstance, ...]
     loop: int | None = None
+
+    def then(self, instance: Instance, *steps: ActionInstance) -> Run:
+        """The run with further steps, which are fired by the plain evaluator."""
+        states = [*self.states]
+        for step in steps:
+            states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
+        return Run(tuple(states), (*self.actions, *steps))
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from acked.checker.question.predicate import PredicateError, meaning
+from acked.checker.predicate.parse import PredicateError, meaning
 from acked.checker.question.question import Probe
 from acked.invariants.property import Kind, Liveness, Property
 from acked.model.formulas.expr import Expr, Pool
@@ -28,12 +28,12 @@ ALWAYS = "True"
 
 def written_invariant(name: str, text: str, doc: str = "") -> Property:
     """The promise that a predicate holds in every reachable state."""
-    return Property(name, Kind.STATE, _of_state(text), doc or text, "", "", text)
+    return Property(name, Kind.STATE, _state_predicate(text), doc or text, "", "", text)
 
 
 def sought(name: str, text: str) -> Property:
     """What `find` looks for: a state in which a predicate holds."""
-    return Property(name, Kind.REACH, _of_state(text), text, "", "", text)
+    return Property(name, Kind.REACH, _state_predicate(text), text, "", "", text)
 
 
 def recoverable(text: str, without: Sequence[str] = ()) -> Property:
@@ -48,7 +48,7 @@ def recoverable(text: str, without: Sequence[str] = ()) -> Property:
     aid = f", without {', '.join(without)}," if without else ""
     promise = f"from every state that can be reached, the cluster can still get{aid} to one in which {text}"
     name = f"{_RECOVERABLE}{_WITHOUT if without else ''}{', '.join(without)}: {text}"
-    return Property(name, Kind.RECOVERABLE, _of_state(text), promise, "the spec itself", "", text, tuple(without))
+    return Property(name, Kind.RECOVERABLE, _state_predicate(text), promise, "the spec itself", "", text, tuple(without))
 
 
 def recoverable_named(name: str) -> Property | None:
@@ -80,8 +80,8 @@ def liveness(
     fair = [f"{kind} fair to {', '.join(texts)}" for kind, texts in kinds if texts]
     runs = f"in every run that is {' and '.join(fair)}" if fair else "in every run, one that stands still for ever included"
     promise = f"{asks} a state comes in which {goal}, {runs}"
-    promised = Liveness(_of_state(goal), trigger, goal, *map(tuple, fairness))
-    asked = _of_state(trigger or ALWAYS)
+    promised = Liveness(_state_predicate(goal), trigger, goal, *map(tuple, fairness))
+    asked = _state_predicate(trigger or ALWAYS)
     return Property(name, Kind.LIVENESS, asked, doc or promise, "the spec itself", "", liveness=promised)
 
 
@@ -103,7 +103,7 @@ def reach_probes(wanted: Iterable[Property]) -> tuple[Probe, ...]:
     return tuple(_probe(item) for item in wanted)
 
 
-def reached(met: Iterable[tuple[str, int | None]]) -> dict[str, int | None]:
+def reach_lengths(met: Iterable[tuple[str, int | None]]) -> dict[str, int | None]:
     """By name of what a spec seeks: the states of the shortest run there, from the probes of a search."""
     return {name.removeprefix(_REACHES): level for name, level in met if name.startswith(_REACHES)}
 
@@ -115,7 +115,7 @@ def _probe(item: Property) -> Probe:
     return Probe(_REACHES + item.name, in_state, is_sought=True)
 
 
-def _of_state(text: str) -> Callable[[Struct], Bool]:
+def _state_predicate(text: str) -> Callable[[Struct], Bool]:
     def predicate(state: Struct) -> Bool:
         meant = meaning(text, *leaves_of(state))
         return Bool(meant.true) if meant.silent is None else vacuously(Bool(meant.true), Bool(meant.silent))

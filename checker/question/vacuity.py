@@ -11,8 +11,9 @@ from collections.abc import Iterable, Mapping
 from acked.checker.question.question import Probe
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Instance
-from acked.model.language.quantify import exercised
+from acked.model.language.protocol import Instance
+from acked.model.language.quantify import exercise
+from acked.model.language.tracings import ActionInstance
 
 _NAME = "says something: "
 
@@ -36,13 +37,13 @@ def _probe(item: Property) -> Probe:
         def in_state(instance: Instance) -> Expr:
             if instance.state_predicate(item.name, item.predicate) is instance.pool.true:
                 return instance.pool.false
-            return instance.state_predicate(item.name, exercised(item.predicate))
+            return instance.state_predicate(item.name, exercise(item.predicate))
 
         return Probe(_NAME + item.name, in_state=in_state)
 
     def in_step(instance: Instance, step: ActionInstance) -> Expr:
         if instance.step_predicate(item.name, item.predicate, step) is instance.pool.true:
             return instance.pool.false
-        return instance.step_predicate(item.name, exercised(item.predicate), step)
+        return instance.step_predicate(item.name, exercise(item.predicate), step)
 
     return Probe(_NAME + item.name, in_step=in_step)

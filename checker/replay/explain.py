@@ -11,12 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from acked.checker.question.marks import false_guards
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Op, operands
 from acked.model.language.domain import SetDomain
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
 from acked.model.language.storage.layout import Leaf
+from acked.model.language.tracings import ActionInstance
 
 Values = Mapping[int, int]
 """A node's value, by its id."""
@@ -64,8 +66,7 @@ class Explainer:
 
     def refusal(self, step: ActionInstance, codes: Sequence[int]) -> Refusal:
         """The false clauses of one action instance; none if it is enabled."""
-        holds = Evaluator([guard.condition for guard in step.guards])(codes)
-        false = [guard for guard, value in zip(step.guards, holds, strict=True) if not value]
+        false = false_guards(step, codes)
         return Refusal(step, tuple(FalseClause(guard.label, self.why(guard.condition, codes)) for guard in false))
 
     def why(self, root: Expr, codes: Sequence[int]) -> tuple[str, ...]:
@@ -174,18 +175,18 @@ def _decisive(root: Expr, values: Values) -> list[Expr]:
                 enough = [chosen[arg.id] for arg in node.args if values[arg.id] == stops]
                 chosen[node.id] = min(enough, key=len)
             else:
-                chosen[node.id] = _merged(chosen[arg.id] for arg in node.args)
+                chosen[node.id] = _union(chosen[arg.id] for arg in node.args)
         elif node.op is Op.ITE:
             taken = node.args[1] if values[node.args[0].id] else node.args[2]
-            chosen[node.id] = _merged((chosen[node.args[0].id], chosen[taken.id]))
+            chosen[node.id] = _union((chosen[node.args[0].id], chosen[taken.id]))
         elif node.op is Op.EQ and node.args[0].is_bool:
-            chosen[node.id] = _merged(chosen[arg.id] for arg in node.args)
+            chosen[node.id] = _union(chosen[arg.id] for arg in node.args)
         else:
             chosen[node.id] = [node]
     return chosen[root.id]
 
 
-def _merged(parts: Any) -> list[Expr]:
+def _union(parts: Any) -> list[Expr]:
     return list({node.id: node for part in parts for node in part}.values())
 
 

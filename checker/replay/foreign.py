@@ -59,7 +59,8 @@ def read_foreign(path: Path, instance: Instance) -> ForeignTrace:
     packed: list[Words] = []
     for index, state in enumerate(states):
         try:
-            ours = _from_tla(state, instance) if set(state) >= TLA_VARIABLES else _from_own(state, instance)
+            is_tla = set(state) >= TLA_VARIABLES
+            ours = _tla_state(state, instance) if is_tla else _decode(StructDomain(instance.protocol.state), state, "")
             packed.append(instance.schema.pack(instance.schema.encode(ours)))
         except (_Mismatch, ModelError) as error:
             raise SpecUnreadable(f"{path}: state {index} is not a state of {instance.protocol.name}: {error}") from None
@@ -120,23 +121,19 @@ def _key(key: Any) -> str:
 # -- our own fields ----------------------------------------------------------------------------------------------------
 
 
-def _from_own(state: Mapping[str, Any], instance: Instance) -> Any:
-    return _of(StructDomain(instance.protocol.state), state, "")
-
-
-def _of(domain: Domain, value: Any, where: str) -> Any:
+def _decode(domain: Domain, value: Any, where: str) -> Any:
     if isinstance(domain, PresentDomain):
-        return _of(domain.inner, value, where)
+        return _decode(domain.inner, value, where)
     if isinstance(domain, StructDomain):
         domains = domain.struct.domains()
         # Which fields have to be there depends on the constants, and is decided when the state is encoded.
         if not isinstance(value, dict):
             raise _Mismatch(f"{where.lstrip('.') or 'the state'} must be a record, not {value!r}")
-        return {name: _of(part, value[name], f"{where}.{name}") for name, part in domains.items() if name in value}
+        return {name: _decode(part, value[name], f"{where}.{name}") for name, part in domains.items() if name in value}
     if isinstance(domain, ArrayDomain):
-        return [_of(domain.element, item, f"{where}[{at}]") for at, item in enumerate(_items(value, where))]
+        return [_decode(domain.element, item, f"{where}[{at}]") for at, item in enumerate(_items(value, where))]
     if isinstance(domain, LogDomain):
-        records = [_of(StructDomain(domain.record), item, f"{where}.records") for item in _items(value["records"], where)]
+        records = [_decode(StructDomain(domain.record), item, f"{where}.records") for item in _items(value["records"], where)]
         return {"end": value["end"], "records": records[: value["end"]]}
     if isinstance(domain, SetDomain):
         return sorted(value)
@@ -164,7 +161,7 @@ def _is_nothing(value: Any) -> bool:
 # -- the TLA+ family's variables ---------------------------------------------------------------------------------------
 
 
-def _from_tla(state: Mapping[str, Any], instance: Instance) -> Any:
+def _tla_state(state: Mapping[str, Any], instance: Instance) -> Any:
     names = sorted(_entries(state["replicaLog"]), key=_naturally)
     epochs = instance.constants["max_leader_epoch"] + 1
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from acked.checker.question.fairness import Group, fairness
+from acked.checker.question.marks import false_guards
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Words
 from acked.invariants.property import Property
@@ -75,10 +76,10 @@ def kept_in_words(question: Question, item: Property, run: Run) -> str:
         else:
             place = (2, kept.state or 0, f"not enabled after step {kept.state}")
         places.setdefault(place, []).append(kept.group.label)
-    return "; ".join(f"{place[2]}: {_listed(labels)}" for place, labels in sorted(places.items()))
+    return "; ".join(f"{place[2]}: {_enumerate(labels)}" for place, labels in sorted(places.items()))
 
 
-def _listed(labels: Sequence[str]) -> str:
+def _enumerate(labels: Sequence[str]) -> str:
     more = len(labels) - _MAX_LABELS
     return ", ".join([*labels[:_MAX_LABELS], f"and {more} more"] if more > 1 else labels)
 
@@ -111,9 +112,8 @@ def _is_enabled(question: Question, steps: Sequence[int], state: Words) -> bool:
     codes = instance.schema.unpack(state)
     for number in steps:
         step = instance.actions[number]
-        values = Evaluator([guard.condition for guard in step.guards])(codes)
-        false = [guard.label for guard, holds in zip(step.guards, values, strict=True) if not holds]
-        if not set(false) <= budgets:
+        false = {guard.label for guard in false_guards(step, codes)}
+        if not false <= budgets:
             continue
         if false:
             return True

@@ -12,8 +12,10 @@ from typing import Any
 
 from acked.checker.question.result import Run, Words
 from acked.checker.replay.explain import Explainer, FalseClause
+from acked.checker.replay.steps import value_at
 from acked.model.formulas.errors import DomainOverflow, ModelError
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 
 @dataclass(frozen=True)
@@ -56,9 +58,9 @@ def retrace(instance: Instance, states: Sequence[Words], hints: Iterable[StepHin
         codes = instance.schema.unpack(states[index - 1])
         target = instance.schema.unpack(states[index])
         hint = (known[index - 1] if index <= len(known) else None) or StepHint()
-        steps = [step for step in instance.enabled(codes) if _fire(instance, step, codes) == target]
+        steps = [step for step in instance.enabled_actions(codes) if _fire(instance, step, codes) == target]
         if not steps:
-            return Retrace(Run(tuple(states[:index]), tuple(actions)), _blocked(instance, index, codes, target, hint))
+            return Retrace(Run(tuple(states[:index]), tuple(actions)), _nearest_step(instance, index, codes, target, hint))
         actions.append(max(steps, key=lambda step: _likeness(step, hint)))  # the first of equally likely ones
     return Retrace(Run(tuple(states), tuple(actions)), None)
 
@@ -71,15 +73,15 @@ def under(other: Instance, instance: Instance, run: Run) -> Retrace:
     found = retrace(other, [schema.pack(schema.encode(state)) for state in decoded], hints)
     if found.blocked is None:
         return found
-    return replace(found, blocked=as_told(other, found.run.actions, found.blocked))
+    return replace(found, blocked=retell(other, found.run.actions, found.blocked))
 
 
-def as_told(instance: Instance, taken: Sequence[ActionInstance], blocked: BlockedStep) -> BlockedStep:
+def retell(instance: Instance, taken: Sequence[ActionInstance], blocked: BlockedStep) -> BlockedStep:
     """The blocked step after the steps `taken`, its clauses with the values with which people are shown the run.
 
     The search may number leader epochs by rank (`Protocol.told_with`). What does not come out alike stays as it is.
     """
-    telling = instance.as_told()
+    telling = instance.shown_instance()
     if telling is instance or blocked.step is None or not blocked.clauses:
         return blocked
     refused = telling.counterpart(blocked.step)
@@ -111,7 +113,7 @@ def _likeness(step: ActionInstance, hint: StepHint) -> tuple[bool, float]:
     return same, likeness
 
 
-def _blocked(
+def _nearest_step(
     instance: Instance, index: int, codes: Sequence[int], target: Sequence[int], hint: StepHint
 ) -> BlockedStep:
     """Prefers the disabled action that would reach the target, then the one the trace names, then one that changes the right
@@ -126,9 +128,8 @@ def _blocked(
             continue
         leaves = [at for at, (got, asked) in enumerate(zip(reached, target, strict=True)) if got != asked]
         there, asked = instance.schema.decode(reached), instance.schema.decode(target)
-        elsewhere = tuple(
-            (instance.schema.leaves[at].name, _value(there, at, instance), _value(asked, at, instance)) for at in leaves
-        )
+        others = [instance.schema.leaves[at] for at in leaves]
+        elsewhere = tuple((leaf.name, *(value_at(state, leaf.path, None) for state in (there, asked))) for leaf in others)
         false = len(explainer.refusal(step, codes).clauses)
         same, likeness = _likeness(step, hint)
         if hint.action is None:
@@ -145,11 +146,3 @@ def _blocked(
         return BlockedStep(index, None, (), ())
     _, step, elsewhere = nearest
     return BlockedStep(index, step, explainer.refusal(step, codes).clauses, elsewhere)
-
-
-def _value(state: Any, at: int, instance: Instance) -> Any:
-    for part in instance.schema.leaves[at].path:
-        if isinstance(part, int) and part >= len(state):
-            return None
-        state = state[part]
-    return state

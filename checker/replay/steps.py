@@ -10,7 +10,8 @@ from acked.checker.question.marks import Marks, PropertyMark
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.model.formulas.errors import DomainOverflow, ModelError
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 
 class _Absent:
@@ -23,11 +24,11 @@ class _Absent:
 _ABSENT = _Absent()
 
 
-def value_at(state: Any, path: tuple[str | int, ...]) -> Any:
-    """One leaf field of a decoded state; something that is written `nothing` where the state does not have it."""
+def value_at(state: Any, path: tuple[str | int, ...], absent: Any = _ABSENT) -> Any:
+    """One leaf field of a decoded state; what is written `nothing`, unless given, where the state does not have it."""
     for part in path:
         if part >= len(state) if isinstance(part, int) else part not in state:
-            return _ABSENT
+            return absent
         state = state[part]
     return state
 
@@ -49,7 +50,7 @@ class Renumbering:
 
     def __init__(self, instance: Instance, renumbers: bool = True) -> None:
         self._instance = instance
-        self.shown = instance.as_told() if renumbers else instance
+        self.shown = instance.shown_instance() if renumbers else instance
 
     def first(self, codes: Sequence[int]) -> list[int]:
         """The state of these codes, as the first one that is shown."""
@@ -91,10 +92,10 @@ def _steps(question: Question, run: Run, renumbers: bool) -> Iterator[Step]:
     numbers, marks = Renumbering(question.instance, renumbers), Marks(question)
     codes = schema.unpack(run.states[0])
     shown: Sequence[int] = numbers.first(codes)
-    yield Step(0, None, schema.decode(codes), (), marks.at(codes, [], None))
+    yield Step(0, None, schema.decode(codes), (), marks.marks_of(codes, [], None))
     for index, (action, words) in enumerate(zip(run.actions, run.states[1:], strict=True), start=1):
         before, codes = codes, schema.unpack(words)
         seen, shown = shown, numbers.next(shown, action, codes)
         decode = numbers.shown.schema.decode
         changed = tuple(name for name, _, _ in changed_fields(question.instance, decode(seen), decode(shown)))
-        yield Step(index, action, schema.decode(codes), changed, marks.at(codes, before, action))
+        yield Step(index, action, schema.decode(codes), changed, marks.marks_of(codes, before, action))

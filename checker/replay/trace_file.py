@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text
+from acked.checker.question.marks import false_guards
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run, Words
 from acked.checker.question.user_properties import recoverable_named
@@ -27,7 +28,8 @@ from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.domain import is_name
-from acked.model.language.protocol import ActionInstance, Instance, Protocol
+from acked.model.language.protocol import Instance, Protocol
+from acked.model.language.tracings import ActionInstance
 
 FORMAT = "acked-trace/1"
 """What a trace document says in `format`."""
@@ -337,10 +339,8 @@ def _action(instance: Instance, step: object, index: int, codes: list[int]) -> A
     name, arguments = step.get("action"), step["params"]
     for item in instance.actions:
         if item.action.name == name and item.arguments == arguments:
-            holds = Evaluator([guard.condition for guard in item.guards])(codes)
-            false = [guard.label for guard, value in zip(item.guards, holds, strict=True) if not value]
-            if false:
-                why = f"{item.label} is not enabled, {false[0]!r} does not hold"
+            if false := false_guards(item, codes):
+                why = f"{item.label} is not enabled, {false[0].label!r} does not hold"
                 raise SpecUnreadable(f"step {index} is not a transition of the protocol: {why}")
             return item
     raise SpecUnreadable(f"step {index} is not a transition of the protocol: {name!r} with {arguments} is never enabled")

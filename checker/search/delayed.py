@@ -47,7 +47,8 @@ class DelayedSearch:
     `first_level` is the first one so expanded, `most_bytes` the most that candidates and what is known of them took. Beside
     it every worker has some megabytes for the blocks of files that it reads and writes.
 
-    `tell` is called several times a second with the number of states of the level that are still to be expanded.
+    `tell` is called several times a second with the number of states on disk, and of those of the level that are still to be
+    expanded.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class DelayedSearch:
         codecs: Sequence[StateCodec],
         pool: ThreadPoolExecutor,
         memory: int,
-        tell: Callable[[int], None],
+        tell: Callable[[int, int], None],
     ) -> None:
         self._run, self._codecs, self._pool, self._tell = run, codecs, pool, tell
         self._memory = memory
@@ -82,6 +83,12 @@ class DelayedSearch:
         self._settled = 0
 
     @property
+    def note(self) -> str:
+        """What to note about it, for people."""
+        megabytes = f"{self._run.stored_bytes / 1e6:,.0f} MB"
+        return f"from level {self.first_level} on the visited states were on disk, {megabytes} in all"
+
+    @property
     def _bytes(self) -> int:
         """Bytes of candidates and of what is known of them."""
         return sum(shard.memory_bytes for shard in self.shards)
@@ -94,10 +101,10 @@ class DelayedSearch:
         self._new = numbers([0] * self._actions)
         self._files: list[LevelFile] = []
         try:
-            blocks = self._of_level(level)
+            blocks = self._read_level(level)
             while left:
                 left -= self._expand_blocks(level, blocks)
-                self._tell(left)
+                self._tell(sum(file.states for commit in self._run.commits for file in commit.files), left)
             self._settle(level)
         except BaseException:
             self._ends.set()  # Workers have their own loops over what is read, and the pool waits for them.
@@ -113,7 +120,7 @@ class DelayedSearch:
 
     # -- expansion --------------------------------------------------------------------------------------------------
 
-    def _of_level(self, level: int) -> Iterator[Records]:
+    def _read_level(self, level: int) -> Iterator[Records]:
         for file in self._run.files_of(level):
             yield from self._codecs[0].read(self._run.level_path(file), level, file)
 
@@ -158,7 +165,7 @@ class DelayedSearch:
             return
         marks = address(self._marks)
         self.most_bytes = max(self.most_bytes, self._bytes)
-        self._pass_by(self._visited(level))
+        self._pass_by(self._read_visited(level))
         for shard in self.shards:
             shard.count_steps(marks, address(self._new))
         files = self._each(lambda worker: self._write_new(worker, level + 1))
@@ -167,12 +174,11 @@ class DelayedSearch:
         for shard in self.shards:
             shard.clear(marks)
 
-    def _visited(self, level: int) -> Blocks:
+    def _read_visited(self, level: int) -> Blocks:
         """What is on disk: the levels up to this one, and what of the next has been written."""
         for number in range(1, level + 1):
-            for file in self._run.files_of(number):
-                for records in self._codecs[0].read(self._run.level_path(file), number, file):
-                    yield records, EARLIER
+            for records in self._read_level(number):
+                yield records, EARLIER
         for file in self._files:
             for records in self._codecs[0].read(self._run.level_path(file), level + 1, file):
                 yield records, THIS_LEVEL

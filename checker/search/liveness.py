@@ -25,7 +25,15 @@ from acked.base.optional import optional_packages
 from acked.checker.question.fairness import Group, fairness
 from acked.checker.question.ledger import Finding
 from acked.checker.question.result import Run
-from acked.checker.search.state_graph import GraphViolation, Mask, Numbers, StateGraph, by_end, labels_of_bounds, places_of
+from acked.checker.search.state_graph import (
+    GraphViolation,
+    Mask,
+    Numbers,
+    StateGraph,
+    labels_of_bounds,
+    places_of,
+    sort_by_end,
+)
 
 _ENTRIES = 24
 """States in which the loop may begin that are tried for the shortest lasso, nearest first."""
@@ -148,8 +156,8 @@ class _Order:
 
     def __init__(self, graph: StateGraph) -> None:
         self.graph = graph
-        self._forward, self._first = by_end(graph.sources, graph.count)
-        self._backward, self._last = by_end(graph.targets, graph.count)
+        self._forward, self._first = sort_by_end(graph.sources, graph.count)
+        self._backward, self._last = sort_by_end(graph.targets, graph.count)
         words = [graph.states[:, word] for word in range(graph.states.shape[1])]
         self.rank = np.empty(graph.count, np.int64)
         self.rank[np.lexsort(words[::-1])] = np.arange(graph.count)
@@ -172,13 +180,13 @@ class _Steps:
 
     def after(self, states: Numbers) -> Numbers:
         """The steps from these states."""
-        return self._chosen(self._order.after(states))
+        return self._choose(self._order.after(states))
 
     def before(self, state: int) -> Numbers:
         """The steps to a state."""
-        return self._chosen(self._order.before(state))
+        return self._choose(self._order.before(state))
 
-    def _chosen(self, steps: Numbers) -> Numbers:
+    def _choose(self, steps: Numbers) -> Numbers:
         sources, targets = self._graph.sources[steps], self._graph.targets[steps]
         chosen: Numbers = steps[self._inside[sources] & self._inside[targets] & (sources != targets)]
         return chosen
@@ -243,7 +251,7 @@ class _Lassos:
                 best = away + len(loop), entry, loop
         assert best is not None
         way = self._way_to(best[1])
-        return self._run(way, best[2], best[1])
+        return self._lasso(way, best[2], best[1])
 
     def _distances(self) -> Numbers:
         """By state of the region: steps of the shortest way there that has asked for the goal and not met it since."""
@@ -316,7 +324,7 @@ class _Lassos:
         own = next(own for fair in unmet if (own := leaving[fair.steps[leaving]]).size)
         return [*way, steps.least_from(own)]
 
-    def _run(self, way: list[int], loop: list[int], entry: int) -> Run:
+    def _lasso(self, way: list[int], loop: list[int], entry: int) -> Run:
         graph, instance = self._graph, self._graph.question.instance
         steps = [*way, *loop]
         begin = int(graph.sources[steps[0]]) if steps else entry

@@ -7,9 +7,9 @@ initial state.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -24,13 +24,12 @@ from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
 from acked.checker.search.delayed import DelayedSearch
-from acked.checker.shards.compact import CompactShard, compact_team, without_states
+from acked.checker.shards.compact import CompactShard, compact_team
 from acked.checker.shards.forgetting import Forgetting
-from acked.checker.shards.shard import Shard, address, alone, begin_level, make_room, states_for, team
+from acked.checker.shards.shard import Shard, address, begin_level, make_room, states_for, team
 from acked.checker.store.recorder import Recorder, load_levels
 from acked.checker.store.run_directory import RunDirectory
 from acked.checker.store.trace_back import Walker, refusing_overflow, shortest_run
-from acked.invariants.property import Kind
 
 if TYPE_CHECKING:
     from acked.checker.search.state_graph import GraphViolation
@@ -57,7 +56,7 @@ class LocalSearch:
 
     With a run directory, completed levels are written there; if it has some already, the search continues after them, and
     if the bounds say so it goes on there when memory is full. With `keeps_states`, the shards still hold what was visited
-    when `run` has returned.
+    when `run` has returned; `levels` has of every level, the first counted, where its states begin and end in each shard.
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class LocalSearch:
         self._recorder: Recorder | None = None
         self._walker: Walker | None = None
         self._has_all_levels = False
-        self._levels: list[list[tuple[int, int]]] = []
+        self.levels: list[list[tuple[int, int]]] = []
         self._started = 0.0
         self._kind: LineKind | None = None
         self._optimized_kernel: Future[ObjectCode] | None = None
@@ -106,15 +105,13 @@ class LocalSearch:
                 self._started = time.perf_counter()
                 try:
                     if begins is not None:
-                        with ExitStack() as stack:
-                            if self._recorder is not None:
-                                stack.enter_context(self._recorder)
+                        with self._recorder or nullcontext():
                             self._search(begins)
                 finally:
                     seconds = time.perf_counter() - self._started
                 if self.question.graph_properties and self.ledger.stopped is StopReason.COMPLETE:
                     self.observer.phase("deciding recoverability and liveness")
-                    violated = self._check_graph_properties()
+                    violated = self._decide_graph_properties()
                     runs = {item.position: item.run for item in violated if item.run is not None}
                     notes += [sentence for item in violated for sentence in item.why]
                     self.ledger.add_graph_violations({item.position: item.finding for item in violated})
@@ -124,7 +121,7 @@ class LocalSearch:
                     Violation(self.question.properties[found.position], runs[found.position])
                     if found.position in runs
                     else shortest_run(self.question, found, self._source)
-                    for found in self.ledger.reported()
+                    for found in self.ledger.findings_to_report()
                 )
         except KeyboardInterrupt:
             notes = self.ledger.interrupt()
@@ -132,7 +129,7 @@ class LocalSearch:
         memory = self._most_bytes
         if self._delayed is not None:
             memory = max(memory, self._delayed.most_bytes)
-            notes = [*notes, self._told_beyond()]
+            notes = [*notes, self._delayed.note]
         if not self._keeps_states:
             self.shards.clear()  # gigabytes, perhaps, that a search after this one in the same process wants to have
         return self.ledger.result(
@@ -208,7 +205,7 @@ class LocalSearch:
             if levels is None:
                 self.ledger.abandon(StopReason.MEMORY)
                 return None
-            self._levels = levels[:-1]
+            self.levels = levels[:-1]
             self._has_all_levels = True  # in memory, where steps back are faster
             return [begin for begin, _ in levels[-1]]
         if not make_room(self.shards, len(self.question.initial)):
@@ -223,7 +220,7 @@ class LocalSearch:
             self._record(None, begins)
         while begins:
             ends = [shard.count for shard in self.shards]
-            self._levels.append(list(zip(begins, ends, strict=True)))
+            self.levels.append(list(zip(begins, ends, strict=True)))
             begin_level(self.shards)
             is_expanded, begins, ends = self._expand_level(begins, ends)
             if not is_expanded and self._goes_beyond:
@@ -256,7 +253,7 @@ class LocalSearch:
             self._kernel, self._kind, self._optimized_kernel = load_kernel(plan), None, None
         with self._refusing_too_much():
             self._delayed = DelayedSearch(
-                shape_of(plan), self._kernel, self._stored, self._recorder.codecs, self._pool, memory, self._tell_beyond
+                shape_of(plan), self._kernel, self._stored, self._recorder.codecs, self._pool, memory, self._tell
             )
         self.shards = [*self._delayed.shards]
         while True:
@@ -266,18 +263,6 @@ class LocalSearch:
             if not goes_on:
                 return
             self._tier_up()
-
-    def _tell_beyond(self, frontier: int) -> None:
-        assert self._stored is not None
-        self._tell(sum(file.states for commit in self._stored.commits for file in commit.files), frontier)
-
-    def _told_beyond(self) -> str:
-        assert self._stored is not None
-        assert self._delayed is not None
-        return (
-            f"from level {self._delayed.first_level} on the visited states were on disk, "
-            f"{self._stored.stored_bytes / 1e6:,.0f} MB in all"
-        )
 
     def _record(self, report: LevelReport | None, begins: Sequence[int]) -> None:
         """Has a completed step written, and the states found since with it."""
@@ -320,7 +305,7 @@ class LocalSearch:
             self._measure_memory()
             if not is_deferred:
                 self._release(done)
-                self._report_progress(sum(ends) - sum(done))
+                self._tell(sum(shard.found for shard in self.shards), sum(ends) - sum(done))
         return True, begins, ends
 
     @staticmethod
@@ -336,24 +321,17 @@ class LocalSearch:
         self._most_bytes = max(self._most_bytes, sum(shard.memory_bytes for shard in self.shards))
 
     def _forget_states(self, done: Sequence[int]) -> bool:
-        """Goes on without the states of expanded levels, which takes half the memory; False if it does not help, or they have
-        been given up already."""
-        lines = self._forgetting.lines(self.shards)
-        if lines is None:
-            return False
-        shape = shape_of(self.question.plan)
-        if self._recorder is not None:
-            self._recorder.wait()  # What it has yet to write must stay where it is.
-        kernel = self._forgetting.kernel(lines.kind)
-        new = without_states(self.shards, shape, kernel, self.bounds.memory, lines, self._levels, done, self._at_once)
-        if new is None:
-            self._forgetting.give_up()
-            return False
-        self._kind, self._kernel, self.shards = lines.kind, kernel, [*new]
-        return True
+        """Goes on without the states of expanded levels; False if that does not help, or they have been given up already."""
 
-    def _at_once(self, work: Callable[[int], int], workers: int) -> list[int]:
-        return list(self._pool.map(work, range(workers)))
+        def at_once(work: Callable[[int], int], workers: int) -> list[int]:
+            return list(self._pool.map(work, range(workers)))
+
+        # What the recorder has yet to write must stay where it is.
+        settle = self._recorder.wait if self._recorder is not None else lambda: None
+        forgotten = self._forgetting.forget(self.shards, self.levels, done, at_once, settle)
+        if forgotten is not None:
+            self._kind, self._kernel, self.shards = forgotten.kind, forgotten.kernel, [*forgotten.shards]
+        return forgotten is not None
 
     def _release(self, done: Sequence[int]) -> None:
         """Gives the memory of expanded states back, unless they have yet to be written."""
@@ -389,9 +367,6 @@ class LocalSearch:
         parts = zip(begins, ends, self.shards, strict=True)
         return LevelReport.of([shard.report(end - begin, shard.count - end, is_expanded) for begin, end, shard in parts])
 
-    def _report_progress(self, frontier: int) -> None:
-        self._tell(sum(shard.found for shard in self.shards), frontier)
-
     def _tell(self, distinct_states: int, frontier: int) -> None:
         fired = sum(sum(shard.enabled) for shard in self.shards)
         self.observer.progress(
@@ -410,37 +385,18 @@ class LocalSearch:
         if len(self.shards) == 1:
             return [work(0, self.shards[0])]
         futures: list[Future[T]] = [self._pool.submit(work, worker, shard) for worker, shard in enumerate(self.shards)]
-        return _results(futures)
+        try:
+            return [future.result() for future in futures]
+        except KeyboardInterrupt:
+            for future in futures:
+                future.exception()
+            raise
 
-    @property
-    def levels(self) -> list[list[tuple[int, int]]]:
-        """Of every level, the first counted: where its states begin and end in each shard; see `keeps_states`."""
-        return self._levels
+    def _decide_graph_properties(self) -> Sequence[GraphViolation]:
+        from acked.checker.search.graph_properties import decide
 
-    # -- what the whole graph decides -------------------------------------------------------------------------------
-
-    def _check_graph_properties(self) -> list[GraphViolation]:
-        from acked.checker.search import liveness, recoverability
-        from acked.checker.search.state_graph import StateGraph
-
-        sizes = [sum(end - begin for begin, end in ranges) for ranges in self._levels]
-        shard = self.shards[0] if len(self.shards) == 1 else self._merged()
-        ends = [sum(sizes[: at + 1]) for at in range(len(sizes))]
         steps = self.ledger.generated_states - self.ledger.level_sizes[0]
-        graph = StateGraph(self.question, shard, ends, steps)
-        decides = {Kind.RECOVERABLE: recoverability.decide, Kind.LIVENESS: liveness.decide}
-        found = [decides[self.question.properties[at].kind](graph, at) for at in self.question.graph_properties]
-        return [violation for violation in found if violation is not None]
-
-    def _merged(self) -> Shard:
-        """All states in one shard, level by level."""
-        plan = self.question.plan
-        merged = alone(shape_of(plan), self._kernel, self.bounds.memory)
-        for ranges in self._levels:
-            for shard, (begin, end) in zip(self.shards, ranges, strict=True):
-                if not merged.take(address(shard.states) + 8 * merged.words * begin, end - begin):
-                    raise SystemFailure("the states do not fit into one table; use --workers 1, or more --memory")
-        return merged
+        return decide(self.question, self.shards, self.levels, steps, self._kernel, self.bounds.memory)
 
     # -- traces ---------------------------------------------------------------------------------------------------
 
@@ -456,7 +412,7 @@ class LocalSearch:
                     f"{self._stored.path} has no state of level {depth} that leads to the violation; search again"
                 )
             return edge
-        ranges = self._levels[depth - 1]
+        ranges = self.levels[depth - 1]
 
         def find(worker: int, shard: Shard) -> tuple[Words, int] | None:
             if isinstance(shard, CompactShard):
@@ -465,16 +421,6 @@ class LocalSearch:
 
         found = self._each(find)
         return min(edge for edge in found if edge is not None)
-
-
-def _results(futures: Iterable[Future[T]]) -> list[T]:
-    pending = list(futures)
-    try:
-        return [future.result() for future in pending]
-    except KeyboardInterrupt:
-        for future in pending:
-            future.exception()
-        raise
 
 
 def search(
@@ -492,9 +438,4 @@ class LocalEngine:
     """The engine of `--engine local`: threads of this process."""
 
     capabilities = LOCAL
-
-    def search(
-        self, question: Question, bounds: Bounds, policy: StopPolicy, observer: Observer, stored: RunDirectory | None
-    ) -> Result:
-        """See `Engine`."""
-        return search(question, bounds, policy, observer, stored)
+    search = staticmethod(search)

@@ -84,9 +84,9 @@ def _hindrance(question: Question, name: str, codes: Sequence[list[int]]) -> str
     if not all(false_sets):
         return f"{name}, which brings that about elsewhere, can happen but does not do so"
     if always := set(false_sets[0]).intersection(*false_sets):
-        return f"{name} would bring that about, but {_quoted(sorted(always))} is false"
-    return f"{name} would bring that about, but at best {_quoted(min(false_sets, key=len))} is false"
+        return f"{name} would bring that about, but {_quote(sorted(always))} is false"
+    return f"{name} would bring that about, but at best {_quote(min(false_sets, key=len))} is false"
 
 
-def _quoted(labels: Sequence[str]) -> str:
+def _quote(labels: Sequence[str]) -> str:
     return " and ".join(f'"{label}"' for label in labels)

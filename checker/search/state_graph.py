@@ -16,6 +16,7 @@ from acked.checker.question.ledger import Finding
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
+from acked.checker.shards.arrays import states_of
 from acked.checker.shards.shard import Shard
 
 _CHUNK = 1 << 20
@@ -53,7 +54,6 @@ class StateGraph:
     def __init__(self, question: Question, shard: Shard, ends: Sequence[int], steps: int) -> None:
         self.question, self.ends = question, np.asarray(ends, np.int64)
         self.count = shard.count
-        self._words = question.instance.schema.words
         properties = len(question.plan.state_violations)
         edges, acts = np.zeros(max(steps, 1), np.uint64), np.zeros(max(steps, 1), np.uint16)
         batches = -(-self.count // BATCH)
@@ -72,8 +72,7 @@ class StateGraph:
         wanted = rows[:, properties - asked - 1 :, :]
         bits = np.unpackbits(np.ascontiguousarray(wanted).view(np.uint8), axis=2, bitorder="little")
         self._holds = bits.transpose(1, 0, 2).reshape(wanted.shape[1], -1)[:, : self.count].astype(bool)
-        view = np.frombuffer(memoryview(shard.states).cast("B"), np.uint64, self.count * self._words)
-        self.states = view.reshape(self.count, self._words)
+        self.states = states_of(shard)
 
     def conditions(self, position: int) -> Mask:
         """Where the conditions of a property (`Question.graph_conditions`) are true; shape (conditions, count)."""
@@ -97,7 +96,7 @@ class StateGraph:
         """
         here, there = (self.targets, self.sources) if backward else (self.sources, self.targets)
         here, there = here[counted], there[counted]
-        order, first = by_end(here, self.count)
+        order, first = sort_by_end(here, self.count)
         there = there[order]
         reached = start.copy()
         frontier = np.flatnonzero(start)
@@ -118,7 +117,7 @@ class StateGraph:
         numbers = np.flatnonzero(chosen)
         levels = np.searchsorted(self.ends, numbers, side="right")
         best = numbers[levels == levels.min()]
-        for word in range(self._words):
+        for word in range(self.states.shape[1]):
             values = self.states[best, word]
             best = best[values == values.min()]
         return int(levels.min()) + 1, int(best[0])
@@ -128,7 +127,7 @@ class StateGraph:
         return tuple(int(word) for word in self.states[index])
 
 
-def by_end(ends: Numbers, count: int) -> tuple[Numbers, Numbers]:
+def sort_by_end(ends: Numbers, count: int) -> tuple[Numbers, Numbers]:
     """The steps in order of one of their ends, and where in that order those of each state begin.
 
     `ends` and the first result have shape (steps,), the second one (count + 1,).
@@ -139,7 +138,7 @@ def by_end(ends: Numbers, count: int) -> tuple[Numbers, Numbers]:
 
 
 def places_of(states: Numbers, first: Numbers) -> Numbers:
-    """Where in the order of `by_end` the steps of these states are, one state after the other."""
+    """Where in the order of `sort_by_end` the steps of these states are, one state after the other."""
     lengths = first[states + 1] - first[states]
     offsets = np.repeat(first[states] - np.cumsum(lengths) + lengths, lengths)
     places: Numbers = offsets + np.arange(lengths.sum())

@@ -214,7 +214,7 @@ class CompactShard(Shard):
         """Gives the memory of the states before `end` back."""
         self._released = give_back(self._released, address(self.states) + end * self.words * 8)
 
-    def at_level(self, level: int) -> None:
+    def set_level(self, level: int) -> None:
         """States inserted from now on are of this level."""
         self.context[slots.LEVEL] = level
         self.set_limit()
@@ -340,7 +340,7 @@ def _move(
     """Inserts ranges of old shards' states, of a level, into the new ones; with `freed`, neither array keeps them."""
     at = [begin for begin, _ in ranges]
     for shard in new:
-        shard.at_level(level)
+        shard.set_level(level)
     while new[0].is_too_deep:
         _grow(new)
     while any(here < end for here, (_, end) in zip(at, ranges, strict=True)):

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor, Future
+from dataclasses import dataclass
 
 from acked.base.bounds import address_space_limit
 from acked.checker.loops.lines import LineKind, Lines
 from acked.checker.native.compile import Kernel, ObjectCode
 from acked.checker.native.shape import Shape
-from acked.checker.shards.compact import FORGET_FROM, CompactShard, compact_lines
+from acked.checker.shards.compact import FORGET_FROM, CompactShard, Each, Range, compact_lines, without_states
 from acked.checker.shards.shard import Shard
+
+
+@dataclass(frozen=True)
+class Forgotten:
+    """What a search goes on with: its shards without states, and the code with the loops for tables of their kind."""
+
+    shards: Sequence[CompactShard]
+    kernel: Kernel
+    kind: LineKind
 
 
 class Forgetting:
@@ -35,10 +45,6 @@ class Forgetting:
         self._code: Future[ObjectCode] | None = None
         self._kind: LineKind | None = None
 
-    def give_up(self) -> None:
-        """It did not help, and will not."""
-        self._is_allowed = False
-
     def first_lines(self, workers: int, states: int = 0) -> Lines | None:
         """The layout of a table for so many states; None if they had better be kept."""
         return compact_lines(self._shape, workers, self._memory, states) if self._is_allowed else None
@@ -54,6 +60,29 @@ class Forgetting:
         if self._code is not None and self._kind == kind:
             return self._loaded(self._code.result())
         return self._loaded(self._compiled(kind))
+
+    def forget(
+        self,
+        shards: Sequence[Shard],
+        levels: Sequence[Sequence[Range]],
+        done: Sequence[int],
+        each: Each,
+        settle: Callable[[], None] = lambda: None,
+    ) -> Forgotten | None:
+        """Goes on without the states of expanded levels, which takes half the memory; see `without_states`.
+
+        None if it does not help, or they have been given up already. `settle` is called before anything is moved.
+        """
+        lines = self.lines(shards)
+        if lines is None:
+            return None
+        settle()
+        kernel = self.kernel(lines.kind)
+        new = without_states(shards, self._shape, kernel, self._memory, lines, levels, done, each)
+        if new is None:
+            self._is_allowed = False  # It will not help later, either.
+            return None
+        return Forgotten(new, kernel, lines.kind)
 
     def is_ready(self, shards: Sequence[Shard], compiler: Executor) -> bool:
         """Whether the search is large enough, and the code is there, which is compiled beside it.

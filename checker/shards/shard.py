@@ -335,25 +335,17 @@ class Shard:
         self._successors = kernel  # whose code the successors are
         self._fires[: self._actions] = [kernel.address(f"fire_{k}") for k in range(self._actions)]
 
-    def violating_states(self) -> dict[int, Words]:
-        """By state property: the least state of the level, among those expanded, that violates it."""
-        rows = _rows(self._best_states, self.words + 1)[: self._properties]
-        return {p: tuple(row[1:]) for p, row in enumerate(rows) if row[0]}
-
-    def violating_steps(self) -> dict[int, tuple[Words, int]]:
-        """By check of steps: the least (source, action) of the level that violates it."""
-        rows = _rows(self._best_steps, self.words + 2)
-        return {bit: (tuple(row[2:]), row[1]) for bit, row in enumerate(rows) if row[0]}
-
     def report(self, states: int, next_states: int, is_expanded: bool = True) -> LevelReport:
         """What it found on the level at hand, of which it expanded so many states; so many of the next level are its own."""
+        least_states = _rows(self._best_states, self.words + 1)[: self._properties]
+        least_steps = _rows(self._best_steps, self.words + 2)
         return LevelReport(
             states=states,
             next_states=next_states,
             enabled=tuple(self.enabled[: self._actions]),
             new=tuple(self.new[: self._actions]),
-            bad_states=self.violating_states(),
-            bad_steps=self.violating_steps(),
+            bad_states={p: tuple(row[1:]) for p, row in enumerate(least_states) if row[0]},
+            bad_steps={bit: (tuple(row[2:]), row[1]) for bit, row in enumerate(least_steps) if row[0]},
             is_expanded=is_expanded,
         )
 

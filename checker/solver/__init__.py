@@ -3,7 +3,7 @@
 A solver process is given one `Problem` (`problem.py`): the leaves of the state, every action instance as a guard and new
 values, the initial states, and the claims, all of them rows of numbers that are rebuilt there. Then it is given tasks
 (`tasks.py`), one after the other, and answers each: steps of an induction (`step_proof.py`) or a bounded search
-(`unrolling.py`). What was lowered to bit-vectors for one task serves the next (`lowered.py`). `checker/allconstants` has an
+(`unrolling.py`). What was lowered to bit-vectors for one task serves the next (`terms.py`). `checker/allconstants` has an
 engine of its own in the same kind of process; its tasks, limits and lemma sets are those of this package.
 
 **An obligation.** For an action instance, assume the domains of all fields, every claim that is assumed, and the guard; ask
@@ -35,5 +35,5 @@ same on every machine; nothing that is printed may depend on how busy the machin
 - A process that runs out of memory or time is killed with its task; `base/processes.py` replaces it, and the task counts
   as undecided. So an answer must be complete in itself, and nothing is kept that another process would need.
 
-Floor 6.
+Floor 7.
 """

@@ -5,7 +5,7 @@ given with a step.
 
 After a step that names some ids, e.g. brokers, the others are still alike. A renaming that leaves the step as it is takes
 what is assumed before it to the same, and one conjunct to another; so of two conjuncts that it takes to each other one is
-enough. Both is checked, by the normal forms of `question/symmetry.py`: a conjunct whose image is not recognised stands for
+enough. Both is checked, by the normal forms of `symmetry/check.py`: a conjunct whose image is not recognised stands for
 itself.
 """
 
@@ -14,15 +14,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from acked.checker.question.renaming import Asymmetric, Forms, IdKind, Renaming
-from acked.checker.question.symmetry import generators, join, least, only_sort
 from acked.checker.solver.lemma_sets import Core
 from acked.checker.solver.problem import ids_of
 from acked.checker.solver.tasks import LemmaHint
+from acked.checker.symmetry.check import generators, join, least, only_sort
+from acked.checker.symmetry.renaming import Asymmetric, Forms, IdKind, Renaming
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.expr import Expr, Op, Pool, operands
 from acked.model.language.domain import IdDomain
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 MAX_CONJUNCTS = 20_000
 """A claim that would make more is left whole."""
@@ -99,17 +100,17 @@ def hints(
     step = instance.actions[number]
     numbers = {item.name: place for place, item in enumerate(claims)}
 
-    def assumed(clause: str) -> tuple[int, ...] | None:
+    def lemmas_of(clause: str) -> tuple[int, ...] | None:
         core = sets.get(f"{step.action.name}|{clause}")
         return None if core is None else tuple(numbers[name] for name in core.lemmas if name in numbers)
 
     made: dict[int | str, LemmaHint] = {}
     standing = None if pieces is None or not sets else pieces.after(step)
     for place, item in enumerate(claims):
-        if item.kind is Kind.STATE and (lemmas := assumed(item.name)) is not None:
+        if item.kind is Kind.STATE and (lemmas := lemmas_of(item.name)) is not None:
             made[place] = LemmaHint(lemmas, () if standing is None else standing[place])
     for leaf, _ in step.overflows:
         name = instance.schema.leaves[leaf].name
-        if (lemmas := assumed(f"Domain({re.sub('[0-9]+', '', name)})")) is not None:
+        if (lemmas := lemmas_of(f"Domain({re.sub('[0-9]+', '', name)})")) is not None:
             made[name] = LemmaHint(lemmas)
     return made

@@ -11,11 +11,11 @@ from typing import Any
 
 import z3
 
-from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.problem import Problem
 from acked.checker.solver.queries import all_of, some_of, write_smt2
 from acked.checker.solver.step_proof import StepProof
 from acked.checker.solver.tasks import BoundedAnswer, BoundedTask, InitialTask, StepAnswer, StepTask
+from acked.checker.solver.terms import LoweredProblem
 from acked.checker.solver.unrolling import Unrolling
 
 Emit = Callable[[Any], None]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from acked.base.files import PACKAGE, open_file, write_text
+from acked.base.plain import from_plain
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.language.protocol import Protocol
 
@@ -21,7 +22,7 @@ def shipped_file(argument: Argument) -> Path:
     return PACKAGE / "invariants" / argument.cores
 
 
-def with_older_sets(known: CoreFile, argument: Argument) -> CoreFile:
+def add_older_sets(known: CoreFile, argument: Argument) -> CoreFile:
     """Known lemma sets, with those that steps need under the argument's older rules; nothing if none are known."""
     if not (known.cores and argument.older_cores):
         return known
@@ -70,12 +71,8 @@ class CoreFile:
         """The file's content; nothing if there is none or it is not of this kind, since a missing hint only costs time."""
         try:
             with open_file(path) as file:
-                document = json.loads(file.read().decode())
-            cores = {
-                str(key): Core(tuple(map(str, item["lemmas"])), int(item["way"])) for key, item in document["cores"].items()
-            }
-            return CoreFile(str(document["fingerprint"]), cores)
-        except (OSError, ValueError, OverflowError, KeyError, TypeError, AttributeError, RecursionError):
+                return from_plain(CoreFile, json.loads(file.read().decode()))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return CoreFile()
 
     def save(self, path: Path) -> None:

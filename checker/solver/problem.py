@@ -13,12 +13,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from acked.checker.question.symmetry import named_initially
+from acked.checker.symmetry.check import named_initially
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op, Pool, builders
 from acked.model.language.domain import IdDomain
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 
 Row = tuple[str, bool, int, tuple[int, ...]]
 """One expression: its kind, whether it is a Bool, its value, and the rows of its arguments, which come earlier."""

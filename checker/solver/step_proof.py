@@ -9,9 +9,9 @@ from typing import Any
 
 import z3
 
-from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.queries import Term, check, solver_within, some_of, write_smt2
 from acked.checker.solver.tasks import BrokenGoals, StepAnswer, StepTask
+from acked.checker.solver.terms import LoweredProblem
 from acked.checker.solver.transitions import Transitions
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
@@ -46,10 +46,10 @@ class StepProof:
         unchanged = set(map(id, self.assumed))
         kept = [(name, expr) for name, expr in zip(names, after, strict=True) if id(expr) not in unchanged]
         self.goals = [(name, expr) for name, expr in kept if expr is not lowered.pool.true]
-        self.domains = [_in_domain(problem.fields[leaf].name) for leaf, _ in self.step.overflows]
+        self.domains = [_domain_goal(problem.fields[leaf].name) for leaf, _ in self.step.overflows]
         for leaf, row in self.step.overflows:
             inside = lowered.pool.not_(lowered.rows[row])
-            self.goals.append((_in_domain(problem.fields[leaf].name), inside))
+            self.goals.append((_domain_goal(problem.fields[leaf].name), inside))
         self.transitions = Transitions(lowered) if task.k > 1 else None
         roots = [self.guard, *self.assumed, *(expr for _, expr in self.goals)]
         lowered.prepare(roots)
@@ -68,9 +68,9 @@ class StepProof:
         if not self.goals:
             return self._result([], (), "", can_fire, {})
         if task.minimize:
-            return self._minimised(can_fire)
+            return self._minimise(can_fire)
         broken: list[BrokenGoals] = []
-        rest = self._left()
+        rest = self._unproved_goals()
         while rest:
             solver = self._assuming()
             solver.add(*self._inside([name for name in rest if name in self.domains]))
@@ -92,7 +92,7 @@ class StepProof:
         """That no field leaves its domain, but for those that are asked about: else the step ends in no state."""
         return [self.frames[-1].term(expr) for name, expr in self.goals if name in self.domains and name not in but]
 
-    def _left(self) -> dict[str, Expr]:
+    def _unproved_goals(self) -> dict[str, Expr]:
         """The goals that their hints do not prove."""
         left = dict(self.goals)
         number_of = {self.lowered.problem.claims[number].name: number for number in self.task.goals}
@@ -106,7 +106,7 @@ class StepProof:
         for leaf, _ in self.step.overflows:
             field = self.lowered.problem.fields[leaf].name
             if field in self.task.hints:
-                inside.setdefault(self.task.hints[field].assumed, []).append(_in_domain(field))
+                inside.setdefault(self.task.hints[field].assumed, []).append(_domain_goal(field))
         for assumed, names in inside.items():
             if self._follow([left[name] for name in names], assumed):
                 left = {name: expr for name, expr in left.items() if name not in names}
@@ -118,7 +118,7 @@ class StepProof:
         pending = [goals] if goals else []
         while pending:
             now = pending.pop()
-            found = self._refuted(now, claims, _PART_EFFORT if len(now) > 1 else 0)
+            found = self._ask(now, claims, _PART_EFFORT if len(now) > 1 else 0)
             if found == "unknown" and len(now) > 1:
                 size = -(-len(now) // 4)
                 pending += [now[at : at + size] for at in range(0, len(now), size)]
@@ -126,11 +126,11 @@ class StepProof:
                 return False
         return True
 
-    def _refuted(self, goals: Sequence[Expr], assumed: Sequence[Expr], effort: int) -> str:
+    def _ask(self, goals: Sequence[Expr], assumed: Sequence[Expr], effort: int) -> str:
         """z3's answer to: may one of the goals fail where these claims, the domains and the guard hold?"""
         frame = self.lowered.frame("", goals)
         solver = solver_within(self.lowered.timeout, effort)
-        solver.add(*frame.in_domain(), *(frame.term(expr) for expr in (self.guard, *assumed)))
+        solver.add(*frame.domain_terms(), *(frame.term(expr) for expr in (self.guard, *assumed)))
         solver.add(some_of(z3.Not(frame.term(goal)) for goal in goals))
         found, _ = check(solver)
         self._alive()
@@ -149,7 +149,7 @@ class StepProof:
 
     def _assumptions(self) -> list[Term]:
         """What is assumed apart from the claims: domains, the way to the last state, and the guard there."""
-        terms = [term for frame in self.frames for term in frame.in_domain()]
+        terms = [term for frame in self.frames for term in frame.domain_terms()]
         if self.transitions is not None:
             for at in range(self.task.k - 1):
                 terms += self.transitions.between(at)
@@ -171,12 +171,12 @@ class StepProof:
     def _broken(self, solver: z3.Solver, goals: dict[str, Expr]) -> BrokenGoals:
         model = self._plainest(solver, goals)
         codes = [tuple(frame.codes(model)) for frame in self.frames]
-        steps = [self._fired(model, at) for at in range(self.task.k - 1)]
+        steps = [self._selected_step(model, at) for at in range(self.task.k - 1)]
         values = Evaluator(list(goals.values()))(codes[-1])
         claims = tuple(name for name, value in zip(goals, values, strict=True) if not value)
         return BrokenGoals(claims, tuple(codes), (*steps, self.task.step))
 
-    def _fired(self, model: z3.ModelRef, at: int) -> int:
+    def _selected_step(self, model: z3.ModelRef, at: int) -> int:
         assert self.transitions is not None
         fires = self.transitions.selectors(at)
         return next(number for number, fire in enumerate(fires) if z3.is_true(model.eval(fire)))
@@ -184,8 +184,6 @@ class StepProof:
     def _plainest(self, solver: z3.Solver, goals: dict[str, Expr]) -> z3.ModelRef:
         """A counterexample in which as many fields as can be are as they are initially."""
         model = solver.model()
-        if not self.task.plain:
-            return model
         # Bounded by effort and not by time: which counterexample is shown must not depend on how busy the machine is.
         solver.set("rlimit", _SIMPLIFY_EFFORT)
         vain = 0
@@ -207,7 +205,7 @@ class StepProof:
                     solver.add(same)
         return model
 
-    def _minimised(self, can_fire: bool | None) -> StepAnswer:
+    def _minimise(self, can_fire: bool | None) -> StepAnswer:
         """Goal by goal, with the assumed claims that its proof needs: an unsatisfiable core, then one by one fewer."""
         names = [self.lowered.problem.claims[number].name for number in self.task.assumed]
         used: dict[str, tuple[str, ...]] = {}
@@ -259,6 +257,6 @@ class StepProof:
         return core
 
 
-def _in_domain(field: str) -> str:
+def _domain_goal(field: str) -> str:
     """The name of the goal that a field keeps its domain."""
     return f"{field} stays in its domain"

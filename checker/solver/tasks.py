@@ -29,8 +29,8 @@ class StepTask:
 
     Claims and steps are numbers of the `Problem`. With `k` > 1 the assumed claims hold in k states that follow one another,
     the last of which the step leaves. `witness` asks whether the assumptions are satisfiable at all, `every_claim` for all
-    goals that break and not just for one counterexample, `plain` for one that is easy to read, `minimize` for the lemmas that
-    each goal needs. `hints` go by goal: a number of `goals`, or the name of a field that must stay in its domain.
+    goals that break and not just for one counterexample, `minimize` for the lemmas that each goal needs. `hints` go by goal:
+    a number of `goals`, or the name of a field that must stay in its domain.
     """
 
     step: int
@@ -39,7 +39,6 @@ class StepTask:
     k: int = 1
     witness: bool = False
     every_claim: bool = False
-    plain: bool = True
     minimize: bool = False
     smt2: str | None = None
     hints: Mapping[int | str, LemmaHint] = field(default_factory=dict)

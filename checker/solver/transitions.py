@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import z3
 
-from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.queries import Term, some_of
+from acked.checker.solver.smt import Frame
+from acked.checker.solver.terms import LoweredProblem
 from acked.model.formulas.expr import Expr
-from acked.model.language.smt import Frame
 
 
 class Transitions:
@@ -39,7 +39,7 @@ class Transitions:
         """That exactly one action instance fires between frame `at` and the next, and makes it."""
         before, after = self.frame(at), self.frame(at + 1)
         fires = self.selectors(at)
-        terms = [some_of(fires), *_at_most_one(fires, f"fired@{at}")]
+        terms = [some_of(fires), *_exclusion(fires, f"fired@{at}")]
         terms += [z3.Implies(fire, before.term(guard)) for fire, guard in zip(fires, self.guards, strict=True)]
         for leaf, item in enumerate(self.lowered.problem.fields):
             if item.bits:
@@ -50,7 +50,7 @@ class Transitions:
         return terms
 
 
-def _at_most_one(fires: Sequence[Term], name: str) -> list[Term]:
+def _exclusion(fires: Sequence[Term], name: str) -> list[Term]:
     """In standard SMT-LIB and linear in size: what has fired so far forbids what comes after it."""
     terms, so_far = [], fires[0]
     for number, fire in enumerate(fires[1:], start=1):

@@ -9,9 +9,9 @@ from typing import Any
 
 import z3
 
-from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.queries import Term, all_of, check, solver_within, some_of, write_smt2
 from acked.checker.solver.tasks import BoundedAnswer, BoundedTask, DepthNote
+from acked.checker.solver.terms import LoweredProblem
 from acked.checker.solver.transitions import Transitions
 from acked.model.formulas.expr import Expr
 
@@ -58,7 +58,7 @@ class Unrolling:
         for depth in range(self.task.depth + 1):
             begin = time.perf_counter()
             if depth:
-                self.solver.add(*self.transitions.between(depth - 1), *self._in_order(depth - 1))
+                self.solver.add(*self.transitions.between(depth - 1), *self._symmetry_breaking(depth - 1))
             violations = self._violations(depth)
             wrong = z3.Bool(f"wrong@{depth}")
             self.solver.add(z3.Implies(wrong, some_of(violations.values())))
@@ -67,14 +67,14 @@ class Unrolling:
             found, reason = check(self.solver, wrong)
             now = time.perf_counter()
             if found == "sat":
-                return self._found(self._of_first_claim(violations, depth), depth)
+                return self._violation(self._first_claim_model(violations, depth), depth)
             if found == "unknown":
                 return BoundedAnswer(depth - 1, None, None, reason, now - self.begin)
             self.emit(DepthNote(depth, now - begin, now - self.begin))
             self.solver.add(z3.Not(wrong), *(z3.Not(term) for term in violations.values()))
         return BoundedAnswer(self.task.depth, None, None, "", time.perf_counter() - self.begin)
 
-    def _of_first_claim(self, violations: dict[int, Term], depth: int) -> z3.ModelRef:
+    def _first_claim_model(self, violations: dict[int, Term], depth: int) -> z3.ModelRef:
         """Of claims that runs of equal length violate, the one that is asked first counts."""
         model = self.solver.model()
         for number in self.task.claims:
@@ -104,7 +104,7 @@ class Unrolling:
             found[-1] = some_of(leaving)
         return found
 
-    def _in_order(self, at: int) -> list[Term]:
+    def _symmetry_breaking(self, at: int) -> list[Term]:
         if not self.named:
             return []
         fires, steps = self.transitions.selectors(at), self.lowered.problem.steps
@@ -121,7 +121,7 @@ class Unrolling:
         self.named = named
         return terms
 
-    def _found(self, model: z3.ModelRef, depth: int) -> BoundedAnswer:
+    def _violation(self, model: z3.ModelRef, depth: int) -> BoundedAnswer:
         states = tuple(tuple(self.transitions.frame(at).codes(model)) for at in range(depth + 1))
         steps = tuple(
             next(n for n, fire in enumerate(self.transitions.selectors(at)) if z3.is_true(model.eval(fire)))

@@ -1,4 +1,4 @@
 """The breadth-first search over Spark's executors.
 
-Floor 6.
+Floor 7.
 """

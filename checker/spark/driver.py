@@ -126,7 +126,7 @@ class SparkSearch:
                     self.stored.verify(self._codec)
             if self.ledger.findings:
                 self.observer.phase("rebuilding the shortest trace")
-            violations = tuple(shortest_run(self.question, found, self._source) for found in self.ledger.reported())
+            violations = tuple(shortest_run(self.question, found, self._source) for found in self.ledger.findings_to_report())
         except KeyboardInterrupt:
             self.notes += self.ledger.interrupt()
         return self.ledger.result(

@@ -63,7 +63,7 @@ class Place:
     @cached_property
     def helpers(self) -> tuple[int, ...]:
         """The tasks that hand on what this one sends them, a task for each other column."""
-        return self._from_here(self.next_to(column) for column in range(self.columns) if column != self.column)
+        return self._rotate(self.next_to(column) for column in range(self.columns) if column != self.column)
 
     @cached_property
     def helped(self) -> tuple[int, ...]:
@@ -73,13 +73,13 @@ class Place:
         short = range(last * self.columns, self.tasks)
         if self.row < last and self.column >= len(short):
             found += [task for task in short if task % self.columns % last == self.row]
-        return self._from_here(found)
+        return self._rotate(found)
 
     @cached_property
     def mates(self) -> tuple[int, ...]:
         """The other tasks in its column, which it sends to and hears from without help."""
-        return self._from_here(range(self.column, self.tasks, self.columns))
+        return self._rotate(range(self.column, self.tasks, self.columns))
 
-    def _from_here(self, tasks: Iterable[int]) -> tuple[int, ...]:
+    def _rotate(self, tasks: Iterable[int]) -> tuple[int, ...]:
         """In the order of their numbers from this task's on, so that not all begin with the same."""
         return tuple(sorted({*tasks} - {self.task}, key=lambda other: (other - self.task) % self.tasks))

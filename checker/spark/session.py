@@ -128,7 +128,8 @@ class SparkDriver:
             settings |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
         for name, value in {**settings, **self.settings.conf}.items():
             conf.set(name, value)
-        self._handler = signal.getsignal(signal.SIGINT) if _is_main_thread() else None
+        is_main_thread = threading.current_thread() is threading.main_thread()
+        self._handler = signal.getsignal(signal.SIGINT) if is_main_thread else None
         try:
             with open(self.log, "ab") as log, _environment(environment):
                 streams = {"stdout": log, "stderr": log}
@@ -139,7 +140,7 @@ class SparkDriver:
         except PySparkRuntimeError:
             raise SystemFailure(f"Spark's Java process ended at its start; its log is {self.log}") from None
         except (Py4JError, PySparkException) as error:
-            self._note(str(error))
+            self.note_failure(str(error))
             raise SystemFailure(
                 f"Spark cannot start on {self.settings.master}: {_reason(str(error))}; its log is {self.log}"
             ) from None
@@ -165,16 +166,13 @@ class SparkDriver:
             f"no Spark master answers at {self.settings.master}: {reason}; start it, or name another --master"
         )
 
-    def _note(self, text: str) -> None:
+    def note_failure(self, text: str) -> None:
+        """Keeps the whole text of a failure in the log."""
         try:
             with open(self.log, "a", encoding="utf-8") as log:
                 log.write(f"{text}\n")
         except OSError:
             pass  # The sentence that follows matters more.
-
-    def note_failure(self, text: str) -> None:
-        """Keeps the whole text of a job's failure in the log."""
-        self._note(text)
 
     def stop(self) -> None:
         """Ends the context and the Java process; nothing that was started here keeps running."""
@@ -267,10 +265,6 @@ def _within(seconds: float, work: Callable[[], object]) -> None:
     thread = threading.Thread(target=attempt, daemon=True)
     thread.start()
     thread.join(seconds)
-
-
-def _is_main_thread() -> bool:
-    return threading.current_thread() is threading.main_thread()
 
 
 def _reason(text: str) -> str:

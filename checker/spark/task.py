@@ -35,7 +35,7 @@ from acked.checker.question.plan import BATCH
 from acked.checker.shards.compact import FORGET_FROM
 from acked.checker.shards.shard import address, numbers, reserve
 from acked.checker.spark.grid import Place
-from acked.checker.spark.part import Part, loaded
+from acked.checker.spark.part import Part, load_code
 from acked.checker.spark.transfer import Abandoned, FileTransfer, SocketTransfer, Transfer, announce
 from acked.checker.store.level_file import (
     LevelFile,
@@ -96,30 +96,23 @@ class TaskPlan:
     """What tasks show each other that they know, if they meet through sockets; None if through files."""
 
 
-@dataclass
+_FIGURES = (
+    "loading", "kernel", "routing", "settling", "sending", "waiting", "receiving", "growing", "handing_on", "inserting",
+    "storing", "bytes_sent", "bytes_stored", "parcels",
+)  # fmt: skip
+
+
 class Timing:
-    """Seconds and bytes of one worker.
+    """Seconds, bytes and parcels of one worker, by their names.
 
     `kernel` is guards and successors, `routing` finding their owners and putting others' aside, `settling` deduplicates
     what the worker owns itself, `growing` makes room for it, `handing_on` is for tasks of the same column, and `inserting`
     deduplicates what others have sent.
     """
 
-    loading: float = 0.0
-    kernel: float = 0.0
-    routing: float = 0.0
-    settling: float = 0.0
-    sending: float = 0.0
-    waiting: float = 0.0
-    receiving: float = 0.0
-    growing: float = 0.0
-    handing_on: float = 0.0
-    inserting: float = 0.0
-    storing: float = 0.0
-    bytes_sent: int = 0
-    bytes_stored: int = 0
-    parcels: int = 0
-    _since: float = field(default=0.0, repr=False)
+    def __init__(self) -> None:
+        self.figures: dict[str, float] = dict.fromkeys(_FIGURES, 0)
+        self.start()
 
     def start(self) -> None:
         """Begins to measure."""
@@ -128,12 +121,8 @@ class Timing:
     def add(self, name: str) -> None:
         """Books the time since the last call."""
         now = time.perf_counter()
-        setattr(self, name, getattr(self, name) + now - self._since)
+        self.figures[name] += now - self._since
         self._since = now
-
-    def as_json(self) -> dict[str, float]:
-        """The figures by name."""
-        return {name: value for name, value in asdict(self).items() if not name.startswith("_")}
 
 
 @cache
@@ -190,7 +179,6 @@ class Worker:
         self.home = Path(plan.run)
         self.meeting = self.home / "scratch" / plan.attempt
         self.timing = Timing()
-        self.timing.start()
         shape = plan.shape
         code = _own_code(plan.code, plan.portable)
         self.native = _exchange(plan.exchange, shape)
@@ -218,7 +206,7 @@ class Worker:
         self._boxes_of = (self.worker, *self.place.helpers, *self.place.mates)
         numbered = {task: box for box, task in enumerate(self._boxes_of)}
         boxes = len(self._boxes_of)
-        self._next = numbers(packed([numbered[self.place.next_to(owner)] for owner in owners]))
+        self._next = numbers(pack_numbers([numbered[self.place.next_to(owner)] for owner in owners]))
         self._boxes = reserve(self._box_bytes * boxes // 8)
         self._filled = numbers([0] * boxes)
         self._chosen = reserve(boxes * worst + boxes)
@@ -305,7 +293,7 @@ class Worker:
             stop = min(part.done + CHUNK, part.end)
             at = self._expand_apart(address(self._slots), address(part.shard.states), part.done, stop)
             self.timing.start()  # The native code books its own time.
-            part.expanded(at)
+            part.advance(at)
             if part.shard.needs_growth:
                 part.make_room()
                 self.timing.add("growing")
@@ -323,14 +311,14 @@ class Worker:
             if size:
                 begin = box * self._box_bytes
                 self._transfer.send(level, self._boxes_of[box], self._memory[begin : begin + size])
-                self.timing.bytes_sent += size
+                self.timing.figures["bytes_sent"] += size
                 self._filled[box] = 0
         self.timing.add("sending")
 
     def _take_in(self, level: int) -> None:
         """Hands on what others have sent for the tasks of this column, and inserts its own, unless memory is full."""
         for source in self.place.helped:
-            for data in self._transfer.received(level, source):
+            for data in self._transfer.receive(level, source):
                 if max(self._filled) + len(data) > self._box_bytes:
                     self._flush(level)
                 self.timing.add("receiving")
@@ -347,7 +335,7 @@ class Worker:
         for source in self.place.mates:
             if self.part.is_full:
                 return
-            for data in self._transfer.received(level, source):
+            for data in self._transfer.receive(level, source):
                 self.timing.add("receiving")
                 count = len(data) // self.parcel
                 self._read_parcels(bytes_address(data), count, address(self._arrived), address(self._acts))
@@ -357,7 +345,7 @@ class Worker:
         """Inserts what has arrived."""
         if not self.part.is_full:
             self.part.insert(address(self._arrived), address(self._acts), count)
-        self.timing.parcels += count
+        self.timing.figures["parcels"] += count
         self.timing.add("inserting")
 
     def _finish(self, level: int) -> None:
@@ -370,19 +358,18 @@ class Worker:
             path = self.home / "levels" / f"{level + 1:05}-{self.plan.attempt}-{self.worker}.states"
             first = address(shard.states) + 8 * self.plan.shape.words * end
             stored = self.codec.write(path, level + 1, first, shard.count - end)
-            self.timing.bytes_stored += stored.size
+            self.timing.figures["bytes_stored"] += stored.size
         self.timing.add("storing")
         part.measure()
-        self.timing.kernel, self.timing.routing, self.timing.settling = (
-            self._slots[slot] / 1e9 for slot in (exchange.IN_KERNEL, exchange.IN_ROUTING, exchange.IN_TABLE)
-        )
+        native = {"kernel": exchange.IN_KERNEL, "routing": exchange.IN_ROUTING, "settling": exchange.IN_TABLE}
+        self.timing.figures.update({name: self._slots[slot] / 1e9 for name, slot in native.items()})
         announce(
             self.meeting / f"done-{level:05}-{self.worker}",
             {
                 "report": report_to_json(report),
                 "file": None if stored is None else list(asdict(stored).values()),
                 "memory": part.most_bytes,
-                "timing": self.timing.as_json(),
+                "timing": self.timing.figures,
             },
         )
         self._transfer.forget(level - 1)  # It has been read by all.
@@ -423,10 +410,10 @@ def find_source(
 
 @cache
 def _walker(shape: Shape, code: ObjectCode, portable: PortableCode | None, moves: ObjectCode, buckets: int) -> Walker:
-    return Walker(shape, loaded(_own_code(code, portable)), StateCodec(shape, buckets, _exchange(moves, shape)))
+    return Walker(shape, load_code(_own_code(code, portable)), StateCodec(shape, buckets, _exchange(moves, shape)))
 
 
-def packed(values: Sequence[int]) -> list[int]:
+def pack_numbers(values: Sequence[int]) -> list[int]:
     """16-bit numbers as 64-bit ones, four in each."""
     padded = [*values, *[0] * (-len(values) % 4)]
     return [sum(padded[at + k] << 16 * k for k in range(4)) for at in range(0, len(padded), 4)]

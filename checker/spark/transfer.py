@@ -15,7 +15,6 @@ import struct
 import tempfile
 import threading
 import time
-from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -34,30 +33,6 @@ class Abandoned(Exception):
     """The driver has stopped this attempt, or is gone."""
 
 
-class Transfer(ABC):
-    """One task's way to others. A level's data arrive in the order in which they were sent; none is lost or doubled."""
-
-    @abstractmethod
-    def send(self, level: int, other: int, data: memoryview) -> None:
-        """Sends bytes to another task; they may be overwritten afterwards."""
-
-    @abstractmethod
-    def end(self, level: int, others: Sequence[int]) -> None:
-        """Says to other tasks that all of a level has been sent to them."""
-
-    @abstractmethod
-    def received(self, level: int, source: int) -> Iterator[bytes]:
-        """What another task sent on a level, piece by piece; waits until it has ended the level."""
-
-    @abstractmethod
-    def forget(self, level: int) -> None:
-        """Says that all tasks have received what was sent on a level."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Gives back what it holds."""
-
-
 def announce(path: Path, body: dict[str, object]) -> None:
     """A small JSON file under its name in one step; an attempt that is over has no place for it."""
     try:
@@ -71,7 +46,7 @@ def announce(path: Path, body: dict[str, object]) -> None:
 # -- files --------------------------------------------------------------------------------------------------------------
 
 
-class FileTransfer(Transfer):
+class FileTransfer:
     """Through a folder that all tasks see: a file a level and task, and one that says for whom its parts are.
 
     A task ends a level once, for all others.
@@ -85,16 +60,16 @@ class FileTransfer(Transfer):
     def _path(self, level: int, worker: int) -> Path:
         return self._meeting / f"{level:05}-{worker}.parcels"
 
-    def _opened(self, level: int) -> IO[bytes]:
+    def _open_level(self, level: int) -> IO[bytes]:
         if self._file is None:
             self._file = open(self._path(level, self._worker), "wb", buffering=0)  # noqa: SIM115  (until `end`)
             self._sent = [[] for _ in range(self._workers)]
         return self._file
 
     def send(self, level: int, other: int, data: memoryview) -> None:
-        """See `Transfer`."""
+        """Sends bytes to another task; they may be overwritten afterwards."""
         try:
-            file = self._opened(level)
+            file = self._open_level(level)
             self._sent[other].append([file.tell(), len(data)])
             while len(data):
                 data = data[file.write(data) :]
@@ -102,16 +77,16 @@ class FileTransfer(Transfer):
             raise cannot_write(self._path(level, self._worker), error) from None
 
     def end(self, level: int, others: Sequence[int]) -> None:
-        """See `Transfer`."""
+        """Says to other tasks that all of a level has been sent to them."""
         try:
-            self._opened(level).close()
+            self._open_level(level).close()
         except OSError as error:
             raise cannot_write(self._path(level, self._worker), error) from None
         self._file = None
         announce(self._meeting / f"sent-{level:05}-{self._worker}", {"segments": self._sent})
 
-    def received(self, level: int, source: int) -> Iterator[bytes]:
-        """See `Transfer`."""
+    def receive(self, level: int, source: int) -> Iterator[bytes]:
+        """What another task sent on a level, piece by piece; waits until it has ended the level."""
         marker = self._meeting / f"sent-{level:05}-{source}"
         self._wait_for(marker)
         segments = json.loads(marker.read_bytes())["segments"][self._worker]
@@ -125,14 +100,14 @@ class FileTransfer(Transfer):
                 yield data
 
     def forget(self, level: int) -> None:
-        """See `Transfer`."""
+        """Says that all tasks have received what was sent on a level."""
         try:
             os.unlink(self._path(level, self._worker))
         except OSError:
             pass  # It was not sent in this attempt.
 
     def close(self) -> None:
-        """See `Transfer`."""
+        """Gives back what it holds."""
         if self._file is not None:
             self._file.close()
 
@@ -153,7 +128,7 @@ LOST_SECONDS = 60.0
 LOOK_SECONDS = 0.05
 
 
-class SocketTransfer(Transfer):
+class SocketTransfer:
     """Straight from task to task, over one connection for each direction, on which both have shown that they know the secret.
 
     What is sent is not encrypted. A task listens at the address that Spark knows its executor by, at a port that the system
@@ -186,11 +161,11 @@ class SocketTransfer(Transfer):
     # -- sending ----------------------------------------------------------------------------------------------------
 
     def send(self, level: int, other: int, data: memoryview) -> None:
-        """See `Transfer`."""
+        """See `FileTransfer`."""
         self._put(other, [HEADER.pack(level, len(data)), data])
 
     def end(self, level: int, others: Sequence[int]) -> None:
-        """See `Transfer`."""
+        """See `FileTransfer`."""
         for other in others:
             self._put(other, [HEADER.pack(level, LEVEL_ENDS)])
 
@@ -278,8 +253,8 @@ class SocketTransfer(Transfer):
         connection.settimeout(None)
         return int(source)
 
-    def received(self, level: int, source: int) -> Iterator[bytes]:
-        """See `Transfer`."""
+    def receive(self, level: int, source: int) -> Iterator[bytes]:
+        """See `FileTransfer`."""
         inbox = self._inboxes[source]
         while True:
             if not inbox.wait(LOOK_SECONDS):
@@ -295,16 +270,20 @@ class SocketTransfer(Transfer):
             yield data
 
     def forget(self, level: int) -> None:
-        """See `Transfer`."""
+        """See `FileTransfer`."""
         for inbox in self._inboxes.values():
             inbox.shrink()
 
     def close(self) -> None:
-        """See `Transfer`."""
+        """See `FileTransfer`."""
         for connection in (self._listener, *self._outgoing.values(), *self._incoming.values()):
             connection.close()
         for inbox in self._inboxes.values():
             inbox.close()
+
+
+Transfer = FileTransfer | SocketTransfer
+"""One task's way to others. A level's data arrive in the order in which they were sent; none is lost or doubled."""
 
 
 class Inbox:

@@ -1,4 +1,4 @@
 """Spec files, the protocols that they name, and what they expect.
 
-Floor 6.
+Floor 7.
 """

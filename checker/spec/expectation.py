@@ -11,7 +11,7 @@ from enum import Enum, unique
 from typing import Protocol as Interface
 
 from acked.checker.question.result import StopReason, Verdict
-from acked.checker.question.user_properties import reached
+from acked.checker.question.user_properties import reach_lengths
 
 
 @unique
@@ -95,10 +95,10 @@ class Expectation:
         After an interruption only what no further search could put right, such as a violation that is not expected.
         """
         if found.stopped is StopReason.INTERRUPTED:
-            return self._even_so(found)
+            return self._settled_differences(found)
         return [departure.sentence for departure in self.departures(found)]
 
-    def _even_so(self, found: Facts) -> list[str]:
+    def _settled_differences(self, found: Facts) -> list[str]:
         """What differs already, however the search would have gone on."""
         sentences = []
         if found.violated:
@@ -110,7 +110,7 @@ class Expectation:
             if broken := [name for name in self.holds if name in found.violated]:
                 sentences.append(f"violated: {', '.join(broken)}; expected to hold")
             # Levels are searched one after the other, so the first counterexample is a shortest one.
-            sentences += [item.sentence for item in self._of_pins(found) if item.key == "expect.trace_length"]
+            sentences += [item.sentence for item in self._pin_departures(found) if item.key == "expect.trace_length"]
         counts = (
             ("distinct_states", found.distinct_states, self.distinct_states),
             ("generated_states", found.generated_states, self.generated_states),
@@ -119,14 +119,15 @@ class Expectation:
         sentences += [
             f"{name} is {got} already, expected {want}" for name, got, want in counts if want is not None and got > want
         ]
-        sentences += [departure.sentence for departure in self._of_reach(found) if departure.reason is Reason.REACHED]
+        sentences += [departure.sentence for departure in self._reach_departures(found) if departure.reason is Reason.REACHED]
         return sentences
 
     def departures(self, found: Facts) -> list[Departure]:
         """How an answer differs, with reasons; nothing if it meets the expectation."""
-        return [*self._of_verdict(found), *self._of_pins(found), *self._of_actions(found), *self._of_reach(found)]
+        departures = [*self._verdict_departures(found), *self._pin_departures(found)]
+        return [*departures, *self._action_departures(found), *self._reach_departures(found)]
 
-    def _of_verdict(self, found: Facts) -> list[Departure]:
+    def _verdict_departures(self, found: Facts) -> list[Departure]:
         departures = []
         if found.verdict is not self.verdict:
             reason = Reason.INCOMPLETE if found.verdict is Verdict.INCOMPLETE else Reason.VERDICT
@@ -143,7 +144,7 @@ class Expectation:
             departures.append(Departure(Reason.PROPERTY, sentence, "expect.holds"))
         return departures
 
-    def _of_pins(self, found: Facts) -> list[Departure]:
+    def _pin_departures(self, found: Facts) -> list[Departure]:
         shortest = min(found.violated.values(), default=None)
         trace = Reason.COUNT
         if shortest is not None and self.trace_length is not None:
@@ -170,7 +171,7 @@ class Expectation:
             departures.append(Departure(Reason.FLOOR, sentence, "expect.at_least_distinct_states"))
         return departures
 
-    def _of_actions(self, found: Facts) -> list[Departure]:
+    def _action_departures(self, found: Facts) -> list[Departure]:
         if self.verdict is not Verdict.HOLDS or found.stopped is not StopReason.COMPLETE:
             return []
         departures = []
@@ -182,9 +183,9 @@ class Expectation:
             departures.append(Departure(Reason.FIRED, sentence, "expect.never_fired"))
         return departures
 
-    def _of_reach(self, found: Facts) -> list[Departure]:
+    def _reach_departures(self, found: Facts) -> list[Departure]:
         departures = []
-        for name, length in reached(found.probes.items()).items():
+        for name, length in reach_lengths(found.probes.items()).items():
             key = "expect.unreachable" if name in self.unreachable else f"reach.{name}"
             if length is not None and name in self.unreachable:
                 sentence = f"{name} is reached in {_steps(length)}; expected to be unreachable"

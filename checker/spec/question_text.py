@@ -90,7 +90,7 @@ class QuestionText:
             question.is_symmetric,
         )
 
-    def resolved(self, protocol: Protocol) -> tuple[Property, ...]:
+    def resolve(self, protocol: Protocol) -> tuple[Property, ...]:
         """The properties; `ConfigurationError` about `check.invariants` if the protocol does not have one of them."""
         written = [written_invariant(item.name, item.holds, item.doc) for item in self.invariants]
         written += [sought(name, text) for name, text in self.reach]
@@ -120,7 +120,7 @@ class QuestionText:
 
     def check_texts(self, protocol: Protocol) -> None:
         """`ConfigurationError` about a predicate that is not one under the constants; see `Property.texts`."""
-        for item in (*self.resolved(protocol), *self.sought()):
+        for item in (*self.resolve(protocol), *self.sought()):
             try:
                 check_texts([item], Schema(protocol.state, dict(self.constants)))
             except ConfigurationError as error:
@@ -141,7 +141,7 @@ class QuestionText:
         """
         protocol = protocol or protocol_named(self.protocol)
         self.check_texts(protocol)
-        properties = self.resolved(protocol)
+        properties = self.resolve(protocol)
         instance = self._instance(protocol, tracings)
         besides = (*reach_probes(self.sought()), *probes(instance, properties))
         question = Question(instance, properties, besides, self.symmetry)

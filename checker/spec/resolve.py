@@ -28,7 +28,7 @@ def protocol_named(name: str, folder: Path | None = None) -> Protocol:
     return PROTOCOLS[name]
 
 
-def _listed(protocol: Protocol, names: Collection[str]) -> str:
+def _names_or_command(protocol: Protocol, names: Collection[str]) -> str:
     """The names, or the command that lists those of a shipped protocol."""
     return choices_or(names, f"acked list {protocol.name}") if protocol.name in PROTOCOLS else f"it has {choices(names)}"
 
@@ -37,7 +37,7 @@ def no_constant(protocol: Protocol, name: str, known: Collection[str]) -> str:
     """That a protocol has no constant of a name, with the one that was meant, or all of them."""
     if name in ("version", "kafka_version", "kafka-version"):
         return f"{protocol.name} has no constant {name!r}; a release is version = \"…\" in a spec, or --kafka-version"
-    listed = _listed(protocol, known)
+    listed = _names_or_command(protocol, known)
     return f"{protocol.name} has no constant {name!r}{near(name, known)}; {listed}"
 
 
@@ -48,7 +48,7 @@ def property_named(protocol: Protocol, name: str, written: Iterable[Property] = 
         return DEADLOCK
     if name not in known:
         none = "it has none, because its state is its own; write it under [invariants.NAME]"
-        has = _listed(protocol, known) if known else none
+        has = _names_or_command(protocol, known) if known else none
         raise ConfigurationError(f"{protocol.name} has no property {name!r}{near(name, known)}; {has}")
     return known[name]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
-from acked.base.names import choices, near
+from acked.base.names import choices, near, repeats
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Verdict
@@ -74,7 +74,7 @@ class Spec:
     @cached_property
     def properties(self) -> tuple[Property, ...]:
         """The properties that it asks, in its order."""
-        return self.asked.resolved(self.protocol)
+        return self.asked.resolve(self.protocol)
 
     @cached_property
     def reach(self) -> tuple[Property, ...]:
@@ -233,7 +233,7 @@ class _SpecReader(Reader):
         except ConfigurationError as error:
             self.refuse_as("protocol", error)
         constants, warnings = self.constants(top, protocol)
-        asked = self.asked(protocol, constants, check)
+        asked = self.question_text(protocol, constants, check)
         spec = Spec(
             name=name_of(self.path),
             path=self.path,
@@ -287,7 +287,7 @@ class _SpecReader(Reader):
             self.refuse("version" if top.version is not None else "control_plane", str(error))
         return {name: setting.value for name, setting in profile.items()}
 
-    def asked(self, protocol: Protocol, constants: dict[str, int], check: _Check) -> QuestionText:
+    def question_text(self, protocol: Protocol, constants: dict[str, int], check: _Check) -> QuestionText:
         """The question: what the spec names, and what it writes itself."""
         invariants = self.invariants(protocol, check.invariants)
         reach = self.reach(item.name for item in invariants)
@@ -304,7 +304,7 @@ class _SpecReader(Reader):
             protocol.reference,
             tuple(constants.items()),
             tuple(names),
-            self.dropped(protocol),
+            self.drops(protocol),
             invariants,
             reach,
             liveness,
@@ -313,11 +313,11 @@ class _SpecReader(Reader):
         )
         try:
             asked.check_fairness(protocol)
-            asked.resolved(protocol)
+            asked.resolve(protocol)
         except ConfigurationError as error:
             self.refuse_as("check", error)
-        if repeated := sorted({name for name in names if names.count(name) > 1}):
-            self.refuse("check.invariants", f"{choices(repeated)} is asked twice; name each property once")
+        if twice := repeats(names):
+            self.refuse("check.invariants", f"{choices(twice)} is asked twice; name each property once")
         if check.count_only and (names or reach):
             self.refuse("check.count_only", "count_only = true asks nothing, so there may be no invariants and no [reach]")
         if not check.count_only and not names and not reach:
@@ -391,7 +391,7 @@ class _SpecReader(Reader):
         if name in known:
             self.refuse(key, f"there is a property {name} already; choose another name")
 
-    def dropped(self, protocol: Protocol) -> tuple[tuple[str, str], ...]:
+    def drops(self, protocol: Protocol) -> tuple[tuple[str, str], ...]:
         """The guard clauses that the spec leaves out."""
         try:
             return tuple(sorted({clause_named(protocol, text) for text in self.read("weaken", _Weaken).drop}))
@@ -409,8 +409,8 @@ class _SpecReader(Reader):
                     self.refuse(f"expect.{key}", f"{name!r} is expected to {what} but not asked; {hint}")
         if both := sorted(set(said.violates) & set(said.holds)):
             self.refuse("expect.holds", f"{choices(both)} is expected to hold and to be violated; say one of them")
-        if repeated := sorted({name for name in said.violates if said.violates.count(name) > 1}):
-            self.refuse("expect.violates", f"{choices(repeated)} is expected twice; name each property once")
+        if twice := repeats(said.violates):
+            self.refuse("expect.violates", f"{choices(twice)} is expected twice; name each property once")
         for key in ("violates", "trace_length"):
             if key in table and verdict is not Verdict.VIOLATED:
                 self.refuse(f"expect.{key}", f"{key} is given but the expected verdict is {verdict.value}")

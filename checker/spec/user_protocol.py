@@ -23,7 +23,7 @@ from types import ModuleType
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text
 from acked.base.names import choices, near
-from acked.checker.spec.ordering import Loader, told
+from acked.checker.spec.ordering import Loader, wrap_loops
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import is_name
@@ -65,7 +65,7 @@ def load_protocol(reference: str, folder: Path) -> Protocol:
 def _run(path: Path) -> ModuleType:
     """The module of a file, run once in this process for each of its texts."""
     text = read_text(path, "protocol file")
-    tree = _parsed(path, text)
+    tree = _parse(path, text)
     package = _package(path) if _is_part(tree) else None
     digest = hashlib.sha256(f"{path} {text}".encode()).hexdigest()
     name = f"acked_protocol_{digest[:16]}" if package is None else f"{package.__name__}.{path.stem}"
@@ -79,7 +79,7 @@ def _run(path: Path) -> ModuleType:
     try:
         # What it prints is not part of an answer.
         with contextlib.redirect_stdout(sys.stderr), _without_bytecode():
-            exec(compile(told(tree), str(path), "exec"), vars(module))
+            exec(compile(wrap_loops(tree), str(path), "exec"), vars(module))
         if package is not None:
             _refuse_identity_beside(package)
     except KeyboardInterrupt:
@@ -93,7 +93,7 @@ def _run(path: Path) -> ModuleType:
     return module
 
 
-def _parsed(path: Path, text: str) -> ast.Module:
+def _parse(path: Path, text: str) -> ast.Module:
     try:
         return ast.parse(text, str(path))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -135,7 +135,7 @@ def _refuse_identity_beside(package: ModuleType) -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith(f"{package.__name__}.") and module.__file__ is not None:
             beside = Path(module.__file__)
-            _refuse_identity(beside, _parsed(beside, read_text(beside, "protocol file")))
+            _refuse_identity(beside, _parse(beside, read_text(beside, "protocol file")))
 
 
 def _refuse_identity(path: Path, tree: ast.Module) -> None:

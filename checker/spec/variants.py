@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 
 from acked.base.errors import AckedError, ConfigurationError
 from acked.base.files import read_text
-from acked.base.names import choices, near, repeated
+from acked.base.names import choices, near, repeats
 from acked.model.language.domain import is_name
 
 KEY = "variants"
@@ -77,7 +77,7 @@ def document_of(document: Mapping[str, Any], path: Path, known: Collection[str])
         if variant is not None:
             raise ConfigurationError(f"the file has no {KEY}, but one question; write {file}")
         return dict(document)
-    if not _are_names(named) or set(named) & set(known) or repeated(named):
+    if not _are_names(named) or set(named) & set(known) or repeats(named):
         hint = f'of letters, digits and _, none of them a key of a spec: {KEY} = ["bug", "fix"]'
         raise ConfigurationError(f"{KEY} must be a list of different names, {hint}", KEY)
     for name in named:
@@ -94,7 +94,7 @@ def document_of(document: Mapping[str, Any], path: Path, known: Collection[str])
     if variant not in named:
         raise ConfigurationError(f"the file has no such variant{near(variant, named)}; it has {choices(named)}", KEY)
     shared = {key: value for key, value in document.items() if key != KEY and key not in named}
-    return _merged(shared, document[variant])
+    return _merge(shared, document[variant])
 
 
 def _are_names(named: object) -> TypeGuard[list[str]]:
@@ -111,10 +111,10 @@ def lines_of(lines: Mapping[str, int], path: Path) -> dict[str, int]:
     return {**lines, **section, **own}
 
 
-def _merged(shared: Mapping[str, Any], own: Mapping[str, Any], levels: int = _LEVELS) -> dict[str, Any]:
+def _merge(shared: Mapping[str, Any], own: Mapping[str, Any], levels: int = _LEVELS) -> dict[str, Any]:
     """A table of what variants share with that of one of them: tables key by key, every other value replaces the shared."""
     made = dict(shared)
     for key, value in own.items():
         both = isinstance(value, dict) and isinstance(shared.get(key), dict) and levels > 1
-        made[key] = _merged(shared[key], value, levels - 1) if both else value
+        made[key] = _merge(shared[key], value, levels - 1) if both else value
     return made

@@ -1,4 +1,4 @@
 """Completed levels on disk, and the way back through them.
 
-Floor 5.
+Floor 6.
 """

@@ -7,11 +7,11 @@ A file is a sequence of blocks of at most `BLOCK_STATES` states. A block has a h
 numbers: the level, the number of buckets, bytes per record, words per state, states in the block; what its kind adds; and the
 CRC-32 of everything before it. So no bit can turn without being noticed. There are two kinds of blocks:
 
-*Grouped*: the records of bucket 0, of bucket 1, and so on (`native/exchange.py` defines a record). The header adds: per
+*Grouped*: the records of bucket 0, of bucket 1, and so on (`loops/exchange.py` defines a record). The header adds: per
 bucket its states; per bucket the CRC-32 of its records. The owner of some of the buckets reads and checks only those.
 
 *Packed*: the states in the order in which they were found, each as the bytes in which it differs from the one before it
-(`pack_states` in `native/exchange.py`). The header adds how many bytes these are, and their CRC-32. That is about half of
+(`pack_states` in `loops/exchange.py`). The header adds how many bytes these are, and their CRC-32. That is about half of
 the bytes, and of the time to write them; what looks for some buckets only must read all.
 """
 
@@ -83,7 +83,7 @@ class Records:
 
 
 def constants_of(shape: Shape) -> dict[str, int]:
-    """The literals that `native/exchange.py` is compiled with."""
+    """The literals that `loops/exchange.py` is compiled with."""
     widths = [(bits + 7) // 8 for bits in shape.word_bits]
     return {
         "W": shape.words,
@@ -94,7 +94,7 @@ def constants_of(shape: Shape) -> dict[str, int]:
 
 
 def exchange_code(shape: Shape) -> ObjectCode:
-    """Object code of `native/exchange.py` for states of this shape."""
+    """Object code of `loops/exchange.py` for states of this shape."""
     return ObjectCode(processor(), (compile_functions(exchange.FUNCTIONS, constants_of(shape)),))
 
 
@@ -138,14 +138,14 @@ class StateCodec:
             file.add(self, states + 8 * self.words * begin, min(BLOCK_STATES, count - begin))
         return file.close()
 
-    def packed(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
+    def pack(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
         """A packed block of n states: its header, and its body, which is there until the next call."""
         size = self._pack(address(self._zero), states, n, address(self._records))
         body = memoryview(self._bytes).cast("B")[:size]
         header = _FIXED.pack(PACKED, level, self.buckets, self.record, self.words, n) + _BODY.pack(size, zlib.crc32(body))
         return header + _CRC.pack(zlib.crc32(header)), body
 
-    def grouped(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
+    def group(self, level: int, states: int, n: int) -> tuple[bytes, memoryview]:
         """A grouped block of n states: its header, and its body, which is there until the next call."""
         ctypes.memset(self._counts, 0, ctypes.sizeof(self._counts))
         self._count(states, n, self.buckets, address(self._numbers), address(self._counts))
@@ -179,7 +179,7 @@ class StateCodec:
         try:
             with open_file(path) as file:
                 if os.fstat(file.fileno()).st_size != expected.size:
-                    raise damaged(path, "has another length than was written")
+                    raise damage_of(path, "has another length than was written")
                 digest = states = 0
                 while states < expected.states:
                     header = self._header(path, file, level)
@@ -194,11 +194,11 @@ class StateCodec:
                     else:
                         yield from self._runs(path, file, header.counts, header.sums, wanted)
         except FileNotFoundError:
-            raise damaged(path, "is missing") from None
+            raise damage_of(path, "is missing") from None
         except OSError as error:
             raise SystemFailure(f"cannot read {path}: {error.strerror}; check the disk, or start a new search") from None
         if digest != expected.digest or states != expected.states:
-            raise damaged(path, "is a level file, but not the one that was written")
+            raise damage_of(path, "is a level file, but not the one that was written")
 
     def _header(self, path: Path, file: BinaryIO, level: int) -> _Header:
         raw = file.read(_FIXED.size)
@@ -207,25 +207,25 @@ class StateCodec:
         raw += file.read(8 * parts + _CRC.size)
         length = _FIXED.size + 8 * parts
         if len(raw) < length + _CRC.size or zlib.crc32(raw[:length]) != _CRC.unpack(raw[length:])[0]:
-            raise damaged(path, "is damaged: the checksum of a header does not match")
+            raise damage_of(path, "is damaged: the checksum of a header does not match")
         magic, *facts, states = _FIXED.unpack_from(raw)
         if magic not in (MAGIC, PACKED) or facts != [level, self.buckets, self.record, self.words]:
-            raise damaged(path, "is a level file, but not of this level and layout")
+            raise damage_of(path, "is a level file, but not of this level and layout")
         listed = struct.unpack_from(f"<{2 * parts}I", raw, _FIXED.size)
         header = _Header(raw, states, is_packed, listed[:parts], listed[parts:])
         most = states * (self.record + self.words)
         if states > BLOCK_STATES or (header.counts[0] > most if is_packed else sum(header.counts) != states):
-            raise damaged(path, "is damaged: its counts do not add up")
+            raise damage_of(path, "is damaged: its counts do not add up")
         return header
 
     def _packed_records(self, path: Path, file: BinaryIO, header: _Header, wanted: Sequence[bool] | None) -> Records:
         (size,), (checksum,), count = header.counts, header.sums, header.states
         body = memoryview(self._bytes).cast("B")[:size]
         if file.readinto(body) != size or zlib.crc32(body) != checksum:  # type: ignore[attr-defined]
-            raise damaged(path, "is damaged: the checksum of its states does not match")
+            raise damage_of(path, "is damaged: the checksum of its states does not match")
         states, records = address(self._unpacked), address(self._records)
         if self._unpack(records, size, address(self._zero), count, states) != size:
-            raise damaged(path, "is damaged: its states do not add up")
+            raise damage_of(path, "is damaged: its states do not add up")
         if wanted is not None:
             chosen = bytes(wanted)  # kept in a variable: an address does not keep its bytes alive
             count = self._keep(states, count, self.buckets, bytes_address(chosen))
@@ -249,7 +249,7 @@ class StateCodec:
             for number in range(first, bucket):
                 end = at + counts[number] * self.record
                 if zlib.crc32(view[at:end]) != sums[number]:
-                    raise damaged(path, "is damaged: the checksum of its states does not match")
+                    raise damage_of(path, "is damaged: the checksum of its states does not match")
                 at = end
             if count:
                 yield Records(count, data)
@@ -280,7 +280,7 @@ class LevelWriter:
 
     def add(self, codec: StateCodec, states: int, count: int) -> None:
         """Adds a block of `count` states, at most `BLOCK_STATES`, that stand at the address `states`."""
-        header, body = (codec.packed if self._packs else codec.grouped)(self._level, states, count)
+        header, body = (codec.pack if self._packs else codec.group)(self._level, states, count)
         with self._removed_if_it_fails():
             self._size += write_all(self._file, [header, body])
         self._digest = digest_with(header, self._digest)
@@ -336,7 +336,7 @@ def write_all(file: BinaryIO, parts: Sequence[bytes | memoryview]) -> int:
     return total
 
 
-def damaged(path: Path, what: str) -> DamagedFile:
+def damage_of(path: Path, what: str) -> DamagedFile:
     """The sentence about a file that cannot be trusted."""
     return DamagedFile(f"{path} {what}; this run cannot be resumed; start over in another folder")
 

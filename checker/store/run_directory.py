@@ -31,7 +31,7 @@ from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.files import open_file, replace_text
 from acked.checker.question.ledger import LevelReport
 from acked.checker.question.question import Question
-from acked.checker.store.level_file import MAX_BUCKETS, LevelFile, StateCodec, cannot_write, damaged
+from acked.checker.store.level_file import MAX_BUCKETS, LevelFile, StateCodec, cannot_write, damage_of
 
 FORMAT = "acked-run/2"
 OLDER = "acked-run/1"
@@ -246,7 +246,7 @@ def refuse_another_question(path: Path, stored: Mapping[str, object], asked: Map
     for key in ("protocol", "constants", "drop", "properties", "reach", "probes"):
         if stored.get(key) != asked.get(key) and not (is_older and key == "reach"):
             raise ConfigurationError(
-                f"{path} is about {_described(key, stored.get(key))}, and the spec about {_described(key, asked.get(key))}; "
+                f"{path} is about {_describe(key, stored.get(key))}, and the spec about {_describe(key, asked.get(key))}; "
                 "resume it with its own spec, or start over in another folder"
             )
     if stored.get("symmetry", False) != asked["symmetry"]:
@@ -264,7 +264,7 @@ def refuse_another_question(path: Path, stored: Mapping[str, object], asked: Map
         )
 
 
-def _described(key: str, value: object) -> str:
+def _describe(key: str, value: object) -> str:
     if key == "reach":
         return f"{', '.join(value)} as it was written then" if isinstance(value, dict) and value else "no [reach]"
     if key == "constants" and isinstance(value, dict):
@@ -303,13 +303,13 @@ def read_document(path: Path) -> dict[str, Any]:
         with open_file(path) as file:
             body = json.loads(file.read().decode())
     except FileNotFoundError:
-        raise damaged(path, "is missing") from None
+        raise damage_of(path, "is missing") from None
     except OSError as error:
         raise SystemFailure(f"cannot read {path}: {error.strerror}; check the disk") from None
     except (ValueError, RecursionError):
-        raise damaged(path, "is damaged: it is not valid JSON") from None
+        raise damage_of(path, "is damaged: it is not valid JSON") from None
     if not isinstance(body, dict) or body.pop("checksum", None) != _checksum(body):
-        raise damaged(path, "is damaged: its checksum does not match")
+        raise damage_of(path, "is damaged: its checksum does not match")
     return body
 
 
@@ -353,7 +353,7 @@ def read_commits(path: Path) -> list[Commit]:
     for number, name in enumerate(names):
         expected = path / "commits" / f"{number:05}.json"
         if expected.name != name:
-            raise damaged(expected, "is missing")
+            raise damage_of(expected, "is missing")
         commits.append(_commit_from(number, expected, read_document(expected)))
     return commits
 
@@ -363,7 +363,7 @@ def _commit_from(number: int, path: Path, body: Mapping[str, Any]) -> Commit:
         report = None if body["report"] is None else report_from_json(body["report"])
         files = tuple(LevelFile(*entry) for entry in body["files"])
     except (KeyError, TypeError, ValueError):
-        raise damaged(path, "is not a commit of a run") from None
+        raise damage_of(path, "is not a commit of a run") from None
     if body.get("number") != number or (report is None) != (number == 0):
-        raise damaged(path, "is the commit of another level")
+        raise damage_of(path, "is the commit of another level")
     return Commit(number, report, files)

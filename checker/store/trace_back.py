@@ -21,7 +21,6 @@ from acked.checker.question.result import Run, Violation, Words
 from acked.checker.shards.shard import address, scratch
 from acked.checker.store.level_file import BLOCK_STATES, LevelFile, StateCodec
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance
 
 Edge = tuple[Words, int]
 """A state and the number of an action instance."""
@@ -32,18 +31,14 @@ def shortest_run(question: Question, found: Finding, source: Callable[[int, Word
 
     Where a search saw representatives only, their run is turned into one of the protocol.
     """
-    instance = question.instance
-    states, actions = _steps_back(question, found, source)
+    run = run_to(question, found.depth, found.state, source)
     if question.is_symmetric:
-        run = real_run(question, states)
+        run = real_run(question, run.states)
         if found.action is not None:
-            run = with_step(question, run, found)
-        return Violation(question.properties[found.position], run)
-    if found.action is not None:
-        step = instance.actions[found.action]
-        actions.append(step)
-        states.append(instance.schema.pack(instance.fire(step, instance.schema.unpack(states[-1]))))
-    return Violation(question.properties[found.position], Run(tuple(states), tuple(actions)))
+            run = add_step(question, run, found)
+    elif found.action is not None:
+        run = run.then(question.instance, question.instance.actions[found.action])
+    return Violation(question.properties[found.position], run)
 
 
 @contextmanager
@@ -52,25 +47,22 @@ def refusing_overflow(question: Question, source: Callable[[int, Words], Edge]) 
     try:
         yield
     except LeavesDomain as left:
-        states, actions = _steps_back(question, left.found, source)
+        run = run_to(question, left.found.depth, left.found.state, source)
         step = question.instance.actions[left.found.action or 0]
-        run = Run(tuple(states), tuple(actions))
         if question.is_symmetric:
-            run = real_run(question, states)
+            run = real_run(question, run.states)
             step = overflowing(question.instance, question.instance.schema.unpack(run.states[-1])) or step
         raise overflow_of(question, run, step) from None
 
 
-def _steps_back(
-    question: Question, found: Finding, source: Callable[[int, Words], Edge]
-) -> tuple[list[Words], list[ActionInstance]]:
-    """The states from an initial one to that of a finding, and the actions between them."""
-    states, actions = [found.state], []
-    for level in range(found.depth - 1, 0, -1):
-        state, action = source(level, states[-1])
-        states.append(state)
+def run_to(question: Question, depth: int, state: Words, source: Callable[[int, Words], Edge]) -> Run:
+    """The way that a search took from an initial state to a state of level `depth`; see `shortest_run`."""
+    states, actions = [state], []
+    for level in range(depth - 1, 0, -1):
+        before, action = source(level, states[-1])
+        states.append(before)
         actions.append(question.instance.actions[action])
-    return states[::-1], actions[::-1]
+    return Run(tuple(states[::-1]), tuple(actions[::-1]))
 
 
 def real_run(question: Question, representatives: Sequence[Words]) -> Run:
@@ -80,7 +72,7 @@ def real_run(question: Question, representatives: Sequence[Words]) -> Run:
     states, actions = [state], []
     for wanted in representatives[1:]:
         codes = instance.schema.unpack(states[-1])
-        for step in instance.enabled(codes):
+        for step in instance.enabled_actions(codes):
             target = instance.schema.pack(instance.fire(step, codes))
             if orbits.representative(target) == wanted:
                 states.append(target)
@@ -91,17 +83,16 @@ def real_run(question: Question, representatives: Sequence[Words]) -> Run:
     return Run(tuple(states), tuple(actions))
 
 
-def with_step(question: Question, run: Run, found: Finding) -> Run:
+def add_step(question: Question, run: Run, found: Finding) -> Run:
     """The run with the first step from its end that violates the step property."""
     instance = question.instance
     codes = instance.schema.unpack(run.states[-1])
     bit = 1 + question.step_properties.index(found.position)
-    enabled = {id(step) for step in instance.enabled(codes)}
+    enabled = {id(step) for step in instance.enabled_actions(codes)}
     for check in question.plan.step_checks:
         step = instance.actions[check.action]
         if check.bit == bit and id(step) in enabled and Evaluator([check.violated])(codes)[0]:
-            target = instance.schema.pack(instance.fire(step, codes))
-            return Run((*run.states, target), (*run.actions, step))
+            return run.then(instance, step)
     raise SystemFailure("a property is violated up to renaming, but under no renaming; please report this with the spec")
 
 

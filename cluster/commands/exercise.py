@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import mkdtemp
-from typing import TYPE_CHECKING
 
 import click
 
@@ -16,12 +15,10 @@ from acked.base.names import near
 from acked.base.optional import optional_packages
 from acked.cluster.exercising.course import Kind
 from acked.cluster.reports.observations.counting import EventsExplained
+from acked.reports.console import Console
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import shows
 from acked.reports.shell.output import Output, say
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _KINDS = "kill,shutdown,pause,session,slow,answer,isr,move"
 _EXPENSIVE = "cache"
@@ -81,17 +78,16 @@ def exercise(
     sentence names.
     """
     with optional_packages():
-        from acked.cluster.exercising.exercise import Exercise
-        from acked.cluster.exercising.exercise import exercise as exercised
-    from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, TOPIC
+        from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, TOPIC, Exercise
+        from acked.cluster.exercising.exercise import exercise as run_exercise
     from acked.cluster.reports.observations.exercising import ExerciseProgress, exercise_document, print_exercise
     from acked.cluster.reports.observations.terminal import print_judged
     from acked.cluster.validating.judge import Asked, judge
 
     asked = Exercise(version, minutes, seed, _kinds(faults), rate, min_insync_replicas, home)
     with _folder(out) as logs:
-        with ExerciseProgress(output.quiet, minutes) as shown:
-            done = exercised(asked, logs, shown.told())
+        with ExerciseProgress(output.quiet) as shown:
+            done = run_exercise(asked, logs, shown)
         with EventsExplained(output.quiet) as progress:
             kept = Asked((str(logs),), TOPIC, 0, version, {}, (logs / DATA,), logs / ACKNOWLEDGED)
             judged = judge(kept, progress)

@@ -5,22 +5,22 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from acked.base.errors import ConfigurationError
 from acked.base.release import release as number_of
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result
+from acked.checker.search.local import search
+from acked.checker.spec.spec import Spec
+from acked.cluster.playing.protocol import restore_actions
+from acked.cluster.playing.setting import Brokers
+from acked.cluster.releases.release import Mode
+from acked.cluster.reports.reproductions.words import presentation_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.partition.rules.versions import planes_of, rules_of
+from acked.reports.progress import ProgressReporter
 from acked.reports.runs.answers import verdict_in_words
-from acked.reports.shell.specs import under_release
-
-if TYPE_CHECKING:
-    from acked.checker.question.question import Question
-    from acked.checker.spec.spec import Spec
-    from acked.cluster.playing.setting import Brokers
-    from acked.cluster.releases.release import Mode
+from acked.reports.shell.specs import change_spec, find_spec, under_release
 
 
 def is_trace(target: str) -> bool:
@@ -39,20 +39,17 @@ def playable_run(
     is a counterexample without them, unless it is to be `timed`. `ConfigurationError` for a spec without a counterexample,
     and for one of which none can be played.
     """
-    from acked.cluster.reports.reproductions.words import presentation_of
-    from acked.reports.shell.specs import changed, find_spec
-
     spec = find_spec(name, version is not None or bool(constants))
     if version is not None:
-        spec = with_rules_of(spec, version, brokers.only_mode, constants)
+        spec = spec_of_release(spec, version, brokers.only_mode, constants)
     elif constants:
-        spec = changed(spec, constants, False)
+        spec = change_spec(spec, constants, False)
     question = spec.question()
     brokers = presentation_of(question).played.fit(brokers, question)
     return playable_counterexample(question, spec.title, spec.name, brokers, quiet, timed)
 
 
-def with_rules_of(
+def spec_of_release(
     spec: Spec, version: str, mode: Mode | None, constants: Mapping[str, int | str] | None = None
 ) -> Spec:
     """The spec with the rules of a release, on the brokers' control plane if it is said and that release has it."""
@@ -71,11 +68,6 @@ def playable_counterexample(
     question: Question, title: str, name: str, brokers: Brokers, quiet: bool, timed: bool = False
 ) -> tuple[Counterexample, dict[str, str]]:
     """The same of a question, which messages call `name`."""
-    from acked.checker.search.local import search
-    from acked.cluster.playing.protocol import as_asked
-    from acked.cluster.reports.reproductions.words import presentation_of
-    from acked.reports.progress import ProgressReporter
-
     played = presentation_of(question).played
     brokers = brokers if brokers.mode else played.fit(brokers, question)
     without = played.left_out(question, timed)
@@ -85,12 +77,12 @@ def playable_counterexample(
             without = played.left_out(question, is_timed=True)
             result = search(played.playable(question, brokers, True), observer=observer)
         if not result.violations:
-            raise _refused(name, search(question, observer=observer), without)
+            raise _refusal(name, search(question, observer=observer), without)
     violation = result.violations[0]
-    return Counterexample(title, question, as_asked(question, violation.run), violation.property), without
+    return Counterexample(title, question, restore_actions(question, violation.run), violation.property), without
 
 
-def _refused(name: str, whole: Result, without: Mapping[str, str]) -> ConfigurationError:
+def _refusal(name: str, whole: Result, without: Mapping[str, str]) -> ConfigurationError:
     """Why no counterexample is played: there is none, or its shortest needs what no driver brings about."""
     if not whole.violations:
         return ConfigurationError(f"{name} has no counterexample to play ({verdict_in_words(whole)})")

@@ -83,10 +83,10 @@ def validate(
 
     asked = Asked(logs, topic, partition, version, bound(constants), data, acknowledged)
     if follow:
-        judged = _followed(asked, output)
+        judged = _follow(asked, output)
     else:
         with EventsExplained(output.quiet) as progress:
-            judged = judge(asked, progress, _said)
+            judged = judge(asked, progress, _tell)
     output.emit(
         lambda: judged_document(judged, topic, partition), lambda console: print_judged(console, judged)
     )
@@ -95,11 +95,11 @@ def validate(
     return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
 
 
-def _said(line: str) -> None:
+def _tell(line: str) -> None:
     say(f"acked: {line}")
 
 
-def _followed(asked: Asked, output: Output) -> Judged:
+def _follow(asked: Asked, output: Output) -> Judged:
     """Follows the files until Ctrl-C, which is how it is meant to end; a second one interrupts."""
     from acked.cluster.reports.observations.words import so_far
     from acked.cluster.validating.judge import Live, judge
@@ -111,7 +111,7 @@ def _followed(asked: Asked, output: Output) -> Judged:
     live = Live(lambda now: None if output.quiet else say(so_far(now)))
     before = signal.signal(signal.SIGINT, lambda number, frame: _stop(live, before))
     try:
-        return judge(asked, None, _said, live)
+        return judge(asked, None, _tell, live)
     finally:
         signal.signal(signal.SIGINT, before)
 

@@ -15,13 +15,12 @@ from acked.base.files import read_text, write_text
 from acked.checker.question.result import Verdict as Answer
 from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
-from acked.cluster.commands.playable import playable_of, with_rules_of
+from acked.cluster.commands.playable import playable_of, spec_of_release
 from acked.cluster.playing.play import PlayedRun
 from acked.cluster.playing.reproduce import reproduce as play
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode, release
-from acked.cluster.replicating.protocol import REPLICATION
-from acked.cluster.replicating.setting import rules_unlike
+from acked.cluster.replicating.protocol import REPLICATION, rules_unlike
 from acked.cluster.reports.reproductions.release_table import (
     Deed,
     Predicted,
@@ -33,7 +32,7 @@ from acked.cluster.reports.reproductions.release_table import (
 )
 from acked.cluster.reports.reproductions.verdict import Verdict, verdict_of, why_not_reproduced
 from acked.model.partition.protocol import partition
-from acked.reports.shell.deadline import OverTime, limited
+from acked.reports.shell.deadline import OverTime, deadline
 from acked.reports.shell.output import Output, json_text, say
 from acked.reports.shell.specs import all_bundled, bundled_specs
 from acked.reports.units import plural
@@ -69,7 +68,7 @@ def candidates(version: str, mode: Mode) -> list[Candidate]:
         if spec.control_plane not in (None, mode.value):
             continue
         try:
-            under = replace(with_rules_of(spec, version, mode), name=spec.name, path=path)
+            under = replace(spec_of_release(spec, version, mode), name=spec.name, path=path)
         except ConfigurationError:  # Its promise would hold of nothing: there are no eligible leaders before 4.0.
             continue
         others = tuple(rule.constant for rule in rules_unlike(under.constants, chosen, mode))
@@ -95,9 +94,9 @@ def play_all(brokers: Brokers, out: Path | None, time_limit: int, slow: bool, ou
     for number, one in enumerate(todo, start=1):
         if one.spec.name in done:
             continue
-        tell = _quiet if output.quiet else partial(_tell, f"{number} of {len(todo)}")
+        tell = partial(_tell, output, f"{number} of {len(todo)}")
         row = _row(one, brokers, mode, time_limit, tell)
-        tell(row.in_words(brokers.version))
+        tell(row.sentence(brokers.version))
         whole = replace(whole, rows=(*whole.rows, row))
         _keep(out, replace(whole, is_whole=False))
     whole = replace(whole, is_whole=True)
@@ -106,12 +105,9 @@ def play_all(brokers: Brokers, out: Path | None, time_limit: int, slow: bool, ou
     return int(whole.exit_code)
 
 
-def _tell(place: str, text: str) -> None:
-    say(f"{place}: {text}")
-
-
-def _quiet(text: str) -> None:
-    """With --quiet nobody is told."""
+def _tell(output: Output, place: str, text: str) -> None:
+    if not output.quiet:
+        say(f"{place}: {text}")
 
 
 def _begun(out: Path | None, new: WholeRelease) -> WholeRelease:
@@ -153,7 +149,7 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
     row = replace(row, steps=len(prepared.script.steps))
     tell(f"{spec.name}: the model violates {row.promise}; playing {plural(len(prepared.script.steps), 'step')}")
     try:
-        with limited(time_limit):
+        with deadline(time_limit):
             done = play(prepared)
     except OverTime as error:
         return replace(row, deed=Deed.NOT_DECIDED, reason=str(error))
@@ -161,10 +157,10 @@ def _row(one: Candidate, brokers: Brokers, mode: Mode, time_limit: int, tell: Ca
     if done.observed is not None:
         row = replace(row, logged=done.observed.found, unexplained=done.observed.said)
     promise = "" if found.property is None else found.property.name
-    return _judged(row, done.played, promise)
+    return _judgement(row, done.played, promise)
 
 
-def _judged(row: ReleaseRow, played: PlayedRun[Any, Any], promise: str) -> ReleaseRow:
+def _judgement(row: ReleaseRow, played: PlayedRun[Any, Any], promise: str) -> ReleaseRow:
     found = verdict_of(promise, played)
     if found is Verdict.PARTED and played.parted is not None:
         return replace(row, deed=Deed.PARTED, parted=played.parted.index, reason=played.reason)

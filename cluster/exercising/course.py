@@ -26,26 +26,21 @@ class Kind(StrEnum):
     __hash__ = object.__hash__
 
 
-MEANING: Mapping[Kind, str] = {
-    Kind.KILL: "the process is killed and starts again",
-    Kind.SHUT_DOWN: "the process shuts down in an orderly way and starts again",
-    Kind.LOSE_CACHE: "the process is killed, and what the log had not on disk is gone when it starts again",
-    Kind.PAUSE: "the process stands still, shorter or longer than its session",
-    Kind.SILENCE: "its heartbeats do not arrive, so that it loses its session while it serves",
-    Kind.HOLD_FETCHES: "answers to its fetches are late",
-    Kind.LOSE_ANSWER: "an answer to a fetch of its is lost with the connection",
-    Kind.HOLD_CHANGE: "its requests to change the ISR are late",
-    Kind.MOVE: "leadership moves to the preferred replica, which with KRaft is another one each time",
-}
-_WEIGHTS: Mapping[Kind, int] = {
-    Kind.KILL: 4, Kind.SHUT_DOWN: 3, Kind.LOSE_CACHE: 2, Kind.PAUSE: 4, Kind.SILENCE: 2, Kind.HOLD_FETCHES: 5,
-    Kind.LOSE_ANSWER: 5, Kind.HOLD_CHANGE: 3, Kind.MOVE: 4,
+_FORMS: Mapping[Kind, tuple[int, tuple[float, float], str]] = {
+    Kind.KILL: (4, (0.0, 8.0), "the process is killed and starts again"),
+    Kind.SHUT_DOWN: (3, (0.0, 4.0), "the process shuts down in an orderly way and starts again"),
+    Kind.LOSE_CACHE: (
+        2, (0.0, 8.0), "the process is killed, and what the log had not on disk is gone when it starts again",
+    ),
+    Kind.PAUSE: (4, (0.5, 9.0), "the process stands still, shorter or longer than its session"),
+    Kind.SILENCE: (2, (7.0, 10.0), "its heartbeats do not arrive, so that it loses its session while it serves"),
+    Kind.HOLD_FETCHES: (5, (0.2, 6.0), "answers to its fetches are late"),
+    Kind.LOSE_ANSWER: (5, (0.0, 0.0), "an answer to a fetch of its is lost with the connection"),
+    Kind.HOLD_CHANGE: (3, (0.2, 3.0), "its requests to change the ISR are late"),
+    Kind.MOVE: (4, (0.0, 0.0), "leadership moves to the preferred replica, which with KRaft is another one each time"),
 }  # fmt: skip
-_LASTS: Mapping[Kind, tuple[float, float]] = {
-    Kind.KILL: (0.0, 8.0), Kind.SHUT_DOWN: (0.0, 4.0), Kind.LOSE_CACHE: (0.0, 8.0), Kind.PAUSE: (0.5, 9.0),
-    Kind.SILENCE: (7.0, 10.0), Kind.HOLD_FETCHES: (0.2, 6.0), Kind.LOSE_ANSWER: (0.0, 0.0), Kind.HOLD_CHANGE: (0.2, 3.0),
-    Kind.MOVE: (0.0, 0.0),
-}  # fmt: skip
+"""How often each comes beside the others, how long it lasts, at least and at most, in seconds, and what it is in words."""
+MEANING: Mapping[Kind, str] = {kind: words for kind, (_, _, words) in _FORMS.items()}
 _PAUSES = (0.2, 4.0)
 
 
@@ -70,10 +65,10 @@ def course(seed: int, brokers: Collection[int], kinds: Collection[Kind]) -> Iter
     """Disturbances without end; the same for the same seed, brokers and kinds."""
     chosen = random.Random(seed)
     known = [kind for kind in Kind if kind in kinds]
-    weights = [_WEIGHTS[kind] for kind in known]
+    weights = [_FORMS[kind][0] for kind in known]
     places = sorted(brokers)
     while True:
         [kind] = chosen.choices(known, weights)
         yield Disturbance(
-            kind, chosen.choice(places), chosen.uniform(*_LASTS[kind]), chosen.uniform(*_PAUSES), chosen.random()
+            kind, chosen.choice(places), chosen.uniform(*_FORMS[kind][1]), chosen.uniform(*_PAUSES), chosen.random()
         )

@@ -10,23 +10,25 @@ import csv
 import os
 import shutil
 import signal
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from types import TracebackType
+from typing import Self
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.cluster.exercising.course import Disturbance, Kind, course
-from acked.cluster.exercising.load import Load, first_leader
 from acked.cluster.lines.configuration import configuration, is_read
 from acked.cluster.nodes.addresses import CONTROLLER
-from acked.cluster.nodes.archive import with_archive
+from acked.cluster.nodes.archive import add_archive
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.nodes.plan import make_plan
-from acked.cluster.observe.acknowledged import write_acknowledged
+from acked.cluster.observe.acknowledgements import write_acknowledged
 from acked.cluster.observe.directories import META
 from acked.cluster.observe.metadata import FOLDER as METADATA
 from acked.cluster.proxies.frame import Phase
@@ -34,7 +36,7 @@ from acked.cluster.proxies.gate import Gate
 from acked.cluster.releases.release import Mode, release
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api
-from acked.cluster.wire.client import Client
+from acked.cluster.wire.client import ALL_REPLICAS, BrokerGone, Client
 
 TOPIC = "exercise"
 DATA, ACKNOWLEDGED, COURSE = "data", "acknowledged.csv", "course.csv"
@@ -83,23 +85,14 @@ class Exercised:
     missing: tuple[int, ...]
     counts: Mapping[Kind, int]
     skipped: int
-    disturbances: tuple[Disturbance, ...] = field(default=())
 
 
-@dataclass(frozen=True)
-class Told:
-    """Who is told how it goes: lines while brokers start, and every disturbance with the seconds since the beginning."""
-
-    said: Callable[[str], None] = lambda line: None
-    disturbs: Callable[[Disturbance, float], None] = lambda disturbance, seconds: None
-
-
-def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised:
+def exercise(asked: Exercise, logs: Path, show: Callable[[str], None] = lambda line: None) -> Exercised:
     """Runs it and leaves what the nodes and the producer wrote in a folder, which must be there.
 
+    `show` is told how it goes: lines while brokers start, and every disturbance with the seconds since the beginning.
     `SystemFailure` if the cluster does not start, or does not come back: it names what there is up to then in the folder.
     """
-    told = told or Told()
     chosen = release(asked.version)
     mode = Mode.KRAFT if Mode.KRAFT in chosen.modes else Mode.ZOOKEEPER
     if not is_read(chosen.number, mode is Mode.KRAFT):
@@ -108,13 +101,13 @@ def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised
         )
     settings = SETTINGS if mode is Mode.KRAFT else {**SETTINGS, **WITH_ZOOKEEPER}
     plan = make_plan(
-        asked.version, mode, asked.home, REPLICAS, settings, {}, False, told.said,
+        asked.version, mode, asked.home, REPLICAS, settings, {}, False, show,
         has_witness=True, logging=configuration(chosen.number, None, TOPIC),
     )  # fmt: skip
     try:
         with ExitStack() as left:
-            cluster = Cluster(with_archive(plan, told.said), told.said)
-            runner = _Runner(asked, cluster, told)
+            cluster = Cluster(add_archive(plan, show), show)
+            runner = _Runner(asked, cluster, show)
             left.push(cluster)
             left.callback(runner.keep, logs)
             cluster.start()
@@ -126,8 +119,8 @@ def exercise(asked: Exercise, logs: Path, told: Told | None = None) -> Exercised
 
 
 class _Runner:
-    def __init__(self, asked: Exercise, cluster: Cluster, told: Told) -> None:
-        self._asked, self._cluster, self._told = asked, cluster, told
+    def __init__(self, asked: Exercise, cluster: Cluster, show: Callable[[str], None]) -> None:
+        self._asked, self._cluster, self._show = asked, cluster, show
         self._course: list[tuple[float, Disturbance, bool]] = []
         """What was done, and what could not be, each with the seconds since the beginning."""
         self._order = list(REPLICAS)
@@ -137,10 +130,9 @@ class _Runner:
         self._load = Load(TOPIC, asked.rate, self._connect, self._leader)
 
     def outcome(self, logs: Path) -> Exercised:
-        load, done = self._load, [one for _, one, is_done in self._course if is_done]
-        counts = Counter(one.kind for one in done)
+        load, counts = self._load, Counter(one.kind for _, one, is_done in self._course if is_done)
         return Exercised(self._asked, logs, self._seconds, load.sent, len(load.acknowledged), self._missing, counts,
-                         len(self._course) - len(done), tuple(done))  # fmt: skip
+                         len(self._course) - counts.total())  # fmt: skip
 
     def keep(self, folder: Path) -> None:
         """Copies the nodes' logs, what they have on disk of the topic and of their metadata, what was acknowledged, and the
@@ -177,7 +169,7 @@ class _Runner:
                 if not self._sleep(disturbance.pause):
                     break
                 at = time.monotonic() - self._begun
-                self._told.disturbs(disturbance, at)
+                self._show(f"{at:.0f} s of {60 * self._asked.minutes:.0f} s: {disturbance}")
                 try:
                     is_done = self._disturb(disturbance)
                 except (NotSeen, SystemFailure):
@@ -274,7 +266,7 @@ class _Runner:
 
         def is_whole() -> bool:
             with self._cluster.admin() as ask:
-                view = ask.metadata([TOPIC]).topics.get(TOPIC, {}).get(0)
+                view = ask.partition(TOPIC)
             return view is not None and view.leader in REPLICAS and set(view.isr) == set(REPLICAS)
 
         wait_for(is_whole, f"that all replicas of {TOPIC} are in sync again", _SETTLE_SECONDS)
@@ -295,3 +287,70 @@ class _Runner:
 
     def _leader(self) -> int | None:
         return first_leader(self._connect, REPLICAS, TOPIC)
+
+
+_ANSWER_SECONDS = 5.0
+"""After so long the producer takes a request for lost and asks who leads."""
+
+
+class Load:
+    """A thread that sends records one a request, with acks=all; a context manager."""
+
+    def __init__(
+        self, topic: str, rate: float, connect: Callable[[int, float], Client], leader: Callable[[], int | None]
+    ) -> None:
+        """`rate` in requests a second; `connect` opens a connection to a broker with a timeout, `leader` looks who leads."""
+        self.topic, self._pause = topic, 1.0 / rate
+        self._connect, self._leader = connect, leader
+        self.sent = 0
+        """Requests that were sent."""
+        self.acknowledged: dict[int, bytes] = {}
+        """What was acknowledged, by its offset."""
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="load", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Returns when nothing more is sent."""
+        self._over.set()
+        self._thread.join(3 * _ANSWER_SECONDS)
+
+    def _run(self) -> None:
+        while not self._over.is_set():
+            try:
+                leader = self._leader()
+                if leader is not None:
+                    with self._connect(leader, _ANSWER_SECONDS) as client:
+                        self._send_to(client)
+            except SystemFailure:
+                pass  # The broker has gone; another one leads soon.
+            self._over.wait(0.1)
+
+    def _send_to(self, client: Client) -> None:
+        """Sends until the broker refuses, which it does when it does not lead any more."""
+        while not self._over.wait(self._pause):
+            value = b"record %d" % self.sent
+            self.sent += 1
+            answer = client.produce(self.topic, value, ALL_REPLICAS, int(1000 * _ANSWER_SECONDS))
+            if answer.error:
+                return
+            self.acknowledged[answer.offset] = value
+
+
+def first_leader(clients: Callable[[int, float], Client], brokers: tuple[int, ...], topic: str) -> int | None:
+    """Who leads the topic's partition, as the first broker says that answers; None if nobody does."""
+    for broker in brokers:
+        try:
+            with clients(broker, 2.0) as client:
+                view = client.partition(topic)
+        except BrokerGone:
+            continue
+        if view is not None and view.leader in brokers:
+            return view.leader
+    return None

@@ -13,35 +13,27 @@ from dataclasses import dataclass, field
 from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.facts import Fact, Lines, Node, files_of
 from acked.cluster.lines.joining import Joiner
-from acked.cluster.lines.recorded import nodes_of
-from acked.cluster.lines.wordings import CONTROLLER, FETCHER, LOGS, PARTITION, STATE_CHANGE, Tells
+from acked.cluster.lines.recording import nodes_of
+from acked.cluster.lines.wordings import CONTROLLER, FETCHER, LOGS, PARTITION, STATE_CHANGE, Kind
 from acked.cluster.observation.events import CONTROLLER as BY_CONTROLLER
 
 _SHOWN = 300
 """Characters of a line that are shown."""
-_LEADING = (Tells.RECORDED, Tells.RAISED)
-_NEEDED: tuple[tuple[Tells, tuple[Tells, ...], str], ...] = (
-    (Tells.LEADER, (Tells.RECORDED,), f"{STATE_CHANGE} at INFO"),
-    (Tells.TOOK, (Tells.GOT,), f"{FETCHER} at TRACE"),
-    (Tells.GOT, (Tells.FOLLOWER,), f"{FETCHER} at TRACE"),
-    (Tells.APPENDED, _LEADING, f"{' or '.join(LOGS)} at TRACE"),
+_LEADING = (Kind.RECORDED, Kind.RAISED)
+_NEEDED: tuple[tuple[Kind, tuple[Kind, ...], str], ...] = (
+    (Kind.LEADER, (Kind.RECORDED,), f"{STATE_CHANGE} at INFO"),
+    (Kind.TOOK, (Kind.GOT,), f"{FETCHER} at TRACE"),
+    (Kind.GOT, (Kind.FOLLOWER,), f"{FETCHER} at TRACE"),
+    (Kind.APPENDED, _LEADING, f"{' or '.join(LOGS)} at TRACE"),
 )
 """Of one node: what must be met where something else is, and the logger that prints it."""
-
-
-@dataclass(frozen=True)
-class Counted:
-    """What was met at one node."""
-
-    node: Node
-    met: dict[Tells, int]
 
 
 @dataclass(frozen=True)
 class Checked:
     """What was met at every node, and what is missing, each in a sentence."""
 
-    nodes: tuple[Counted, ...]
+    nodes: tuple[Node, ...]
     missing: tuple[str, ...]
 
 
@@ -53,7 +45,7 @@ class _Gaps:
     _end: int | None = None
     """None where no line says so yet."""
 
-    def passed(self, facts: Iterable[Fact | None]) -> Iterator[Fact | None]:
+    def watch(self, facts: Iterable[Fact | None]) -> Iterator[Fact | None]:
         """The same facts, looked at."""
         for fact in facts:
             if fact is not None:
@@ -61,16 +53,16 @@ class _Gaps:
             yield fact
 
     def _look(self, fact: Fact) -> None:
-        match fact.tells:
+        match fact.kind:
             case None:
                 self._end = None
-            case Tells.OPENED:
+            case Kind.OPENED:
                 self._end = fact.fields["end"]
-            case Tells.LOADED:
+            case Kind.LOADED:
                 self._end = self._end or 0  # A log that is made, of which nothing else is told.
-            case Tells.CUT:
+            case Kind.CUT:
                 self._end = fact.fields["to"]
-            case Tells.APPENDED:
+            case Kind.APPENDED:
                 offset = fact.fields["offset"]
                 if offset != self._end:
                     before = "none before tells where the log ended" if self._end is None else f"the log ended at {self._end}"
@@ -82,32 +74,31 @@ class _Gaps:
 def check(paths: Sequence[str], topic: str, partition: int) -> Checked:
     """Reads the files of all nodes, and says what is missing."""
     lines = Lines(topic, partition, keeps_unknown=True)
-    counted, missing = [], []
+    nodes, missing = nodes_of(files_of(paths)), []
     versions: set[int] = set()
-    for node in nodes_of(files_of(paths)):
+    for node in nodes:
         gaps = _Gaps()
         try:
-            for event in Joiner(node).events(gaps.passed(lines.facts(node))):
+            for event in Joiner(node).events(gaps.watch(lines.facts(node))):
                 if event is not None and event.by == BY_CONTROLLER and "version" in event.fields:
                     versions.add(event["version"])
         except SpecUnreadable as error:
             if node.number is not None:
                 raise
             missing.append(str(error))
-        counted.append(Counted(node, dict(node.met)))
-        missing += [*_firsts(gaps.found), *_firsts(_unended(node))]
+        missing += [*_firsts(gaps.found), *_firsts(_unfinished_shutdowns(node))]
     unknown = [
         f"{one.file}:{one.line}: a line about {lines.name}, the first of {one.lines}, {one.why}: {one.text[:_SHOWN]}"
         for one in lines.unknown.values()
     ]
-    return Checked(tuple(counted), (*unknown, *_missing(counted, lines.name), *_not_told(versions, lines.name), *missing))
+    return Checked(tuple(nodes), (*unknown, *_missing(nodes, lines.name), *_gone_changes(versions, lines.name), *missing))
 
 
 def _firsts(found: Sequence[str]) -> list[str]:
     return [] if not found else [found[0] if len(found) == 1 else f"{found[0]} (the first of {len(found)} such places)"]
 
 
-def _not_told(versions: set[int], name: str) -> list[str]:
+def _gone_changes(versions: set[int], name: str) -> list[str]:
     """The controller's changes that no line tells, by their numbers."""
     gone = sorted(set(range(min(versions), max(versions))) - versions) if versions else []
     if not gone:
@@ -116,9 +107,9 @@ def _not_told(versions: set[int], name: str) -> list[str]:
     return [f"lines are missing: {named} of {name} by the controller (by its partition epoch) is in no line"]
 
 
-def _unended(node: Node) -> list[str]:
+def _unfinished_shutdowns(node: Node) -> list[str]:
     """Controlled shutdowns of a broker whose last lines are missing."""
-    if not node.met.keys() & {Tells.LEADER, Tells.FOLLOWER}:
+    if not node.met.keys() & {Kind.LEADER, Kind.FOLLOWER}:
         return []
     return [
         f"{place}: the broker is told to end, and no line tells that it has shut down: it was killed meanwhile, or its last "
@@ -127,26 +118,23 @@ def _unended(node: Node) -> list[str]:
     ]
 
 
-def _missing(counted: Sequence[Counted], name: str) -> list[str]:
+def _missing(nodes: Sequence[Node], name: str) -> list[str]:
     found = []
-    together = {tells for item in counted for tells in item.met}
-    if Tells.CREATED not in together:
+    together = {kind for node in nodes for kind in node.met}
+    if Kind.CREATED not in together:
         found.append(
             f"no controller tells that {name} was made: give the controllers' files, from the creation of the topic on, with "
             f"{CONTROLLER} at DEBUG"
         )
-    if not together & {Tells.LEADER, Tells.FOLLOWER}:
+    if not together & {Kind.LEADER, Kind.FOLLOWER}:
         found.append(f"no broker tells that it leads or follows: give the brokers' files, with {STATE_CHANGE} at INFO")
-    if {Tells.LEADER, Tells.FOLLOWER} <= together and Tells.RECORDED not in together:
+    if {Kind.LEADER, Kind.FOLLOWER} <= together and Kind.RECORDED not in together:
         found.append(f"brokers lead and follow, and no leader tells that it noted a fetch; log {PARTITION} at DEBUG")
-    for item in counted:
+    for node in nodes:
         for needed, given, logger in _NEEDED:
             # A leader that has no record yet appends nothing, and nobody fetches from one that leads for a moment.
-            if needed not in item.met and all(item.met.get(other, 0) > 1 for other in given):
+            if needed not in node.met and all(node.met.get(other, 0) > 1 for other in given):
                 others = " and ".join(other.value for other in given)
-                found.append(f"{_name(item.node)}: lines tell that {others}, and none that {needed.value}; log {logger}")
+                who = f"node {node.number}" if node.number is not None else node.files[0]
+                found.append(f"{who}: lines tell that {others}, and none that {needed.value}; log {logger}")
     return found
-
-
-def _name(node: Node) -> str:
-    return f"node {node.number}" if node.number is not None else node.files[0]

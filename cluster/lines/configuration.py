@@ -6,7 +6,9 @@ Five loggers, a layout that names the thread, and filters for what is frequent a
 
 from __future__ import annotations
 
+import re
 from enum import Enum, unique
+from importlib.resources import files
 
 from acked.base.errors import ConfigurationError
 
@@ -81,18 +83,13 @@ def configuration(release: tuple[int, ...], wanted: Format | None, topic: str) -
     return _log4j2(release, topic) if chosen is Format.LOG4J2 else _log4j(release)
 
 
+def _template(name: str, **values: str) -> str:
+    text = files("acked.cluster.lines").joinpath(name).read_text("utf-8")
+    return re.sub("@([a-z]+)@", lambda found: values[found[1]], text)
+
+
 def _log4j(release: tuple[int, ...]) -> str:
-    lines = [
-        '# KAFKA_LOG4J_OPTS="-Dlog4j.configuration=file:/path/to/this -Dacked.log=/path/to/observe.log"',
-        "# One file a node. A topic of its own cannot be chosen here: every partition of the broker is logged.",
-        "log4j.rootLogger=INFO, A",
-        "log4j.appender.A=org.apache.log4j.FileAppender",
-        "log4j.appender.A.File=${acked.log}",
-        "log4j.appender.A.Append=true",
-        "log4j.appender.A.ImmediateFlush=true",
-        "log4j.appender.A.layout=org.apache.log4j.EnhancedPatternLayout",
-        f"log4j.appender.A.layout.ConversionPattern={PATTERN}",
-    ]
+    lines = []
     for number, text in enumerate(DROPPED, 1):
         lines += [
             f"log4j.appender.A.filter.{number}=org.apache.log4j.varia.StringMatchFilter",
@@ -100,33 +97,15 @@ def _log4j(release: tuple[int, ...]) -> str:
             f"log4j.appender.A.filter.{number}.AcceptOnMatch=false",
         ]
     lines += [f"log4j.logger.{name}={level}" for name, level in loggers(release)]
-    return "\n".join(lines) + "\n"
+    return _template("log4j.properties", pattern=PATTERN) + "\n".join(lines) + "\n"
 
 
 def _log4j2(release: tuple[int, ...], topic: str) -> str:
-    lines = [
-        '# KAFKA_LOG4J_OPTS="-Dlog4j2.configurationFile=/path/to/this -Dacked.log=/path/to/observe.log"',
-        f"# One file a node. Every partition of the broker is logged, {topic} among them.",
-        "status=warn",
-        "# Else log4j2 stops its appenders in a shutdown hook of its own while the broker still serves, and lines are lost.",
-        "shutdownHook=disable",
-        "appender.a.type=File",
-        "appender.a.name=A",
-        "appender.a.fileName=${sys:acked.log}",
-        "appender.a.append=true",
-        "appender.a.immediateFlush=true",
-        "appender.a.layout.type=PatternLayout",
-        f"appender.a.layout.pattern={PATTERN}",
-        "appender.a.filter.r.type=RegexFilter",
-        f"appender.a.filter.r.regex=(?s).*({'|'.join(DROPPED)}).*",
-        "appender.a.filter.r.onMatch=deny",
-        "appender.a.filter.r.onMismatch=accept",
-        "rootLogger.level=info",
-        "rootLogger.appenderRef.a.ref=A",
-    ]
+    lines = []
     for number, (name, level) in enumerate(loggers(release)):
         lines += [f"logger.l{number}.name={name}", f"logger.l{number}.level={level.lower()}"]
-    return "\n".join(lines) + "\n"
+    common = _template("log4j2.properties", pattern=PATTERN, topic=topic, dropped="|".join(DROPPED))
+    return common + "\n".join(lines) + "\n"
 
 
 def _running(release: tuple[int, ...]) -> str:

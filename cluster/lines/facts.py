@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.following import ANOTHER, Following
-from acked.cluster.lines.reading import STDIN, opened
-from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, first_word
+from acked.cluster.lines.reading import STDIN, open_lines
+from acked.cluster.lines.wordings import STRICT, WORDINGS, Kind, first_word
 
 HEAD = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,](\d{3}) ([A-Z]+) +\[([^\]]*)\] (\S+) (.*)")
 """The layout that `acked kafka observe` asks for: date with milliseconds, level, thread, logger, message."""
@@ -54,7 +54,7 @@ _PREFIXES = 10_000
 _SETS = frozenset({"isr", "was", "followers", "replicas", "elr"})
 
 
-_MAY_REASSIGN = frozenset({Tells.CHANGED, Tells.REPLAYED, Tells.LEADER, Tells.FOLLOWER})
+_MAY_REASSIGN = frozenset({Kind.CHANGED, Kind.REPLAYED, Kind.LEADER, Kind.FOLLOWER})
 _ADDED_OR_REMOVED = re.compile(r"(?:[aA]dding|[rR]emoving) ?[rR]eplicas[:= ] *(?:\[[\d, ]*\] -> )?\[\d")
 _OTHER_REPLICAS = re.compile(r"\breplicas: \[([\d, ]*)\] -> \[([\d, ]*)\]")
 
@@ -75,7 +75,7 @@ class Fact(NamedTuple):
     A tuple, because there is one of every line, and a frozen dataclass takes twice as long to make.
     """
 
-    tells: Tells | None
+    kind: Kind | None
     """None: the process started."""
     at: int
     thread: str
@@ -83,15 +83,6 @@ class Fact(NamedTuple):
     file: str
     line: int
     text: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """A wording for one partition; `names_partition`: what it matches names it."""
-
-    tells: Tells
-    pattern: re.Pattern[str]
-    names_partition: bool
 
 
 @dataclass
@@ -104,7 +95,7 @@ class Node:
     release: str | None = None
     settings: dict[str, int] = field(default_factory=dict)
     topic_settings: dict[str, int] = field(default_factory=dict)
-    met: dict[Tells, int] = field(default_factory=dict)
+    met: dict[Kind, int] = field(default_factory=dict)
     lines: int = 0
     ending: str | None = None
     """The line at which its process is told to end, until one says that it has."""
@@ -136,9 +127,10 @@ class Lines:
         self._keeps_unknown = keeps_unknown
         self.name = f"{topic}-{partition}"
         self._mentions = (self.name, f"PartitionChangeRecord(partitionId={partition},")
-        self._table: dict[tuple[str, str], list[_Wanted]] = {}
+        self._table: dict[tuple[str, str], list[tuple[Kind, re.Pattern[str], bool]]] = {}
+        """By logger and first word, whether what matches names the partition."""
         for wording in WORDINGS:
-            wanted = _Wanted(wording.tells, wording.pattern(topic, partition), wording.names_partition)
+            wanted = wording.kind, wording.pattern(topic, partition), wording.names_partition
             for logger in wording.loggers:
                 self._table.setdefault((logger, wording.first_word), []).append(wanted)
         self._prefixes: dict[str, bool] = {}
@@ -150,7 +142,7 @@ class Lines:
         """The facts of a node's files, in the order of their lines; None where one that is followed has no more for now."""
         name, record = self._mentions
         for file in node.files:
-            with self._opened(file, file == node.files[-1]) as lines:
+            with self._open(file, file == node.files[-1]) as lines:
                 number = 0
                 for text in lines:
                     if text is None:
@@ -174,10 +166,10 @@ class Lines:
                     elif ENDED in text:
                         node.ending = None
 
-    def _opened(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | None]]:
+    def _open(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | None]]:
         if self._following is None:
-            return opened(file)
-        return self._following.opened(file) if is_last else self._following.finished(file)
+            return open_lines(file)
+        return self._following.follow(file) if is_last else self._following.read_finished(file)
 
     def _fact(self, node: Node, file: str, number: int, text: str) -> Fact | None:
         head = HEAD.match(text)
@@ -198,21 +190,20 @@ class Lines:
             return Fact(None, at + int(ms), thread, {}, file, number, text)
         if said.startswith(CREATED_LOG) and self._about.search(said) and (found := TOPIC_MIN_ISR.search(said)):
             node.topic_settings["min_insync_replicas"] = int(found[1])
-        for wanted in self._table.get((logger, first_word(said)), ()):
-            match = wanted.pattern.match(said)
-            if match is not None and (wanted.names_partition or self._is_about(wanted.tells, logger, message)):
-                tells = wanted.tells
-                node.met[tells] = node.met.get(tells, 0) + 1
-                if tells is Tells.NOTHING:
+        for kind, pattern, names_partition in self._table.get((logger, first_word(said)), ()):
+            match = pattern.match(said)
+            if match is not None and (names_partition or self._is_about(kind, logger, message)):
+                node.met[kind] = node.met.get(kind, 0) + 1
+                if kind is Kind.NOTHING:
                     return None
-                if tells is Tells.REASSIGNED or (tells in _MAY_REASSIGN and reassigns(said)):
+                if kind is Kind.REASSIGNED or (kind in _MAY_REASSIGN and reassigns(said)):
                     self._does_not_understand(file, number, text, said, "tells of a reassignment, which acked does not read")
                     return None
-                fields = _fields(match, message if tells in (Tells.GOT, Tells.TRUNCATING) else None)
+                fields = _fields(match, message if kind in (Kind.GOT, Kind.TRUNCATING) else None)
                 if fields is None:
                     self._does_not_understand(file, number, text, said, "has a number that is none of Kafka's, or lacks one")
                     return None
-                return Fact(tells, at + int(ms), thread, fields, file, number, text)
+                return Fact(kind, at + int(ms), thread, fields, file, number, text)
         if logger in STRICT and self._is_unknown(message):
             self._does_not_understand(file, number, text, said, "is worded in a way that acked does not know")
         return None
@@ -223,13 +214,13 @@ class Lines:
             raise SpecUnreadable(
                 f"{file}:{number}: a line about {self.name} {why}, so what it tells would be lost: {text.strip()[:300]}"
             )
-        kind = NUMBERS.sub("", said)[:_SAME]
-        known = self.unknown.get(kind, Unknown(file, number, text.strip(), why, 0))
-        self.unknown[kind] = replace(known, lines=known.lines + 1)
+        alike = NUMBERS.sub("", said)[:_SAME]
+        known = self.unknown.get(alike, Unknown(file, number, text.strip(), why, 0))
+        self.unknown[alike] = replace(known, lines=known.lines + 1)
 
-    def _is_about(self, tells: Tells, logger: str, message: str) -> bool:
+    def _is_about(self, kind: Kind, logger: str, message: str) -> bool:
         """Whether a line whose text would fit is about this partition: its prefix says so, where it has one."""
-        if tells in (Tells.FENCED, Tells.UNFENCED, Tells.REPLAYED) or logger not in STRICT:
+        if kind in (Kind.FENCED, Kind.UNFENCED, Kind.REPLAYED) or logger not in STRICT:
             return True
         prefix = message[: message.find("] ") + 1]
         known = self._prefixes.get(prefix)

@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import TextIO
 
-from acked.cluster.lines.reading import MAX_LINE, bounded, open_log, readable, refuse_long
+from acked.cluster.lines.reading import MAX_LINE, bounded_lines, open_log, readable, refuse_long
 from acked.cluster.observation.events import Event
 
 DELAY = 3.0
@@ -53,14 +53,14 @@ class Following:
             self._held.popitem()[1].close()
 
     @contextmanager
-    def finished(self, file: str) -> Iterator[Iterable[str]]:
+    def read_finished(self, file: str) -> Iterator[Iterable[str]]:
         """The lines of a file that is not written to any more."""
         stream = self._held.pop(file, None) or _open(file)
         with stream or nullcontext(None) as found, readable(file):
-            yield () if found is None else bounded(found, file)
+            yield () if found is None else bounded_lines(found, file)
 
     @contextmanager
-    def opened(self, file: str) -> Iterator[Iterator[str | None]]:
+    def follow(self, file: str) -> Iterator[Iterator[str | None]]:
         """The lines of a file, and None wherever there is no more for now; they end when `stop` is set.
 
         `ANOTHER` stands where the lines of another file of this name begin.
@@ -80,7 +80,7 @@ class Following:
                 return
             yield None
 
-    def merged(self, streams: Sequence[Iterator[Event | None]]) -> Iterator[Event]:
+    def merge(self, streams: Sequence[Iterator[Event | None]]) -> Iterator[Event]:
         """The events of all nodes by their times; a stream gives None where it has no more for now."""
         nodes = [_Stream(stream) for stream in streams]
         waiting: list[tuple[int, int, Event]] = []

@@ -15,7 +15,7 @@ from typing import Any
 
 from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.facts import RELEASE, Fact, Node
-from acked.cluster.lines.wordings import Tells
+from acked.cluster.lines.wordings import Kind
 from acked.cluster.observation.events import CONTROLLER, Event, Says
 
 PATIENCE = 400
@@ -27,13 +27,13 @@ LATE = 1_000
 """ms for which an event is kept, so that the joined ones come out in the order of their first lines."""
 
 _SAYS = {
-    Tells.APPENDED: Says.APPENDS, Tells.LEADER: Says.LEADS, Tells.ISR: Says.LEARNS_ISR, Tells.STAYED: Says.LEARNS_ISR,
-    Tells.FOLLOWER: Says.FOLLOWS, Tells.SHRINKING: Says.ASKS_TO_SHRINK, Tells.CREATED: Says.CREATES,
-    Tells.FENCED: Says.FENCES, Tells.UNFENCED: Says.UNFENCES, Tells.REMOVED: Says.REMOVES_FETCHER,
+    Kind.APPENDED: Says.APPENDS, Kind.LEADER: Says.LEADS, Kind.ISR: Says.LEARNS_ISR, Kind.STAYED: Says.LEARNS_ISR,
+    Kind.FOLLOWER: Says.FOLLOWS, Kind.SHRINKING: Says.ASKS_TO_SHRINK, Kind.CREATED: Says.CREATES,
+    Kind.FENCED: Says.FENCES, Kind.UNFENCED: Says.UNFENCES, Kind.REMOVED: Says.REMOVES_FETCHER,
 }  # fmt: skip
-_MAY_RAISE = frozenset({Tells.APPENDED, Tells.LEADER, Tells.ISR, Tells.STAYED})
-_CHANGES = frozenset({Tells.ALTERED, Tells.CHANGED, Tells.REPLAYED})
-_BY_CONTROLLER = frozenset({Tells.CREATED, Tells.FENCED, Tells.UNFENCED, *_CHANGES})
+_MAY_RAISE = frozenset({Kind.APPENDED, Kind.LEADER, Kind.ISR, Kind.STAYED})
+_CHANGES = frozenset({Kind.ALTERED, Kind.CHANGED, Kind.REPLAYED})
+_BY_CONTROLLER = frozenset({Kind.CREATED, Kind.FENCED, Kind.UNFENCED, *_CHANGES})
 """With ZooKeeper these are lines of whichever broker is the controller."""
 
 
@@ -86,7 +86,7 @@ class Joiner:
             if fact.at - self._last > PATIENCE:
                 self._silent += fact.at - self._last
             self._last = fact.at
-            if fact.tells is not None:
+            if fact.kind is not None:
                 self._flush_older(fact.at - self._silent - PATIENCE)
             self._take(fact)
             if fact.thread in self._threads:
@@ -106,55 +106,55 @@ class Joiner:
     # -- what a fact does to its thread ---------------------------------------------------------------------------------
 
     def _take(self, fact: Fact) -> None:
-        if fact.tells is None:
+        if fact.kind is None:
             self._flush_all()  # What the former process was printing when it ended.
             self._follows_anew = False
             self._started, self._end = True, None
             return
-        if fact.tells is Tells.OPENED:
+        if fact.kind is Kind.OPENED:
             self._end = fact.fields["end"]
             self._complete_answer(fact.fields["end"])
             return
-        if fact.tells is Tells.LOADED:
+        if fact.kind is Kind.LOADED:
             if self._started and (self._end is not None or self._was_there):
                 # Where no log was found that was there before, the disk is another.
                 self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
             self._started, self._end, self._was_there = False, None, True
             return
-        if fact.tells is Tells.PLACED:
+        if fact.kind is Kind.PLACED:
             self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.
             return
-        if fact.tells is Tells.FOLLOWER and self._is_appending():
+        if fact.kind is Kind.FOLLOWER and self._is_appending():
             fact = fact._replace(fields={**fact.fields, "appending": True})
-        if fact.tells is Tells.REMOVED and not self._follows_anew:
+        if fact.kind is Kind.REMOVED and not self._follows_anew:
             return  # A broker that leads has it removed first, and at every change of the partition.
-        if fact.tells in (Tells.FOLLOWER, Tells.REMOVED):
-            self._follows_anew = fact.tells is Tells.FOLLOWER
+        if fact.kind in (Kind.FOLLOWER, Kind.REMOVED):
+            self._follows_anew = fact.kind is Kind.FOLLOWER
         thread = self._threads.setdefault(fact.thread, _Thread())
-        held = [item.tells for item in thread.held]
-        if fact.tells is Tells.RECORDED:
+        held = [item.kind for item in thread.held]
+        if fact.kind is Kind.RECORDED:
             self._note_fetch(thread, fact)
-        elif fact.tells in _CHANGES:
+        elif fact.kind in _CHANGES:
             if not self._goes_on(thread, fact):
                 self._flush(thread)
             thread.held.append(fact)
-            if fact.tells is Tells.REPLAYED:
+            if fact.kind is Kind.REPLAYED:
                 self._flush(thread)
-        elif fact.tells is Tells.RAISED:
-            if len(held) > 1 or (held and held[0] not in (Tells.EXPANDING, *_MAY_RAISE)):
+        elif fact.kind is Kind.RAISED:
+            if len(held) > 1 or (held and held[0] not in (Kind.EXPANDING, *_MAY_RAISE)):
                 self._flush(thread)
             thread.held.append(fact)
-        elif held and held[-1] is not Tells.TOOK and held[0] is Tells.GOT and fact.tells in (Tells.APPENDED, Tells.TOOK):
+        elif held and held[-1] is not Kind.TOOK and held[0] is Kind.GOT and fact.kind in (Kind.APPENDED, Kind.TOOK):
             thread.held.append(fact)
             # An empty answer may tell that the logs have diverged, of which the next line tells.
-            if fact.tells is Tells.TOOK and (Tells.APPENDED in held or not self._takes_before_truncating()):
+            if fact.kind is Kind.TOOK and (Kind.APPENDED in held or not self._takes_before_truncating()):
                 self._flush(thread)
-        elif held and held[0] is Tells.GOT and held[-1] is Tells.TOOK and fact.tells in (Tells.TRUNCATING, Tells.CUT):
+        elif held and held[0] is Kind.GOT and held[-1] is Kind.TOOK and fact.kind in (Kind.TRUNCATING, Kind.CUT):
             got, took = thread.held[0].fields, thread.held[-1].fields
             told = {"to": fact.fields["to"], "leader": got["leader"], "leader_hw": got["leader_hw"], **took}
             self._emit(thread.held[0], Says.TRUNCATES, told, shown=fact)
             thread.held = []
-        elif held and held[0] is Tells.TRUNCATING and fact.tells is Tells.CUT:
+        elif held and held[0] is Kind.TRUNCATING and fact.kind is Kind.CUT:
             self._flush(thread)
         else:
             self._flush(thread)
@@ -168,11 +168,11 @@ class Joiner:
 
     def _is_appending(self) -> bool:
         """Whether a fetcher has got an answer and not yet said what became of it."""
-        return any(thread.held and thread.held[0].tells is Tells.GOT for thread in self._threads.values())
+        return any(thread.held and thread.held[0].kind is Kind.GOT for thread in self._threads.values())
 
     def _goes_on(self, thread: _Thread, fact: Fact) -> bool:
         """Whether a controller's line is of the change that the thread's last one is of."""
-        if not thread.held or thread.held[-1].tells not in _CHANGES or fact.tells is Tells.ALTERED:
+        if not thread.held or thread.held[-1].kind not in _CHANGES or fact.kind is Kind.ALTERED:
             return False
         last = thread.held[-1].fields
         return "version" not in last or "version" not in fact.fields or bool(last["version"] == fact.fields["version"])
@@ -180,12 +180,12 @@ class Joiner:
     def _note_fetch(self, thread: _Thread, fact: Fact) -> None:
         """A fetch, and what the same thread has just printed of it."""
         mine: list[Fact] = []
-        while thread.held and thread.held[-1].tells in (Tells.RAISED, Tells.EXPANDING) and len(mine) < 2:
+        while thread.held and thread.held[-1].kind in (Kind.RAISED, Kind.EXPANDING) and len(mine) < 2:
             mine.insert(0, thread.held.pop())
         self._flush(thread)
         fields = {"follower": fact.fields["follower"], "offset": fact.fields["offset"]}
         for item in mine:
-            name, told = ("hw", item.fields["hw"]) if item.tells is Tells.RAISED else ("asks_to_add", item.fields["follower"])
+            name, told = ("hw", item.fields["hw"]) if item.kind is Kind.RAISED else ("asks_to_add", item.fields["follower"])
             fields[name] = told
         self._emit((mine or [fact])[0], Says.NOTES_FETCH, fields, shown=fact)
 
@@ -201,7 +201,7 @@ class Joiner:
     def _flush_whole(self) -> None:
         """What may be whole; a step that has begun and not ended waits for the thread, or for the next start."""
         for name, thread in list(self._threads.items()):
-            if not thread.held or thread.held[0].tells not in (Tells.GOT, Tells.RAISED, Tells.EXPANDING):
+            if not thread.held or thread.held[0].kind not in (Kind.GOT, Kind.RAISED, Kind.EXPANDING):
                 self._flush(self._threads.pop(name))
 
     def _flush_all(self) -> None:
@@ -217,31 +217,31 @@ class Joiner:
         if not held:
             return
         first, rest = held[0], held[1:]
-        raised = next((item.fields["hw"] for item in rest if item.tells is Tells.RAISED), None)
-        match first.tells:
-            case Tells.GOT:
+        raised = next((item.fields["hw"] for item in rest if item.kind is Kind.RAISED), None)
+        match first.kind:
+            case Kind.GOT:
                 self._answer(first, rest)
-            case Tells.EXPANDING:
+            case Kind.EXPANDING:
                 fields = {"follower": first.fields["follower"], "isr": first.fields["isr"]}
                 told = {} if raised is None else {"hw": raised}
-                self._emit(first, Says.ASKS_TO_EXPAND, fields | told | self._cut())
-            case Tells.RAISED:
-                self._emit(first, Says.RAISES_HW, {"hw": first.fields["hw"], **self._cut()})
-            case Tells.TRUNCATING | Tells.CUT:
+                self._emit(first, Says.ASKS_TO_EXPAND, fields | told | self._interruption())
+            case Kind.RAISED:
+                self._emit(first, Says.RAISES_HW, {"hw": first.fields["hw"], **self._interruption()})
+            case Kind.TRUNCATING | Kind.CUT:
                 self._emit(first, Says.TRUNCATES, first.fields)
-            case Tells.ALTERED | Tells.CHANGED | Tells.REPLAYED:
+            case Kind.ALTERED | Kind.CHANGED | Kind.REPLAYED:
                 self._change(held)
-            case Tells.TOOK:
+            case Kind.TOOK:
                 pass  # Of an answer whose beginning was not printed: the file begins here.
             case _:
                 self._single(first, raised)
 
-    def _cut(self) -> dict[str, bool]:
+    def _interruption(self) -> dict[str, bool]:
         return {"cut": True} if self._is_cut else {}
 
     def _single(self, fact: Fact, raised: int | None) -> None:
-        assert fact.tells is not None
-        says = _SAYS[fact.tells]
+        assert fact.kind is not None
+        says = _SAYS[fact.kind]
         dropped = () if says is Says.CREATES else ("version",)
         fields = {name: value for name, value in fact.fields.items() if name not in dropped}
         if says is Says.CREATES:
@@ -254,16 +254,16 @@ class Joiner:
 
     def _answer(self, got: Fact, rest: list[Fact]) -> None:
         fields = {name: got.fields[name] for name in ("leader", "offset", "leader_hw")}
-        appended = next((item.fields["next"] for item in rest if item.tells is Tells.APPENDED), got.fields["offset"])
+        appended = next((item.fields["next"] for item in rest if item.kind is Kind.APPENDED), got.fields["offset"])
         fields["records"] = appended - got.fields["offset"]
-        took = next((item.fields for item in rest if item.tells is Tells.TOOK), {})
+        took = next((item.fields for item in rest if item.kind is Kind.TOOK), {})
         if "hw" in took:
             fields["hw"] = took["hw"]
         elif self._is_cut:
             if not fields["records"]:
                 self._last_answer = (got, fields)  # The next start tells whether it was appended.
                 return
-            fields |= self._cut()
+            fields |= self._interruption()
         self._emit(got, Says.TAKES_ANSWER, fields)
 
     def _complete_answer(self, end: int) -> None:
@@ -278,7 +278,7 @@ class Joiner:
         told: dict[str, Any] = {}
         for item in held:
             told |= {name: value for name, value in item.fields.items() if not (name == "leader" and value < -1)}
-        says = Says.COMMITS_ISR if held[0].tells is Tells.ALTERED else Says.CHANGES
+        says = Says.COMMITS_ISR if held[0].kind is Kind.ALTERED else Says.CHANGES
         if says is Says.COMMITS_ISR:
             told |= {name: value for name, value in held[0].fields.items() if name == "leader"}
         if "version" not in told:
@@ -286,7 +286,7 @@ class Joiner:
         self._emit(held[0], says, told)
 
     def _emit(self, fact: Fact, says: Says, fields: dict[str, Any], shown: Fact | None = None) -> None:
-        by = CONTROLLER if fact.tells in _BY_CONTROLLER else self._node.number
+        by = CONTROLLER if fact.kind in _BY_CONTROLLER else self._node.number
         where = shown or fact
         if by is None:
             raise SpecUnreadable(

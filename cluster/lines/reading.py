@@ -29,14 +29,14 @@ _MAX_RATIO = 250
 
 
 @contextmanager
-def opened(file: str) -> Iterator[Iterable[str]]:
+def open_lines(file: str) -> Iterator[Iterable[str]]:
     """A log file's lines, decompressed where its name says so; `-` is what comes in on stdin. `SpecUnreadable` of none."""
     if file == STDIN:
         with readable("stdin"):
-            yield bounded(_stdin(), "stdin")
+            yield bounded_lines(_stdin(), "stdin")
         return
     with readable(file), open_log(file) as stream:
-        yield bounded(stream, file)
+        yield bounded_lines(stream, file)
 
 
 def open_log(file: str) -> TextIO:
@@ -46,7 +46,7 @@ def open_log(file: str) -> TextIO:
     return io.TextIOWrapper(unpacked, encoding="utf-8", errors="replace")
 
 
-def bounded(stream: TextIO, file: str) -> Iterator[str]:
+def bounded_lines(stream: TextIO, file: str) -> Iterator[str]:
     """The lines of an open file."""
     number = read = 0
     looks = _LOOKS

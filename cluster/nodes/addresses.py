@@ -90,7 +90,7 @@ def open_network(mode: Mode, brokers: Sequence[int]) -> tuple[Addresses, Network
         is_broker = mode is Mode.ZOOKEEPER
         client = {node: next(ports) for node in (*brokers, *((CONTROLLER,) if is_broker else ()))}
         octet = random.randrange(16, 255)
-        port, client_port = _proxy_ports()
+        port, client_port = random.sample(_PORTS, 2)  # Proxies have addresses of their own, so hardly anybody is there.
         addresses = Addresses(mode, tuple(brokers), octet, port, client_port, internal, client, next(ports))
         network = Network()
         try:
@@ -106,12 +106,6 @@ def open_network(mode: Mode, brokers: Sequence[int]) -> tuple[Addresses, Network
             continue
         return addresses, network
     raise SystemFailure(f"no free addresses were found on loopback in {_TRIES} tries; stop what holds ports there")
-
-
-def _proxy_ports() -> tuple[int, int]:
-    """Two ports for proxies, which have addresses of their own, so hardly anybody is there."""
-    port, client_port = random.sample(_PORTS, 2)
-    return port, client_port
 
 
 def free_ports(count: int) -> list[int]:

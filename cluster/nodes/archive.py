@@ -23,7 +23,7 @@ _TOPIC = "warm"
 _SECONDS = 120.0
 
 
-def with_archive(plan: ClusterPlan, progress: Callable[[str], None] = lambda line: None) -> ClusterPlan:
+def add_archive(plan: ClusterPlan, progress: Callable[[str], None] = lambda line: None) -> ClusterPlan:
     """The plan with its release's class archive, which is made if there is none; without one where nothing can be kept."""
     place = archive_path(plan)
     if place is None:

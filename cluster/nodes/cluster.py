@@ -18,7 +18,7 @@ from acked.cluster.nodes.jvm import Program
 from acked.cluster.nodes.node import Node, broker_node, format_tool, zookeeper_node
 from acked.cluster.nodes.plan import ClusterPlan
 from acked.cluster.nodes.watchdog import Watchdog
-from acked.cluster.observe.disk import Replica, lose_page_cache, partition_folder, read_replica, write_high_watermark
+from acked.cluster.observe.disk import Replica, lose_page_cache, partition_folder, read_replica
 from acked.cluster.proxies.frame import Frame, LinkKind
 from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import wait_for
@@ -56,7 +56,7 @@ class Cluster:
             self.nodes = {}
             self.close()
             raise self._unwritable(error) from None
-        self.dialect = Dialect.of(plan.release.number)
+        self.dialect = Dialect(plan.release.number)
         self.registrations: dict[int, int] = {}
         """The epochs in which brokers are registered with KRaft's controller, as its answers said: each is the offset of that
         registration in the log of metadata.
@@ -97,7 +97,7 @@ class Cluster:
             self._start(CONTROLLER)
             self._await(
                 CONTROLLER,
-                lambda: self._with(CONTROLLER, lambda ask: ask.metadata([]).controller == CONTROLLER),
+                lambda: self._ask(CONTROLLER, lambda ask: ask.metadata([]).controller == CONTROLLER),
                 "is elected",
             )
         for broker in self.plan.brokers:
@@ -123,7 +123,7 @@ class Cluster:
 
     def await_broker(self, broker: int) -> None:
         """Returns when the broker answers clients and is registered."""
-        self._await(broker, lambda: self._with(broker, lambda ask: broker in ask.metadata([]).brokers), "answers")
+        self._await(broker, lambda: self._ask(broker, lambda ask: broker in ask.metadata([]).brokers), "answers")
 
     def await_known(self) -> None:
         """Returns when every running broker knows every other."""
@@ -132,9 +132,14 @@ class Cluster:
         for node in asked:
             self._await(
                 node,
-                partial(self._with, node, lambda ask: set(running) <= set(ask.metadata([]).brokers)),
+                partial(self._ask, node, lambda ask: set(running) <= set(ask.metadata([]).brokers)),
                 "knows all brokers",
             )
+
+    def check(self) -> None:
+        """`Exited` if a broker has ended that nobody has ended."""
+        for broker in self.plan.brokers:
+            self.nodes[broker].check()
 
     # -- what can be done -------------------------------------------------------------------------------------------------
 
@@ -174,15 +179,17 @@ class Cluster:
         if self.plan.mode is Mode.ZOOKEEPER:
             self.network.end_sessions(broker)
             return
-        epoch = self.registrations[broker]
-        heartbeat = {"broker_id": broker, "broker_epoch": epoch, "current_metadata_offset": 1 << 40, "want_fence": True,
-                     "want_shut_down": False}  # fmt: skip
+        error = self.send_heartbeat(broker, wants_fence=True)
+        if error:
+            epoch = self.registrations[broker]
+            raise SystemFailure(f"the controller does not fence broker {broker} in epoch {epoch}: error {error}")
+
+    def send_heartbeat(self, broker: int, wants_fence: bool = False) -> int:
+        """Tells KRaft's controller, in a broker's name, that it has applied all metadata; returns the error."""
+        heartbeat = {"broker_id": broker, "broker_epoch": self.registrations[broker], "current_metadata_offset": 1 << 40,
+                     "want_fence": wants_fence, "want_shut_down": False}  # fmt: skip
         with Client(("127.0.0.1", self.addresses.internal[CONTROLLER]), self.dialect) as ask:
-            body = ask.ask(Api.BROKER_HEARTBEAT, heartbeat, 0)
-        if body.error_code:
-            raise SystemFailure(
-                f"the controller does not fence broker {broker} in epoch {epoch}: error {int(body.error_code)}"
-            )
+            return int(ask.ask(Api.BROKER_HEARTBEAT, heartbeat, 0).error_code)
 
     def shut_down(self, broker: int) -> None:
         """An orderly shutdown, of which the controller is told by the broker itself."""
@@ -206,7 +213,7 @@ class Cluster:
         """
         if not is_silent and self._applied.get(broker, -1) < self.registrations[back]:
             return False
-        return self._with(broker, lambda ask: back in ask.metadata([]).brokers)
+        return self._ask(broker, lambda ask: back in ask.metadata([]).brokers)
 
     def lose_page_cache(self, broker: int, topic: str, flushed: int = 0) -> None:
         """The machine of a dead broker died too: what it had not flushed, offsets from `flushed` on, is gone."""
@@ -215,14 +222,6 @@ class Cluster:
     def replace_disk(self, broker: int) -> None:
         """The volume or the node of a dead broker is replaced: nothing is on its disk, which is formatted anew for KRaft."""
         self.nodes[broker].empty_disk()
-
-    def set_checkpoint(self, broker: int, topic: str, high_watermark: int) -> None:
-        """The high watermark that a dead broker had checkpointed last is this one."""
-        write_high_watermark(self.nodes[broker].data, topic, high_watermark)
-
-    def forget_topic(self, broker: int, topic: str) -> None:
-        """Removes a topic from the disk of a dead broker."""
-        shutil.rmtree(partition_folder(self.nodes[broker].data, topic), ignore_errors=True)
 
     def replica(self, broker: int, topic: str) -> Replica:
         """A replica as it lies on disk, of dead brokers too."""
@@ -274,7 +273,7 @@ class Cluster:
 
         wait_for(look, f"that {self.nodes[node].name} {what}", UP_SECONDS, check)
 
-    def _with(self, node: int, use: Callable[[Client], bool]) -> bool:
+    def _ask(self, node: int, use: Callable[[Client], bool]) -> bool:
         with self.client(node, timeout=5.0) as ask:
             return use(ask)
 

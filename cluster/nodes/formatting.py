@@ -60,14 +60,11 @@ def meta_of(meta: str, node: int) -> str:
     lines = []
     for line in meta.splitlines():
         key, _, _ = line.partition("=")
-        fresh = {"node.id": str(node), "directory.id": _directory_id()}.get(key)
+        # Of random bits, so that it is none of Kafka's reserved ones.
+        directory = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        fresh = {"node.id": str(node), "directory.id": directory}.get(key)
         lines.append(line if fresh is None else f"{key}={fresh}")
     return "\n".join(lines) + "\n"
-
-
-def _directory_id() -> str:
-    """Of random bits, so that it is none of Kafka's reserved ones."""
-    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
 
 
 def _keep(data: Path, kept: Path) -> None:

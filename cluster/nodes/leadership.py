@@ -33,7 +33,7 @@ def move_leadership(cluster: Cluster, topic: str, order: Sequence[int], seconds:
 
     def is_reordered() -> bool:
         with cluster.admin() as ask:
-            view = ask.metadata([topic]).topics.get(topic, {}).get(0)
+            view = ask.partition(topic)
         return view is not None and view.replicas == tuple(order)
 
     wait_for(is_reordered, f"the order {list(order)} of {topic}", seconds)

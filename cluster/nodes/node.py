@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -14,11 +13,6 @@ from acked.cluster.nodes.jvm import ZOOKEEPER_HEAP_MB, Jvm, Program
 from acked.cluster.nodes.settings import log_configuration, log_option, server_settings, write_properties, zookeeper_settings
 from acked.cluster.nodes.watchdog import Watchdog
 from acked.cluster.releases.release import BROKER_CLASS, FORMAT_CLASS, ZOOKEEPER_CLASS, LogBinding, Release
-
-
-def node_name(node: int) -> str:
-    """What sentences call a node."""
-    return {CONTROLLER: "the controller", ZOOKEEPER: "ZooKeeper"}.get(node, f"broker {node}")
 
 
 @dataclass
@@ -35,7 +29,7 @@ class Node:
     @property
     def name(self) -> str:
         """What sentences call it."""
-        return node_name(self.number)
+        return {CONTROLLER: "the controller", ZOOKEEPER: "ZooKeeper"}.get(self.number, f"broker {self.number}")
 
     @property
     def data(self) -> Path:
@@ -94,14 +88,6 @@ class Node:
         self.data.mkdir()
         if formatted is not None:
             meta.write_text(formatted, encoding="utf-8")
-
-    def cpu_seconds(self) -> float:
-        """Processor time that its JVM has used; 0 where the system does not tell."""
-        try:
-            fields = Path(f"/proc/{self.jvm.pid if self.jvm else 0}/stat").read_text().rpartition(")")[2].split()
-        except OSError:
-            return 0.0
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def broker_node(number: int, folder: Path, chosen: Release, program: Program, addresses: Addresses, own: Mapping[str, str],

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from acked.base.errors import ConfigurationError
 from acked.cluster.nodes.addresses import MAX_BROKERS
+from acked.cluster.nodes.jvm import broker_java
 from acked.cluster.releases.jars import Jars, release_jars, zookeeper_jars
-from acked.cluster.releases.java import broker_java
 from acked.cluster.releases.release import Mode, Release, mode_of, release
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
@@ -16,35 +17,7 @@ NEVER_MS = 600_000
 SESSION_MS = 6_000
 """KRaft refuses the registration of a restarted broker while its session lives, so this is what a restart waits for."""
 
-_COMMON: Mapping[str, object] = {
-    "auto.create.topics.enable": "false",
-    "auto.leader.rebalance.enable": "false",
-    "unclean.leader.election.enable": "false",
-    "replica.lag.time.max.ms": NEVER_MS,
-    "replica.socket.timeout.ms": NEVER_MS,
-    "controller.socket.timeout.ms": NEVER_MS,
-    "replica.fetch.wait.max.ms": 200,  # So that a fetch that waits at the leader comes back soon.
-    "replica.fetch.backoff.ms": 100,
-    "replica.high.watermark.checkpoint.interval.ms": 200,
-    "num.replica.fetchers": 1,
-    "log.cleaner.enable": "false",
-    "num.network.threads": 2,
-    "num.io.threads": 4,
-    "background.threads": 2,
-    "log.index.size.max.bytes": 65536,
-    "min.insync.replicas": 1,
-    "default.replication.factor": 1,
-    "offsets.topic.replication.factor": 1,
-    "offsets.topic.num.partitions": 1,
-    "transaction.state.log.replication.factor": 1,
-    "transaction.state.log.min.isr": 1,
-    "delete.topic.enable": "true",
-    "file.delete.delay.ms": 1000,
-    "log.segment.delete.delay.ms": 1000,
-    "log.flush.offset.checkpoint.interval.ms": NEVER_MS,
-    "queued.max.requests": 50,
-    "controlled.shutdown.max.retries": 1,
-}
+_COMMON = javaproperties.loads(files("acked.cluster.nodes").joinpath("node.properties").read_text("utf-8"))
 
 
 def server_settings(addresses: Addresses, node: int, data: Path, own: Mapping[str, str]) -> dict[str, str]:

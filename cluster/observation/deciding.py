@@ -11,7 +11,7 @@ from functools import partial
 
 from acked.cluster.observation.describing import has_code
 from acked.cluster.observation.events import Event, Says
-from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Told, both, move
+from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Statement, both, move
 from acked.cluster.observation.subject import Subject
 from acked.model.concrete.program import State
 
@@ -25,15 +25,15 @@ class Decisions:
 
     def changes(self, event: Event, state: State) -> Iterator[Plan]:
         """A change of the partition: who left or joined the ISR, and who leads."""
-        subject, told = self.subject, self._committed(event)
+        subject, told = self.subject, self._commit(event)
         was = state[subject.isr] if event.get("was") is None else subject.mask(event["was"])
         isr = was if event.get("isr") is None else subject.mask(event["isr"])
         leads = state[subject.leader] - 1
         gone = [index for index in range(len(subject.brokers)) if (was & ~isr) >> index & 1]
         leader = event.get("leader")
         elected = [] if leader is None or leader < 0 else self._elections(leader)
-        lost = tuple(self._lost(index, state) for index in gone)
-        with_leader = (*lost, self._lost(leads, state)) if leads >= 0 and leads not in gone else lost
+        lost = tuple(move("LoseSession", broker=index) for index in gone)
+        with_leader = (*lost, move("LoseSession", broker=leads)) if leads >= 0 and leads not in gone else lost
         # Nobody leads: who is in the ISR has lost its session before, and an unclean election leaves it out of the new one.
         stay_away: tuple[tuple[Move, ...], ...] = ((),) if leads < 0 and elected else ()
         for away in dict.fromkeys((*stay_away, lost, with_leader)):
@@ -53,16 +53,13 @@ class Decisions:
                 yield (move(action),), told
             yield (), told
 
-    def _lost(self, index: int, state: State) -> Move:
-        return move("LoseSession", broker=index)
-
     def _elections(self, leader: int) -> list[Move]:
         index = self.subject.index.get(leader)
         if index is None:
             return []
         return [move(action, broker=index) for action in ("ElectLeader", "MoveLeadership", "ElectUncleanly")]
 
-    def _committed(self, event: Event) -> Told:
+    def _commit(self, event: Event) -> Statement:
         subject = self.subject
         parts = []
         if event.get("was") is not None:
@@ -88,7 +85,7 @@ class Decisions:
             yield (), lambda *_: "nobody leads" if asked is None else f"broker {asked} does not hold the partition"
             return
         if self.subject.concrete.has("CommitAlterPartition"):
-            yield (move("CommitAlterPartition", leader=leader),), self._committed(event)
+            yield (move("CommitAlterPartition", leader=leader),), self._commit(event)
 
     def fences(self, event: Event, state: State) -> Iterator[Plan]:
         """A broker's session is over."""

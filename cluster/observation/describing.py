@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from acked.cluster.observation.events import shown
-from acked.cluster.observation.moves import Move, Told
+from acked.cluster.observation.events import value_in_words
+from acked.cluster.observation.moves import Move, Statement
 from acked.cluster.observation.subject import Subject
 from acked.model.concrete.program import State
 
@@ -20,11 +20,13 @@ def step_in_words(subject: Subject, item: Move) -> str:
 def involved_in_words(subject: Subject, item: Move, state: State) -> str:
     """What the brokers of a step, and the controller, hold in a state."""
     involved = dict.fromkeys(value for name, value in item.bound if name in _BROKERS)
-    told = [broker_in_words(subject, state, index) for index in involved if isinstance(index, int)]
-    return "; ".join([*told, controller_in_words(subject, state)])
+    told = [_broker_in_words(subject, state, index) for index in involved if isinstance(index, int)]
+    leader = subject.brokers[state[subject.leader] - 1] if state[subject.leader] else "nobody"
+    isr = value_in_words(subject.members(state[subject.isr]))
+    return "; ".join([*told, f"the controller has leader {leader} in epoch {state[subject.epoch]} and ISR {isr}"])
 
 
-def broker_in_words(subject: Subject, state: State, index: int) -> str:
+def _broker_in_words(subject: Subject, state: State, index: int) -> str:
     """What a broker holds."""
     place, brokers = subject.at[index], subject.brokers
     if state[place.down]:
@@ -36,38 +38,29 @@ def broker_in_words(subject: Subject, state: State, index: int) -> str:
     if state[place.leader] == index + 1:
         known = {brokers[r]: state[leaf] - 1 for r, leaf in enumerate(place.known) if state[leaf]}
         pending = subject.members(state[place.pending])
-        text += f", ISR {shown(subject.members(state[place.isr]))}, known log ends {known}"
-        text += f", asked for ISR {shown(pending)}" if pending else ""
+        text += f", ISR {value_in_words(subject.members(state[place.isr]))}, known log ends {known}"
+        text += f", asked for ISR {value_in_words(pending)}" if pending else ""
     return text
 
 
-def controller_in_words(subject: Subject, state: State) -> str:
-    """What the controller has committed."""
-    leader = subject.brokers[state[subject.leader] - 1] if state[subject.leader] else "nobody"
-    return (
-        f"the controller has leader {leader} in epoch {state[subject.epoch]} and ISR "
-        f"{shown(subject.members(state[subject.isr]))}"
-    )
-
-
-def code_in_words(subject: Subject, leaf: int, code: int) -> str:
+def _code_in_words(subject: Subject, leaf: int, code: int) -> str:
     """What a code says at its place in a state."""
     concrete = subject.concrete
     value = concrete.layout.leaves[leaf].domain.to_plain(code, concrete.constants)
     if isinstance(value, list):
-        return shown(subject.members(code))
+        return value_in_words(subject.members(code))
     if value is not None and concrete.layout.leaves[leaf].path[-1] == "leader":
         return str(subject.brokers[value])
     return str(value)
 
 
-def has_code(subject: Subject, leaf: int, code: int, what: str, told: object, before: bool = False) -> Told:
+def has_code(subject: Subject, leaf: int, code: int, what: str, told: object, before: bool = False) -> Statement:
     """That a leaf of the state has a code, before or after the steps; `what` and `told` are what the line says of it."""
 
     def check(was: State, now: State) -> str | None:
         found = was[leaf] if before else now[leaf]
         if found == code:
             return None
-        return f"the line says {what} {shown(told)}, and by the rules it is {code_in_words(subject, leaf, found)}"
+        return f"the line says {what} {value_in_words(told)}, and by the rules it is {_code_in_words(subject, leaf, found)}"
 
     return check

@@ -41,54 +41,20 @@ class Says(Enum):
     __hash__ = object.__hash__
 
 
-@dataclass(frozen=True)
-class Fields:
-    """What an event of a kind always tells, and what only sometimes."""
-
-    required: frozenset[str]
-    optional: frozenset[str]
-
-
-def _fields(required: str, optional: str = "") -> Fields:
-    return Fields(frozenset(required.split()), frozenset(optional.split()))
-
-
-FIELDS: Mapping[Says, Fields] = {
-    Says.CREATES: _fields("replicas isr leader epoch", "version"),
-    Says.APPENDS: _fields("offset next", "hw"),
-    Says.NOTES_FETCH: _fields("follower offset", "hw asks_to_add"),
-    Says.TAKES_ANSWER: _fields("leader offset records leader_hw", "hw cut"),
-    Says.LEADS: _fields("epoch offset hw isr", "raised"),
-    Says.FOLLOWS: _fields("epoch offset hw", "leader appending"),
-    Says.REMOVES_FETCHER: _fields(""),
-    Says.LEARNS_ISR: _fields("isr", "epoch hw raised"),
-    Says.ASKS_TO_SHRINK: _fields("followers", "isr"),
-    Says.ASKS_TO_EXPAND: _fields("follower", "isr hw cut"),
-    Says.RAISES_HW: _fields("hw", "cut"),
-    Says.TRUNCATES: _fields("to", "leader leader_hw hw"),
-    Says.RESTARTS: _fields("hw", "end"),
-    Says.CHANGES: _fields("", "was isr leader epoch elr version recorded"),
-    Says.COMMITS_ISR: _fields("isr", "leader was epoch elr version"),
-    Says.FENCES: _fields("broker"),
-    Says.UNFENCES: _fields("broker"),
-}
-"""Offsets and epochs are numbers, sets of brokers frozensets, a leader that is none -1.
-
-`hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS, LEARNS_ISR and RESTARTS what it is before, of
-TRUNCATES what was taken before the cut, as it is to 3.4.0), `raised` the one after where both are told; `offset` a log end
-before, `next` and `end` one after; `leader_hw` what the leader's answer carried; `cut` that the process ended before it said
-the rest, such as of which fetch this came; `appending` that the fetcher was taking up an answer meanwhile; `version` the
-partition epoch, which numbers the controller's changes; `recorded` that the change is read from the metadata log, which does
-not say who asked for it. What CHANGES does not tell did not change. Lines of ZooKeeper's time name neither the leader that a
-broker follows nor who asks for an ISR.
-"""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Event:
     """What one line says; `at` in ms since some moment, the same for all, `by` a broker or `CONTROLLER`.
 
     `file`, `line` (from 1) and `text` are where it says so; empty of events that no line stands behind.
+
+    Of `fields`, which differ with what is said, offsets and epochs are numbers, sets of brokers frozensets, a leader that is
+    none -1. `hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS, LEARNS_ISR and RESTARTS what it is
+    before, of TRUNCATES what was taken before the cut, as it is to 3.4.0), `raised` the one after where both are told;
+    `offset` a log end before, `next` and `end` one after; `leader_hw` what the leader's answer carried; `cut` that the
+    process ended before it said the rest, such as of which fetch this came; `appending` that the fetcher was taking up an
+    answer meanwhile; `version` the partition epoch, which numbers the controller's changes; `recorded` that the change is
+    read from the metadata log, which does not say who asked for it. What CHANGES does not tell did not change. Lines of
+    ZooKeeper's time name neither the leader that a broker follows nor who asks for an ISR.
     """
 
     at: int
@@ -108,18 +74,10 @@ class Event:
 
     def __str__(self) -> str:
         who = "the controller" if self.by == CONTROLLER else f"broker {self.by}"
-        told = ", ".join(f"{name} {shown(value)}" for name, value in self.fields.items() if value is not None)
+        told = ", ".join(f"{name} {value_in_words(value)}" for name, value in self.fields.items() if value is not None)
         return f"{who} {self.says.value}: {told}" if told else f"{who} {self.says.value}"
 
 
-def shown(value: object) -> str:
+def value_in_words(value: object) -> str:
     """A field's value as people write it."""
     return "{" + ", ".join(map(str, sorted(value))) + "}" if isinstance(value, frozenset) else str(value)
-
-
-def checked(event: Event) -> Event:
-    """The event; ValueError if it tells more or less than events of its kind."""
-    known = FIELDS[event.says]
-    if not known.required <= event.fields.keys() <= known.required | known.optional:
-        raise ValueError(f"a line that says {event.says.value!r} tells {sorted(known.required)}, not {sorted(event.fields)}")
-    return event

@@ -12,8 +12,8 @@ from functools import partial
 from acked.cluster.observation.deciding import Decisions
 from acked.cluster.observation.describing import has_code, involved_in_words, step_in_words
 from acked.cluster.observation.events import Event, Says
-from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Told, Way, both, move
-from acked.cluster.observation.subject import Subject
+from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Statement, Way, both, move
+from acked.cluster.observation.subject import Places, Subject
 from acked.model.concrete.program import State
 from acked.model.concrete.reading import Step
 from acked.model.language.domain import Plain
@@ -57,10 +57,8 @@ class Explainer:
 
     def joint_ways(self, noted: Event, answer: Event, state: State) -> Iterator[Way]:
         """Every way in which the lines of a leader and a follower tell of one fetch, answered before it was noted."""
-        if self._reads_too_far(answer, state):
-            return iter(())
-        told = both(self._noted(noted), self._answered(answer, by_itself=False))
-        return self._answered_at_once(noted, answer, state, told)
+        if not self._reads_too_far(answer, state):
+            yield from self._answered_at_once(noted, answer, state, self._note(noted))
 
     def raced_ways(self, noted: Event, answer: Event | None, other: Event, state: State) -> Iterator[Way]:
         """Every way in which another thread tells of the rise that is due to a fetch.
@@ -70,10 +68,10 @@ class Explainer:
         """
         if answer is None:
             follower, leader = self.subject.index.get(noted["follower"], -1), self._me(noted)
-            fetched = self._follow((move("FetchUnanswered", follower=follower, leader=leader),), state, self._noted_at(noted))
+            fetch = move("FetchUnanswered", follower=follower, leader=leader)
+            fetched = self._follow((fetch,), state, self._fetches_at(noted))
         else:
-            told = both(self._noted_at(noted), self._answered(answer, by_itself=False))
-            fetched = self._answered_at_once(noted, answer, state, told)
+            fetched = self._answered_at_once(noted, answer, state, self._fetches_at(noted))
         hw = self.subject.at[self._me(noted)].hw
         for first in fetched:
             if first.after[hw] == state[hw]:
@@ -82,12 +80,13 @@ class Explainer:
                 for then in self._follow(moves, first.after, told, since=state):
                     yield Way((*first.moves, *then.moves), then.after)
 
-    def _answered_at_once(self, noted: Event, answer: Event, state: State, told: Told) -> Iterator[Way]:
-        follower, leader = self.subject.index[answer.by], self.subject.index[noted.by]
+    def _answered_at_once(self, noted: Event, answer: Event, state: State, leader_tells: Statement) -> Iterator[Way]:
+        follower, leader = self._me(answer), self._me(noted)
         end = answer["offset"] + answer["records"]
-        expands = self._expansion(noted, leader)
+        told = both(leader_tells, self._answer(answer, by_itself=False))
         for action in ("FetchAtOnce", "FetchWhileHwWaits"):
-            yield from self._follow((move(action, end, follower=follower, leader=leader), *expands), state, told)
+            fetch = move(action, end, follower=follower, leader=leader)
+            yield from self._follow((fetch, *self._expansion(noted, leader)), state, told)
 
     def before_removal(self, event: Event, state: State) -> Iterator[Way]:
         """Every way to explain that a follower hears who leads while its fetcher goes on with the former leader."""
@@ -107,7 +106,7 @@ class Explainer:
         read = self._is(theirs.hw, took, "that the leader's HW was", took, before=True)
         plans = list(self._follows(event, state, FIRST) if goes_on else self._plans[event.says](event, state))
         if event.says is Says.NOTES_FETCH:
-            plans = [(self._expansion(event, leader), self._noted(event))]
+            plans = [(self._expansion(event, leader), self._note(event))]
         else:
             read = both(read, lambda was, now: None if was[theirs.hw] == now[theirs.hw] else "the HW rises untold")
         for action in ("FetchLate", "FetchLateWhileHwWaits"):
@@ -116,8 +115,8 @@ class Explainer:
                 yield from self._follow((departs, *moves), state, both(read, told))
 
     def _departing_truncations(self, event: Event, truncates: Event, state: State) -> Iterator[Way]:
-        place = self.subject.at[self._me(truncates)]
-        departs = move("FetchDivergingLate", follower=self._me(truncates), leader=state[place.leader] - 1)
+        me, place = self._mine(truncates)
+        departs = move("FetchDivergingLate", follower=me, leader=state[place.leader] - 1)
         to = self._is(place.late_cut, 1 + truncates["to"], "that the log is cut to", truncates["to"])
         for moves, told in list(self._plans[event.says](event, state)):
             yield from self._follow((departs, *moves), state, both(to, self._carries(place.late_hw, truncates), told))
@@ -140,7 +139,7 @@ class Explainer:
 
     # -- following a plan -----------------------------------------------------------------------------------------------
 
-    def _follow(self, moves: tuple[Move, ...], state: State, told: Told, since: State | None = None) -> Iterator[Way]:
+    def _follow(self, moves: tuple[Move, ...], state: State, told: Statement, since: State | None = None) -> Iterator[Way]:
         """The plan if it can be followed; `since` is the state before of which the line tells, if another."""
         reached, taken = state, moves
         for number, item in enumerate(moves):
@@ -173,12 +172,12 @@ class Explainer:
             return (*state[:epoch], max(state[epoch], wanted), *state[epoch + 1 :])
         key = (item.action, item.bound)
         step = self._steps.get(key)
-        if step is None and key not in self._steps:
-            is_there = item.action not in self._without and self.subject.concrete.has(item.action)
-            step = self._steps[key] = self.subject.concrete.step(item.action, **dict(item.bound)) if is_there else None
         if step is None:
             if item.action in self._without or not self.subject.concrete.has(item.action):
                 return None
+            if key not in self._steps:
+                self._steps[key] = step = self.subject.concrete.step(item.action, **dict(item.bound))
+        if step is None:
             if self._found is not None:
                 self._found.append(f"{step_in_words(self.subject, item)} is never possible")
             return None
@@ -200,7 +199,15 @@ class Explainer:
     def _me(self, event: Event) -> int:
         return self.subject.index[event.by]
 
-    def _raised(self, event: Event, name: str = "hw") -> Told:
+    def _mine(self, event: Event) -> tuple[int, Places]:
+        """The broker whose line it is, and where a state has what it holds."""
+        me = self._me(event)
+        return me, self.subject.at[me]
+
+    def _stranger(self, broker: int) -> Statement:
+        return lambda *_: f"broker {broker} does not hold the partition"
+
+    def _hw_moves(self, event: Event, name: str = "hw") -> Statement:
         """A broker prints every move of its high watermark: without a word of it there was none."""
         hw, who, told = self.subject.at[self._me(event)].hw, event.by, event.get(name)
 
@@ -214,33 +221,32 @@ class Explainer:
         return check
 
     def _appends(self, event: Event, state: State) -> Iterator[Plan]:
-        me = self._me(event)
-        end = self.subject.at[me].end
+        me, place = self._mine(event)
         batch = event["next"] - event["offset"]
-        told = both(self._is(end, event["offset"], "first offset", event["offset"], before=True), self._raised(event))
+        told = both(self._is(place.end, event["offset"], "first offset", event["offset"], before=True), self._hw_moves(event))
         if batch < 1:
             yield (), lambda *_: f"the line says that {batch} records were appended"
             return
         for action in ("Produce", "ProduceWhileHwWaits"):
             yield (move(action, batch, leader=me, answered=True),), told
 
-    def _noted(self, event: Event) -> Told:
+    def _note(self, event: Event) -> Statement:
         follower = self.subject.index.get(event["follower"])
         if follower is None:
-            return lambda *_: f"broker {event['follower']} does not hold the partition"
-        at = self._noted_at(event)
+            return self._stranger(event["follower"])
+        told = both(self._fetches_at(event), self._hw_moves(event))
         asks = event.get("asks_to_add")
         if asks is None:
-            return both(at, self._raised(event))
-        place = self.subject.at[self._me(event)]
+            return told
+        _, place = self._mine(event)
 
         def pending(before: State, after: State) -> str | None:
             wanted = before[place.isr] | self.subject.mask([asks])
             return None if after[place.pending] == wanted else f"the line says that broker {asks} is to join the ISR"
 
-        return both(at, self._raised(event), pending)
+        return both(told, pending)
 
-    def _noted_at(self, event: Event) -> Told:
+    def _fetches_at(self, event: Event) -> Statement:
         end = self.subject.at[self.subject.index[event["follower"]]].end
         return self._is(end, event["offset"], f"that broker {event['follower']} fetches at", event["offset"], before=True)
 
@@ -250,21 +256,20 @@ class Explainer:
 
     def _notes_fetch(self, event: Event, state: State) -> Iterator[Plan]:
         leader, follower = self._me(event), self.subject.index.get(event["follower"])
-        told = self._noted(event)
+        told = self._note(event)
         if follower is None:
             yield (), told
             return
-        fetch = {"follower": follower, "leader": leader}
-        expands = self._expansion(event, leader)
-        yield (move("FetchUnanswered", **fetch), *expands), told
+        end, expands = state[self.subject.at[follower].end], self._expansion(event, leader)
+        yield (move("FetchUnanswered", follower=follower, leader=leader), *expands), told
         # The high watermark waits; whatever the answer brings comes with a line of its own.
-        yield (move("FetchWhileHwWaits", state[self.subject.at[follower].end], **fetch), *expands), told
+        yield (move("FetchWhileHwWaits", end, follower=follower, leader=leader), *expands), told
 
-    def _answered(self, event: Event, by_itself: bool) -> Told:
-        me, leader = self._me(event), self.subject.index.get(event["leader"])
-        place, end = self.subject.at[me], event["offset"] + event["records"]
+    def _answer(self, event: Event, by_itself: bool) -> Statement:
+        leader = self.subject.index.get(event["leader"])
         if leader is None:
-            return lambda *_: f"broker {event['leader']} does not hold the partition"
+            return self._stranger(event["leader"])
+        (_, place), end = self._mine(event), event["offset"] + event["records"]
         theirs = self.subject.at[leader]
         leaves = (theirs.hw, theirs.isr, theirs.pending, *theirs.known)
         took = event["leader_hw"]
@@ -280,7 +285,7 @@ class Explainer:
                 return f"broker {event['leader']} has not noted a fetch at {event['offset']}"
             return None
 
-        return check if event.get("cut") else both(check, self._raised(event))
+        return check if event.get("cut") else both(check, self._hw_moves(event))
 
     def _reads_too_far(self, answer: Event, state: State) -> bool:
         """Whether an answer has more than its leader's log: most ways that lead nowhere end here, before any is made.
@@ -293,46 +298,41 @@ class Explainer:
         return bool(state[self.subject.at[leader].end] < answer["offset"] + answer["records"])
 
     def _takes_answer(self, event: Event, state: State) -> Iterator[Plan]:
-        leader, place = self.subject.index.get(event["leader"]), self.subject.at[self._me(event)]
+        leader, (me, place) = self.subject.index.get(event["leader"]), self._mine(event)
         if self._reads_too_far(event, state) and not state[place.late_leader]:
             return
-        told = self._answered(event, by_itself=True)
+        told = self._answer(event, by_itself=True)
         if leader is None:
             yield (), told
             return
-        fetch = {"follower": self._me(event), "leader": leader}
         end = event["offset"] + event["records"]
         if state[place.late_leader] == leader + 1:
-            yield (move("LateRecordsCount", follower=self._me(event)),), both(
+            yield (move("LateRecordsCount", follower=me),), both(
                 self._is(place.end, event["offset"], "log end", event["offset"], before=True),
                 self._is(place.end, end, "that the log then ends at", end),
                 self._is(place.late_hw, event["leader_hw"], "that the leader's HW was", event["leader_hw"], before=True),
-                self._raised(event),
+                self._hw_moves(event),
             )
-        yield (move("FetchAtOnce", end, **fetch),), told
-        yield (move("FetchWhileHwWaits", end, **fetch),), told
+        for action in ("FetchAtOnce", "FetchWhileHwWaits"):
+            yield (move(action, end, follower=me, leader=leader),), told
 
     def _leads(self, event: Event, state: State) -> Iterator[Plan]:
-        me = self._me(event)
-        place = self.subject.at[me]
-        told = both(
+        me, place = self._mine(event)
+        yield (move("BecomeLeader", leader=me),), both(
             self._is(place.end, event["offset"], "log end", event["offset"], before=True),
             self._is(place.hw, event["hw"], "HW", event["hw"], before=True),
             self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
             self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"]),
-            self._raised(event, "raised"),
+            self._hw_moves(event, "raised"),
         )
-        yield (move("BecomeLeader", leader=me),), told
-        yield from self._of_old(event, state)
+        yield from self._hears_former_epoch(event, state)
 
     def _removes_fetcher(self, event: Event, state: State) -> Iterator[Plan]:
-        me = self._me(event)
-        goes_on = state[self.subject.at[me].former]
-        yield ((move("RemoveFormerFetcher", follower=me),) if goes_on else ()), lambda *_: None
+        me, place = self._mine(event)
+        yield ((move("RemoveFormerFetcher", follower=me),) if state[place.former] else ()), lambda *_: None
 
     def _follows(self, event: Event, state: State, action: str = "BecomeFollower") -> Iterator[Plan]:
-        me = self._me(event)
-        place = self.subject.at[me]
+        me, place = self._mine(event)
         named = event.get("leader")
         if named is None:  # Before KRaft the line does not say who leads.
             named = self.subject.brokers[state[self.subject.leader] - 1] if state[self.subject.leader] else -1
@@ -348,44 +348,40 @@ class Explainer:
                 told,
             )
         if leader is None:
-            yield (), lambda *_: f"broker {named} does not hold the partition"
+            yield (), self._stranger(named)
         else:
             follows = move(action, follower=me, leader=leader)
             yield (follows,), told
             if state[self.subject.gone] >> me & 1 and not state[place.down]:
                 # In a controlled shutdown the controller gives a broker's part to others and tells it so.
                 yield (move("RegainSession", broker=me), follows), told
-        yield from self._of_old(event, state)
+        yield from self._hears_former_epoch(event, state)
 
-    def _of_old(self, event: Event, state: State) -> Iterator[Plan]:
+    def _hears_former_epoch(self, event: Event, state: State) -> Iterator[Plan]:
         """A broker that starts again hears of former epochs first, from its own copy of the metadata log (KRaft).
 
         That is no step: the model's brokers have the newest metadata at once. What it did in such a part is not explained.
         """
-        place = self.subject.at[self._me(event)]
+        _, place = self._mine(event)
         if state[place.epoch] == 0 and event["epoch"] < state[self.subject.epoch]:
             yield (), self._is(place.end, event["offset"], "log end", event["offset"])
 
     def _learns_isr(self, event: Event, state: State) -> Iterator[Plan]:
-        me = self._me(event)
-        place = self.subject.at[me]
+        me, place = self._mine(event)
         parts = [self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"])]
         if event.get("epoch") is not None:
             parts.append(self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]))
         if event.get("hw") is not None:
             parts.append(self._is(place.hw, event["hw"], "HW", event["hw"], before=True))
-        parts.append(self._raised(event, "raised"))
-        told = both(*parts)
+        told = both(*parts, self._hw_moves(event, "raised"))
         if state[place.outdated] or not self.subject.concrete.has("AskToExpand"):
             yield (move("LearnIsr", leader=me),), told
             yield (move("LearnIsrWhileHwWaits", leader=me),), told
         yield (), told
 
     def _asks_to_shrink(self, event: Event, state: State) -> Iterator[Plan]:
-        me, followers = self._me(event), self.subject.mask(event["followers"])
-        place = self.subject.at[me]
-        isr = event.get("isr")
-        told = self._raised(event)
+        (me, place), followers = self._mine(event), self.subject.mask(event["followers"])
+        isr, told = event.get("isr"), self._hw_moves(event)
         if isr is not None:
             told = self._is(place.isr, self.subject.mask(isr), "ISR", isr, before=True)
         for action in ("AskToShrink", "ShrinkIsr", "ShrinkIsrWhileHwWaits"):
@@ -395,16 +391,16 @@ class Explainer:
     def _asks_to_expand(self, event: Event, state: State) -> Iterator[Plan]:
         me, follower = self._me(event), self.subject.index.get(event["follower"])
         if follower is None:
-            yield (), lambda *_: f"broker {event['follower']} does not hold the partition"
+            yield (), self._stranger(event["follower"])
             return
         asks = move("AskToExpand", leader=me, follower=follower)
-        yield (asks,), self._raised(event)
+        yield (asks,), self._hw_moves(event)
         if event.get("cut"):
-            yield (move("FetchUnanswered", follower=follower, leader=me), asks), self._raised(event)
+            yield (move("FetchUnanswered", follower=follower, leader=me), asks), self._hw_moves(event)
 
     def _raises_hw(self, event: Event, state: State) -> Iterator[Plan]:
-        me = self._me(event)
-        told = self._is(self.subject.at[me].hw, event["hw"], "HW", event["hw"])
+        me, place = self._mine(event)
+        told = self._is(place.hw, event["hw"], "HW", event["hw"])
         yield (), told
         if event.get("cut"):
             for follower in range(len(self.subject.brokers)):
@@ -412,8 +408,7 @@ class Explainer:
                     yield (move("FetchUnanswered", follower=follower, leader=me),), told
 
     def _truncates(self, event: Event, state: State) -> Iterator[Plan]:
-        me = self._me(event)
-        place = self.subject.at[me]
+        me, place = self._mine(event)
         told = self._is(place.end, event["to"], "that the log is cut to", event["to"])
         from_whom = place.former if state[place.former] else place.leader
         leader = state[from_whom] - 1
@@ -424,9 +419,8 @@ class Explainer:
             if self.subject.concrete.has("TruncateByEpoch"):
                 yield (move("TruncateByEpoch", follower=me, leader=leader),), told
             if event["to"] < state[place.end]:
-                took = told
-                if event.get("hw") is not None:
-                    took = both(told, self._is(place.hw, min(event["hw"], event["to"]), "HW", event["hw"]))
+                hw = event.get("hw")
+                took = told if hw is None else both(told, self._is(place.hw, min(hw, event["to"]), "HW", hw))
                 if state[place.late_cut]:
                     late = self._carries(place.late_hw, event, before=True)
                     yield (move("LateAnswerCounts", follower=me),), both(late, took)
@@ -434,7 +428,7 @@ class Explainer:
                 yield (move("FetchDiverging", follower=me, leader=leader),), both(read, took)
         yield (), told
 
-    def _carries(self, leaf: int, truncates: Event, before: bool = False) -> Told:
+    def _carries(self, leaf: int, truncates: Event, before: bool = False) -> Statement:
         """That the answer that tells to truncate had this high watermark, which is told to 3.4.0 (KAFKA-14704)."""
         carried = truncates.get("leader_hw")
         if carried is None:
@@ -442,16 +436,11 @@ class Explainer:
         return self._is(leaf, carried, "that the leader's HW was", carried, before)
 
     def _restarts(self, event: Event, state: State) -> Iterator[Plan]:
-        me = self._me(event)
-        place = self.subject.at[me]
+        me, place = self._mine(event)
         end = state[place.end] if event.get("end") is None else event["end"]
-        told = both(
-            self._is(place.hw, event["hw"], "HW", event["hw"]), self._is(place.end, end, "log end", end)
-        )
-        back: list[tuple[Move, ...]] = [(move("Restart", broker=me, is_clean=clean),) for clean in (True, False)]
-        if not state[place.down]:
-            back = [(move("Crash", end, event["hw"], broker=me), *rest) for rest in back]
-            if self.subject.concrete.has("RestartUnnoticed"):
-                back.append((move("RestartUnnoticed", end, event["hw"], broker=me),))
-        for plan in back:
-            yield plan, told
+        told = both(self._is(place.hw, event["hw"], "HW", event["hw"]), self._is(place.end, end, "log end", end))
+        crash = () if state[place.down] else (move("Crash", end, event["hw"], broker=me),)
+        for clean in (True, False):
+            yield (*crash, move("Restart", broker=me, is_clean=clean)), told
+        if crash and self.subject.concrete.has("RestartUnnoticed"):
+            yield (move("RestartUnnoticed", end, event["hw"], broker=me),), told

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from acked.model.concrete.program import State
 from acked.model.language.domain import Plain
 
-Told = Callable[[State, State], str | None]
+Statement = Callable[[State, State], str | None]
 """What a line tells of the states before and after its steps: None if it is so, else what is not."""
 
 
@@ -41,7 +41,7 @@ def move(action: str, *numbers: int, **bound: Plain) -> Move:
     return Move(action, tuple(bound.items()), numbers)
 
 
-Plan = tuple[tuple[Move, ...], Told]
+Plan = tuple[tuple[Move, ...], Statement]
 """How an event may be explained: steps in a row, and what its line tells of the states before and after them."""
 
 
@@ -52,7 +52,7 @@ class Way(NamedTuple):
     after: State
 
 
-def both(*parts: Told) -> Told:
+def both(*parts: Statement) -> Statement:
     """That all parts are so; else what the first is not that is not."""
 
     def check(before: State, after: State) -> str | None:

@@ -48,9 +48,9 @@ class Promises:
         for name in PROMISES:
             item = known[name]
             if item.kind is Kind.STEP:
-                self._steps.append(_with_what_it_reads(subject.concrete.step_property(name, item.predicate)))
+                self._steps.append(_add_reader(subject.concrete.step_property(name, item.predicate)))
             else:
-                self._states.append(_with_what_it_reads(subject.concrete.property(name, item.predicate)))
+                self._states.append(_add_reader(subject.concrete.property(name, item.predicate)))
         self.checked = dict.fromkeys(PROMISES, 0)
         """In how many states, or of how many steps, each was checked."""
 
@@ -72,5 +72,5 @@ class Promises:
         return None
 
 
-def _with_what_it_reads(check: Check) -> tuple[Check, Read]:
+def _add_reader(check: Check) -> tuple[Check, Read]:
     return check, itemgetter(*sorted(check.reads))

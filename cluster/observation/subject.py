@@ -105,7 +105,6 @@ class Subject:
         )
         self.elr = self._leaf("controller", "elr")
         self.everyone = (1 << len(self.brokers)) - 1
-        self.first_log = len(self.concrete.layout.leaves)
 
     def _plane(self) -> str | None:
         return KRAFT if VERSIONS.index(self.rules) >= VERSIONS.index("3.3") else None
@@ -142,7 +141,7 @@ class Subject:
         """The ids of the brokers in a set."""
         return frozenset(broker for broker, index in self.index.items() if mask >> index & 1)
 
-    def created(self, leader: int, isr: Iterable[int], epoch: int) -> State:
+    def creation(self, leader: int, isr: Iterable[int], epoch: int) -> State:
         """The state when the controller has made the partition and no broker has heard: logs are empty, nobody leads."""
         state = list(self.concrete.initial)
         for place in self.at:

@@ -81,7 +81,7 @@ def validate(
     broken: list[Broken] = []
     done = 0
 
-    def on_taken(before: State, taken: Taken) -> None:
+    def note(before: State, taken: Taken) -> None:
         nonlocal done
         for event in taken.events:
             seen[event.says.value] = seen.get(event.says.value, 0) + 1
@@ -95,8 +95,8 @@ def validate(
         if progress is not None and done % EVERY < len(taken.events):
             progress(done)
 
-    start = subject.created(created["leader"], created["isr"], created["epoch"])
-    walk = Walk(subject, events, start, without=without, slack=slack, on_taken=on_taken, window=window)
+    start = subject.creation(created["leader"], created["isr"], created["epoch"])
+    walk = Walk(subject, events, start, without=without, slack=slack, on_taken=note, window=window)
     begins(walk)
     with _seldom_collected():
         stuck = walk.run()
@@ -104,8 +104,8 @@ def validate(
     last = walk.state if stuck is None else stuck.state
     first = broken[0] if broken else None
     return Verdict(
-        subject, stuck, first, explained, walk.visited, seen, steps, promises.checked, _held(subject, last), walk.slack,
-        _in_sync(subject, last),
+        subject, stuck, first, explained, walk.visited, seen, steps, promises.checked, _holdings(subject, last), walk.slack,
+        _sync_members(subject, last),
     )  # fmt: skip
 
 
@@ -120,14 +120,14 @@ def _seldom_collected() -> Iterator[None]:
         gc.set_threshold(*usual)
 
 
-def _in_sync(subject: Subject, state: State) -> frozenset[int]:
+def _sync_members(subject: Subject, state: State) -> frozenset[int]:
     has_eligible = subject.concrete.layout.leaves[subject.elr].cardinality > 1
     known = subject.members(state[subject.isr] | (state[subject.elr] if has_eligible else 0))
     leaders = [index for index, place in enumerate(subject.at) if state[place.leader] == index + 1]
     return known or frozenset(subject.brokers[index] for index in leaders)
 
 
-def _held(subject: Subject, state: State) -> tuple[Held, ...]:
+def _holdings(subject: Subject, state: State) -> tuple[Held, ...]:
     found = []
     for index, broker in enumerate(subject.brokers):
         runs = subject.concrete.runs(state, index)

@@ -275,7 +275,7 @@ class Walk:
             truncates = self._late_truncation(number, index) if event.says is not Says.RESTARTS else None
             if truncates is not None:
                 ways = self.explainer.departing_ways(event, truncates, self.state)
-                departs = self._made(ways, (number,), (event,), asked)
+                departs = self._make_choices(ways, (number,), (event,), asked)
                 now = self._ways((number,), (event,), asked)
                 yield from chain(now, departs) if self._leads_by(truncates, event) else chain(departs, now)
                 return
@@ -292,10 +292,10 @@ class Walk:
         answer = self._answer_before_removal(number, self.state[self.subject.at[index].leader] - 1)
         if answer is None:
             return
-        yield from self._made(self.explainer.before_removal(follows, self.state), (number,), (follows,), self._asked)
+        yield from self._make_choices(self.explainer.before_removal(follows, self.state), (number,), (follows,), self._asked)
         if answer.says is Says.TAKES_ANSWER:
             departs = self.explainer.departing_ways(follows, answer, self.state, goes_on=True)
-            yield from self._made(departs, (number,), (follows,), self._asked)
+            yield from self._make_choices(departs, (number,), (follows,), self._asked)
 
     def _answer_before_removal(self, number: int, leader: int) -> Event | None:
         """The next thing that a follower does, if it is to take an answer of that leader before its fetcher is removed."""
@@ -336,7 +336,7 @@ class Walk:
         """The event together with the departure of the answer that the follower, by its lane, takes in a later epoch."""
         answer = self._late_answer(follower, asked)
         if answer is not None:
-            yield from self._made(self.explainer.departing_ways(event, answer, self.state), lanes, (event,), asked)
+            yield from self._make_choices(self.explainer.departing_ways(event, answer, self.state), lanes, (event,), asked)
 
     def _late_answer(self, number: int, asked: Asked) -> Event | None:
         """The answer that a follower takes after it has heard of a leader epoch, if it is to the fetch that it has asked.
@@ -359,9 +359,9 @@ class Walk:
             if len(events) == 1
             else self.explainer.joint_ways(events[0], events[1], self.state)
         )
-        return self._made(ways, lanes, events, asked)
+        return self._make_choices(ways, lanes, events, asked)
 
-    def _made(
+    def _make_choices(
         self, ways: Iterator[Way], lanes: tuple[int, ...], events: tuple[Event, ...], asked: Asked
     ) -> Iterator[_Choice]:
         for way in ways:
@@ -410,11 +410,11 @@ class Walk:
                     continue
                 asked = (*asked[:index], (other.by, other["offset"]), *asked[index + 1 :])
             ways = self.explainer.raced_ways(noted, None, other, self.state)
-            yield from self._made(ways, (number, place), (noted, other), asked)
+            yield from self._make_choices(ways, (number, place), (noted, other), asked)
             if at_once and answer is not None:
                 ways = self.explainer.raced_ways(noted, answer, other, self.state)
                 done = (*asked[:follower], None, *asked[follower + 1 :])
-                yield from self._made(ways, (number, answers, place), (noted, answer, other), done)
+                yield from self._make_choices(ways, (number, answers, place), (noted, answer, other), done)
 
     def _answers(self, number: int, answer: Event) -> Iterable[_Choice]:
         """An answer to a fetch that its leader has noted."""

@@ -80,7 +80,7 @@ def _node(file: Path) -> int:
     raise SpecUnreadable(f"{file} names no node.id and no broker.id, so whose directory it is in is not known")
 
 
-def decided(directories: Sequence[Directory], topic: str, partition: int) -> tuple[Event, ...]:
+def controller_decisions(directories: Sequence[Directory], topic: str, partition: int) -> tuple[Event, ...]:
     """What the metadata log says of the partition, from the copy that goes furthest; empty without one."""
     copies = [
         controller_events(item.path, topic, partition) for item in directories if (item.path / FOLDER).is_dir()
@@ -140,7 +140,8 @@ def _unlike_lines(held: Held, folder: Path) -> list[str]:
     if end != held.end:
         wrong.append(f"{who}: the log in {folder} ends at offset {end}, and by its lines it ends at {held.end}")
     elif tuple(runs) != held.epochs:
-        wrong.append(f"{who}: the batches in {folder} are of {_told(runs)}, and by the lines of {_told(held.epochs)}")
+        found, expected = _epochs_of(runs), _epochs_of(held.epochs)
+        wrong.append(f"{who}: the batches in {folder} are of {found}, and by the lines of {expected}")
     kept = read_epochs(folder)
     starts = [(one.epoch, one.offset) for one in kept or ()]
     # An epoch in which nothing was appended begins where the next one does, or at the end.
@@ -149,11 +150,11 @@ def _unlike_lines(held: Held, folder: Path) -> list[str]:
         if isinstance(pair, tuple) and pair[1] < following
     ]  # fmt: skip
     if kept is not None and with_records != runs:
-        wrong.append(f"{who}: leader-epoch-checkpoint says {_told(starts)}, and the batches are of {_told(runs)}")
+        wrong.append(f"{who}: leader-epoch-checkpoint says {_epochs_of(starts)}, and the batches are of {_epochs_of(runs)}")
     return wrong
 
 
-def _told(runs: Sequence[tuple[int, int]]) -> str:
+def _epochs_of(runs: Sequence[tuple[int, int]]) -> str:
     return ", ".join(f"epoch {epoch} from {first}" for epoch, first in runs) or "no epoch"
 
 

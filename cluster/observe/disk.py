@@ -39,10 +39,6 @@ class Replica:
         """The records' values in order."""
         return tuple(record.text for record in self.log)
 
-    def __str__(self) -> str:
-        held = " ".join(record.text if record.epoch is None else f"{record.text}({record.epoch})" for record in self.log)
-        return f"broker {self.broker}: [{held}] high watermark {self.high_watermark}"
-
 
 def partition_folder(data: Path, topic: str, partition: int = 0) -> Path:
     """Where a broker keeps a partition. `data` is its `log.dirs`."""

@@ -9,19 +9,21 @@ flexible encoding of KIP-482. Only what tells of one partition and of who is fen
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum, unique
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+from uuid import UUID
 
 from kio.records.readers import read_batch
-from kio.serial.readers import read_unsigned_varint
+from kio.serial.readers import read_compact_string, read_int8, read_int32, read_int64, read_unsigned_varint, read_uuid
 
 from acked.base.errors import SpecUnreadable
 from acked.cluster.observation.events import CONTROLLER, Event, Says
 from acked.cluster.observe.disk import segments
 
+T = TypeVar("T")
 FOLDER = "__cluster_metadata-0"
 _HEAD = struct.Struct(">qi")
 _CONTROL_BATCH = 0x20
@@ -53,49 +55,35 @@ class _Fields:
     data: bytes
     at: int = 0
 
-    def number(self, form: str) -> int:
-        """A number of a fixed size, as `struct` names it."""
+    def take(self, read: Callable[[bytes, int], tuple[T, int]]) -> T:
+        """The next field, by one of kio's readers."""
         try:
-            [value] = struct.unpack_from(f">{form}", self.data, self.at)
-        except struct.error:
-            raise Garbled("it ends too early") from None
-        self.at += struct.calcsize(form)
-        return int(value)
-
-    def varint(self) -> int:
-        """An unsigned number of one to five bytes."""
-        try:
-            value, size = read_unsigned_varint(self.data, self.at)
+            value, size = read(self.data, self.at)
         except Exception as error:  # kio raises what the bytes happen to lead to.
             raise Garbled(repr(error)) from None
         self.at += size
-        return int(value)
-
-    def raw(self, size: int) -> bytes:
-        """So many bytes."""
-        if size < 0 or self.at + size > len(self.data):
-            raise Garbled("it ends too early")
-        self.at += size
-        return self.data[self.at - size : self.at]
-
-    def text(self) -> str:
-        """A compact string."""
-        return self.raw(self.varint() - 1).decode("utf-8", "replace")
+        return value
 
     def brokers(self) -> list[int] | None:
         """A compact array of broker ids; None if it is null."""
-        count = self.varint() - 1
+        count = self.take(read_unsigned_varint) - 1
         if count > len(self.data):
             raise Garbled("a list longer than the record")
-        return None if count < 0 else [self.number("i") for _ in range(count)]
+        return None if count < 0 else [self.take(read_int32) for _ in range(count)]
 
-    def tagged(self) -> dict[int, _Fields]:
+    def tags(self) -> dict[int, _Fields]:
         """The optional fields at the end, by their tags."""
-        found = {}
-        for _ in range(self.varint()):
-            tag, size = self.varint(), self.varint()
-            found[tag] = _Fields(self.raw(size))
-        return found
+        count = self.take(read_unsigned_varint)
+        return {self.take(read_unsigned_varint): _Fields(self.take(_read_sized)) for _ in range(count)}
+
+
+def _read_sized(data: bytes, at: int) -> tuple[bytes, int]:
+    """Bytes after their number, as those of a tagged field."""
+    size, begin = read_unsigned_varint(data, at)
+    found = data[at + begin : at + begin + size]
+    if len(found) < size:
+        raise ValueError("it ends too early")
+    return found, begin + size
 
 
 @dataclass
@@ -104,7 +92,7 @@ class _Partition:
 
     topic: str
     number: int
-    ids: set[bytes] = field(default_factory=set)
+    ids: set[UUID | None] = field(default_factory=set)
     isr: frozenset[int] = frozenset()
     replicas: frozenset[int] = frozenset()
     epoch: int = 0
@@ -156,25 +144,26 @@ def _records(data: bytes) -> Iterator[tuple[int, int, bytes]]:
 
 def _event(known: _Partition, value: bytes, at: int, file: str, offset: int) -> Event | None:
     fields = _Fields(value)
-    fields.varint()  # The version of the frame, which is 1.
-    kind, version = fields.varint(), fields.varint()
+    fields.take(read_unsigned_varint)  # The version of the frame, which is 1.
+    kind = int(fields.take(read_unsigned_varint))
+    fields.take(read_unsigned_varint)  # The version of the record, which has more fields behind those that are read.
     match kind:
         case Kind.TOPIC:
-            name = fields.text()
+            name = fields.take(read_compact_string)
             if name == known.topic:
-                known.ids.add(fields.raw(16))
+                known.ids.add(fields.take(read_uuid))
         case Kind.REMOVE_TOPIC:
-            known.ids.discard(fields.raw(16))
+            known.ids.discard(fields.take(read_uuid))
         case Kind.PARTITION | Kind.PARTITION_CHANGE:
-            number, topic = fields.number("i"), fields.raw(16)
+            number, topic = fields.take(read_int32), fields.take(read_uuid)
             if number == known.number and topic in known.ids:
                 if kind == Kind.PARTITION:
-                    says, told = Says.CREATES, _created(known, fields, version)
+                    says, told = Says.CREATES, _creation(known, fields)
                 else:
-                    says, told = Says.CHANGES, _changed(known, fields, f"{file}: the record at offset {offset}")
+                    says, told = Says.CHANGES, _change(known, fields, f"{file}: the record at offset {offset}")
                 return Event(at, CONTROLLER, says, told, file, offset, _text(says, told, offset))
         case Kind.FENCE_BROKER | Kind.UNFENCE_BROKER | Kind.REGISTRATION_CHANGE:
-            broker = fields.number("i")
+            broker = fields.take(read_int32)
             is_fenced = _is_fenced(fields, kind)
             if is_fenced is not None:
                 says = Says.FENCES if is_fenced else Says.UNFENCES
@@ -182,21 +171,21 @@ def _event(known: _Partition, value: bytes, at: int, file: str, offset: int) -> 
     return None
 
 
-def _created(known: _Partition, fields: _Fields, version: int) -> dict[str, Any]:
+def _creation(known: _Partition, fields: _Fields) -> dict[str, Any]:
     replicas, isr = fields.brokers() or [], fields.brokers() or []
     fields.brokers()
     fields.brokers()
-    leader = fields.number("i")
-    known.epoch, known.version = fields.number("i"), fields.number("i")
+    leader = fields.take(read_int32)
+    known.epoch, known.version = fields.take(read_int32), fields.take(read_int32)
     known.isr, known.replicas = frozenset(isr), frozenset(replicas)
     return {
         "replicas": frozenset(replicas), "isr": known.isr, "leader": leader, "epoch": known.epoch, "version": known.version,
     }  # fmt: skip
 
 
-def _changed(known: _Partition, fields: _Fields, where: str) -> dict[str, Any]:
+def _change(known: _Partition, fields: _Fields, where: str) -> dict[str, Any]:
     """A change: what it does not name stays; the leader epoch rises where it names one (`PartitionRegistration.merge`)."""
-    tags = fields.tagged()
+    tags = fields.tags()
     replicas = tags[2].brokers() if 2 in tags else None
     moving = [tags[tag].brokers() for tag in (3, 4) if tag in tags]  # Those that are removed, and those that are added.
     if any(moving) or (replicas is not None and set(replicas) != known.replicas):
@@ -204,7 +193,7 @@ def _changed(known: _Partition, fields: _Fields, where: str) -> dict[str, Any]:
             f"{where} of the metadata log tells of a reassignment of {known.topic}-{known.number}, which acked does not "
             "read, so what it tells would be lost"
         )
-    was, leader = known.isr, tags[1].number("i") if 1 in tags else _NO_CHANGE
+    was, leader = known.isr, tags[1].take(read_int32) if 1 in tags else _NO_CHANGE
     isr = tags[0].brokers() if 0 in tags else None
     known.isr = was if isr is None else frozenset(isr)
     known.version += 1
@@ -222,9 +211,9 @@ def _is_fenced(fields: _Fields, kind: int) -> bool | None:
     """Whether a broker is fenced by a record, None if that stays."""
     if kind != Kind.REGISTRATION_CHANGE:
         return kind == Kind.FENCE_BROKER
-    fields.number("q")
-    tags = fields.tagged()
-    change = tags[0].number("b") if 0 in tags else 0
+    fields.take(read_int64)
+    tags = fields.tags()
+    change = tags[0].take(read_int8) if 0 in tags else 0
     return None if change == 0 else change > 0
 
 

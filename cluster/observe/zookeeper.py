@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import KazooException, NoNodeError
@@ -42,20 +43,15 @@ class ZooKeeperState:
 
     def partition(self, topic: str) -> PartitionInZooKeeper | None:
         """Leader, epoch and ISR; None if the controller has not written them yet."""
-        try:
-            text, _ = self._client.get(state_node(topic))
-        except NoNodeError:
+        found = self._read(state_node(topic))
+        if found is None:
             return None
-        found = json.loads(text)
         return PartitionInZooKeeper(found["leader"], found["leader_epoch"], tuple(found["isr"]), found["controller_epoch"])
 
     def assignment(self, topic: str) -> tuple[int, ...]:
         """The replicas in order of preference; empty for a topic that is not there."""
-        try:
-            text, _ = self._client.get(f"/brokers/topics/{topic}")
-        except NoNodeError:
-            return ()
-        return tuple(json.loads(text)["partitions"]["0"])
+        found = self._read(f"/brokers/topics/{topic}")
+        return () if found is None else tuple(found["partitions"]["0"])
 
     def brokers(self) -> tuple[int, ...]:
         """The brokers that are registered."""
@@ -63,11 +59,8 @@ class ZooKeeperState:
 
     def controller(self) -> int | None:
         """The broker that is the controller; None while nobody is."""
-        try:
-            text, _ = self._client.get(CONTROLLER_NODE)
-        except NoNodeError:
-            return None
-        return int(json.loads(text)["brokerid"])
+        found = self._read(CONTROLLER_NODE)
+        return None if found is None else int(found["brokerid"])
 
     def controller_epoch(self) -> int:
         """The newest controller epoch."""
@@ -103,6 +96,13 @@ class ZooKeeperState:
             lambda: not self._client.exists(_ELECT) and (self.partition(topic) or _NOBODY).leader == wanted[0],
             f"the election of broker {wanted[0]} for {topic}", seconds,
         )  # fmt: skip
+
+    def _read(self, path: str) -> Any:
+        try:
+            text, _ = self._client.get(path)
+        except NoNodeError:
+            return None
+        return json.loads(text)
 
 
 _NOBODY = PartitionInZooKeeper(-1, -1, (), -1)

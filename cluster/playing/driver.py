@@ -53,11 +53,6 @@ class Driver(ABC, Generic[S, A]):
         """From now on an effect may take only so long."""
         self.seconds = seconds
 
-    def check(self) -> None:
-        """`Exited` if a broker has ended that nobody has ended."""
-        for broker in self.cluster.plan.brokers:
-            self.cluster.nodes[broker].check()
-
     def check_answers(self, step: ScriptStep) -> None:
         """`Parted` if clients have not been answered what those of the model have been after a step."""
 

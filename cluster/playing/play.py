@@ -13,7 +13,7 @@ from acked.cluster.nodes.jvm import Exited
 from acked.cluster.playing.driver import A, Driver, Parted, S
 from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import ScriptStep
-from acked.cluster.topics.views import Difference
+from acked.cluster.topics.topic import Difference
 from acked.cluster.waiting import NotSeen, wait_for
 
 AFTER_PARTING = 3.0
@@ -83,7 +83,7 @@ class _Play(Generic[S, A]):
     def __init__(
         self, prepared: PreparedRun, cluster: Cluster, topic: str, listener: Callable[[SeenStep[S, A]], None]
     ) -> None:
-        self._script, self._setting, self._listener = prepared.script, prepared.setting, listener
+        self._script, self._setting, self._cluster, self._listener = prepared.script, prepared.setting, cluster, listener
         self._differences = prepared.protocol.differences
         self._patience = patience_after(cluster.seconds)
         self._driver: Driver[S, A] = prepared.protocol.driver(prepared, cluster, topic, self._patience)
@@ -117,7 +117,7 @@ class _Play(Generic[S, A]):
         if isinstance(error, Exited) and error.is_of_machine:
             raise error
         try:
-            self._driver.check()
+            self._cluster.check()
         except Exited as ended:
             if ended.is_of_machine:
                 raise
@@ -146,7 +146,7 @@ class _Play(Generic[S, A]):
             return [] if self._found or not (is_late or self._driver.is_fresh(step, taken)) else last
 
         try:
-            return wait_for(look, "what the model says", self._patience, self._driver.check)[0]
+            return wait_for(look, "what the model says", self._patience, self._cluster.check)[0]
         except NotSeen:
             if self._found:
                 raise Parted("; ".join(map(str, self._found))) from None

@@ -14,7 +14,7 @@ from acked.cluster.playing.driver import A, Driver, S
 from acked.cluster.playing.script import Script, State
 from acked.cluster.playing.setting import Brokers, Changed, OtherRule, Setting
 from acked.cluster.releases.release import Mode, Release, mode_of, release
-from acked.cluster.topics.views import Difference
+from acked.cluster.topics.topic import Difference
 from acked.model.language.protocol import Protocol
 
 TOPIC = "played"
@@ -66,7 +66,7 @@ class PlayedProtocol(Generic[S, A]):
         return PreparedRun(self, question, run, script, setting, brokers, others)
 
 
-def as_asked(question: Question, found: Run) -> Run:
+def restore_actions(question: Question, found: Run) -> Run:
     """A run of `playable`, with the actions of the question itself."""
     steps = {step.label: step for step in question.instance.actions}
     return Run(found.states, tuple(steps[step.label] for step in found.actions))

@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum, unique
 from pathlib import Path
 from typing import Any, Generic
 
-from acked.base.errors import SystemFailure
+from acked.base.errors import AckedError
 from acked.cluster.lines.configuration import configuration, is_read
-from acked.cluster.nodes.archive import with_archive
+from acked.cluster.nodes.archive import add_archive
 from acked.cluster.nodes.cluster import Cluster
-from acked.cluster.nodes.jvm import Exited
 from acked.cluster.nodes.plan import ClusterPlan, make_plan
 from acked.cluster.playing.driver import A, S
 from acked.cluster.playing.play import PlayedRun, SeenStep, play
 from acked.cluster.playing.protocol import TOPIC, PreparedRun
-from acked.cluster.playing.validation import LogValidation, validate_logs
 from acked.cluster.releases.release import Mode
-from acked.cluster.topics.topic import Topic
+from acked.cluster.validating.judge import Asked, judge
 from acked.model.partition.protocol import partition
+
+
+@unique
+class Found(StrEnum):
+    """What a validation of the brokers' own logs says; that a promise is broken is often what the run is about."""
+
+    EXPLAINED = "explained"
+    NOT_EXPLAINED = "not explained"
+    NOT_READ = "not read"
+
+
+@dataclass(frozen=True)
+class LogValidation:
+    """What was found. `events` were explained, `broken` is the first promise that is broken on the way, if one is; `said`
+    names the line that is not explained and why, or why the logs were not read, and is empty else.
+    """
+
+    found: Found
+    events: int = 0
+    broken: str | None = None
+    said: str = ""
+
+
+def validate_logs(folder: Path, topic: str, version: str) -> LogValidation:
+    """Validates what the nodes of a cluster that has ended logged of a topic's only partition."""
+    try:
+        verdict = judge(Asked((str(folder),), topic, version=version)).verdict
+    except AckedError as error:
+        return LogValidation(Found.NOT_READ, said=str(error).replace(f"{folder}/", ""))
+    broken = None if verdict.broken is None else verdict.broken.promise
+    if verdict.stuck is None:
+        return LogValidation(Found.EXPLAINED, verdict.explained, broken)
+    event, reasons = verdict.stuck.open[0]
+    why = reasons[0] if reasons else "it could come next, and leads nowhere"
+    where = f"{Path(event.file).relative_to(folder) if event.file else 'a record of the metadata log'}:{event.line}"
+    return LogValidation(Found.NOT_EXPLAINED, verdict.explained, broken, f"{where}, {event}: {why}")
 
 
 @dataclass(frozen=True)
@@ -61,49 +95,6 @@ def reproduce(prepared: PreparedRun, keep: bool = False, listener: Listener | No
         return Reproduction(prepared, played, cluster.seconds, cluster.folder if keep else None, found)
 
 
-def reproduce_each(wanted: Iterable[PreparedRun]) -> Iterator[Reproduction[Any, Any]]:
-    """Plays runs one after the other, each on a topic of its own; the cluster is the same as long as it does for the next.
-
-    What brokers log is not validated then: a topic's begin and end are within that of others.
-
-    It does if the next needs the same nodes and settings, and if everything of this one could be cleared away. A broker may
-    still end after that, of what it found when it was let go on, as old ones do: then the next has a cluster of its own.
-    """
-    left = deque(wanted)
-    number = 0
-    while left:
-        plan = cluster_plan(left[0])
-        with Cluster(plan) as cluster:
-            is_new = True
-            while left and cluster_plan(left[0]) == plan:
-                prepared, number = left[0], number + 1
-                try:
-                    played: PlayedRun[Any, Any] = play(prepared, cluster, f"{TOPIC}{number}")
-                except Exited as error:
-                    if is_new or error.is_of_machine:
-                        raise
-                    break
-                left.popleft()
-                yield Reproduction(prepared, played, cluster.seconds, None)
-                is_new = False
-                stays = prepared.setting.rivals or prepared.setting.transaction_version  # Neither can be cleared away.
-                if not left or stays or not clear_away(cluster, f"{TOPIC}{number}"):
-                    break
-
-
-def clear_away(cluster: Cluster, topic: str) -> bool:
-    """Whether all brokers are back and the topic is gone."""
-    try:
-        for broker in cluster.plan.brokers:
-            if not cluster.nodes[broker].is_running:
-                cluster.restart(broker)
-        cluster.await_known()
-        Topic(cluster, topic).delete()
-    except SystemFailure:
-        return False
-    return True
-
-
 def can_be_validated(prepared: PreparedRun) -> bool:
     """Whether `acked validate` reads what these brokers log."""
     brokers = prepared.brokers
@@ -122,4 +113,4 @@ def cluster_plan(
         setting.features(brokers.release), keep, listener.line, **prepared.protocol.plan_of(prepared),
         logging=configuration(brokers.release.number, None, TOPIC) if is_observed else None,
     )  # fmt: skip
-    return with_archive(plan, listener.line)
+    return add_archive(plan, listener.line)

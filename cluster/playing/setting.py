@@ -10,27 +10,15 @@ from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.cluster.releases.release import Mode, Release, mode_of, release
 from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.names import read_names
 from acked.cluster.wire.client import ALL_REPLICAS
 from acked.model.language.context import Constant
-from acked.model.language.words import says_list
+from acked.model.language.telling import says_list
 
 LAG_SECONDS = 10
 """After so long a follower is too slow, where a leader of the run removes one, else never. A run takes less until then."""
 _ELIGIBLE_LEADERS, FIRST_WITH_ELIGIBLE_LEADERS, _ON_BY_DEFAULT = "eligible.leader.replicas.version", (4,), (4, 1)
 _OF_PRODUCERS = ["acks", "enable.idempotence"]
-OF_TOPICS = frozenset([
-    "cleanup.policy", "compression.gzip.level", "compression.lz4.level", "compression.type", "compression.zstd.level",
-    "delete.retention.ms", "errors.deadletterqueue.group.enable", "file.delete.delay.ms", "flush.messages", "flush.ms",
-    "follower.replication.throttled.replicas", "index.interval.bytes", "leader.replication.throttled.replicas",
-    "local.retention.bytes", "local.retention.ms", "max.compaction.lag.ms", "max.decompressed.message.bytes",
-    "max.message.bytes", "message.downconversion.enable", "message.format.version", "message.timestamp.after.max.ms",
-    "message.timestamp.before.max.ms", "message.timestamp.difference.max.ms", "message.timestamp.type",
-    "min.cleanable.dirty.ratio", "min.compaction.lag.ms", "min.insync.replicas", "preallocate", "remote.copy.lag.bytes",
-    "remote.copy.lag.ms", "remote.log.copy.disable", "remote.log.delete.on.disable", "remote.storage.enable",
-    "retention.bytes", "retention.ms", "segment.bytes", "segment.index.bytes", "segment.jitter.ms", "segment.ms",
-    "unclean.leader.election.enable",
-])  # fmt: skip
-"""Settings of topics: `TopicConfig` of kafka-clients 3.9.2, 4.0.1 and 4.4.0, and `QuotaConfig`. Older releases have some."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +58,7 @@ class Changed:
     setting: tuple[str, str] | None = None
 
     @classmethod
-    def of(cls, text: str) -> Changed:
+    def parse(cls, text: str) -> Changed:
         """What a text names, as `str` writes it or a release alone; `ConfigurationError` for what is neither."""
         key, separator, value = (part.strip() for part in text.partition("="))
         if not separator:
@@ -88,11 +76,10 @@ class Setting:
     """What is asked of brokers and producers. `topic` are settings of the topic, `brokers` of all nodes.
 
     `has_eligible_leaders`: whether the feature of KIP-966 is on, of releases that have it; None: as the release has it.
-    `sessions_expire`: nobody tells the controller that a broker is dead. `is_idempotent`: records carry a producer id.
-    `rivals`: brokers without replicas that may be the controller, beside the first. `compares_eligible`: another set of
-    eligible leaders is another way. In a control it is none: it follows from the setting or the release by itself, before the
-    run has come to what is mended, and where it matters another leader is elected. `transaction_version`: that of
-    clients with transactions; None: there are none.
+    `is_idempotent`: records carry a producer id. `rivals`: brokers without replicas that may be the controller, beside the
+    first. `compares_eligible`: another set of eligible leaders is another way. In a control it is none: it follows from the
+    setting or the release by itself, before the run has come to what is mended, and where it matters another leader is
+    elected. `transaction_version`: that of clients with transactions; None: there are none.
     """
 
     replicas: int
@@ -100,13 +87,12 @@ class Setting:
     topic: Mapping[str, str]
     brokers: Mapping[str, str] = field(default_factory=dict)
     has_eligible_leaders: bool | None = None
-    sessions_expire: bool = False
     is_idempotent: bool = False
     rivals: int = 0
     compares_eligible: bool = True
     transaction_version: int | None = None
 
-    def changed(self, key: str, value: str) -> Setting:
+    def change(self, key: str, value: str) -> Setting:
         """The same with another setting of the topic, or of producers; `ConfigurationError` for what Kafka does not have."""
         if key == "acks":
             known = {"0": 0, "1": 1, "all": ALL_REPLICAS, "-1": ALL_REPLICAS}
@@ -120,7 +106,7 @@ class Setting:
         _check_topic(key, value)
         return replace(self, topic={**self.topic, key: value})
 
-    def timed(self) -> Setting:
+    def limit_lag(self) -> Setting:
         """The same with leaders that remove followers from the ISR which are too slow."""
         return replace(self, brokers={**self.brokers, "replica.lag.time.max.ms": str(1000 * LAG_SECONDS)})
 
@@ -134,8 +120,9 @@ class Setting:
 
 def _check_topic(key: str, value: str) -> None:
     """Refuses what brokers would refuse once they have started: an unknown setting, or a value that it cannot have."""
-    if key not in OF_TOPICS:
-        hint = near(key, [*_OF_PRODUCERS, *sorted(OF_TOPICS)])
+    known = read_names("topics.txt")
+    if key not in known:
+        hint = near(key, [*_OF_PRODUCERS, *sorted(known)])
         raise ConfigurationError(
             f"{key} is no setting of Kafka's topics{hint}; of producers there are {says_list(_OF_PRODUCERS)}"
         )

@@ -6,21 +6,11 @@ import asyncio
 import struct
 from collections import deque
 from collections.abc import Callable
-from typing import Protocol, cast
+from typing import cast
 
 from acked.cluster.proxies.frame import Frame, Link, LinkKind, Phase
 from acked.cluster.proxies.gate import FrameVerdict, Gate
-from acked.cluster.wire.codec import Unreadable, frame_length, framed, request_head, response_correlation
-
-
-class Hub(Protocol):
-    """What a connection needs of the network that it is part of."""
-
-    def arrived(self, frame: Frame) -> Gate | None:
-        """Notes a frame at the head of its direction; the gate that holds it, if one does."""
-
-    def ended(self, connection: Connection) -> None:
-        """The connection has gone."""
+from acked.cluster.wire.codec import Unreadable, add_length, frame_length, request_head, response_correlation
 
 
 class _Side(asyncio.Protocol):
@@ -53,7 +43,7 @@ class _Side(asyncio.Protocol):
 
     def write(self, payload: bytes) -> None:
         if self.transport is not None:
-            self.transport.write(framed(payload))
+            self.transport.write(add_length(payload))
 
     def close(self) -> None:
         if self.transport is not None:
@@ -61,12 +51,17 @@ class _Side(asyncio.Protocol):
 
 
 class Connection:
-    """Lives in the network's loop; nothing here may be called from another thread."""
+    """Lives in the network's loop; nothing here may be called from another thread.
 
-    def __init__(self, number: int, link: Link, hub: Hub) -> None:
-        self.number, self.link, self._hub = number, link, hub
-        self.near = _Side(self._from_source, self._source_lost)
-        self.far = _Side(self._from_target, self.close)
+    `arrives` is told of a frame at the head of its direction, and says which gate holds it, `ends` of the connection's end.
+    """
+
+    def __init__(
+        self, number: int, link: Link, arrives: Callable[[Frame], Gate | None], ends: Callable[[], object]
+    ) -> None:
+        self.number, self.link, self._arrives, self._ends = number, link, arrives, ends
+        self.near = _Side(self._take_request, self._source_lost)
+        self.far = _Side(self._take_response, self.close)
         self._asked: dict[int, tuple[int, int]] = {}
         self._greeted = False
         self._is_connected, self._is_closed = False, False
@@ -122,19 +117,19 @@ class Connection:
             if gate is not None and queue:
                 gate.withdraw(queue[0])
             queue.clear()
-        self._hub.ended(self)
+        self._ends()
 
     def _source_lost(self) -> None:
         # The session of a broker that was killed lives on in ZooKeeper until it is ended on this connection, or expires.
         if self.link.kind is LinkKind.KAFKA or not self._is_connected:
             self.close()
 
-    def _from_source(self, payload: bytes) -> None:
+    def _take_request(self, payload: bytes) -> None:
         self._waiting[Phase.REQUEST].append(self._request(payload))
         if self._is_connected:
             self._advance(Phase.REQUEST)
 
-    def _from_target(self, payload: bytes) -> None:
+    def _take_response(self, payload: bytes) -> None:
         self._waiting[Phase.RESPONSE].append(self._response(payload))
         self._advance(Phase.RESPONSE)
 
@@ -142,7 +137,7 @@ class Connection:
         """Forwards frames until one is held."""
         queue = self._waiting[phase]
         while queue and self._gates[phase] is None:
-            gate = self._hub.arrived(queue[0])
+            gate = self._arrives(queue[0])
             if gate is not None:
                 self._gates[phase] = gate
                 return

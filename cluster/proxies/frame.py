@@ -74,10 +74,8 @@ class Frame:
         )
 
     def __str__(self) -> str:
-        facts = self.facts
-        said = "; ".join(map(str, facts)) if isinstance(facts, tuple) else "" if facts is None else str(facts)
         name = api_name(self.api) if self.link.kind is LinkKind.KAFKA else f"zookeeper {self.api}"
-        return f"{self.source} to {self.target}: {name} v{self.version} {self.phase}{': ' if said else ''}{said}"
+        return f"{self.source} to {self.target}: {name} v{self.version} {self.phase}"
 
 
 _CREATE, _SET_DATA, _MULTI, _CREATE_2 = 1, 5, 14, 15
@@ -88,12 +86,12 @@ _NOTIFICATION = struct.pack(">i", -1)
 def writes(frame: Frame, path: str) -> bool:
     """Whether a request to ZooKeeper creates or changes a node, alone or among other writes in one."""
     is_write = frame.api in (_CREATE, _SET_DATA, _MULTI, _CREATE_2)
-    return _is_of_zookeeper(frame, Phase.REQUEST) and is_write and _named(path) in frame.payload
+    return _is_of_zookeeper(frame, Phase.REQUEST) and is_write and _path_bytes(path) in frame.payload
 
 
 def notifies(frame: Frame, path: str) -> bool:
     """Whether ZooKeeper tells that something has happened to a node."""
-    is_told = frame.payload.startswith(_NOTIFICATION) and _named(path) in frame.payload
+    is_told = frame.payload.startswith(_NOTIFICATION) and _path_bytes(path) in frame.payload
     return _is_of_zookeeper(frame, Phase.RESPONSE) and is_told
 
 
@@ -101,7 +99,7 @@ def _is_of_zookeeper(frame: Frame, phase: Phase) -> bool:
     return frame.link.kind is LinkKind.ZOOKEEPER and frame.phase is phase
 
 
-def _named(path: str) -> bytes:
+def _path_bytes(path: str) -> bytes:
     """A path as ZooKeeper's protocol writes it, after its length."""
     return struct.pack(">i", len(path)) + path.encode()
 

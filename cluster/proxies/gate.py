@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from enum import Enum, auto, unique
@@ -25,8 +24,8 @@ class FrameVerdict(Enum):
     ANSWER = auto()
 
 
-Decide = Callable[[Frame, FrameVerdict, float, bytes], None]
-"""Tells the network what becomes of a frame, after a pause in seconds; the bytes are what answers a request in its place."""
+Decide = Callable[[Frame, FrameVerdict, bytes], None]
+"""Tells the network what becomes of a frame; the bytes are what answers a request in its place."""
 
 
 @dataclass(frozen=True)
@@ -70,18 +69,12 @@ class Gate:
         with self._changed:
             return tuple(self._held)
 
-    def wait(self, seconds: float = 30.0, predicate: Predicate | None = None) -> Frame:
-        """The oldest held frame (that satisfies the predicate) as soon as there is one; `NotSeen`."""
-        end = time.monotonic() + seconds
+    def wait(self, seconds: float = 30.0) -> Frame:
+        """The oldest held frame as soon as there is one; `NotSeen`."""
         with self._changed:
-            while True:
-                for frame in self._held:
-                    if predicate is None or predicate(frame):
-                        return frame
-                left = end - time.monotonic()
-                if left <= 0:
-                    raise NotSeen(f"no {self.match} was seen within {seconds:g} seconds")
-                self._changed.wait(left)
+            if not self._changed.wait_for(lambda: bool(self._held), seconds):
+                raise NotSeen(f"no {self.match} was seen within {seconds:g} seconds")
+            return self._held[0]
 
     def let(self, frame: Frame | None = None, seconds: float = 30.0) -> Frame:
         """Lets a frame go on, the oldest one if none is given, waiting for it if need be."""
@@ -97,11 +90,7 @@ class Gate:
 
     def answer(self, payload: bytes, frame: Frame | None = None, seconds: float = 30.0) -> Frame:
         """Makes a request disappear and answers it in its target's name."""
-        return self._conclude(frame, FrameVerdict.ANSWER, seconds, payload=payload)
-
-    def delay(self, pause: float, frame: Frame | None = None, seconds: float = 30.0) -> Frame:
-        """Lets a frame go on after a pause."""
-        return self._conclude(frame, FrameVerdict.PASS, seconds, pause)
+        return self._conclude(frame, FrameVerdict.ANSWER, seconds, payload)
 
     def lift(self) -> None:
         """Lets all go on, and holds nothing more."""
@@ -110,17 +99,15 @@ class Gate:
             frames, self._held = self._held, []
         self._forget(self)
         for frame in frames:
-            self._decide(frame, FrameVerdict.PASS, 0.0, b"")
+            self._decide(frame, FrameVerdict.PASS, b"")
 
-    def _conclude(
-        self, frame: Frame | None, verdict: FrameVerdict, seconds: float, pause: float = 0.0, payload: bytes = b""
-    ) -> Frame:
+    def _conclude(self, frame: Frame | None, verdict: FrameVerdict, seconds: float, payload: bytes = b"") -> Frame:
         chosen = frame or self.wait(seconds)
         with self._changed:
             if chosen not in self._held:
                 raise NotSeen(f"{chosen} is not held any more; its connection has gone")
             self._held.remove(chosen)
-        self._decide(chosen, verdict, pause, payload)
+        self._decide(chosen, verdict, payload)
         return chosen
 
     # -- called by the network's thread -----------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable, Collection, Coroutine
 from functools import partial
 from types import TracebackType
@@ -17,7 +16,6 @@ from acked.cluster.proxies.gate import FrameVerdict, Gate, Match, Predicate
 from acked.cluster.waiting import wait_for
 
 T = TypeVar("T")
-_MAX_SEEN = 20_000
 _ANSWER_SECONDS = 10.0
 
 
@@ -25,8 +23,6 @@ class Network:
     """Listens on links, forwards frames, and lets gates hold them. A context manager; nothing listens after it."""
 
     def __init__(self) -> None:
-        self.seen: deque[Frame] = deque(maxlen=_MAX_SEEN)
-        """Every frame that went on or was held, in the order of arrival; the oldest are forgotten."""
         self.observers: list[Callable[[Frame], None]] = []
         """Called with every frame, in the network's thread."""
         self._gates: list[Gate] = []
@@ -124,20 +120,16 @@ class Network:
 
     # -- in the network's thread ------------------------------------------------------------------------------------------
 
-    def arrived(self, frame: Frame) -> Gate | None:
+    def _note_arrival(self, frame: Frame) -> Gate | None:
         """Notes a frame at the head of its direction; the gate that holds it, if one does."""
-        self.seen.append(frame)
         for observer in self.observers:
             observer(frame)
         return next((gate for gate in self.gates if gate.offer(frame)), None)
 
-    def ended(self, connection: Connection) -> None:
-        """The connection has gone."""
-        self._connections.pop(connection.number, None)
-
     def _accept(self, link: Link) -> asyncio.Protocol:
         self._numbers += 1
-        connection = Connection(self._numbers, link, self)
+        forget = partial(self._connections.pop, self._numbers, None)
+        connection = Connection(self._numbers, link, self._note_arrival, forget)
         self._connections[connection.number] = connection
         task = self._loop.create_task(connection.connect())
         self._tasks.add(task)
@@ -146,13 +138,13 @@ class Network:
 
     # -- in the driver's --------------------------------------------------------------------------------------------------
 
-    def _decide(self, frame: Frame, verdict: FrameVerdict, pause: float, payload: bytes) -> None:
+    def _decide(self, frame: Frame, verdict: FrameVerdict, payload: bytes) -> None:
         def go() -> None:
             connection = self._connections.get(frame.connection)
             if connection is not None:
                 connection.decide(frame, verdict, payload)
 
-        self._loop.call_soon_threadsafe(partial(self._loop.call_later, pause, go) if pause else go)
+        self._loop.call_soon_threadsafe(go)
 
     def _forget(self, gate: Gate) -> None:
         with self._gates_lock:

@@ -1,4 +1,4 @@
-"""Which releases can be started, their jars, and the Java that runs them.
+"""Which releases can be started, and their jars.
 
 Floor 1.
 """

@@ -60,12 +60,12 @@ def release_jars(chosen: Release, home: Path | None = None, progress: Progress |
     """A release's jars: those of `home`, an unpacked release, or those of the cache, fetched if they are missing."""
     if home is not None:
         return home_jars(chosen, home, progress)
-    return fetched(f"kafka-{chosen.version}", chosen.artifacts, f"Kafka {chosen.version}", progress, chosen.fixes)
+    return fetch_jars(f"kafka-{chosen.version}", chosen.artifacts, f"Kafka {chosen.version}", progress, chosen.fixes)
 
 
 def zookeeper_jars(progress: Progress | None = None) -> Jars:
     """The ZooKeeper server's jars."""
-    return fetched(f"zookeeper-{ZOOKEEPER.version}", ZOOKEEPER_ARTIFACTS, f"ZooKeeper {ZOOKEEPER.version}", progress)
+    return fetch_jars(f"zookeeper-{ZOOKEEPER.version}", ZOOKEEPER_ARTIFACTS, f"ZooKeeper {ZOOKEEPER.version}", progress)
 
 
 def home_jars(chosen: Release, home: Path, progress: Progress | None = None) -> Jars:
@@ -76,7 +76,7 @@ def home_jars(chosen: Release, home: Path, progress: Progress | None = None) -> 
     fixes: tuple[Path, ...] = ()
     if chosen.fixes:
         what = f"what Kafka {chosen.version} needs on this Java"
-        fixes = fetched(f"fixes-{chosen.version}", chosen.fixes, what, progress).paths
+        fixes = fetch_jars(f"fixes-{chosen.version}", chosen.fixes, what, progress).paths
     # Nodes start in folders of their own, so the class path has to name the jars from the root.
     libs = (home / "libs").resolve()
     return Jars(f"kafka-{chosen.version}", (*fixes, *sorted(libs.glob("*.jar"))))
@@ -93,7 +93,7 @@ def home_release(home: Path) -> Release:
     return release(matches[0][2])
 
 
-def fetched(
+def fetch_jars(
     name: str, artifacts: Iterable[Artifact], what: str, progress: Progress | None, first: tuple[Artifact, ...] = ()
 ) -> Jars:
     """The jars of some artifacts and of all that they need, from the cache or by Maven; `first` lead the class path."""
@@ -135,7 +135,7 @@ def _fetch(place: Path, pom: str, what: str, progress: Progress) -> None:
             folder.mkdir()
             (folder / _POM_FILE).write_text(pom, encoding="utf-8")
             _run_maven([maven, "-B", "-C", "-f", str(folder / _POM_FILE)], folder, what, progress)
-            SealedStore.of(place.parent).at(folder).write(MANIFEST, _listing(folder))
+            SealedStore.of(place.parent).beside(folder).write(MANIFEST, _listing(folder))
             if place.is_dir():  # Of another acked, which wanted other jars; or another process was faster.
                 os.replace(place, Path(temporary, "before"))
             os.replace(folder, place)
@@ -179,7 +179,7 @@ def _is_of(place: Path, pom: str, what: str) -> bool:
 def _verify(place: Path, what: str) -> None:
     """Compares every jar with the manifest; `SystemFailure` if one was changed, is missing, or came from elsewhere."""
     try:
-        listed, found = _by_name(_manifest(place) or b""), _by_name(_listing(place))
+        listed, found = _digests(_manifest(place) or b""), _digests(_listing(place))
     except (NotOurs, ValueError):
         raise _not_ours(what, place, MANIFEST) from None
     except OSError as error:
@@ -197,10 +197,10 @@ def _not_ours(what: str, place: Path, names: str) -> SystemFailure:
 
 def _manifest(place: Path) -> bytes | None:
     """The listing that was sealed when the jars were fetched; None if there is none under this user's key, or `NotOurs`."""
-    return SealedStore.of(place.parent).at(place).read(MANIFEST)
+    return SealedStore.of(place.parent).beside(place).read(MANIFEST)
 
 
-def _by_name(text: bytes) -> dict[str, str]:
+def _digests(text: bytes) -> dict[str, str]:
     lines = (line.partition("  ") for line in text.decode().splitlines())
     return {name: digest for digest, _, name in lines}
 

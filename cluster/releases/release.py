@@ -28,16 +28,13 @@ class LogBinding(StrEnum):
     LOG4J_2 = "log4j2.xml"
 
 
-@dataclass(frozen=True, order=True)
+@dataclass(frozen=True)
 class Artifact:
     """A jar by its Maven coordinates."""
 
     group: str
     name: str
     version: str
-
-    def __str__(self) -> str:
-        return f"{self.group}:{self.name}:{self.version}"
 
 
 @dataclass(frozen=True)
@@ -75,11 +72,6 @@ class Release:
         """The mode in which the release is started unless another is asked for."""
         return self.modes[0]
 
-    @property
-    def has_leader_epochs(self) -> bool:
-        """Whether records carry the leader epoch (KIP-101, message format 2)."""
-        return self.number >= (0, 11)
-
 
 BROKER_CLASS = "kafka.Kafka"
 FORMAT_CLASS = "kafka.tools.StorageTool"
@@ -100,71 +92,42 @@ _LOG4J_2 = tuple(
 ZOOKEEPER_ARTIFACTS = (ZOOKEEPER, *_LOG4J_1)
 
 _ZK, _BOTH, _KRAFT = (Mode.ZOOKEEPER,), (Mode.ZOOKEEPER, Mode.KRAFT), (Mode.KRAFT,)
-_LINES: tuple[tuple[str, int, str, tuple[Mode, ...], tuple[Artifact, ...], tuple[Artifact, ...]], ...] = (
-    # line, number of patch releases, Scala, modes, log binding, fixes
-    ("0.10.2", 3, "2.11", _ZK, _LOG4J_1, (JAXB,)),
-    ("0.11.0", 4, "2.11", _ZK, _LOG4J_1, (JAXB,)),
-    ("1.0", 3, "2.11", _ZK, _LOG4J_1, ()),
-    ("1.1", 2, "2.11", _ZK, _LOG4J_1, ()),
-    ("2.0", 2, "2.12", _ZK, _LOG4J_1, (OLDER_ZOOKEEPER_CLIENT,)),
-    ("2.1", 2, "2.12", _ZK, _LOG4J_1, (OLDER_ZOOKEEPER_CLIENT,)),
-    ("2.2", 3, "2.12", _ZK, _LOG4J_1, (OLDER_ZOOKEEPER_CLIENT,)),
-    ("2.3", 2, "2.12", _ZK, _LOG4J_1, ()),
-    ("2.4", 2, "2.12", _ZK, _LOG4J_1, ()),
-    ("2.5", 2, "2.12", _ZK, _LOG4J_1, ()),
-    ("2.6", 4, "2.13", _ZK, _LOG4J_1, ()),
-    ("2.7", 3, "2.13", _ZK, _LOG4J_1, ()),
-    ("2.8", 3, "2.13", _ZK, _LOG4J_1, ()),
-    ("3.0", 3, "2.13", _ZK, _RELOAD4J, ()),
-    ("3.1", 3, "2.13", _ZK, _RELOAD4J, ()),
-    ("3.2", 4, "2.13", _ZK, _RELOAD4J, ()),
-    ("3.3", 3, "2.13", _BOTH, _RELOAD4J, ()),
-    ("3.4", 2, "2.13", _BOTH, _RELOAD4J, ()),
-    ("3.5", 3, "2.13", _BOTH, _RELOAD4J, ()),
-    ("3.6", 3, "2.13", _BOTH, _RELOAD4J, ()),
-    ("3.7", 3, "2.13", _BOTH, _RELOAD4J, ()),
-    ("3.8", 2, "2.13", _BOTH, _RELOAD4J, ()),
-    ("3.9", 3, "2.13", _BOTH, _RELOAD4J, ()),
-    ("4.0", 3, "2.13", _KRAFT, _LOG4J_2, ()),
-    ("4.1", 3, "2.13", _KRAFT, _LOG4J_2, ()),
-    ("4.2", 3, "2.13", _KRAFT, _LOG4J_2, ()),
-    ("4.3", 2, "2.13", _KRAFT, _LOG4J_2, ()),
-    ("4.4", 1, "2.13", _KRAFT, _LOG4J_2, ()),
+_LINES: tuple[
+    tuple[str, int, str, tuple[Mode, ...], tuple[Artifact, ...], tuple[Artifact, ...], tuple[int, ...]], ...
+] = (
+    # line, number of patch releases, Scala, modes, log binding, fixes, which of them are tried
+    ("0.10.2", 3, "2.11", _ZK, _LOG4J_1, (JAXB,), (2,)),
+    ("0.11.0", 4, "2.11", _ZK, _LOG4J_1, (JAXB,), (3,)),
+    ("1.0", 3, "2.11", _ZK, _LOG4J_1, (), ()),
+    ("1.1", 2, "2.11", _ZK, _LOG4J_1, (), (1,)),
+    ("2.0", 2, "2.12", _ZK, _LOG4J_1, (OLDER_ZOOKEEPER_CLIENT,), (0, 1)),
+    ("2.1", 2, "2.12", _ZK, _LOG4J_1, (OLDER_ZOOKEEPER_CLIENT,), (1,)),
+    ("2.2", 3, "2.12", _ZK, _LOG4J_1, (OLDER_ZOOKEEPER_CLIENT,), ()),
+    ("2.3", 2, "2.12", _ZK, _LOG4J_1, (), ()),
+    ("2.4", 2, "2.12", _ZK, _LOG4J_1, (), (1,)),
+    ("2.5", 2, "2.12", _ZK, _LOG4J_1, (), (1,)),
+    ("2.6", 4, "2.13", _ZK, _LOG4J_1, (), ()),
+    ("2.7", 3, "2.13", _ZK, _LOG4J_1, (), ()),
+    ("2.8", 3, "2.13", _ZK, _LOG4J_1, (), (0, 2)),
+    ("3.0", 3, "2.13", _ZK, _RELOAD4J, (), ()),
+    ("3.1", 3, "2.13", _ZK, _RELOAD4J, (), ()),
+    ("3.2", 4, "2.13", _ZK, _RELOAD4J, (), ()),
+    ("3.3", 3, "2.13", _BOTH, _RELOAD4J, (), ()),
+    ("3.4", 2, "2.13", _BOTH, _RELOAD4J, (), (1,)),
+    ("3.5", 3, "2.13", _BOTH, _RELOAD4J, (), ()),
+    ("3.6", 3, "2.13", _BOTH, _RELOAD4J, (), (2,)),
+    ("3.7", 3, "2.13", _BOTH, _RELOAD4J, (), ()),
+    ("3.8", 2, "2.13", _BOTH, _RELOAD4J, (), ()),
+    ("3.9", 3, "2.13", _BOTH, _RELOAD4J, (), (1, 2)),
+    ("4.0", 3, "2.13", _KRAFT, _LOG4J_2, (), (0, 1, 2)),
+    ("4.1", 3, "2.13", _KRAFT, _LOG4J_2, (), (0, 2)),
+    ("4.2", 3, "2.13", _KRAFT, _LOG4J_2, (), (0, 1, 2)),
+    ("4.3", 2, "2.13", _KRAFT, _LOG4J_2, (), (0, 1)),
+    ("4.4", 1, "2.13", _KRAFT, _LOG4J_2, (), (0,)),
 )
 """The first line is the first with named listeners (KIP-103), which lead brokers through proxies; KRaft is offered from the
-release in which it was declared ready (KIP-833)."""
-
-_TRIED = frozenset(
-    [
-        "0.10.2.2",
-        "0.11.0.3",
-        "1.1.1",
-        "2.0.0",
-        "2.0.1",
-        "2.1.1",
-        "2.4.1",
-        "2.5.1",
-        "2.8.0",
-        "2.8.2",
-        "3.4.1",
-        "3.6.2",
-        "3.9.1",
-        "3.9.2",
-        "4.0.0",
-        "4.0.1",
-        "4.0.2",
-        "4.1.0",
-        "4.1.2",
-        "4.2.0",
-        "4.2.1",
-        "4.2.2",
-        "4.3.0",
-        "4.3.1",
-        "4.4.0",
-    ]
-)
-"""Releases that were started and played at least one story or trace on Java 17; others of the table are expected to behave
-alike."""
+release in which it was declared ready (KIP-833). Tried are those that were started and played at least one trace on Java 17;
+others of the table are expected to behave alike."""
 
 
 def numbers(version: str) -> tuple[int, ...]:
@@ -178,12 +141,10 @@ def numbers(version: str) -> tuple[int, ...]:
 def releases() -> tuple[Release, ...]:
     """All releases of the table, oldest first."""
     found = []
-    for line, patches, scala, modes, logging, fixes in _LINES:
+    for line, patches, scala, modes, logging, fixes, tried in _LINES:
+        binding = LogBinding.LOG4J_2 if logging is _LOG4J_2 else LogBinding.LOG4J_1
         for patch in range(patches):
-            version = f"{line}.{patch}"
-            binding = LogBinding.LOG4J_2 if logging is _LOG4J_2 else LogBinding.LOG4J_1
-            is_tried = version in _TRIED
-            found.append(Release(version, scala, modes, binding, logging, fixes, is_tried))
+            found.append(Release(f"{line}.{patch}", scala, modes, binding, logging, fixes, patch in tried))
     return tuple(found)
 
 

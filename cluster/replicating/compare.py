@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Any
 
 from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.script import State
-from acked.cluster.topics.views import Difference, TopicView, differing
+from acked.cluster.topics.topic import Difference, TopicView, differing
+from acked.cluster.wire.client import PartitionView
 
 
 def value_of(record: int) -> str:
@@ -27,17 +27,30 @@ def differences(state: State, seen: TopicView, with_eligible: bool = True) -> tu
     `with_eligible`: the set of eligible leaders too.
     """
     replicas = range(len(state["log"]))
-    pairs = _of_controller(state, seen, with_eligible)
-    pairs += [pair for replica in replicas for pair in _of_replica(state, seen, replica)]
+    pairs = _controller_pairs(state, seen, with_eligible)
+    pairs += [pair for replica in replicas for pair in _replica_pairs(state, seen, replica)]
     if all(_values(state, replica) == list(replica_of(seen, replica).values) for replica in replicas):
-        pairs += _of_epochs(state, seen)
+        pairs += _epoch_pairs(state, seen)
     return differing(pairs)
+
+
+def agrees(view: PartitionView, truth: PartitionView) -> bool:
+    """Whether a broker has heard what the controller has decided."""
+    return (view.leader, set(view.isr), view.epoch) == (truth.leader, set(truth.isr), truth.epoch)
+
+
+def is_up_to_date(state: State, broker: int) -> bool:
+    """Whether a broker of the model knows what the controller has decided last."""
+    controller, mine = state["controller"], state["broker"][broker]
+    if mine.get("down") or mine["leader_epoch"] != controller["leader_epoch"]:
+        return False
+    return mine["leader"] != broker or (mine["isr"] == controller["isr"] and not mine.get("outdated"))
 
 
 Pair = tuple[str, object, object]
 
 
-def _of_controller(state: State, seen: TopicView, with_eligible: bool) -> list[Pair]:
+def _controller_pairs(state: State, seen: TopicView, with_eligible: bool) -> list[Pair]:
     controller, found = state["controller"], seen.partition
     if found is None:
         return [("the partition", "there", "not there")]
@@ -52,30 +65,27 @@ def _of_controller(state: State, seen: TopicView, with_eligible: bool) -> list[P
     return pairs
 
 
-def _of_replica(state: State, seen: TopicView, replica: int) -> Iterable[Pair]:
+def _replica_pairs(state: State, seen: TopicView, replica: int) -> Iterable[Pair]:
     real = replica_of(seen, replica)
-    yield f"broker {replica}'s log", _listed(_values(state, replica)), _listed(real.values)
+    yield f"broker {replica}'s log", _list(_values(state, replica)), _list(real.values)
     yield f"broker {replica}'s high watermark", state["broker"][replica]["hw"], real.high_watermark or 0
     is_down = bool(state["broker"][replica].get("down", False))
     yield f"broker {replica}", "down" if is_down else "up", "up" if replica in seen.running else "down"
 
 
-def _of_epochs(state: State, seen: TopicView) -> Iterable[Pair]:
+def _epoch_pairs(state: State, seen: TopicView) -> Iterable[Pair]:
     """Of logs with the same records; records have no epochs before 0.11."""
     if any(record.epoch is None for replica in seen.replicas for record in replica.log):
         return
-    in_model, in_real = _Ranks.of_model(state), _Ranks.of_brokers(seen)
+    in_model, in_real = _model_ranks(state), _broker_ranks(seen)
     for replica, log in enumerate(state["log"]):
-        model = [in_model.rank(record["epoch"]) for record in log["records"][: log["end"]]]
-        yield (
-            f"the order of the leader epochs in broker {replica}'s log",
-            model,
-            [in_real.rank(record.epoch) for record in replica_of(seen, replica).log],
-        )
+        model = [in_model[record["epoch"]] for record in log["records"][: log["end"]]]
+        real = [in_real[record.epoch] for record in replica_of(seen, replica).log]
+        yield f"the order of the leader epochs in broker {replica}'s log", model, real
     controller, found = state["controller"], seen.partition
     # A partition that loses its leader gets a new epoch with KRaft; the model gives the next leader one, which is later.
     if found is not None and found.epoch is not None and controller["leader"] is not None:
-        yield "the rank of the leader epoch", in_model.rank(controller["leader_epoch"]), in_real.rank(found.epoch)
+        yield "the rank of the leader epoch", in_model[controller["leader_epoch"]], in_real[found.epoch]
 
 
 def _values(state: State, replica: int) -> list[str]:
@@ -83,36 +93,26 @@ def _values(state: State, replica: int) -> list[str]:
     return [value_of(record["id"]) for record in log["records"][: log["end"]]]
 
 
-@dataclass(frozen=True)
-class _Ranks:
+def _model_ranks(state: State) -> dict[Any, int]:
+    used = {record["epoch"] for log in state["log"] for record in log["records"][: log["end"]]}
+    return _ranks(used | {state["controller"]["leader_epoch"]})
+
+
+def _broker_ranks(seen: TopicView) -> dict[Any, int]:
+    used = {record.epoch for replica in seen.replicas for record in replica.log if record.epoch is not None}
+    if seen.partition is not None and seen.partition.epoch is not None:
+        used.add(seen.partition.epoch)
+    return _ranks(used)
+
+
+def _ranks(epochs: Iterable[int]) -> dict[Any, int]:
     """Leader epochs by their order. Real ones are higher where a reassignment has raised them."""
-
-    epochs: Mapping[int, int]
-
-    @classmethod
-    def of_model(cls, state: State) -> _Ranks:
-        used = {record["epoch"] for log in state["log"] for record in log["records"][: log["end"]]}
-        return cls._ranked(used | {state["controller"]["leader_epoch"]})
-
-    @classmethod
-    def of_brokers(cls, seen: TopicView) -> _Ranks:
-        used = {record.epoch for replica in seen.replicas for record in replica.log if record.epoch is not None}
-        if seen.partition is not None and seen.partition.epoch is not None:
-            used.add(seen.partition.epoch)
-        return cls._ranked(used)
-
-    @classmethod
-    def _ranked(cls, used: Iterable[int]) -> _Ranks:
-        return cls({epoch: rank for rank, epoch in enumerate(sorted(used))})
-
-    def rank(self, epoch: Any) -> int:
-        """The place of an epoch among those in use."""
-        return self.epochs[epoch]
+    return {epoch: rank for rank, epoch in enumerate(sorted(epochs))}
 
 
 def _or_nobody(broker: int | None) -> str:
     return "nobody" if broker is None else f"broker {broker}"
 
 
-def _listed(values: Iterable[str]) -> str:
+def _list(values: Iterable[str]) -> str:
     return f"[{' '.join(values)}]"

@@ -8,31 +8,26 @@ from collections.abc import Callable, Mapping, Sequence
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.leadership import move_leadership, reassign
-from acked.cluster.observe.disk import HIGH_WATERMARKS
+from acked.cluster.observe.disk import HIGH_WATERMARKS, write_high_watermark
 from acked.cluster.playing.driver import Driver, Parted
 from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import ScriptStep, State
 from acked.cluster.playing.setting import LAG_SECONDS
 from acked.cluster.proxies.frame import Frame, Phase
-from acked.cluster.proxies.gate import Gate
 from acked.cluster.releases.release import Mode
-from acked.cluster.replicating.compare import value_of
-from acked.cluster.replicating.fetching import Fetches
-from acked.cluster.replicating.gates import Gates
-from acked.cluster.replicating.hearing import agrees, is_up_to_date, pair_of
-from acked.cluster.replicating.heartbeats import shut_down_unhindered
+from acked.cluster.replicating.compare import agrees, is_up_to_date, value_of
+from acked.cluster.replicating.fetching import Fetches, Gates, let_all, pair_of
 from acked.cluster.replicating.playable import HEARS
 from acked.cluster.replicating.producers import Answers, NotAppended, Producers
 from acked.cluster.replicating.promises import Judge, leader_of, sayings
 from acked.cluster.replicating.rivals import OF_RIVALS, Rivals
-from acked.cluster.replicating.sessions import Sessions
-from acked.cluster.topics.topic import Topic
-from acked.cluster.topics.views import TopicView
+from acked.cluster.replicating.sessions import Sessions, shut_down_unhindered
+from acked.cluster.topics.topic import Topic, TopicView
 from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.facts import PartitionState
-from acked.model.language.words import says_brokers
+from acked.model.language.telling import says_brokers
 from acked.model.partition.state import ACKED
 
 _UNFENCING = 8.0
@@ -175,12 +170,6 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         record, leader = step.arguments["record"], step.arguments["leader"]
         self.producers.send_again(record, leader, step.before["producer"]["status"])
 
-    def _restart_producer(self, step: ScriptStep) -> None:
-        self.producers.restart(step.after["producer"]["status"])
-
-    def _give_up(self, step: ScriptStep) -> None:
-        self.producers.forget(step.arguments["record"])
-
     def _lose_request(self, step: ScriptStep) -> None:
         """No broker hears of the record, and its producer, if it wants no answer, takes it for sent."""
         leader = step.before["controller"]["leader"]
@@ -219,34 +208,27 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         broker = step.arguments[HEARS[step.action]]
         truth = self._truth()
         if self._mode is Mode.KRAFT:
-            self._follow_metadata(broker, lambda view: agrees(view, truth))
+            self._follow_metadata(broker, truth)
             self._await_all_known(broker, step.after)
             if truth.leader == broker:
                 wait_for(lambda: self.topic.leads(broker), f"that broker {broker} leads", self.seconds)
         else:
             order = self.gates.orders[broker]
-            self.gates.take_order(order, broker, self.topic.name, truth.epoch, self.seconds, self.check)
+            self.gates.take_order(order, broker, self.topic.name, truth.epoch, self.seconds, self.cluster.check)
         self.gates.close_fetches(broker)
 
-    def _follow_metadata(self, broker: int, look: Callable[[PartitionView], bool]) -> None:
+    def _follow_metadata(self, broker: int, truth: PartitionView) -> None:
         gate = self.gates.orders[broker]
 
-        def seen() -> bool:
+        def look() -> bool:
             view = self.topic.view(broker)
-            if view is not None and look(view):
+            if view is not None and agrees(view, truth):
                 return True
-            self._let_all(gate)
+            let_all(gate)
             self.gates.close_fetches(broker)
             return False
 
-        wait_for(seen, f"that broker {broker} has heard from the controller", self.seconds, self.check)
-
-    def _let_all(self, gate: Gate) -> None:
-        for frame in gate.held:
-            try:
-                gate.let(frame)
-            except NotSeen:
-                pass  # Its broker was faster.
+        wait_for(look, f"that broker {broker} has heard from the controller", self.seconds, self.cluster.check)
 
     # -- the ISR ----------------------------------------------------------------------------------------------------------
 
@@ -254,14 +236,16 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         leader, follower = step.arguments["leader"], step.arguments["follower"]
         if self._last_fetch != (follower, leader):
             self.fetches.fetch_unanswered(step)  # A leader asks when it is fetched from.
-        try:
-            self.gates.asks[leader].wait(self.seconds)
-        except NotSeen:
-            raise Parted(f"leader {leader} does not ask for broker {follower} in the ISR") from None
-        self._check_asked(leader, set(step.after["broker"][leader]["pending"]))
+        self._check_asked(step, self.seconds, f"for broker {follower} in the ISR")
 
-    def _check_asked(self, leader: int, wanted: set[int]) -> None:
-        frame = self.gates.asks[leader].wait(self.seconds)
+    def _check_asked(self, step: ScriptStep, seconds: float, what: str) -> None:
+        """The leader asks for another ISR, as it does in the model; `what` it asks for, in words."""
+        leader = step.arguments["leader"]
+        try:
+            frame = self.gates.asks[leader].wait(seconds)
+        except NotSeen:
+            raise Parted(f"leader {leader} does not ask {what}") from None
+        wanted = set(step.after["broker"][leader]["pending"])
         asked = frame.facts[0] if isinstance(frame.facts, tuple) and frame.facts else None
         if isinstance(asked, PartitionState) and set(asked.isr) != wanted:
             raise Parted(f"leader {leader} asks for ISR {sorted(asked.isr)}, in the model for {sorted(wanted)}")
@@ -270,7 +254,8 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         """The leader finds followers too slow, by its clock, and writes it down."""
         wanted, leader = set(step.after["controller"]["isr"]), step.arguments["leader"]
         try:
-            wait_for(lambda: set(self._truth().isr) == wanted, f"ISR {sorted(wanted)}", self._lag_seconds(), self.check)
+            what, seconds = f"ISR {sorted(wanted)}", self._lag_seconds()
+            wait_for(lambda: set(self._truth().isr) == wanted, what, seconds, self.cluster.check)
         except NotSeen:
             slow, isr = says_brokers(step.arguments["followers"]), sorted(self._truth().isr)
             raise Parted(
@@ -278,12 +263,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
             ) from None
 
     def _ask_to_shrink(self, step: ScriptStep) -> None:
-        leader = step.arguments["leader"]
-        try:
-            self.gates.asks[leader].wait(self._lag_seconds())
-        except NotSeen:
-            raise Parted(f"leader {leader} does not ask for an ISR without {step.arguments['followers']}") from None
-        self._check_asked(leader, set(step.after["broker"][leader]["pending"]))
+        self._check_asked(step, self._lag_seconds(), f"for an ISR without {step.arguments['followers']}")
 
     def _lag_seconds(self) -> float:
         return 2 * LAG_SECONDS + self.seconds
@@ -306,7 +286,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
             return
         truth = self._truth()
         if self._mode is Mode.KRAFT:
-            self._follow_metadata(leader, lambda view: agrees(view, truth))
+            self._follow_metadata(leader, truth)
             self._await_all_known(leader, step.after)
         for frame in self.gates.asks[leader].held:  # Asked of an older state: the controller refuses it.
             self.gates.asks[leader].let(frame)
@@ -323,7 +303,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         self.cluster.kill(broker)
         if end < step.before["log"][broker]["end"]:
             self.cluster.lose_page_cache(broker, self.topic.name, end)
-        self.cluster.set_checkpoint(broker, self.topic.name, mark)
+        write_high_watermark(self.cluster.nodes[broker].data, self.topic.name, mark)
         self.sessions.end(broker)
         self._uncommitted.pop(broker, None)
 
@@ -338,7 +318,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
     def _report_directory(self, step: ScriptStep) -> None:
         """A broker does so by itself; to 4.2 the controller has forgotten the eligible leaders then."""
         what = f"that the controller has heard of broker {step.arguments['broker']}'s directory"
-        wait_for(lambda: not self._truth().eligible, what, self.seconds, self.check)
+        wait_for(lambda: not self._truth().eligible, what, self.seconds, self.cluster.check)
 
     def _elect(self, step: ScriptStep) -> None:
         """A controller elects by itself, but for one case.
@@ -352,7 +332,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
             return
         asked = 0.0
 
-        def elected() -> bool:
+        def look() -> bool:
             nonlocal asked
             if self._truth().leader == broker:
                 return True
@@ -361,13 +341,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
                 self.cluster.notice(broker)
             return False
 
-        wait_for(elected, f"that broker {broker} is elected", 2 * _UNFENCING + self.seconds, self.check)
-
-    def _lose_session(self, step: ScriptStep) -> None:
-        self.sessions.lose(step.arguments["broker"])
-
-    def _regain_session(self, step: ScriptStep) -> None:
-        self.sessions.regain(step.arguments["broker"])
+        wait_for(look, f"that broker {broker} is elected", 2 * _UNFENCING + self.seconds, self.cluster.check)
 
     def _restart(self, step: ScriptStep) -> None:
         broker = step.arguments["broker"]
@@ -390,16 +364,13 @@ class ReplicationDriver(Driver[TopicView, Answers]):
                 self._await_known(broker, other)
 
     def _await_known(self, broker: int, back: int) -> None:
-        def seen() -> bool:
+        def look() -> bool:
             if self.cluster.has_heard_of(broker, back, broker in self.sessions.lost):
                 return True
-            self._let_all(self.gates.orders[broker])
+            let_all(self.gates.orders[broker])
             return False
 
-        wait_for(seen, f"that broker {broker} knows that broker {back} is back", self.seconds, self.check)
-
-    def _move_leadership(self, step: ScriptStep) -> None:
-        move_leadership(self.cluster, self.topic.name, step.order, self.seconds)
+        wait_for(look, f"that broker {broker} knows that broker {back} is back", self.seconds, self.cluster.check)
 
     def _reassign(self, step: ScriptStep) -> None:
         target = set(step.arguments["target"])
@@ -415,8 +386,8 @@ _STEPS: Mapping[str, Callable[[ReplicationDriver, ScriptStep], None]] = {
     "Produce": ReplicationDriver._produce,
     "Retry": ReplicationDriver._produce,
     "RetryKnown": ReplicationDriver._retry_known,
-    "RestartProducer": ReplicationDriver._restart_producer,
-    "GiveUp": ReplicationDriver._give_up,
+    "RestartProducer": lambda driver, step: driver.producers.restart(step.after["producer"]["status"]),
+    "GiveUp": lambda driver, step: driver.producers.forget(step.arguments["record"]),
     "LoseRequest": ReplicationDriver._lose_request,
     "Read": ReplicationDriver._read,
     "QueryLatestOffset": ReplicationDriver._query_latest_offset,
@@ -436,13 +407,13 @@ _STEPS: Mapping[str, Callable[[ReplicationDriver, ScriptStep], None]] = {
     "Crash": ReplicationDriver._crash,
     "ShutDown": ReplicationDriver._shut_down,
     "Restart": ReplicationDriver._restart,
-    "LoseSession": ReplicationDriver._lose_session,
-    "RegainSession": ReplicationDriver._regain_session,
+    "LoseSession": lambda driver, step: driver.sessions.lose(step.arguments["broker"]),
+    "RegainSession": lambda driver, step: driver.sessions.regain(step.arguments["broker"]),
     "ReplaceDisk": ReplicationDriver._replace_disk,
     "ReportDirectory": ReplicationDriver._report_directory,
     "ElectLeader": ReplicationDriver._elect,
     "ElectUncleanly": ReplicationDriver._elect,
-    "MoveLeadership": ReplicationDriver._move_leadership,
+    "MoveLeadership": lambda driver, step: move_leadership(driver.cluster, driver.topic.name, step.order, driver.seconds),
     "Reassign": ReplicationDriver._reassign,
 }
 ACTIONS = _STEPS.keys() | OF_RIVALS.keys()

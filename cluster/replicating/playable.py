@@ -17,20 +17,22 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.leadership import moves_only_in_sync
 from acked.cluster.playing.script import Refusal, first_refusal
-from acked.cluster.releases.release import Mode, Release
+from acked.cluster.playing.setting import Brokers
+from acked.cluster.releases.release import Mode
 from acked.cluster.wire.client import FOLLOWERS_SERVE
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
 from acked.model.language.quantify import each, every, truth
 from acked.model.language.semantics import Guard
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Bool
-from acked.model.partition.candidates import is_in_charge
 from acked.model.partition.common import presumes_leadership
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.controllers import are_many
 from acked.model.partition.rules.settings import assigned, caught_up_stay
 from acked.model.partition.state import Candidate, Replica, State
+from acked.model.partition.vocabulary.candidates import is_in_charge
 
 _WAITS = "whether the high watermark waits for a follower outside the ISR depends on how long ago that one had caught up"
 _RACE = "it is a race inside one broker, which drops the connection when its role changes"
@@ -98,28 +100,6 @@ HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
 """The actions by which a broker hears who leads, with the parameter that is this broker."""
 
 
-_LEADERS_SERVE = "followers answer consumers since 2.4 (KIP-392)"
-
-
-@dataclass(frozen=True)
-class Ways:
-    """What releases do in different ways. `moves_in_sync`: leadership moves only while all replicas are in sync.
-
-    `leaders_serve`: consumers are answered by leaders alone.
-    """
-
-    moves_in_sync: bool = False
-    leaders_serve: bool = False
-
-
-LATEST_WAYS = Ways()
-
-
-def ways_of(chosen: Release, mode: Mode) -> Ways:
-    """The ways of a release."""
-    return Ways(moves_only_in_sync(chosen, mode), chosen.number < FOLLOWERS_SERVE)
-
-
 @dataclass(frozen=True)
 class _Clause:
     """What must hold for a step to be played, beside its own guard, and what to say if it does not."""
@@ -128,13 +108,13 @@ class _Clause:
     condition: Expr
 
 
-def playable(question: Question, mode: Mode, is_timed: bool = False, ways: Ways = LATEST_WAYS) -> Question:
+def playable(question: Question, brokers: Brokers, is_timed: bool = False) -> Question:
     """The question about the runs that can be played: fewer actions, further clauses; `is_timed`: also those of `TIMED`."""
-    _check_protocol(question, mode)
+    _check_protocol(question, brokers.chosen_mode)
     made = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
-    clauses = _Clauses(made, mode, ways)
+    clauses = _Clauses(made, brokers)
     made.actions = tuple(
-        _with_clauses(made, step, clauses.of(step))
+        _add_clauses(made, step, clauses.gather(step))
         for step in made.actions
         if step.action.name not in NOT_PLAYED and step.action.name != "FetchRecord"
         and (is_timed or step.action.name not in TIMED)
@@ -142,10 +122,10 @@ def playable(question: Question, mode: Mode, is_timed: bool = False, ways: Ways 
     return Question(made, question.properties)
 
 
-def refusal(question: Question, run: Run, mode: Mode, ways: Ways = LATEST_WAYS) -> Refusal | None:
+def refusal(question: Question, run: Run, brokers: Brokers) -> Refusal | None:
     """The first step of a run that cannot be played; None if all can."""
-    _check_protocol(question, mode)
-    clauses = _Clauses(question.instance, mode, ways)
+    _check_protocol(question, brokers.chosen_mode)
+    clauses = _Clauses(question.instance, brokers)
 
     def reason(at: int) -> str | None:
         step = run.actions[at]
@@ -153,7 +133,7 @@ def refusal(question: Question, run: Run, mode: Mode, ways: Ways = LATEST_WAYS) 
         if name in NOT_PLAYED:
             return NOT_PLAYED[name]
         codes = question.instance.schema.unpack(run.states[at])
-        for clause in clauses.of(step):
+        for clause in clauses.gather(step):
             if not Evaluator([clause.condition])(codes)[0]:
                 return clause.reason
         before = run.actions[at - 1] if at else None
@@ -193,7 +173,7 @@ def _check_protocol(question: Question, mode: Mode) -> None:
         )
 
 
-def _with_clauses(instance: Instance, step: ActionInstance, clauses: Iterable[_Clause]) -> ActionInstance:
+def _add_clauses(instance: Instance, step: ActionInstance, clauses: Iterable[_Clause]) -> ActionInstance:
     guards = tuple(Guard(clause.reason, clause.condition, step.action.file, step.action.line) for clause in clauses)
     return replace(
         step,
@@ -205,8 +185,8 @@ def _with_clauses(instance: Instance, step: ActionInstance, clauses: Iterable[_C
 class _Clauses:
     """The further clauses of steps, over the states of one instance."""
 
-    def __init__(self, instance: Instance, mode: Mode, ways: Ways) -> None:
-        self._instance, self._ways = instance, ways
+    def __init__(self, instance: Instance, brokers: Brokers) -> None:
+        self._instance, self._brokers = instance, brokers
         pool = instance.pool
         steps = instance.actions
         election = pool.any(step.guard for step in steps if step.action.name in ELECTIONS)
@@ -221,16 +201,16 @@ class _Clauses:
         reported = pool.any(step.guard for step in steps if step.action.name == REPORTS)
         self._rivals = _OfRivals(instance) if are_many(instance.constants) else None
         self._nothing_reported = _Clause("a broker tells of its new directory at once", pool.not_(reported))
-        self._is_kraft = mode is Mode.KRAFT
+        self._is_kraft = brokers.chosen_mode is Mode.KRAFT
 
-    def of(self, step: ActionInstance) -> list[_Clause]:
+    def gather(self, step: ActionInstance) -> list[_Clause]:
         """The clauses of a step."""
         name = step.action.name
         if name in ELECTIONS:
             return []
         clauses = [self._nobody_elected]
         if self._rivals is not None:
-            clauses += self._rivals.of(step)
+            clauses += self._rivals.gather(step)
         if name in HEARS:
             return clauses
         if self._is_kraft:
@@ -243,15 +223,17 @@ class _Clauses:
         if name in TIMED:
             reason = "a leader removes all at once that are too slow, which here are all followers that lag"
             clauses.append(_Clause(reason, self._removes_all_too_slow(step)))
-        if name == "MoveLeadership" and self._ways.moves_in_sync:
+        if name == "MoveLeadership" and moves_only_in_sync(self._brokers.release, self._brokers.chosen_mode):
             reason = "to 2.3 leadership is moved by a reassignment, which waits for all replicas to be in sync"
-            clauses.append(_Clause(reason, self._instance.state_predicate("playable", lambda s: _are_all_in_sync(s))))
-        if name == "Read" and self._ways.leaders_serve:
-            leads = self._of_state(lambda s, r: presumes_leadership(s, r), step.arguments["broker"])
-            clauses.append(_Clause(_LEADERS_SERVE, leads))
-        return clauses + self._of_fetch(step) + self._of_mark(step)
+            state_predicate = self._instance.state_predicate
+            in_sync = state_predicate("playable", lambda s: every(Replica, lambda r: s.controller.isr.contains(r)))
+            clauses.append(_Clause(reason, in_sync))
+        if name == "Read" and self._brokers.release.number < FOLLOWERS_SERVE:
+            leads = self._predicate(lambda s, r: presumes_leadership(s, r), step.arguments["broker"])
+            clauses.append(_Clause("followers answer consumers since 2.4 (KIP-392)", leads))
+        return clauses + self._fetch_clauses(step) + self._mark_clauses(step)
 
-    def _of_mark(self, step: ActionInstance) -> list[_Clause]:
+    def _mark_clauses(self, step: ActionInstance) -> list[_Clause]:
         """A high watermark may rise only where it cannot wait, either, for a follower outside the ISR (KAFKA-4485)."""
         named = [key for key in ("leader", "follower", "record") if key in step.arguments]
         twins = [
@@ -265,7 +247,7 @@ class _Clauses:
     def _removes_all_too_slow(self, step: ActionInstance) -> Expr:
         leader, removed = step.arguments["leader"], cast(list[int], step.arguments["followers"])
         others = [other for other in range(self._instance.constants["replicas"]) if other != leader]
-        slow = {other: self._of_state(partial(self._is_too_slow, other), leader) for other in others}
+        slow = {other: self._predicate(partial(self._is_too_slow, other), leader) for other in others}
         return self._instance.pool.all(
             slow[other] if other in removed else self._instance.pool.not_(slow[other]) for other in others
         )
@@ -277,7 +259,7 @@ class _Clauses:
         always = truth(not self._instance.constants[caught_up_stay.name])
         return s.broker[leader].isr.contains(other) & (always | lags)
 
-    def _of_fetch(self, step: ActionInstance) -> list[_Clause]:
+    def _fetch_clauses(self, step: ActionInstance) -> list[_Clause]:
         arguments, name = step.arguments, step.action.name
         if name == "FetchAtOnce":
             return [_Clause("a fetch brings one record here, which is how these brokers are set up", self._brings_one(step))]
@@ -295,7 +277,7 @@ class _Clauses:
 
     def _brings_one(self, step: ActionInstance) -> Expr:
         end = step.arguments["end"]
-        return self._of_state(lambda s, r: s.log[r].end + 1 == end, step.arguments["follower"])
+        return self._predicate(lambda s, r: s.log[r].end + 1 == end, step.arguments["follower"])
 
     def _mark_after(self, step: ActionInstance) -> Expr:
         """The follower's high watermark after a fetch."""
@@ -306,10 +288,10 @@ class _Clauses:
     def _heard_at_once(self, step: ActionInstance) -> Expr:
         """Whether the step is possible and its broker, which has restarted, knows of no leader epoch yet."""
         broker = step.arguments[HEARS[step.action.name]]
-        unknown = self._of_state(lambda s, r: s.broker[r].leader_epoch.is_none, broker)
+        unknown = self._predicate(lambda s, r: s.broker[r].leader_epoch.is_none, broker)
         return self._instance.pool.and_(step.guard, unknown)
 
-    def _of_state(self, predicate: Callable[[Any, Replica], Bool], broker: Any) -> Expr:
+    def _predicate(self, predicate: Callable[[Any, Replica], Bool], broker: Any) -> Expr:
         return self._instance.state_predicate("playable", lambda s: predicate(s, each(Replica)[broker]))
 
 
@@ -323,12 +305,12 @@ class _OfRivals:
         self._nobody_resigns = {
             c: _Clause(
                 "an old controller that has done what it had begun hears at once that it is the controller no longer",
-                pool.not_(self._of_state(_has_sent_in_vain, c)),
+                pool.not_(self._predicate(_has_sent_in_vain, c)),
             )
             for c in range(instance.constants["candidates"])
         }
 
-    def of(self, step: ActionInstance) -> list[_Clause]:
+    def gather(self, step: ActionInstance) -> list[_Clause]:
         """The clauses of a step."""
         name, candidate = step.action.name, cast(int, step.arguments.get("controller", -1))
         resigns = candidate if name == "ResignAsController" else None
@@ -341,17 +323,17 @@ class _OfRivals:
             clauses.append(self._never("the driver ends no broker where there may be several controllers"))
         if name == "MoveLeadershipAsController":
             reason = "of moves of leadership the driver has what the first controller had begun while it was in office"
-            is_old = _Clause(reason, self._instance.pool.not_(self._of_state(is_in_charge, candidate)))
+            is_old = _Clause(reason, self._instance.pool.not_(self._predicate(is_in_charge, candidate)))
             clauses.append(is_old if candidate == 0 else self._never(reason))
         if name in _HEARS_OF_CONTROLLER:
             reason = "what an old controller has sent comes to nothing, as its connections end when it resigns"
-            clauses.append(_Clause(reason, self._of_state(is_in_charge, candidate)))
+            clauses.append(_Clause(reason, self._predicate(is_in_charge, candidate)))
         return clauses
 
     def _never(self, reason: str) -> _Clause:
         return _Clause(reason, self._instance.state_predicate("playable", lambda s: truth(False)))
 
-    def _of_state(self, predicate: Callable[[Any, Candidate], Bool], candidate: int) -> Expr:
+    def _predicate(self, predicate: Callable[[Any, Candidate], Bool], candidate: int) -> Expr:
         return self._instance.state_predicate("playable", lambda s: predicate(s, each(Candidate)[candidate]))
 
 
@@ -363,6 +345,3 @@ def _has_sent_in_vain(s: State, c: Candidate) -> Bool:
 def _shrinks(step: ActionInstance) -> bool:
     return bool(step.arguments.get("shrinks", False))
 
-
-def _are_all_in_sync(s: State) -> Bool:
-    return every(Replica, lambda r: s.controller.isr.contains(r))

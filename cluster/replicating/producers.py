@@ -57,7 +57,7 @@ class Numbering:
         self._id, self._given = None, {}
         self._first = next((record for record, status in enumerate(statuses) if status < ACKED), len(statuses) - 1)
 
-    def of(self, record: int, statuses: Sequence[int]) -> Identity:
+    def identify(self, record: int, statuses: Sequence[int]) -> Identity:
         """What a record is sent as, the first time and again; `statuses` are those before it is sent."""
         if record not in self._given:
             if self._id is None:
@@ -97,7 +97,7 @@ class Producers:
             except NoProducerId:
                 return None
 
-        return wait_for(look, "a producer id", self.seconds, self._topic.check)
+        return wait_for(look, "a producer id", self.seconds, self._topic.cluster.check)
 
     def restart(self, statuses: Sequence[int]) -> None:
         """The producer restarts; nobody waits for the answers to its former self."""
@@ -114,7 +114,7 @@ class Producers:
         self.forget(record)
         batch = None
         if self._numbering is not None:
-            given = self._numbering.of(record, statuses)
+            given = self._numbering.identify(record, statuses)
             batch = write_records([value_of(record).encode()], True, given.producer, given.epoch, given.sequence)
         client = self._topic.cluster.client(broker, self.seconds, gated=True)
         self._waiting[record] = client
@@ -143,7 +143,7 @@ class Producers:
                 raise NotAppended(self._why_not(record, broker))
             return False
 
-        wait_for(look, f"{value} in broker {broker}'s log", self.seconds, self._topic.check)
+        wait_for(look, f"{value} in broker {broker}'s log", self.seconds, self._topic.cluster.check)
         if self._acks == 0:
             self.take_for_sent(record)
 
@@ -184,7 +184,7 @@ class Producers:
             return record in self.acknowledged or record not in self._waiting
 
         try:
-            wait_for(look, "an answer", seconds, self._topic.check)
+            wait_for(look, "an answer", seconds, self._topic.cluster.check)
         except NotSeen:
             return False
         return record in self.acknowledged

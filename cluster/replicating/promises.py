@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 
 from acked.cluster.observe.disk import Replica
-from acked.cluster.playing.script import Script, ScriptStep
+from acked.cluster.playing.script import Script
 from acked.cluster.replicating.compare import replica_of, value_of
 from acked.cluster.replicating.producers import Answers
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from acked.cluster.wire.client import PartitionView
 from acked.model.partition.state import FAILED
 
@@ -118,21 +118,20 @@ class Judge:
             "ReadsStay": has_gone(self.reads, last, leader),
             "LatestOffsetStays": list(self.latest) != sorted(self.latest),
             "IsrIsAlive": leader is not None and not set(isr) <= set(self.alive),
-            **self._of_moves(),
+            **self._judge_moves(),
         }
 
-    def _of_moves(self) -> dict[str, bool]:
+    def _judge_moves(self) -> dict[str, bool]:
         """Decided of reassignments that leave out a replica: of one that only adds some nobody sees when it has ended."""
         steps = [step for step in self.script.steps if step.action == "Reassign"]
-        targets = {frozenset(step.arguments["target"]) for step in steps if not _only_adds(step)}
+        targets = {
+            frozenset(step.arguments["target"])
+            for step in steps if set(step.before["controller"]["replicas"]) - set(step.arguments["target"])
+        }  # fmt: skip
         if not targets or len(targets) < len(steps):
             return {}
         views = [one.partition for one in self.moments if one.partition is not None]
         return {"MovesEndInSync": ends_out_of_sync(views, targets)}
-
-
-def _only_adds(step: ScriptStep) -> bool:
-    return set(step.before["controller"]["replicas"]) <= set(step.arguments["target"])
 
 
 def sayings(seen: TopicView, leader: int | None) -> dict[str, bool]:

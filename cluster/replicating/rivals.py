@@ -25,7 +25,7 @@ from acked.cluster.observe.zookeeper import (
 from acked.cluster.playing.script import Script, ScriptStep
 from acked.cluster.proxies.frame import Frame, Phase, notifies, writes
 from acked.cluster.proxies.gate import Gate
-from acked.cluster.replicating.gates import Gates, close
+from acked.cluster.replicating.fetching import Gates, close
 from acked.cluster.topics.topic import Topic
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
@@ -44,7 +44,7 @@ _RESIGNS_FIRST = (1, 1)
 MOVES = "MoveLeadershipAsController"
 
 
-def of_controller(script: Script) -> Mapping[str, str]:
+def controller_settings(script: Script) -> Mapping[str, str]:
     """Settings of the first controller alone."""
     return REBALANCES if any(step.action == MOVES for step in script.steps) else {}
 
@@ -139,7 +139,7 @@ class Rivals:
             self._increments[candidate] = write, state.controller_epoch()
             self._races[node].let(seconds=self.seconds)
             what = f"that node {node} is the controller"
-            wait_for(lambda: state.controller() == node, what, self.seconds, self._topic.check)
+            wait_for(lambda: state.controller() == node, what, self.seconds, self._cluster.check)
         for gate in self._races.values():
             gate.lift()
         self._races = {}
@@ -150,10 +150,10 @@ class Rivals:
         gate, before = self._increments.pop(candidate)
         with self._zookeeper() as state:
 
-            def taken() -> bool:
+            def look() -> bool:
                 return bool(gate.held) or state.controller_epoch() > before
 
-            wait_for(taken, f"candidate {candidate}'s controller epoch", self.seconds, self._topic.check)
+            wait_for(look, f"candidate {candidate}'s controller epoch", self.seconds, self._cluster.check)
         gate.lift()
         for broker in self._replicas:
             order = self._orders[candidate, broker].wait(self.seconds)
@@ -176,14 +176,14 @@ class Rivals:
         if notice is not None:
             notice.lift()
 
-        def resigned() -> bool:
+        def look() -> bool:
             for broker in self._replicas:
                 gate = self._orders[candidate, broker]
                 for frame in gate.held:
                     close(gate, frame)  # It waits for answers before it ends its connections.
             return bool(log_lines(log, "[Rr]esigned", self._log_sizes[candidate]))
 
-        wait_for(resigned, f"that candidate {candidate} has resigned", self.seconds, self._topic.check)
+        wait_for(look, f"that candidate {candidate} has resigned", self.seconds, self._cluster.check)
 
     # -- what brokers hear ------------------------------------------------------------------------------------------------
 
@@ -195,7 +195,7 @@ class Rivals:
 
     def _take(self, candidate: int, broker: int, epoch: int) -> None:
         gate = self._orders[candidate, broker]
-        self._gates.take_order(gate, broker, self._topic.name, epoch, self.seconds, self._topic.check)
+        self._gates.take_order(gate, broker, self._topic.name, epoch, self.seconds, self._cluster.check)
 
     def broken_promises(self) -> dict[str, bool]:
         """Which promises about controllers are broken now."""

@@ -11,8 +11,9 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.playing.script import NotPlayable, Refusal, Script, ScriptStep, State
 from acked.cluster.playing.script import script_of as bare_script
+from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
-from acked.cluster.replicating.playable import ELECTIONS, HEARS, LATEST_WAYS, REPORTS, TIMED, Ways, refusal
+from acked.cluster.replicating.playable import ELECTIONS, HEARS, REPORTS, TIMED, refusal
 
 _SHUT_DOWN_WRITES = (
     "its broker comes back as one that was shut down in order, which writes down the high watermark that it has, and here an "
@@ -25,12 +26,12 @@ def is_timed(script: Script) -> bool:
     return any(step.action in TIMED for step in script.steps)
 
 
-def script_of(question: Question, run: Run, mode: Mode, ways: Ways = LATEST_WAYS) -> Script:
+def script_of(question: Question, run: Run, brokers: Brokers) -> Script:
     """The script of a run; `NotPlayable` with the step and the reason if there is none."""
-    script = bare_script(question, run, refusal(question, run, mode, ways))
+    script = bare_script(question, run, refusal(question, run, brokers))
     orders = _orders(question, run, len(script.initial["log"]))
-    goes_on = question.instance.enabled(question.instance.schema.unpack(run.states[-1]))
-    steps = []
+    goes_on = question.instance.enabled_actions(question.instance.schema.unpack(run.states[-1]))
+    steps, mode = [], brokers.chosen_mode
     for step in script.steps:
         following = run.actions[step.index : step.index + 1] or [one for one in goes_on if one.action.name != "AskToExpand"]
         is_settled = not any(_is_at_once(one.action.name, one.arguments, step.after, mode) for one in following)
@@ -82,7 +83,7 @@ def _orders(question: Question, run: Run, replicas: int) -> dict[int, tuple[int,
             chosen = cast(int, step.arguments["broker"])
             others = {
                 cast(int, other.arguments["broker"])
-                for other in instance.enabled(instance.schema.unpack(words))
+                for other in instance.enabled_actions(instance.schema.unpack(words))
                 if other.action.name == name
             }
             wanted.append((chosen, others - {chosen}))

@@ -1,6 +1,8 @@
-"""Brokers' sessions with the controller: that they end, for dead brokers and for live ones, and begin again."""
+"""Brokers' sessions with the controller: that they end, for dead brokers and for live ones, begin again, and end in order."""
 
 from __future__ import annotations
+
+import threading
 
 from acked.cluster.nodes.addresses import CONTROLLER, ZOOKEEPER
 from acked.cluster.nodes.cluster import Cluster
@@ -10,9 +12,10 @@ from acked.cluster.releases.release import Mode
 from acked.cluster.topics.topic import Topic
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api
-from acked.cluster.wire.client import PartitionView
+from acked.cluster.wire.client import BrokerGone, PartitionView
 
 _EXPIRY = 2 * SESSION_MS / 1000
+_PAUSE = 0.1
 
 
 class Sessions:
@@ -34,7 +37,7 @@ class Sessions:
         """The controller finds that a broker has gone."""
         if self._expire:
             what = f"the end of broker {broker}'s session"
-            wait_for(lambda: self._is_out(broker), what, _EXPIRY + self._seconds, self._topic.check)
+            wait_for(lambda: self._is_out(broker), what, _EXPIRY + self._seconds, self._cluster.check)
         else:
             self._cluster.notice(broker)
 
@@ -64,3 +67,32 @@ class Sessions:
         view: PartitionView | None = self._topic.observe().partition
         assert view is not None
         return view.leader != broker and (broker not in view.isr or view.isr == (broker,))
+
+
+def shut_down_unhindered(cluster: Cluster, broker: int) -> None:
+    """Shuts a broker down in order.
+
+    KRaft's controller lets a broker go only when all others have followed the metadata. Those that are kept from it are
+    reported as having done so, in their names.
+    """
+    if cluster.plan.mode is Mode.ZOOKEEPER:
+        cluster.shut_down(broker)
+        return
+    done = threading.Event()
+    thread = threading.Thread(target=_report, args=(cluster, broker, done), daemon=True)
+    thread.start()
+    try:
+        cluster.shut_down(broker)
+    finally:
+        done.set()
+        thread.join()
+
+
+def _report(cluster: Cluster, but: int, done: threading.Event) -> None:
+    others = [one for one in cluster.plan.brokers if one != but and cluster.nodes[one].is_running]
+    while not done.wait(_PAUSE):
+        try:
+            for broker in others:
+                cluster.send_heartbeat(broker)
+        except BrokerGone:
+            continue

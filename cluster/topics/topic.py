@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.observe.disk import Replica, log_lines, partition_folder
-from acked.cluster.topics.views import TopicView, look_at, truths
+from acked.cluster.observe.zookeeper import ZooKeeperState, zookeeper_state
+from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import error_name
-from acked.cluster.wire.client import BrokerGone, PartitionView
+from acked.cluster.wire.client import DEBUGGER, BrokerGone, PartitionView
 
 SECONDS = 60.0
 """How long an effect may take to be seen; long, as other work may run on the machine, and only a failure waits for it."""
@@ -27,6 +30,58 @@ _NOT_SHOWN = (
 def tells_of_loss(line: str) -> bool:
     """Whether a line of a broker's own log says that something may be lost."""
     return re.search(TELLING, line) is not None and NOTHING_CUT not in line
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Something that the model and real brokers do not agree about, with what each has."""
+
+    what: str
+    model: str
+    real: str
+
+    def __str__(self) -> str:
+        return f"{self.what} is {self.real}, and in the model {self.model}"
+
+
+def differing(pairs: Iterable[tuple[str, object, object]]) -> tuple[Difference, ...]:
+    """Of what is compared, each with what the model has and what brokers have, that in which they differ."""
+    return tuple(Difference(what, str(model), str(real)) for what, model, real in pairs if model != real)
+
+
+@dataclass(frozen=True)
+class TopicView:
+    """The controller's truth of a partition, every replica on disk, and which brokers run. `partition` None: not created."""
+
+    partition: PartitionView | None
+    replicas: tuple[Replica, ...]
+    running: tuple[int, ...]
+
+
+@contextmanager
+def truths(cluster: Cluster, topic: str) -> Iterator[Callable[[], PartitionView | None]]:
+    """What reads the truth of a partition again and again, over one connection.
+
+    It is in ZooKeeper, or with KRaft in the metadata that all brokers follow, from the first broker that runs.
+    """
+    if cluster.plan.mode is Mode.KRAFT:
+        yield lambda: _metadata_view(cluster, topic)
+        return
+    with zookeeper_state(cluster.addresses.zookeeper) as state:
+        yield lambda: _zookeeper_view(state, topic)
+
+
+def _metadata_view(cluster: Cluster, topic: str) -> PartitionView | None:
+    with cluster.admin() as ask:
+        found = ask.partition(topic)
+        return ask.describe(topic) if found is not None and cluster.dialect.has_eligible_leaders else found
+
+
+def _zookeeper_view(state: ZooKeeperState, topic: str) -> PartitionView | None:
+    written = state.partition(topic)
+    if written is None:
+        return None
+    return PartitionView(0, written.leader, state.assignment(topic), written.isr, written.leader_epoch)
 
 
 class Topic:
@@ -57,7 +112,7 @@ class Topic:
         self.await_leader(replicas[0])
         for broker in replicas:
             folder = partition_folder(self.cluster.nodes[broker].data, self.name)
-            wait_for(folder.is_dir, f"broker {broker}'s folder of {self.name}", SECONDS, self.check)
+            wait_for(folder.is_dir, f"broker {broker}'s folder of {self.name}", SECONDS, self.cluster.check)
         self.await_isr(replicas)
 
     def delete(self) -> None:
@@ -75,11 +130,17 @@ class Topic:
     def view(self, broker: int) -> PartitionView | None:
         """Leader and ISR as a broker sees them; None if it does not know the topic."""
         with self.cluster.client(broker, timeout=5.0) as ask:
-            return ask.metadata([self.name]).topics.get(self.name, {}).get(0)
+            return ask.partition(self.name)
 
     def observe(self) -> TopicView:
-        """All that is seen of the topic now, as the controller has it and as it lies on disk."""
-        return look_at(self.cluster, self.name)
+        """All that is seen of the topic now, as the controller has it and as it lies on disk.
+
+        Replicas that still change, because a link lets something through, are seen as they are.
+        """
+        running = self.running
+        with truths(self.cluster, self.name) as read:
+            partition = read()
+        return TopicView(partition, tuple(self.replica(broker) for broker in self.cluster.plan.brokers), running)
 
     def replica(self, broker: int) -> Replica:
         """A replica as it lies on disk."""
@@ -99,7 +160,7 @@ class Topic:
     def answers_as_leader(self, broker: int) -> bool:
         """Whether a broker takes itself for the leader, whatever it may serve."""
         with self.cluster.client(broker, timeout=5.0) as ask:
-            return ask.log_end(self.name)[0] == 0
+            return ask.latest_offset(self.name, DEBUGGER)[0] == 0
 
     def await_leader(self, wanted: int | None = None, seconds: float = SECONDS) -> int:
         """The broker that leads, as soon as one does (or the wanted one)."""
@@ -109,14 +170,14 @@ class Topic:
             return [broker for broker in among if self.leads(broker)][:1]
 
         what = "a leader" if wanted is None else f"broker {wanted} as leader"
-        [leader] = wait_for(look, f"{what} of {self.name}", seconds, self.check)
+        [leader] = wait_for(look, f"{what} of {self.name}", seconds, self.cluster.check)
         return leader
 
     def await_isr(self, wanted: Collection[int]) -> None:
         """Returns when the ISR that the controller has is the wanted one."""
         with truths(self.cluster, self.name) as read:
             what = f"ISR {sorted(wanted)} of {self.name}"
-            wait_for(lambda: (view := read()) is not None and set(view.isr) == set(wanted), what, SECONDS, self.check)
+            wait_for(lambda: (view := read()) is not None and set(view.isr) == set(wanted), what, SECONDS, self.cluster.check)
 
     # -- the end ----------------------------------------------------------------------------------------------------------
 
@@ -146,11 +207,6 @@ class Topic:
             self._known_lines[node.number] = len(lines)
             found += [f"{node.name}: {line}" for line in lines[known:] if not re.search(_NOT_SHOWN, line)]
         return tuple(found)
-
-    def check(self) -> None:
-        """`Exited` if a broker has ended that nobody has ended."""
-        for broker in self.cluster.plan.brokers:
-            self.cluster.nodes[broker].check()
 
 
 def _size(cluster: Cluster, node: int) -> int:

@@ -7,25 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from acked.cluster.playing.script import State
-from acked.cluster.topics.views import Difference, differing
+from acked.cluster.topics.topic import Difference, differing
 from acked.cluster.wire.records import LogEntry
 from acked.cluster.wire.transactional import CoordinatorView, LedgerView
-from acked.model.transactions.state import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    EMPTY,
-    ONGOING,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
-)
+from acked.model.transactions.state import TxnState
 
 STATES: Mapping[int, str] = {
-    EMPTY: "Empty",
-    ONGOING: "Ongoing",
-    PREPARE_COMMIT: "PrepareCommit",
-    PREPARE_ABORT: "PrepareAbort",
-    COMPLETE_COMMIT: "CompleteCommit",
-    COMPLETE_ABORT: "CompleteAbort",
+    TxnState.EMPTY: "Empty",
+    TxnState.ONGOING: "Ongoing",
+    TxnState.PREPARE_COMMIT: "PrepareCommit",
+    TxnState.PREPARE_ABORT: "PrepareAbort",
+    TxnState.COMPLETE_COMMIT: "CompleteCommit",
+    TxnState.COMPLETE_ABORT: "CompleteAbort",
 }
 """The coordinator's states as Kafka names them."""
 
@@ -90,7 +83,7 @@ def view_of(coordinator: CoordinatorView, ledgers: tuple[LedgerView, ...], topic
     return TransactionView(state, coordinator.epoch, members, tuple(partitions), ledgers)
 
 
-def modelled(state: State) -> TransactionView:
+def model_view(state: State) -> TransactionView:
     """What the model says."""
     coordinator = state["coordinator"]
     name = STATES[coordinator["state"]]
@@ -113,7 +106,7 @@ def _texts(log: State) -> tuple[str, ...]:
 
 def differences(state: State, seen: TransactionView) -> tuple[Difference, ...]:
     """In what brokers are not as the model says."""
-    model = modelled(state)
+    model = model_view(state)
     pairs: list[tuple[str, object, object]] = [
         ("the coordinator's state", model.state, seen.state),
         ("the coordinator's producer epoch", model.epoch, seen.epoch),

@@ -97,7 +97,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
             self._markers[p] = self.cluster.network.hold(COORDINATOR, p, Api.WRITE_TXN_MARKERS)
         for topic in (self._log, *self._ledgers):
             topic.begin_lines()
-        wait_for(self._is_coordinator, "the transaction coordinator", self.seconds, self.check)
+        wait_for(self._is_coordinator, "the transaction coordinator", self.seconds, self.cluster.check)
 
     def _is_coordinator(self) -> bool:
         with self.cluster.client(COORDINATOR, self.seconds) as ask:
@@ -139,12 +139,12 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         for gate in self._markers.values():
             gate.lift()
 
-        def done() -> TransactionView | None:
+        def look() -> TransactionView | None:
             seen = self.observe()
             return None if seen.state in NOT_DONE else seen
 
         with suppress(NotSeen):
-            wait_for(done, "the end of the transaction", self.seconds, self.check)
+            wait_for(look, "the end of the transaction", self.seconds, self.cluster.check)
         last, begun = self.observe(), time.monotonic()
         while self.broken_promises([last])["NoHangingTransaction"] and time.monotonic() - begun < HANGS_FOR:
             time.sleep(0.5)
@@ -192,7 +192,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
                 last[:] = [committed_offset(ask, GROUP, INPUT)]
             return last[0][0] not in _NOT_YET
 
-        wait_for(look, "the group's coordinator", self.seconds, self.check)
+        wait_for(look, "the group's coordinator", self.seconds, self.cluster.check)
         error, found = last[0]
         self._positions[step.arguments["producer"]] = found
         if error or found != wanted:
@@ -226,9 +226,6 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         if commits:
             self._fates[_txn(step)] = ASKED
         return end_request(TRANSACTIONAL_ID, self._known[step.arguments["producer"]], commits, self.is_v2)
-
-    def _write_marker(self, step: ScriptStep) -> None:
-        self._markers[step.arguments["partition"]].let(seconds=self.seconds)
 
     # -- what is late -----------------------------------------------------------------------------------------------------
 
@@ -283,7 +280,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
                 last[:] = [asked.receive(ask)]
             return last[0][0] not in again
 
-        wait_for(look, "an answer that is not “ask again”", self.seconds, self.check)
+        wait_for(look, "an answer that is not “ask again”", self.seconds, self.cluster.check)
         return last[0]
 
     def _result(self, broker: int, asked: Asked, words: str) -> Identity:
@@ -300,7 +297,7 @@ def _txn(step: ScriptStep) -> int:
 
 
 _LATE = ("Init", "Add", "Produce", "End")
-STEPS: Mapping[str, Callable[[TransactionsDriver, ScriptStep], None]] = {
+STEPS: Mapping[str, Callable[[TransactionsDriver, ScriptStep], object]] = {
     "InitProducerId": TransactionsDriver._init,
     "BumpEpoch": partial(TransactionsDriver._init, named=True),
     "AbortOpenTransaction": TransactionsDriver._init_aborts,
@@ -312,7 +309,7 @@ STEPS: Mapping[str, Callable[[TransactionsDriver, ScriptStep], None]] = {
     "ProduceAgain": TransactionsDriver._produce,
     "Commit": partial(TransactionsDriver._end, commits=True),
     **dict.fromkeys(("Abort", "AbortBeforeFailure"), partial(TransactionsDriver._end, commits=False)),
-    "WriteMarker": TransactionsDriver._write_marker,
+    "WriteMarker": lambda driver, step: driver._markers[step.arguments["partition"]].let(seconds=driver.seconds),
     "DelayInit": TransactionsDriver._delay_init,
     "DelayAdd": TransactionsDriver._delay_add,
     "DelayProduce": TransactionsDriver._delay_produce,

@@ -61,11 +61,11 @@ def broken_promises(seen: TransactionView, answers: Answers) -> dict[str, bool]:
         "NoRecordOfAnother": not shown <= asked,
         "NoDuplicates": any(len(set(names)) < len(names) for names in once),
         "NoHangingTransaction": hangs,
-        **({} if inputs is None else _of_inputs(seen, readable, hidden, inputs)),
+        **({} if inputs is None else _judge_inputs(seen, readable, hidden, inputs)),
     }
 
 
-def _of_inputs(
+def _judge_inputs(
     seen: TransactionView, readable: list[list[str]], hidden: list[list[str]], inputs: Mapping[int, int]
 ) -> dict[str, bool]:
     """Whether an input was processed twice, or passed over: results of it are not in all partitions but the last."""

@@ -18,9 +18,10 @@ from acked.cluster.transacting.compare import TransactionView, differences
 from acked.cluster.transacting.driver import TransactionsDriver
 from acked.cluster.transacting.promises import Answers
 from acked.cluster.wire.client import ALL_REPLICAS
+from acked.model.releases import TRANSACTIONAL
 from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import RULES, TV1, TV2, transaction_version
-from acked.model.transactions.versions import VERSIONS, profile
+from acked.model.transactions.versions import profile
 
 FIRST = (3, 0)
 """Since then a coordinator describes its transactions (KIP-664), which is how they are compared."""
@@ -51,7 +52,7 @@ def _playable(question: Question, brokers: Brokers, timed: bool) -> Question:
 
 
 def _script(question: Question, run: Run, brokers: Brokers) -> Script:
-    chosen = _described(brokers.version)
+    chosen = _describing_release(brokers.version)
     script = bare_script(question, run, first_refusal(run, lambda at: NOT_PLAYED.get(run.actions[at].action.name)))
     if question.instance.constants[transaction_version.name] == TV2 and chosen.number < _KNOWS_V2:
         raise ConfigurationError(
@@ -60,7 +61,7 @@ def _script(question: Question, run: Run, brokers: Brokers) -> Script:
     return script
 
 
-def _described(version: str) -> Release:
+def _describing_release(version: str) -> Release:
     """A release whose coordinator describes its transactions."""
     chosen = release(version)
     if chosen.number < FIRST:
@@ -79,12 +80,12 @@ def _control(setting: Setting, changed: Changed) -> Setting:
     """With the clients of the release."""
     if changed.version is None:
         raise ConfigurationError(f"--control {changed}: transactions are played again on another release, such as 4.0.0")
-    return replace(setting, transaction_version=TV2 if _described(changed.version).number >= _KNOWS_V2 else TV1)
+    return replace(setting, transaction_version=TV2 if _describing_release(changed.version).number >= _KNOWS_V2 else TV1)
 
 
 def rules_unlike(constants: Mapping[str, int], brokers: Brokers, setting: Setting) -> tuple[OtherRule, ...]:
     """The rules in which constants are not like the release with such clients."""
-    newest = number_of(brokers.version).newest_of(VERSIONS)
+    newest = number_of(brokers.version).newest_of(TRANSACTIONAL)
     has = {name: rule.value for name, rule in profile(newest, None).items()}
     return differing_rules(RULES, constants, {**has, transaction_version.name: setting.transaction_version or TV1})
 

@@ -11,12 +11,12 @@ from threading import Event as Flag
 from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, NEWEST, release
 from acked.cluster.lines.following import Following
-from acked.cluster.lines.recorded import Begun, Recording
+from acked.cluster.lines.recording import Begun, Recording
 from acked.cluster.observation.subject import Subject, rules_of
 from acked.cluster.observation.validation import Verdict, validate
 from acked.cluster.observation.walking import WINDOW, Walk
-from acked.cluster.observe.acknowledged import Presence, look_for, read_acknowledged
-from acked.cluster.observe.directories import Compared, compare, decided, find_directories, folders_of
+from acked.cluster.observe.acknowledgements import Presence, look_for, read_acknowledged
+from acked.cluster.observe.directories import Compared, compare, controller_decisions, find_directories, folders_of
 
 LIVE_WINDOW = 500
 """Steps that can be taken back of a run that goes on: promises are checked so many steps late."""
@@ -106,7 +106,7 @@ def judge(
     With `live` the files still grow; it returns when that is stopped, or a line is not explained.
     """
     directories = find_directories(asked.data)
-    records = decided(directories, asked.topic, asked.partition)
+    records = controller_decisions(directories, asked.topic, asked.partition)
     following = None if live is None else live.following()
     recording = Recording(asked.logs, asked.topic, asked.partition, records, following)
     begun = recording.begin()

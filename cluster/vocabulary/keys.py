@@ -1,21 +1,23 @@
 """What Kafka calls the settings that decide about acknowledged records, their values, and their defaults by release.
 
-Sources: the configuration classes at the release tags; KIPs and JIRA ids where a default changed.
+The table is `keys.toml`. Sources: the configuration classes at the release tags; KIPs and JIRA ids where a default changed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+import tomllib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
 
 from acked.base.release import Release
-from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope
+from acked.cluster.vocabulary.entry import Scope
 from acked.model.language.context import Constant
 from acked.model.partition.rules import settings
 
 MAX_INT = (1 << 31) - 1
-MAX_LONG = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -38,10 +40,10 @@ class Key:
     scopes: tuple[Scope, ...]
     read: Callable[[str], str]
     defaults: tuple[Default, ...]
-    since: str = "0.8"
-    constant: Constant | None = None
+    since: str
+    constant: Constant | None
 
-    def to_constant(self, value: str) -> int:
+    def constant_value(self, value: str) -> int:
         """What a value is as its constant, whose range ends where more makes no difference."""
         assert self.constant is not None
         if self.constant.names:
@@ -89,10 +91,6 @@ def _offset_reset(text: str) -> str:
     return text.lower() if text.lower() in known else text
 
 
-def _any(text: str) -> str:
-    return text
-
-
 ACKS = "acks"
 RETRIES = "retries"
 IDEMPOTENCE = "enable.idempotence"
@@ -117,114 +115,24 @@ METADATA_VERSION = "metadata.version"
 ROLES = "process.roles"
 ZOOKEEPER_CONNECT = "zookeeper.connect"
 
-_BROKER, _TOPIC = (Scope.BROKER, Scope.DYNAMIC_BROKER), (Scope.TOPIC,)
-_PRODUCER, _CONSUMER = (Scope.PRODUCER,), (Scope.CONSUMER,)
+_WHOSE = {
+    "broker": (Scope.BROKER, Scope.DYNAMIC_BROKER), "topic": (Scope.TOPIC,), "producer": (Scope.PRODUCER,),
+    "consumer": (Scope.CONSUMER,),
+}  # fmt: skip
+_READERS: Mapping[str, Callable[[str], str]] = {
+    "acks": _acks, "any": lambda text: text, "boolean": _boolean, "isolation": _isolation, "offset-reset": _offset_reset,
+}  # fmt: skip
 
-KEYS: dict[str, Key] = {
-    key.name: key
-    for key in (
-        Key(
-            ACKS,
-            _PRODUCER,
-            _acks,
-            (
-                Default("0.8", "1", "ProducerConfig to 2.8: 1"),
-                Default("3.0", "all", "KIP-679: all from 3.0"),
-            ),
-            constant=settings.acks,
-        ),
-        Key(
-            RETRIES,
-            _PRODUCER,
-            _integer(0, MAX_INT),
-            (
-                Default("0.8", "0", "ProducerConfig to 2.0: 0"),
-                Default("2.1", str(MAX_INT), "KIP-91: no bound from 2.1"),
-            ),
-            constant=settings.retries,
-        ),
-        Key(
-            IDEMPOTENCE,
-            _PRODUCER,
-            _boolean,
-            (
-                Default("0.11", "false", "KIP-98: false to 2.8, and in effect to 3.1.0 (KAFKA-13598)"),
-                Default("3.0.1", "true", "KIP-679, KAFKA-13598: true in effect from 3.0.1"),
-                Default("3.1", "false", "KAFKA-13598: 3.1.0 did not switch on what it documents"),
-                Default("3.1.1", "true", "KIP-679, KAFKA-13598: true in effect from 3.1.1"),
-            ),
-            since="0.11",
-            constant=settings.idempotence,
-        ),
-        Key(
-            IN_FLIGHT,
-            _PRODUCER,
-            _integer(1, MAX_INT),
-            (Default("0.8", "5", "ProducerConfig: 5"),),
-            constant=settings.in_flight,
-        ),
-        Key(TRANSACTIONAL_ID, _PRODUCER, _any, (), since="0.11"),
-        Key(TRANSACTION_VERSION, _BROKER, _integer(0, 2), (), since="4.0"),
-        Key(VERIFICATION, _BROKER, _boolean, (), since="3.6"),
-        Key(
-            MIN_ISR,
-            (*_BROKER, *_TOPIC),
-            _integer(1, MAX_INT),
-            (Default("0.8", "1", "KafkaConfig: 1 (a setting since 0.8.2)"),),
-            constant=settings.min_insync_replicas,
-        ),
-        Key(
-            DEFAULT_FACTOR, _BROKER, _integer(1, 32767), (Default("0.8", "1", "KafkaConfig: default.replication.factor=1"),)
-        ),
-        Key(REPLICATION_FACTOR, _TOPIC, _integer(1, 32767), (), constant=settings.replicas),
-        Key(
-            UNCLEAN,
-            (*_BROKER, *_TOPIC),
-            _boolean,
-            (
-                Default("0.8", "true", "KafkaConfig to 0.10.2: true"),
-                Default("0.11", "false", "KIP-106: false from 0.11"),
-            ),
-            constant=settings.unclean_election,
-        ),
-        Key(
-            FLUSH_MESSAGES,
-            _BROKER,
-            _integer(1, MAX_LONG),
-            (
-                Default("0.8", str(MAX_LONG), "KafkaConfig: no bound"),
-            ),
-        ),
-        Key(TOPIC_FLUSH_MESSAGES, _TOPIC, _integer(1, MAX_LONG), ()),
-        Key(
-            ELR,
-            (*_BROKER, *_TOPIC),
-            _integer(0, 1),
-            (
-                Default("4.0", "0", "KIP-966: off in 4.0"),
-                Default("4.1", "1", "KIP-966: on for new clusters from 4.1"),
-            ),
-            since="4.0",
-            constant=settings.eligible_leader_replicas,
-        ),
-        Key(SELECTOR, _BROKER, _any, (), since="2.4"),
-        Key(
-            ISOLATION,
-            _CONSUMER,
-            _isolation,
-            (Default("0.11", "read_uncommitted", "ConsumerConfig: read_uncommitted"),),
-            since="0.11",
-        ),
-        Key(CLIENT_RACK, _CONSUMER, _any, (), since="2.4"),
-        Key(OFFSET_RESET, _CONSUMER, _offset_reset, ()),
-        Key(AUTO_COMMIT, _CONSUMER, _boolean, (), since="0.9"),
-        Key(GROUP_INSTANCE, _CONSUMER, _any, (), since="2.3"),
-        Key(IBP, _BROKER, _any, ()),
-        Key(METADATA_VERSION, _BROKER, _any, ()),
-        Key(IMAGE, _BROKER, _any, ()),
-        Key(STATED, _BROKER, _any, ()),
-        Key(ROLES, _BROKER, _any, (), since="2.8"),
-        Key(ZOOKEEPER_CONNECT, _BROKER, _any, ()),
-    )
-}
+
+def _key(name: str, row: Mapping[str, Any]) -> Key:
+    """A setting by its row of the table."""
+    lo, _, hi = row["values"].partition(" to ")
+    scopes = tuple(scope for word in row["whose"].split() for scope in _WHOSE[word])
+    constant = getattr(settings, row["constant"]) if "constant" in row else None
+    defaults = tuple(Default(*default) for default in row.get("defaults", ()))
+    return Key(name, scopes, _integer(int(lo), int(hi)) if hi else _READERS[lo], defaults, row.get("since", "0.8"), constant)
+
+
+_TABLE = tomllib.loads(files("acked.cluster.vocabulary").joinpath("keys.toml").read_text("utf-8"))
+KEYS: dict[str, Key] = {name: _key(name, row) for name, row in _TABLE.items()}
 """The settings that this audit reads."""

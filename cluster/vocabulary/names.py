@@ -58,9 +58,13 @@ _LIKENESS = 0.84
 @cache
 def known_names() -> frozenset[str]:
     """Names that Kafka has, as far as they could be mistaken for misspelt ones."""
-    text = files("acked.cluster.vocabulary").joinpath("names.txt").read_text("utf-8")
-    listed = {name for line in text.splitlines() if not line.startswith("#") for name in line.split()}
-    return frozenset(listed | KEYS.keys())
+    return read_names("names.txt") | KEYS.keys()
+
+
+def read_names(file: str) -> frozenset[str]:
+    """The names of settings in one of the lists beside this module."""
+    text = files("acked.cluster.vocabulary").joinpath(file).read_text("utf-8")
+    return frozenset(name for line in text.splitlines() if not line.startswith("#") for name in line.split())
 
 
 def is_known(name: str) -> bool:
@@ -68,7 +72,7 @@ def is_known(name: str) -> bool:
     return name in known_names() or name.startswith(("listener.name.", "sasl.", "ssl."))
 
 
-def meant(name: str) -> str | None:
+def likely_setting(name: str) -> str | None:
     """The setting of `KEYS` that an unknown name seems to mean; None if Kafka has the name or nothing is near.
 
     Names as environment variables, Terraform, Spring and other clients have them are recognised.
@@ -84,7 +88,7 @@ def meant(name: str) -> str | None:
     return _ending(plain) or _near(plain)
 
 
-def meant_elsewhere(name: str, path: Sequence[str]) -> str | None:
+def likely_setting_elsewhere(name: str, path: Sequence[str]) -> str | None:
     """The setting that a name seems to mean which stands under the keys `path`, where settings are not read.
 
     Names as short as `retries` mean Kafka's only where a part of the path is about Kafka or a producer.
@@ -167,10 +171,10 @@ def _anywhere() -> re.Pattern[str]:
 
 def names_setting(text: str) -> bool:
     """Whether the name of a setting that decides stands anywhere in a text, in any spelling."""
-    return _anywhere().search(text) is not None or named_within(text) is not None
+    return _anywhere().search(text) is not None or setting_within(text) is not None
 
 
-def named_within(text: str) -> str | None:
+def setting_within(text: str) -> str | None:
     """The setting that decides and that a text names without being the line of a setting itself.
 
     `KAFKA_MIN_INSYNC_REPLICAS=1`, `--override min.insync.replicas=1`, or its name and nothing else.

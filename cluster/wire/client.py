@@ -19,7 +19,6 @@ Address = tuple[str, int]
 CONSUMER, DEBUGGER = -1, -2
 """Replica ids of those that are no replicas: a consumer reads to the high watermark, a debugger to the log end."""
 ALL_REPLICAS = -1
-_NO_ERROR, _END = 0, -1
 FOLLOWERS_SERVE = (2, 4)
 """Since then followers answer consumers (KIP-392): those that ask in the version that names a rack."""
 _FETCH_WITH_RACK = 11
@@ -35,17 +34,19 @@ class NoProducerId(SystemFailure):
 
 @dataclass(frozen=True)
 class Dialect:
-    """Which versions a broker of a release understands: those before or after records carried leader epochs (0.11)."""
+    """Which versions a broker of a release understands, by its number."""
 
-    has_leader_epochs: bool
-    has_follower_epoch_end: bool = False
-    has_metadata_epochs: bool = False
-    has_eligible_leaders: bool = False
+    number: tuple[int, ...]
 
-    @classmethod
-    def of(cls, number: tuple[int, ...]) -> Dialect:
-        """The dialect of a release, by its number."""
-        return cls(number >= (0, 11), number >= (2, 3), number >= (2, 1), number >= (4,))
+    @property
+    def has_leader_epochs(self) -> bool:
+        """Whether records carry the leader epoch (KIP-101, message format 2)."""
+        return self.number >= (0, 11)
+
+    @property
+    def has_eligible_leaders(self) -> bool:
+        """Whether partitions are described with their eligible leaders (KIP-966)."""
+        return self.number >= (4,)
 
     def version(self, api: Api) -> int:
         """The version in which a request is asked; without flexible encodings, so that Kafka 4 and 0.11 know the same."""
@@ -54,10 +55,9 @@ class Dialect:
             Api.PRODUCE: 3 if new else 2,
             Api.FETCH: 4 if new else 3,
             Api.LIST_OFFSETS: 1,
-            Api.METADATA: 7 if self.has_metadata_epochs else 1,
+            Api.METADATA: 7 if self.number >= (2, 1) else 1,
             Api.CREATE_TOPICS: 2 if new else 1,
             Api.DELETE_TOPICS: 1 if new else 0,
-            Api.OFFSET_FOR_LEADER_EPOCH: 3 if self.has_follower_epoch_end else 0,
             Api.ELECT_LEADERS: 1,
         }.get(api, 0)
 
@@ -66,8 +66,8 @@ class Dialect:
 class PartitionView:
     """Leader and ISR of a partition as one broker sees them, which may be stale. Leader -1: none.
 
-    `epoch` is None where metadata do not say it (before 2.1); `eligible` and `last_known` are the leaders that KIP-966
-    would elect beside the ISR, None where they were not asked for or there are none such.
+    `epoch` is None where metadata do not say it (before 2.1); `eligible` are the leaders that KIP-966 would elect beside the
+    ISR, None where they were not asked for or there are none such.
     """
 
     error: int
@@ -76,7 +76,6 @@ class PartitionView:
     isr: tuple[int, ...]
     epoch: int | None = None
     eligible: tuple[int, ...] | None = None
-    last_known: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -188,70 +187,44 @@ class Client:
 
     # -- looking ----------------------------------------------------------------------------------------------------------
 
-    def fetch(self, topic: str, offset: int = 0, replica: int = CONSUMER, from_any: bool = False) -> Read:
+    def fetch(self, topic: str, offset: int = 0, from_any: bool = False) -> Read:
         """What the broker serves from an offset; a consumer is served by leaders only, or `from_any` replica (since 2.4)."""
-        partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
-        body = self.ask(
-            Api.FETCH,
-            {"replica_id": replica, "max_wait": 100, "min_bytes": 0, "max_bytes": 1 << 20,
-             "topics": [{"topic": topic, "partitions": [partition]}]},
-            _FETCH_WITH_RACK if from_any else None,
-        )  # fmt: skip
-        [found] = body.responses[0].partitions
+        found = self.fetch_partition(topic, offset, version=_FETCH_WITH_RACK if from_any else None)
         return Read(int(found.error_code), found.high_watermark, read_records(found.records or b""))
 
-    def log_end(self, topic: str) -> tuple[int, int]:
-        """Error and log end offset; followers answer too."""
-        body = {"replica_id": DEBUGGER, "topics": [{"name": topic, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}
+    def fetch_partition(self, topic: str, offset: int = 0, isolation: int = 0, version: int | None = None) -> Any:
+        """What a consumer is served from an offset, in kio's form; `isolation` 1: of a consumer in read_committed."""
+        partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
+        asked = {"replica_id": CONSUMER, "max_wait": 100, "min_bytes": 0, "max_bytes": 1 << 20, "isolation_level": isolation,
+                 "topics": [{"topic": topic, "partitions": [partition]}]}  # fmt: skip
+        [found] = self.ask(Api.FETCH, asked, version).responses[0].partitions
+        return found
+
+    def latest_offset(self, topic: str, replica: int = CONSUMER) -> tuple[int, int]:
+        """Error and the latest offset: for a consumer the high watermark, for a debugger the log end, by followers too."""
+        body = {"replica_id": replica, "topics": [{"name": topic, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}
         [found] = self.ask(Api.LIST_OFFSETS, body).topics[0].partitions
         return int(found.error_code), found.offset
-
-    def latest_offset(self, topic: str) -> tuple[int, int]:
-        """Error and the latest offset that a consumer is told: the high watermark."""
-        body = {"replica_id": CONSUMER, "topics": [{"name": topic, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}
-        [found] = self.ask(Api.LIST_OFFSETS, body).topics[0].partitions
-        return int(found.error_code), found.offset
-
-    def epoch_end(self, topic: str, epoch: int) -> tuple[int, int]:
-        """Error and end offset of an epoch (since 0.11); followers answer too since 2.3."""
-        partition = {"partition": 0, "leader_epoch": epoch}
-        body = {"replica_id": DEBUGGER, "topics": [{"topic": topic, "partitions": [partition]}]}
-        [found] = self.ask(Api.OFFSET_FOR_LEADER_EPOCH, body).topics[0].partitions
-        return int(found.error_code), found.end_offset
 
     def metadata(self, topics: Sequence[str] | None = None) -> ClusterView:
         """The cluster, and all topics or some, as this broker sees them."""
         asked = None if topics is None else [{"name": name} for name in topics]
         body = self.ask(Api.METADATA, {"topics": asked, "allow_auto_topic_creation": False})
-        seen = {}
-        for topic in body.topics:
-            if not topic.error_code:
-                seen[str(topic.name)] = {
-                    one.partition_index: PartitionView(
-                        int(one.error_code),
-                        one.leader_id,
-                        tuple(one.replica_nodes),
-                        tuple(one.isr_nodes),
-                        getattr(one, "leader_epoch", None),
-                    )
-                    for one in topic.partitions
-                }
+        seen = {
+            str(topic.name): {one.partition_index: _view(one) for one in topic.partitions}
+            for topic in body.topics if not topic.error_code
+        }  # fmt: skip
         return ClusterView(tuple(sorted(one.node_id for one in body.brokers)), body.controller_id, seen)
+
+    def partition(self, topic: str) -> PartitionView | None:
+        """The one partition of a topic as this broker sees it; None if it does not know the topic."""
+        return self.metadata([topic]).topics.get(topic, {}).get(0)
 
     def describe(self, topic: str) -> PartitionView:
         """A partition with its eligible leaders (since 4.0)."""
         body = self.ask(Api.DESCRIBE_TOPIC_PARTITIONS, {"topics": [{"name": topic}]}, 0)
         [one] = body.topics[0].partitions
-        eligible, last = one.eligible_leader_replicas, one.last_known_elr
-        return PartitionView(
-            int(one.error_code),
-            one.leader_id,
-            tuple(one.replica_nodes),
-            tuple(one.isr_nodes),
-            one.leader_epoch,
-            None if eligible is None else tuple(eligible),
-            None if last is None else tuple(last),
-        )
+        return _view(one)
 
     # -- topics -----------------------------------------------------------------------------------------------------------
 
@@ -284,3 +257,12 @@ class Client:
         body = self.ask(Api.ELECT_LEADERS, asked)
         results = [one for topic_result in body.replica_election_results for one in topic_result.partition_result]
         return int(body.error_code or next((one.error_code for one in results), 0))
+
+
+def _view(partition: Any) -> PartitionView:
+    """A partition as metadata, or its description, have it."""
+    isr, eligible = tuple(partition.isr_nodes), getattr(partition, "eligible_leader_replicas", None)
+    return PartitionView(
+        int(partition.error_code), partition.leader_id, tuple(partition.replica_nodes), isr,
+        getattr(partition, "leader_epoch", None), None if eligible is None else tuple(eligible),
+    )  # fmt: skip

@@ -68,18 +68,18 @@ def read_response(api: int, version: int, payload: bytes) -> Any:
 
 def write_request(api: int, version: int, correlation: int, values: Values) -> bytes:
     """A request as a frame, with its length."""
-    schema = _known(request_schema(api, version), f"request {api} version {version}")
+    schema = _require(request_schema(api, version), f"request {api} version {version}")
     head = {"request_api_key": api, "request_api_version": version, "correlation_id": correlation, "client_id": CLIENT_ID}
     return _write(schema, head, values)
 
 
 def write_response(api: int, version: int, correlation: int, values: Values) -> bytes:
     """A response as a frame, with its length, as a broker writes it."""
-    schema = _known(response_schema(api, version), f"response {api} version {version}")
+    schema = _require(response_schema(api, version), f"response {api} version {version}")
     return _write(schema, {"correlation_id": correlation}, values)
 
 
-def framed(payload: bytes) -> bytes:
+def add_length(payload: bytes) -> bytes:
     """A payload with its length before it."""
     return _LENGTH.pack(len(payload)) + payload
 
@@ -92,14 +92,14 @@ def frame_length(prefix: bytes) -> int:
     return length
 
 
-def _known(schema: Schema | None, what: str) -> Schema:
+def _require(schema: Schema | None, what: str) -> Schema:
     if schema is None:
         raise Unreadable(f"{what} is not known here")
     return schema
 
 
 def _read(payload: bytes, schema: Schema | None, what: str) -> Any:
-    known = _known(schema, what)
+    known = _require(schema, what)
     try:
         _, size = entity_reader(known.__header_schema__)(payload, 0)
         end_of(known, payload, size)
@@ -114,7 +114,7 @@ def _write(schema: Schema, head: Values, values: Values) -> bytes:
     header = build(schema.__header_schema__, head)
     entity_writer(type(header))(buffer, header)
     entity_writer(schema)(buffer, build(schema, values))
-    return framed(buffer.getvalue())
+    return add_length(buffer.getvalue())
 
 
 def build(schema: Schema, values: Values) -> Any:
@@ -122,7 +122,7 @@ def build(schema: Schema, values: Values) -> Any:
     made = {}
     for one in fields(schema):
         if one.name in values:
-            made[one.name] = _built(one.type, values[one.name])
+            made[one.name] = _build_value(one.type, values[one.name])
         elif one.default is MISSING:
             if not _has_empty(one.type):
                 raise ValueError(f"{schema.__name__} version {schema.__version__} needs {one.name}")
@@ -130,8 +130,8 @@ def build(schema: Schema, values: Values) -> Any:
     return schema(**made)
 
 
-def _built(kind: Any, value: object) -> object:
-    nested = _nested(kind)
+def _build_value(kind: Any, value: object) -> object:
+    nested = _nested_schema(kind)
     if nested is None:
         if kind is ErrorCode and isinstance(value, int):
             return ErrorCode(value)
@@ -145,12 +145,12 @@ def _built(kind: Any, value: object) -> object:
     return value  # Null, or a message that is built already.
 
 
-def _nested(kind: Any) -> Schema | None:
+def _nested_schema(kind: Any) -> Schema | None:
     """The schema in a field's type: its own, or that of an array of it, or of one that may be null."""
     if hasattr(kind, "__dataclass_fields__"):
         found: Schema = kind
         return found
-    return next((inner for part in get_args(kind) if (inner := _nested(part)) is not None), None)
+    return next((inner for part in get_args(kind) if (inner := _nested_schema(part)) is not None), None)
 
 
 def _has_empty(kind: Any) -> bool:

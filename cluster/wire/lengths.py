@@ -12,13 +12,14 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, get_args, get_origin
 
+from kio.serial.readers import read_unsigned_varint
+
 _SIZES = {
     "int8": 1, "bool": 1, "int16": 2, "uint16": 2, "error_code": 2, "int32": 4, "timedelta_i32": 4, "int64": 8,
     "timedelta_i64": 8, "datetime_i64": 8, "float64": 8, "uuid": 16,
 }  # fmt: skip
 """Bytes of a value, by what kio calls its type; the others have a length."""
 _SHORT, _LONG = struct.Struct(">h"), struct.Struct(">i")
-_MOST_SHIFTS = 35
 
 
 class WrongLength(ValueError):
@@ -117,10 +118,8 @@ def _possible(count: int, data: bytes, at: int) -> int:
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    total = shift = 0
-    while at < len(data) and shift < _MOST_SHIFTS:
-        byte = data[at]
-        total, at, shift = total | (byte & 0x7F) << shift, at + 1, shift + 7
-        if not byte & 0x80:
-            return total, at
-    raise WrongLength(f"no length at byte {at} of {len(data)}")
+    try:
+        value, size = read_unsigned_varint(data, at)
+    except Exception:  # kio raises what the bytes happen to lead to.
+        raise WrongLength(f"no length at byte {at} of {len(data)}") from None
+    return value, at + size

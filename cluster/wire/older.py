@@ -25,6 +25,9 @@ Schema = type[Any]
 """A dataclass of a message, in the form of kio's."""
 
 _Older = Mapping[tuple[int, int], tuple[int, str]]
+_Part = tuple[str, Any, Field[Any]]
+_Change = Callable[[Field[Any]], _Part | None]
+"""Of a field the name, type and form that it has instead; None if it is left out."""
 
 
 @cache
@@ -39,7 +42,7 @@ def request_schema(api: int, version: int) -> Schema | None:
 def response_schema(api: int, version: int) -> Schema | None:
     """The schema of a response; None if nothing here knows it."""
     if api == Api.DESCRIBE_TRANSACTIONS and version == 0:
-        return _with_numbers_for_times(load_response_schema(api, 0), version)
+        return _derive(load_response_schema(api, 0), version, _number_times)
     return _schema(load_response_schema, _OLDER_RESPONSES, api, version)
 
 
@@ -47,9 +50,9 @@ def _schema(load: Callable[[int, int], Schema], older: _Older, api: int, version
     """kio's own, or one of its later versions less what the version does not have."""
     if (api, version) in older:
         like, without = older[api, version]
-        return _older(load(api, like), version, frozenset(without.split()))
+        return _derive(load(api, like), version, _without(without))
     if api == Api.ALTER_PARTITION and version < 2:
-        return _by_topic_name(load(api, 2), version)
+        return _derive(load(api, 2), version, _name_topics(version))
     try:
         return load(api, version)
     except (UnknownAPIKey, UnknownEntity):
@@ -60,7 +63,6 @@ _OLDER_REQUESTS: _Older = {
     **{(Api.PRODUCE, version): (3, "transactional_id") for version in (0, 1, 2)},
     (Api.FETCH, 3): (4, "isolation_level"),
     **{(Api.FETCH, version): (4, "isolation_level max_bytes") for version in (0, 1, 2)},
-    **{(Api.OFFSET_FOR_LEADER_EPOCH, version): (2, "current_leader_epoch") for version in (0, 1)},
     (Api.CREATE_TOPICS, 0): (2, "validate_only"),
     (Api.CREATE_TOPICS, 1): (2, ""),
     (Api.DELETE_TOPICS, 0): (1, ""),
@@ -73,8 +75,6 @@ _OLDER_RESPONSES: _Older = {
     (Api.PRODUCE, 2): (3, ""),
     (Api.FETCH, 0): (4, "last_stable_offset aborted_transactions throttle_time"),
     **{(Api.FETCH, version): (4, "last_stable_offset aborted_transactions") for version in (1, 2, 3)},
-    (Api.OFFSET_FOR_LEADER_EPOCH, 0): (2, "leader_epoch throttle_time"),
-    (Api.OFFSET_FOR_LEADER_EPOCH, 1): (2, "throttle_time"),
     (Api.CREATE_TOPICS, 0): (2, "error_message throttle_time"),
     (Api.CREATE_TOPICS, 1): (2, "throttle_time"),
     (Api.DELETE_TOPICS, 0): (1, "throttle_time"),
@@ -88,64 +88,41 @@ def leader_and_isr_answer(version: int, correlation: int) -> bytes:
     return struct.pack(">ihi", correlation, 0, 0)
 
 
-def _older(schema: Schema, version: int, without: frozenset[str]) -> Schema:
-    """The schema of an older version: that of a later one less some fields, in nested messages too."""
-    made = {}
-    for one in fields(schema):
-        if one.name not in without:
-            made[one.name] = (_older_type(one.type, version, without), one)
-    return _made(schema, version, made)
+def _without(names: str) -> _Change:
+    """Leaves fields out, in nested messages too."""
+    left_out = frozenset(names.split())
+    return lambda one: None if one.name in left_out else (one.name, one.type, one)
 
 
-def _older_type(kind: Any, version: int, without: frozenset[str]) -> Any:
-    arguments = get_args(kind)
-    if arguments and hasattr(arguments[0], "__dataclass_fields__"):
-        return _many(_older(arguments[0], version, without))
-    return kind
-
-
-def _by_topic_name(schema: Schema, version: int) -> Schema:
+def _name_topics(version: int) -> _Change:
     """AlterPartition before 3.2 (as AlterIsr) named topics; version 0 had no leader recovery state."""
-    gone = frozenset({"leader_recovery_state"} if version < 1 else ())
-    made: dict[str, tuple[Any, Field[Any]]] = {}
-    for one in fields(schema):
-        if one.name == "topic_id":
-            made["topic_name"] = (str, _kafka("string"))
-        elif one.name == "topics":
-            nested = get_args(one.type)[0]
-            made[one.name] = (_many(_by_topic_name(nested, version)), one)
-        elif one.name == "partitions":
-            made[one.name] = (_many(_older(get_args(one.type)[0], version, gone)), one)
-        else:
-            made[one.name] = (one.type, one)
-    return _made(schema, version, made)
+    as_before = _without("leader_recovery_state" if version < 1 else "")
+    return lambda one: ("topic_name", str, _kafka("string")) if one.name == "topic_id" else as_before(one)
 
 
-def _with_numbers_for_times(schema: Schema, version: int) -> Schema:
+def _number_times(one: Field[Any]) -> _Part:
     """Where there is no transaction a broker says that it began at −1, which kio does not read as a time."""
-    made: dict[str, tuple[Any, Field[Any]]] = {}
-    for one in fields(schema):
-        nested = next((kind for kind in get_args(one.type) if hasattr(kind, "__dataclass_fields__")), None)
-        if one.name == "transaction_start_time":
-            made[one.name] = (i64, _kafka("int64"))
-        else:
-            made[one.name] = (one.type if nested is None else _many(_with_numbers_for_times(nested, version)), one)
-    return _made(schema, version, made)
+    if one.name == "transaction_start_time":
+        return one.name, i64, _kafka("int64")
+    return one.name, one.type, one
 
 
-def _made(like: Schema, version: int, made: Mapping[str, tuple[Any, Field[Any]]]) -> Schema:
-    namespace = {
-        "__type__": like.__type__,
-        "__version__": i16(version),
-        "__flexible__": like.__flexible__,
-        "__api_key__": like.__api_key__,
-        "__header_schema__": like.__header_schema__,
-    }
+def _derive(schema: Schema, version: int, change: _Change) -> Schema:
+    """A message of a version with the fields of another one's, each changed or left out, in nested messages too."""
     specified = []
-    for name, (kind, one) in made.items():
+    for part in filter(None, map(change, fields(schema))):
+        name, kind, one = part
+        nested = next((inner for inner in get_args(kind)[:1] if hasattr(inner, "__dataclass_fields__")), None)
         again = field(metadata=one.metadata) if one.default is MISSING else field(metadata=one.metadata, default=one.default)
-        specified.append((name, kind, again))
-    return make_dataclass(like.__name__, specified, namespace=namespace, frozen=True, kw_only=True)
+        specified.append((name, kind if nested is None else _many(_derive(nested, version, change)), again))
+    namespace = {
+        "__type__": schema.__type__,
+        "__version__": i16(version),
+        "__flexible__": schema.__flexible__,
+        "__api_key__": schema.__api_key__,
+        "__header_schema__": schema.__header_schema__,
+    }
+    return make_dataclass(schema.__name__, specified, namespace=namespace, frozen=True, kw_only=True)
 
 
 def _many(kind: Any) -> Any:

@@ -67,7 +67,7 @@ def batches(data: bytes) -> Iterator[Batch]:
         if length + _HEAD.size <= MAGIC_AT:
             raise Damaged(f"a batch of {length} bytes at byte {position}")
         magic = data[position + MAGIC_AT]
-        records = _of_batch(data, position) if magic >= 2 else _of_message(data, position, base)
+        records = _batch_records(data, position) if magic >= 2 else _message_records(data, position, base)
         yield Batch(position, end - position, base, records)
         position = end
 
@@ -125,7 +125,7 @@ def write_records(values: Sequence[bytes], epochs: bool = True, producer: int = 
     return buffer.getvalue()
 
 
-def _of_batch(data: bytes, position: int) -> tuple[Record, ...]:
+def _batch_records(data: bytes, position: int) -> tuple[Record, ...]:
     batch = _batch(data, position)
     if batch.attributes & _COMPRESSION:
         raise Damaged(f"a compressed batch at byte {position}")
@@ -146,7 +146,7 @@ def _batch(data: bytes, position: int) -> RecordBatch:
     return batch
 
 
-def _of_message(data: bytes, position: int, offset: int) -> tuple[Record, ...]:
+def _message_records(data: bytes, position: int, offset: int) -> tuple[Record, ...]:
     try:
         return _message_at(data, position, offset)
     except struct.error as error:

@@ -132,8 +132,8 @@ class CoordinatorView:
 class LedgerView:
     """What a partition's leader has: its log, last stable offset and high watermark, and its entry for the producer id.
 
-    `epoch` and `last_sequence` are −1 where it has none; `opened_at` is where the open transaction begins, −1: none.
-    `readable` are the records that a consumer in read_committed is served, in order.
+    `epoch` and `last_sequence` are −1 where it has none. `readable` are the records that a consumer in read_committed is
+    served, in order.
     """
 
     entries: tuple[LogEntry, ...]
@@ -141,7 +141,6 @@ class LedgerView:
     high_watermark: int
     epoch: int
     last_sequence: int
-    opened_at: int
     readable: tuple[LogEntry, ...]
 
 
@@ -162,28 +161,14 @@ def describe_partition(ask: Client, topic: str, producer: int) -> tuple[int, Led
     entry = next((one for one in found.active_producers if one.producer_id == producer), None)
     error, stable, high, entries, _ = _fetch(ask, topic, _READ_UNCOMMITTED)
     error_2, stable, high, served, aborted = _fetch(ask, topic, _READ_COMMITTED)
-    view = LedgerView(
-        entries,
-        stable,
-        high,
-        -1 if entry is None else entry.producer_epoch,
-        -1 if entry is None else entry.last_sequence,
-        -1 if entry is None else entry.current_txn_start_offset,
-        _without_aborted(served, aborted),
-    )
+    epoch, last = (-1, -1) if entry is None else (entry.producer_epoch, entry.last_sequence)
+    view = LedgerView(entries, stable, high, epoch, last, _without_aborted(served, aborted))
     return int(found.error_code) or error or error_2, view
 
 
 def _fetch(ask: Client, topic: str, isolation: int) -> tuple[int, int, int, tuple[LogEntry, ...], list[tuple[int, int]]]:
     """Error, last stable offset, high watermark, what is served, and where aborted transactions begin, by producer id."""
-    partition = {"partition": 0, "fetch_offset": 0, "partition_max_bytes": 1 << 20}
-    body = ask.ask(
-        Api.FETCH,
-        {"replica_id": -1, "max_wait": 0, "min_bytes": 0, "max_bytes": 1 << 20, "isolation_level": isolation,
-         "topics": [{"topic": topic, "partitions": [partition]}]},
-        4,
-    )  # fmt: skip
-    [one] = body.responses[0].partitions
+    one = ask.fetch_partition(topic, isolation=isolation)
     aborted = [(found.producer_id, found.first_offset) for found in one.aborted_transactions or ()]
     return int(one.error_code), one.last_stable_offset, one.high_watermark, read_entries(one.records or b""), aborted
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from acked.invariants.property import Kind, Property
+from acked.invariants.quantifiers import every_two
 from acked.model.language.quantify import every, implies, some
 from acked.model.language.values import Bool
-from acked.model.partition.candidates import known_leader_epochs
 from acked.model.partition.rules.controllers import many_controllers
-from acked.model.partition.rules.derived import asks_in_epoch, keeps_empty_epochs
+from acked.model.partition.rules.facts import asks_in_epoch, keeps_empty_epochs
 from acked.model.partition.state import Epoch, Offset, Replica, State
+from acked.model.partition.vocabulary.candidates import known_leader_epochs
 
 
 def leader_has_epoch(s: State) -> Bool:
@@ -23,11 +24,11 @@ def _is_in_use(s: State, epoch: Epoch) -> Bool:
     known = some(Replica, lambda r: s.broker[r].leader_epoch == epoch)
     written = some(Replica, lambda r: some(Offset, lambda o: s.log[r].has(o) & (s.log[r].at(o).epoch == epoch)))
     in_use = (s.controller.leader_epoch == epoch) | known | written
-    if keeps_empty_epochs.value:
+    if keeps_empty_epochs.on:
         in_use |= some(Replica, lambda r: s.broker[r].empty_epoch == epoch)
-    if asks_in_epoch.value:
+    if asks_in_epoch.on:
         in_use |= s.consumer.epoch == epoch
-    if many_controllers.value:
+    if many_controllers.on:
         for is_known, believed in known_leader_epochs(s):
             in_use |= is_known & (believed == epoch)
     return in_use
@@ -38,10 +39,7 @@ def epochs_are_dense(s: State) -> Bool:
 
     So there is a rank for the next one. Without it ElectLeader breaks EpochSent (2, 1, 1).
     """
-    return every(
-        Epoch,
-        lambda high: every(Epoch, lambda low: implies((low < high) & _is_in_use(s, high), _is_in_use(s, low))),
-    )
+    return every_two(Epoch, Epoch, lambda high, low: implies((low < high) & _is_in_use(s, high), _is_in_use(s, low)))
 
 
 DOMAIN_LEMMAS: tuple[Property, ...] = (

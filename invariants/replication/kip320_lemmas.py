@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acked.invariants.property import Kind, Property
+from acked.invariants.quantifiers import every_three, every_two
 from acked.invariants.replication.domains import DOMAIN_LEMMAS
+from acked.invariants.replication.properties import hw_within_log, leader_in_isr
 from acked.model.language.quantify import every, implies, some
 from acked.model.language.sets import SetValue
 from acked.model.language.values import Bool
@@ -23,7 +25,7 @@ from acked.model.replication.state import Epoch, Offset, Replica, State
 # -- vocabulary --------------------------------------------------------------------------------------------------------
 
 
-def in_epoch(s: State, r: Replica, e: Epoch) -> Bool:
+def is_in_epoch(s: State, r: Replica, e: Epoch) -> Bool:
     """r is in leader epoch e."""
     return s.replica[r].leader_epoch == e
 
@@ -40,7 +42,7 @@ def is_newest(s: State, e: Epoch) -> Bool:
 
 def leads_in(s: State, leader: Replica, e: Epoch) -> Bool:
     """`leader` presumes leadership, in epoch e."""
-    return presumes_leadership(s, leader) & in_epoch(s, leader, e)
+    return presumes_leadership(s, leader) & is_in_epoch(s, leader, e)
 
 
 def is_vacant(s: State, e: Epoch) -> Bool:
@@ -82,12 +84,12 @@ def _written_once(condition: Callable[[Epoch], Bool]) -> Callable[[Epoch], Bool]
     """A condition that is made only once for each epoch: under large constants making it takes longer than proving."""
     made: dict[int, Bool] = {}
 
-    def known(c: Epoch) -> Bool:
+    def evaluate(c: Epoch) -> Bool:
         if c.expr.id not in made:
             made[c.expr.id] = condition(c)
         return made[c.expr.id]
 
-    return known
+    return evaluate
 
 
 # -- what is kept ------------------------------------------------------------------------------------------------------
@@ -108,37 +110,25 @@ def quorum_is_newest(s: State) -> Bool:
 
 def ids_are_fresh(s: State) -> Bool:
     """No log holds the next record yet."""
-    return every(
-        Replica, lambda r: every(Offset, lambda o: implies(s.log[r].has(o), s.log[r].at(o).id < s.next_record_id))
-    )
+    return every_two(Replica, Offset, lambda r, o: implies(s.log[r].has(o), s.log[r].at(o).id < s.next_record_id))
 
 
 def records_are_not_ahead(s: State) -> Bool:
     """No log holds a record of an epoch that its replica has not reached."""
-    return every(
-        Replica,
-        lambda r: every(Offset, lambda o: implies(s.log[r].has(o), s.replica[r].leader_epoch >= s.log[r].at(o).epoch)),
+    return every_two(
+        Replica, Offset, lambda r, o: implies(s.log[r].has(o), s.replica[r].leader_epoch >= s.log[r].at(o).epoch)
     )
 
 
 def epochs_were_sent(s: State) -> Bool:
     """Every replica's leader epoch is one that the controller used."""
-    return every(Replica, lambda r: every(Epoch, lambda e: implies(in_epoch(s, r, e), is_sent(s, e))))
-
-
-def quorum_isr_has_leader(s: State) -> Bool:
-    """The controller's leader is in its ISR."""
-    return every(Replica, lambda r: implies(s.quorum.leader == r, s.quorum.isr.contains(r)))
+    return every_two(Replica, Epoch, lambda r, e: implies(is_in_epoch(s, r, e), is_sent(s, e)))
 
 
 def request_isr_has_leader(s: State) -> Bool:
     """Every request's leader is in the request's ISR."""
-    return every(
-        Epoch,
-        lambda e: every(
-            Replica,
-            lambda r: implies(is_sent(s, e) & (s.requests[e].leader == r), s.requests[e].isr.contains(r)),
-        ),
+    return every_two(
+        Epoch, Replica, lambda e, r: implies(is_sent(s, e) & (s.requests[e].leader == r), s.requests[e].isr.contains(r))
     )
 
 
@@ -150,7 +140,7 @@ def replicas_know_their_leader(s: State) -> Bool:
         & every(
             Epoch,
             lambda e: implies(
-                in_epoch(s, r, e), s.replica[r].leader.is_some & (s.replica[r].leader == s.requests[e].leader)
+                is_in_epoch(s, r, e), s.replica[r].leader.is_some & (s.replica[r].leader == s.requests[e].leader)
             ),
         ),
     )
@@ -158,41 +148,24 @@ def replicas_know_their_leader(s: State) -> Bool:
 
 def isr_has_leader(s: State) -> Bool:
     """Whom a replica takes for its leader is in the ISR that the replica knows."""
-    return every(
-        Replica,
-        lambda r: every(Replica, lambda x: implies(s.replica[r].leader == x, s.replica[r].isr.contains(x))),
-    )
+    return every_two(Replica, Replica, lambda r, x: implies(s.replica[r].leader == x, s.replica[r].isr.contains(x)))
 
 
 def leader_first(s: State) -> Bool:
     """No replica follows in an epoch whose leader has not taken office."""
-    return every(
-        Replica,
-        lambda r: every(
-            Epoch,
-            lambda e: every(
-                Replica,
-                lambda x: implies(
-                    in_epoch(s, r, e) & (s.requests[e].leader == x) & (r != x), has_reached(s, x, e)
-                ),
-            ),
-        ),
+    return every_three(
+        Replica, Epoch, Replica,
+        lambda r, e, x: implies(is_in_epoch(s, r, e) & (s.requests[e].leader == x) & (r != x), has_reached(s, x, e)),
     )
 
 
 def log_matching(s: State) -> Bool:
     """Two logs that agree at an offset agree at every one below."""
-    return every(
-        Replica,
-        lambda a: every(
-            Replica,
-            lambda b: every(
-                Offset,
-                lambda o: implies(
-                    s.log[a].same_record_at(s.log[b], o),
-                    every(Offset, lambda p: implies(p < o, s.log[a].same_record_at(s.log[b], p))),
-                ),
-            ),
+    return every_three(
+        Replica, Replica, Offset,
+        lambda a, b, o: implies(
+            s.log[a].same_record_at(s.log[b], o),
+            every(Offset, lambda p: implies(p < o, s.log[a].same_record_at(s.log[b], p))),
         ),
     )
 
@@ -205,50 +178,35 @@ def followers_are_prefixes(s: State) -> Bool:
             Offset, lambda o: implies(s.log[f].has(o), s.log[f].same_record_at(s.log[x], o))
         )
 
-    return every(
-        Replica,
-        lambda x: every(
-            Replica,
-            lambda f: implies(
-                presumes_leadership(s, x) & (s.replica[f].leader_epoch == s.replica[x].leader_epoch), is_prefix(f, x)
-            ),
+    return every_two(
+        Replica, Replica,
+        lambda x, f: implies(
+            presumes_leadership(s, x) & (s.replica[f].leader_epoch == s.replica[x].leader_epoch), is_prefix(f, x)
         ),
     )
 
 
-def hw_within_log(s: State) -> Bool:
-    """No high watermark lies beyond its log's end."""
-    return every(Replica, lambda r: s.replica[r].hw <= s.log[r].end)
-
-
 def hw_in_epoch(s: State) -> Bool:
     """What a replica in a leader's epoch takes for committed of that very epoch, the leader does too."""
-    return every(
-        Replica,
-        lambda x: every(
-            Replica,
-            lambda r: every(
-                Offset,
-                lambda o: implies(
-                    presumes_leadership(s, x)
-                    & (s.replica[r].leader_epoch == s.replica[x].leader_epoch)
-                    & (o < s.replica[r].hw)
-                    & s.log[r].has(o)
-                    & (s.replica[x].leader_epoch == s.log[r].at(o).epoch),
-                    o < s.replica[x].hw,
-                ),
-            ),
-        ),
+
+    def takes_for_committed(x: Replica, r: Replica, o: Offset) -> Bool:
+        return (
+            presumes_leadership(s, x)
+            & (s.replica[r].leader_epoch == s.replica[x].leader_epoch)
+            & (o < s.replica[r].hw)
+            & s.log[r].has(o)
+            & (s.replica[x].leader_epoch == s.log[r].at(o).epoch)
+        )
+
+    return every_three(
+        Replica, Replica, Offset, lambda x, r, o: implies(takes_for_committed(x, r, o), o < s.replica[x].hw)
     )
 
 
 def true_leader_knows_isr(s: State) -> Bool:
     """Who leads in the newest epoch knows the quorum's ISR."""
-    return every(
-        Replica,
-        lambda r: every(
-            Epoch, lambda e: implies(leads_in(s, r, e) & is_newest(s, e), s.replica[r].isr == s.quorum.isr)
-        ),
+    return every_two(
+        Replica, Epoch, lambda r, e: implies(leads_in(s, r, e) & is_newest(s, e), s.replica[r].isr == s.quorum.isr)
     )
 
 
@@ -261,10 +219,7 @@ def vacant_isr_is_announced(s: State) -> Bool:
 
 def stale_leader_is_stuck(s: State) -> Bool:
     """A leader's ISR covers every later ISR, or one of its members has left for a later epoch."""
-    return every(
-        Replica,
-        lambda r: every(Epoch, lambda e: implies(leads_in(s, r, e), _covers_what_follows(s, s.replica[r].isr, e))),
-    )
+    return every_two(Replica, Epoch, lambda r, e: implies(leads_in(s, r, e), _covers_what_follows(s, s.replica[r].isr, e)))
 
 
 def late_leader_is_stuck(s: State) -> Bool:
@@ -280,24 +235,18 @@ def late_leader_is_stuck(s: State) -> Bool:
 
 def late_members_were_announced(s: State) -> Bool:
     """A member of a leader's ISR that has not reached the leader's epoch was in the ISR that the epoch began with."""
-    return every(
-        Replica,
-        lambda r: every(
-            Epoch,
-            lambda e: implies(
-                leads_in(s, r, e),
-                every(
-                    s.replica[r].isr,
-                    lambda m: implies(s.replica[m].leader_epoch < e, s.requests[e].isr.contains(m)),
-                ),
-            ),
+    return every_two(
+        Replica, Epoch,
+        lambda r, e: implies(
+            leads_in(s, r, e),
+            every(s.replica[r].isr, lambda m: implies(s.replica[m].leader_epoch < e, s.requests[e].isr.contains(m))),
         ),
     )
 
 
 def quorum_isr_holds_committed(s: State) -> Bool:
     """Every member of the quorum's ISR holds what any replica takes for committed."""
-    return every(s.quorum.isr, lambda m: every(Replica, lambda r: holds_committed(s, m, r)))
+    return every_two(s.quorum.isr, Replica, lambda m, r: holds_committed(s, m, r))
 
 
 def announced_isr_holds_committed(s: State) -> Bool:
@@ -307,10 +256,7 @@ def announced_isr_holds_committed(s: State) -> Bool:
         Epoch,
         lambda e: implies(
             is_sent(s, e),
-            every(
-                s.requests[e].isr,
-                lambda m: every(Replica, lambda r: _may_commit_since(s, r, e, is_cut) | holds_committed(s, m, r)),
-            ),
+            every_two(s.requests[e].isr, Replica, lambda m, r: _may_commit_since(s, r, e, is_cut) | holds_committed(s, m, r)),
         ),
     )
 
@@ -326,14 +272,14 @@ KIP320_LEMMAS: tuple[Property, ...] = (
     _lemma("IdFresh", ids_are_fresh, "a producer's next record is in no log yet"),
     _lemma("RecordEpoch", records_are_not_ahead, "no log holds a record of an epoch its broker has not reached"),
     _lemma("EpochSent", epochs_were_sent, "no broker is in a leader epoch that was not announced"),
-    _lemma("QuorumIsrHasLeader", quorum_isr_has_leader, "the controller's leader is one of its in-sync replicas"),
+    _lemma("QuorumIsrHasLeader", leader_in_isr.predicate, "the controller's leader is one of its in-sync replicas"),
     _lemma("RequestIsrHasLeader", request_isr_has_leader, "an announced leader is one of the announced in-sync replicas"),
     _lemma("KnowsLeader", replicas_know_their_leader, "all brokers of one leader epoch agree on who leads in it"),
     _lemma("IsrHasLeader", isr_has_leader, "a broker's leader is in the ISR that the broker knows"),
     _lemma("LeaderFirst", leader_first, "nobody follows in an epoch before its leader has taken office"),
     _lemma("LogMatching", log_matching, "logs that agree at an offset agree below it"),
     _lemma("FollowerPrefix", followers_are_prefixes, "a follower's log is a prefix of its leader's"),
-    _lemma("HwInLog", hw_within_log, "no broker takes for committed what its log does not hold"),
+    _lemma("HwInLog", hw_within_log.predicate, "no broker takes for committed what its log does not hold"),
     _lemma("HwInEpoch", hw_in_epoch, "a follower takes a record of its epoch for committed only after its leader"),
     _lemma("TrueLeaderIsr", true_leader_knows_isr, "the current leader and the controller agree on the ISR"),
     _lemma("VacantIsr", vacant_isr_is_announced, "until a new leader takes office, the ISR stays as announced"),

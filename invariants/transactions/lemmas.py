@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acked.invariants.property import Kind, Property
+from acked.invariants.quantifiers import every_two
 from acked.model.language.quantify import each, every, implies, ite, some
 from acked.model.language.values import Bool
 from acked.model.transactions.common import (
@@ -30,33 +31,13 @@ from acked.model.transactions.common import (
     is_state,
 )
 from acked.model.transactions.settings import log_size
-from acked.model.transactions.state import (
-    ABORTED,
-    ABORTING,
-    COMMITTED,
-    COMMITTING,
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    IN_TXN,
-    NEW,
-    ONGOING,
-    OPEN,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
-    UNBEGUN,
-    Offset,
-    Partition,
-    Producer,
-    State,
-    Txn,
-    epoch,
-)
+from acked.model.transactions.state import Fate, Offset, Partition, Phase, Producer, State, Txn, TxnState, epoch
 
 # -- the words of the argument ------------------------------------------------------------------------------------------
 
 
 def _everywhere(body: Callable[[Partition, Txn], Bool]) -> Bool:
-    return every(Partition, lambda p: every(Txn, lambda n: body(p, n)))
+    return every_two(Partition, Txn, body)
 
 
 def is_in_open(s: State, p: Partition, n: Txn) -> Bool:
@@ -66,12 +47,12 @@ def is_in_open(s: State, p: Partition, n: Txn) -> Bool:
 
 def is_in(s: State, i: Producer, n: Txn) -> Bool:
     """The instance is in that transaction, and was told nothing of its end."""
-    return (s.producer[i].phase == IN_TXN) & (s.producer[i].txn == n)
+    return (s.producer[i].phase == Phase.IN_TXN) & (s.producer[i].txn == n)
 
 
 def is_held(s: State) -> Bool:
     """Some instance has the coordinator's producer epoch."""
-    return some(Producer, lambda i: (s.producer[i].phase != NEW) & (s.producer[i].epoch == s.coordinator.epoch))
+    return some(Producer, lambda i: (s.producer[i].phase != Phase.NEW) & (s.producer[i].epoch == s.coordinator.epoch))
 
 
 def is_current(s: State, n: Txn) -> Bool:
@@ -80,7 +61,7 @@ def is_current(s: State, n: Txn) -> Bool:
 
 
 def _is_asked(s: State, n: Txn) -> Bool:
-    return (s.txn[n].fate == COMMITTING) | (s.txn[n].fate == COMMITTED)
+    return (s.txn[n].fate == Fate.COMMITTING) | (s.txn[n].fate == Fate.COMMITTED)
 
 
 def _is_hidden_somewhere(s: State, n: Txn) -> Bool:
@@ -102,8 +83,8 @@ def epochs_are_given(s: State) -> Bool:
 def requests_name_epochs(s: State) -> Bool:
     """Who was initialised has a producer epoch, who was not has none, and a request that is late names one."""
     late = s.late
-    producers = every(Producer, lambda i: (s.producer[i].phase == NEW) | (s.producer[i].epoch != -1))
-    none = every(Producer, lambda i: (s.producer[i].phase != NEW) | (s.producer[i].epoch == -1))
+    producers = every(Producer, lambda i: (s.producer[i].phase == Phase.NEW) | (s.producer[i].epoch != -1))
+    none = every(Producer, lambda i: (s.producer[i].phase != Phase.NEW) | (s.producer[i].epoch == -1))
     produce = implies(late.produce.txn.is_some, (late.produce.epoch != -1) & (late.produce.sequence == 0))
     end = implies(late.end.txn.is_some, late.end.epoch != -1)
     init = implies(late.init.sender.is_some, late.init.is_spent)
@@ -114,7 +95,7 @@ def partitions_of_txn(s: State) -> Bool:
     """There are partitions where a transaction is open or in its markers, and awaited markers only in the latter."""
     coordinator = s.coordinator
     none = implies(is_complete(s), coordinator.partitions.is_empty)
-    some_while_open = implies(is_state(s, ONGOING), ~coordinator.partitions.is_empty)
+    some_while_open = implies(is_state(s, TxnState.ONGOING), ~coordinator.partitions.is_empty)
     waits = ite(is_preparing(s), ~coordinator.awaiting.is_empty, coordinator.awaiting.is_empty)
     own = every(Partition, lambda p: implies(coordinator.awaiting.contains(p), coordinator.partitions.contains(p)))
     return none & some_while_open & waits & own
@@ -138,25 +119,25 @@ def fates_are_told(s: State) -> Bool:
 
     def live(n: Txn, i: Producer) -> Bool:
         fate = s.txn[n].fate
-        undecided = (fate == OPEN) | (fate == COMMITTING) | (fate == ABORTING)
+        undecided = (fate == Fate.OPEN) | (fate == Fate.COMMITTING) | (fate == Fate.ABORTING)
         return implies(is_in(s, i, n), undecided & (s.txn[n].owner == i))
 
-    begun = every(Txn, lambda n: implies(s.txn[n].fate == UNBEGUN, s.txn[n].owner.is_none))
-    rest = every(Producer, lambda i: implies(s.producer[i].phase != IN_TXN, s.producer[i].txn == 0))
-    return every(Txn, lambda n: every(Producer, lambda i: live(n, i))) & begun & rest
+    begun = every(Txn, lambda n: implies(s.txn[n].fate == Fate.UNBEGUN, s.txn[n].owner.is_none))
+    rest = every(Producer, lambda i: implies(s.producer[i].phase != Phase.IN_TXN, s.producer[i].txn == 0))
+    return every_two(Txn, Producer, live) & begun & rest
 
 
 def records_were_sent(s: State) -> Bool:
     """Only records of transactions that were begun are in a log or on their way, and none is in a log twice."""
 
-    def sent(p: Partition, n: Txn) -> Bool:
-        return implies(is_in_log(s, p, n) | (s.late.produce.txn == n), s.txn[n].fate != UNBEGUN)
+    def was_sent(p: Partition, n: Txn) -> Bool:
+        return implies(is_in_log(s, p, n) | (s.late.produce.txn == n), s.txn[n].fate != Fate.UNBEGUN)
 
     def once(p: Partition, n: Txn, o: Offset) -> Bool:
         again = some(Offset, lambda later: (o < later) & is_record(s, p, later, n))
         return implies(is_record(s, p, o, n), ~again)
 
-    return _everywhere(sent) & _everywhere(lambda p, n: every(Offset, lambda o: once(p, n, o)))
+    return _everywhere(was_sent) & _everywhere(lambda p, n: every(Offset, lambda o: once(p, n, o)))
 
 
 def acked_records_are_there(s: State) -> Bool:
@@ -164,9 +145,9 @@ def acked_records_are_there(s: State) -> Bool:
 
     def there(i: Producer, p: Partition) -> Bool:
         mine = s.producer[i]
-        return implies(mine.acked.contains(p), (mine.phase == IN_TXN) & is_in_log(s, p, mine.txn))
+        return implies(mine.acked.contains(p), (mine.phase == Phase.IN_TXN) & is_in_log(s, p, mine.txn))
 
-    acked = every(Producer, lambda i: every(Partition, lambda p: there(i, p)))
+    acked = every_two(Producer, Partition, there)
     return acked & _everywhere(lambda p, n: implies(_is_asked(s, n), is_in_log(s, p, n)))
 
 
@@ -175,15 +156,15 @@ def known_sequences(s: State) -> Bool:
 
     def there(i: Producer, p: Partition) -> Bool:
         mine, leader = s.producer[i], s.partition[p]
-        knows = (mine.phase != NEW) & (leader.epoch == mine.epoch) & (leader.last_seq >= 0)
-        return implies(knows, (mine.phase == IN_TXN) & is_in_log(s, p, mine.txn))
+        knows = (mine.phase != Phase.NEW) & (leader.epoch == mine.epoch) & (leader.last_seq >= 0)
+        return implies(knows, (mine.phase == Phase.IN_TXN) & is_in_log(s, p, mine.txn))
 
     def newest(p: Partition) -> Bool:
         mine = s.partition[p]
         is_newest = (mine.last_seq >= 0) & (mine.epoch == s.coordinator.epoch)
-        return implies(is_newest, is_state(s, ONGOING)) & (mine.last_seq <= 0)
+        return implies(is_newest, is_state(s, TxnState.ONGOING)) & (mine.last_seq <= 0)
 
-    return every(Partition, newest) & every(Producer, lambda i: every(Partition, lambda p: there(i, p)))
+    return every(Partition, newest) & every_two(Producer, Partition, there)
 
 
 # -- producer epochs ----------------------------------------------------------------------------------------------------
@@ -192,13 +173,13 @@ def known_sequences(s: State) -> Bool:
 def open_is_held(s: State) -> Bool:
     """While a transaction is open, or a late request names the newest producer epoch, some instance has that epoch."""
 
-    def held(named: Bool) -> Bool:
+    def needs_holder(named: Bool) -> Bool:
         return implies(named, is_held(s))
 
     late, newest = s.late, s.coordinator.epoch
     produce = (late.produce.epoch == newest) & (late.produce.epoch != -1)
     end = (late.end.epoch == newest) & (late.end.epoch != -1)
-    return held(is_state(s, ONGOING)) & held(produce) & held(end)
+    return needs_holder(is_state(s, TxnState.ONGOING)) & needs_holder(produce) & needs_holder(end)
 
 
 def epoch_budget(s: State) -> Bool:
@@ -208,24 +189,24 @@ def epoch_budget(s: State) -> Bool:
     """
     most = epoch(0)
     for i in each(Producer):
-        most = most + ite(s.producer[i].phase != NEW, epoch(2), epoch(0))
+        most = most + ite(s.producer[i].phase != Phase.NEW, epoch(2), epoch(0))
     for n in each(Txn):
-        most = most + ite((s.txn[n].fate == COMMITTED) | (s.txn[n].fate == ABORTED), epoch(2), epoch(0))
+        most = most + ite((s.txn[n].fate == Fate.COMMITTED) | (s.txn[n].fate == Fate.ABORTED), epoch(2), epoch(0))
     most = most + ite(s.late.init.is_spent & s.late.init.sender.is_none, epoch(1), epoch(0))
     return s.coordinator.epoch + 1 <= ite(is_held(s), most - 1, most)
 
 
 def one_holder(s: State) -> Bool:
     """No two instances have one producer epoch, nor could get one by asking again for the end of a transaction."""
-    decided = is_preparing(s) | is_state(s, COMPLETE_COMMIT) | is_state(s, COMPLETE_ABORT)
+    decided = is_preparing(s) | is_state(s, TxnState.COMPLETE_COMMIT) | is_state(s, TxnState.COMPLETE_ABORT)
 
     def apart(i: Producer, j: Producer) -> Bool:
         mine, other = s.producer[i], s.producer[j]
         may_get = decided & (mine.epoch + 1 == s.coordinator.epoch)
-        both = (mine.phase != NEW) & (other.phase != NEW) & (i != j)
+        both = (mine.phase != Phase.NEW) & (other.phase != Phase.NEW) & (i != j)
         return implies(both, (mine.epoch != other.epoch) & implies(may_get, other.epoch != s.coordinator.epoch))
 
-    return every(Producer, lambda i: every(Producer, lambda j: apart(i, j)))
+    return every_two(Producer, Producer, apart)
 
 
 # -- what is open, and how it ends --------------------------------------------------------------------------------------
@@ -235,21 +216,21 @@ def open_is_known(s: State) -> Bool:
     """What is open in a partition is of the coordinator's epoch, or of the one before and waits for its marker."""
     coordinator = s.coordinator
 
-    def known(p: Partition) -> Bool:
+    def is_known(p: Partition) -> Bool:
         of = s.partition[p].epoch
-        ongoing = is_state(s, ONGOING) & coordinator.partitions.contains(p) & (of == coordinator.epoch)
+        ongoing = is_state(s, TxnState.ONGOING) & coordinator.partitions.contains(p) & (of == coordinator.epoch)
         waits = is_preparing(s) & coordinator.awaiting.contains(p) & (of + 1 == coordinator.epoch)
         return implies(is_open(s, p), ongoing | waits)
 
-    return every(Partition, known)
+    return every(Partition, is_known)
 
 
 def open_is_current(s: State) -> Bool:
     """What is open belongs to the current transaction, or was asked to be committed if it is to be."""
 
     def current(p: Partition, n: Txn) -> Bool:
-        while_open = implies(is_state(s, ONGOING), is_current(s, n))
-        return implies(is_in_open(s, p, n), while_open & implies(is_state(s, PREPARE_COMMIT), _is_asked(s, n)))
+        while_open = implies(is_state(s, TxnState.ONGOING), is_current(s, n))
+        return implies(is_in_open(s, p, n), while_open & implies(is_state(s, TxnState.PREPARE_COMMIT), _is_asked(s, n)))
 
     def there(p: Partition, n: Txn) -> Bool:
         newest = s.partition[p].epoch == s.coordinator.epoch
@@ -262,15 +243,15 @@ def late_is_current(s: State) -> Bool:
     """A late request with the newest epoch is of the current transaction, and a late marker says what was decided."""
     late, newest = s.late, s.coordinator.epoch
 
-    def asked(n: Txn) -> Bool:
+    def was_asked(n: Txn) -> Bool:
         fate = s.txn[n].fate
         # Where no request to end a transaction is ever late there is no number to look the transaction up by.
         named = (late.end.txn == n) & (late.end.epoch == newest)
-        return implies(named, is_current(s, n) & ite(late.end.commits, fate == COMMITTING, fate == ABORTING))
+        return implies(named, is_current(s, n) & ite(late.end.commits, fate == Fate.COMMITTING, fate == Fate.ABORTING))
 
     produce = implies(late.produce.txn.is_some & (late.produce.epoch == newest), is_current(s, late.produce.txn.value))
     of_now = late.marker.partition.is_some & (late.marker.epoch == newest) & is_preparing(s)
-    return produce & every(Txn, asked) & implies(of_now, late.marker.commits == is_state(s, PREPARE_COMMIT))
+    return produce & every(Txn, was_asked) & implies(of_now, late.marker.commits == is_state(s, TxnState.PREPARE_COMMIT))
 
 
 def last_owner(s: State) -> Bool:
@@ -278,13 +259,13 @@ def last_owner(s: State) -> Bool:
 
     def newest(i: Producer, n: Txn) -> Bool:
         mine = s.producer[i]
-        others = every(Producer, lambda j: (j == i) | (s.producer[j].phase == NEW) | (s.producer[j].epoch < mine.epoch))
-        return (s.txn[n].owner == i) & (mine.phase != NEW) & (mine.epoch + 1 >= s.coordinator.epoch) & others
+        others = every(Producer, lambda j: (j == i) | (s.producer[j].phase == Phase.NEW) | (s.producer[j].epoch < mine.epoch))
+        return (s.txn[n].owner == i) & (mine.phase != Phase.NEW) & (mine.epoch + 1 >= s.coordinator.epoch) & others
 
-    def owned(p: Partition, n: Txn) -> Bool:
-        return implies(is_state(s, PREPARE_COMMIT) & is_in_open(s, p, n), some(Producer, lambda i: newest(i, n)))
+    def has_owner(p: Partition, n: Txn) -> Bool:
+        return implies(is_state(s, TxnState.PREPARE_COMMIT) & is_in_open(s, p, n), some(Producer, lambda i: newest(i, n)))
 
-    return _everywhere(owned)
+    return _everywhere(has_owner)
 
 
 def one_outcome(s: State) -> Bool:
@@ -292,53 +273,44 @@ def one_outcome(s: State) -> Bool:
 
     def one(p: Partition, n: Txn) -> Bool:
         readable = some(Partition, lambda q: is_readable(s, q, n))
-        commits = implies(is_state(s, PREPARE_COMMIT), ~_is_hidden_somewhere(s, n))
-        return implies(is_in_open(s, p, n), commits & implies(is_state(s, PREPARE_ABORT), ~readable))
+        commits = implies(is_state(s, TxnState.PREPARE_COMMIT), ~_is_hidden_somewhere(s, n))
+        return implies(is_in_open(s, p, n), commits & implies(is_state(s, TxnState.PREPARE_ABORT), ~readable))
 
     return _everywhere(one)
 
 
 def commit_repeated(s: State) -> Bool:
     """Where asking again for a COMMIT would be answered with yes, no record of the transaction is aborted."""
-    committed = is_state(s, PREPARE_COMMIT) | is_state(s, COMPLETE_COMMIT)
+    committed = is_state(s, TxnState.PREPARE_COMMIT) | is_state(s, TxnState.COMPLETE_COMMIT)
 
-    def kept(i: Producer, n: Txn) -> Bool:
+    def is_kept(i: Producer, n: Txn) -> Bool:
         of_last = is_in(s, i, n) & (s.producer[i].epoch + 1 == s.coordinator.epoch)
         return implies(of_last & committed, ~_is_hidden_somewhere(s, n))
 
-    return every(Producer, lambda i: every(Txn, lambda n: kept(i, n)))
+    return every_two(Producer, Txn, is_kept)
 
 
 def committed_stays(s: State) -> Bool:
     """What is open of a transaction whose application was told that it is committed waits for a COMMIT."""
     return _everywhere(
-        lambda p, n: implies((s.txn[n].fate == COMMITTED) & is_in_open(s, p, n), is_state(s, PREPARE_COMMIT))
+        lambda p, n: implies((s.txn[n].fate == Fate.COMMITTED) & is_in_open(s, p, n), is_state(s, TxnState.PREPARE_COMMIT))
     )
 
 
-def _lemma(name: str, predicate: Callable[[State], Bool], source: str = "KIP-98, KIP-890") -> Property:
+def _lemma(predicate: Callable[[State], Bool], source: str = "KIP-98, KIP-890") -> Property:
+    name = "".join(part.capitalize() for part in predicate.__name__.split("_"))
     doc = (predicate.__doc__ or "").split("\n")[0].rstrip(".")
     return Property(name, Kind.STATE, predicate, doc[:1].lower() + doc[1:], source, "transaction_version 2, from 4.2 on")
 
 
-TRANSACTIONS_LEMMAS: tuple[Property, ...] = (
-    _lemma("EpochsAreGiven", epochs_are_given),
-    _lemma("RequestsNameEpochs", requests_name_epochs),
-    _lemma("PartitionsOfTxn", partitions_of_txn),
-    _lemma("LsoIsStable", lso_is_stable),
-    _lemma("FatesAreTold", fates_are_told),
-    _lemma("OpenIsHeld", open_is_held),
-    _lemma("EpochBudget", epoch_budget, "docs/transactions.md"),
-    _lemma("OpenIsKnown", open_is_known),
-    _lemma("OneHolder", one_holder),
-    _lemma("OpenIsCurrent", open_is_current),
-    _lemma("LateIsCurrent", late_is_current),
-    _lemma("LastOwner", last_owner),
-    _lemma("RecordsWereSent", records_were_sent),
-    _lemma("AckedRecordsAreThere", acked_records_are_there),
-    _lemma("KnownSequences", known_sequences),
-    _lemma("OneOutcome", one_outcome),
-    _lemma("CommitRepeated", commit_repeated),
-    _lemma("CommittedStays", committed_stays),
-)
+_TAKEN = _lemma(epoch_budget, "docs/transactions.md")
+_FIELDS = (
+    epochs_are_given, requests_name_epochs, partitions_of_txn, lso_is_stable, fates_are_told, open_is_held,
+)  # fmt: skip
+_OUTCOMES = (
+    open_is_known, one_holder, open_is_current, late_is_current, last_owner, records_were_sent, acked_records_are_there,
+    known_sequences, one_outcome, commit_repeated, committed_stays,
+)  # fmt: skip
+
+TRANSACTIONS_LEMMAS: tuple[Property, ...] = (*map(_lemma, _FIELDS), _TAKEN, *map(_lemma, _OUTCOMES))
 """Every lemma, those at the bottom first."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acked.invariants.property import Kind, Property
+from acked.invariants.property import Property, promise
+from acked.invariants.quantifiers import every_two
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
 from acked.model.transactions.common import (
@@ -22,38 +23,43 @@ from acked.model.transactions.common import (
     is_record,
 )
 from acked.model.transactions.settings import offsets
-from acked.model.transactions.state import (
-    ABORTED,
-    COMMITTED,
-    COMMITTING,
-    NEW,
-    Offset,
-    Partition,
-    Position,
-    Producer,
-    State,
-    Txn,
-)
+from acked.model.transactions.state import Fate, Offset, Partition, Phase, Position, Producer, State, Txn
+
+
+def _lacks_offsets(constants: Mapping[str, int]) -> str:
+    return "" if constants["offsets"] else "input; set offsets = true"
 
 _KIP_98 = "KIP-98"
 
 
+@promise(
+    "if an application was told that its transaction is committed, consumers in read_committed get all of its records, "
+    "in every partition, as soon as the last stable offset passes them",
+    _KIP_98,
+    "0.11.0.2 where no request is late; transaction.version=2 of 4.2 in any case",
+)
 def atomic_transactions(s: State) -> Bool:
     """Of a transaction that the application was told is committed every record is in its partition, and none is hidden."""
 
-    def kept(txn: Txn, p: Partition) -> Bool:
+    def is_kept(txn: Txn, p: Partition) -> Bool:
         return is_in_log(s, p, txn) & ~is_hidden(s, p, txn)
 
-    return every(Txn, lambda n: implies(s.txn[n].fate == COMMITTED, every(Partition, lambda p: kept(n, p))))
+    return every(Txn, lambda n: implies(s.txn[n].fate == Fate.COMMITTED, every(Partition, lambda p: is_kept(n, p))))
 
 
+@promise(
+    "if an application was told that its transaction is aborted, no consumer in read_committed gets a record of it",
+    _KIP_98,
+    "as for AtomicTransactions",
+)
 def no_aborted_read(s: State) -> Bool:
     """Of a transaction that the application was told is aborted no record is readable."""
     return every(
-        Txn, lambda n: implies(s.txn[n].fate == ABORTED, every(Partition, lambda p: ~is_readable(s, p, n)))
+        Txn, lambda n: implies(s.txn[n].fate == Fate.ABORTED, every(Partition, lambda p: ~is_readable(s, p, n)))
     )
 
 
+@promise("a transaction is never readable in one partition and aborted in another", _KIP_98, "as for AtomicTransactions")
 def no_torn_transaction(s: State) -> Bool:
     """Where one record of a transaction is readable, no other is hidden."""
 
@@ -66,41 +72,51 @@ def no_torn_transaction(s: State) -> Bool:
     return every(Txn, lambda n: implies(readable(n), ~hidden(n)))
 
 
+@promise(
+    "consumers in read_committed get only records of transactions that their application asked to commit: none that went "
+    "into another one, and none of a transaction that is still open",
+    "KIP-890",
+    "as for AtomicTransactions",
+)
 def no_record_of_another(s: State) -> Bool:
     """A readable record is of a transaction that its application asked to commit."""
 
-    def asked(txn: Txn) -> Bool:
-        return (s.txn[txn].fate == COMMITTING) | (s.txn[txn].fate == COMMITTED)
+    def was_asked(txn: Txn) -> Bool:
+        return (s.txn[txn].fate == Fate.COMMITTING) | (s.txn[txn].fate == Fate.COMMITTED)
 
-    return every(
-        Partition, lambda p: every(Txn, lambda n: implies(is_readable(s, p, n), asked(n)))
-    )
+    return every_two(Partition, Txn, lambda p, n: implies(is_readable(s, p, n), was_asked(n)))
 
 
+@promise("a record that was sent once is readable once", _KIP_98, "2.4.1 (KAFKA-9144)")
 def no_duplicates(s: State) -> Bool:
     """No partition shows a record twice; an offset may be there twice."""
 
-    def shown(p: Partition, o: Offset) -> Bool:
+    def is_shown(p: Partition, o: Offset) -> Bool:
         return s.log[p].at(o).txn.is_some & is_decided(s, p, o, True)
 
     def once(p: Partition, o: Offset) -> Bool:
         again = some(
-            Offset, lambda other: (o < other) & is_record(s, p, other, s.log[p].at(o).txn.value) & shown(p, other)
+            Offset, lambda other: (o < other) & is_record(s, p, other, s.log[p].at(o).txn.value) & is_shown(p, other)
         )
-        return implies(s.log[p].has(o) & shown(p, o), ~again)
+        return implies(s.log[p].has(o) & is_shown(p, o), ~again)
 
     return every(Partition, lambda p: holds_offsets(p) | every(Offset, lambda o: once(p, o)))
 
 
+@promise(
+    "once a restarted application is initialised, no further record of the instance before it becomes readable",
+    _KIP_98,
+    "2.4.1 (KAFKA-9144)",
+)
 def zombie_fenced(before: State, after: State) -> Bool:
     """After an instance was initialised, no further record of one before it becomes readable."""
 
     def is_old(i: Producer) -> Bool:
         mine = before.producer[i]
         newer = some(
-            Producer, lambda j: (before.producer[j].phase != NEW) & (mine.epoch < before.producer[j].epoch)
+            Producer, lambda j: (before.producer[j].phase != Phase.NEW) & (mine.epoch < before.producer[j].epoch)
         )
-        return (mine.phase != NEW) & newer
+        return (mine.phase != Phase.NEW) & newer
 
     def appears(txn: Txn) -> Bool:
         return some(Partition, lambda p: ~is_readable(before, p, txn) & is_readable(after, p, txn))
@@ -111,11 +127,24 @@ def zombie_fenced(before: State, after: State) -> Bool:
     return every(Txn, lambda n: implies(is_of_old(n), ~appears(n)))
 
 
+@promise(
+    "a transaction that is open in a partition is known to the coordinator, which will end it; one that is not hangs, "
+    "and consumers in read_committed get nothing beyond it",
+    "KIP-664, KIP-890",
+    "3.6 (KIP-890 part 1)",
+)
 def no_hanging_transaction(s: State) -> Bool:
     """A transaction that is open in a partition is one whose partitions the coordinator will have write a marker."""
     return every(Partition, lambda p: implies(is_open(s, p), s.coordinator.partitions.contains(p)))
 
 
+@promise(
+    "an input record whose offset goes into the transaction is processed once: consumers in read_committed never get "
+    "what two transactions made of it",
+    "KIP-98, KIP-447",
+    "transaction.version=2 of 4.2; before where no request is late",
+    lacks=_lacks_offsets,
+)
 def no_input_twice(s: State) -> Bool:
     """No two transactions whose records are readable read the same input record."""
     if not offsets.on:
@@ -127,9 +156,16 @@ def no_input_twice(s: State) -> Bool:
     def differ(n: Txn, m: Txn) -> Bool:
         return implies((n < m) & both(n, m), s.txn[n].input != s.txn[m].input)
 
-    return every(Txn, lambda n: every(Txn, lambda m: differ(n, m)))
+    return every_two(Txn, Txn, differ)
 
 
+@promise(
+    "an input record is not passed over: if the group's committed offset is beyond it, what a transaction made of it is "
+    "readable, or will be",
+    "KIP-98, KIP-447",
+    "as for NoInputTwice",
+    lacks=_lacks_offsets,
+)
 def no_input_lost(s: State) -> Bool:
     """Of every input record before the group's committed offset there is a transaction whose records are not aborted."""
     if not offsets.on:
@@ -138,95 +174,14 @@ def no_input_lost(s: State) -> Bool:
     def there(txn: Txn, p: Partition) -> Bool:
         return holds_offsets(p) | (is_in_log(s, p, txn) & ~is_hidden(s, p, txn))
 
-    def processed(k: Position) -> Bool:
+    def was_processed(k: Position) -> Bool:
         return some(Txn, lambda n: (s.txn[n].input == k) & every(Partition, lambda p: there(n, p)))
 
-    return every(Position, lambda k: implies(k < committed_offset(s), processed(k)))
-
-
-def _lacks_offsets(constants: Mapping[str, int]) -> str:
-    return "" if constants["offsets"] else "input; set offsets = true"
+    return every(Position, lambda k: implies(k < committed_offset(s), was_processed(k)))
 
 
 PROPERTIES: tuple[Property, ...] = (
-    Property(
-        "AtomicTransactions",
-        Kind.STATE,
-        atomic_transactions,
-        "if an application was told that its transaction is committed, consumers in read_committed get all of its records, "
-        "in every partition, as soon as the last stable offset passes them",
-        _KIP_98,
-        "0.11.0.2 where no request is late; transaction.version=2 of 4.2 in any case",
-    ),
-    Property(
-        "NoAbortedRead",
-        Kind.STATE,
-        no_aborted_read,
-        "if an application was told that its transaction is aborted, no consumer in read_committed gets a record of it",
-        _KIP_98,
-        "as for AtomicTransactions",
-    ),
-    Property(
-        "NoTornTransaction",
-        Kind.STATE,
-        no_torn_transaction,
-        "a transaction is never readable in one partition and aborted in another",
-        _KIP_98,
-        "as for AtomicTransactions",
-    ),
-    Property(
-        "NoRecordOfAnother",
-        Kind.STATE,
-        no_record_of_another,
-        "consumers in read_committed get only records of transactions that their application asked to commit: none that went "
-        "into another one, and none of a transaction that is still open",
-        "KIP-890",
-        "as for AtomicTransactions",
-    ),
-    Property(
-        "NoDuplicates",
-        Kind.STATE,
-        no_duplicates,
-        "a record that was sent once is readable once",
-        _KIP_98,
-        "2.4.1 (KAFKA-9144)",
-    ),
-    Property(
-        "ZombieFenced",
-        Kind.STEP,
-        zombie_fenced,
-        "once a restarted application is initialised, no further record of the instance before it becomes readable",
-        _KIP_98,
-        "2.4.1 (KAFKA-9144)",
-    ),
-    Property(
-        "NoHangingTransaction",
-        Kind.STATE,
-        no_hanging_transaction,
-        "a transaction that is open in a partition is known to the coordinator, which will end it; one that is not hangs, "
-        "and consumers in read_committed get nothing beyond it",
-        "KIP-664, KIP-890",
-        "3.6 (KIP-890 part 1)",
-    ),
-    Property(
-        "NoInputTwice",
-        Kind.STATE,
-        no_input_twice,
-        "an input record whose offset goes into the transaction is processed once: consumers in read_committed never get "
-        "what two transactions made of it",
-        "KIP-98, KIP-447",
-        "transaction.version=2 of 4.2; before where no request is late",
-        lacks=_lacks_offsets,
-    ),
-    Property(
-        "NoInputLost",
-        Kind.STATE,
-        no_input_lost,
-        "an input record is not passed over: if the group's committed offset is beyond it, what a transaction made of it is "
-        "readable, or will be",
-        "KIP-98, KIP-447",
-        "as for NoInputTwice",
-        lacks=_lacks_offsets,
-    ),
-)
+    atomic_transactions, no_aborted_read, no_torn_transaction, no_record_of_another, no_duplicates, zombie_fenced,
+    no_hanging_transaction, no_input_twice, no_input_lost,
+)  # fmt: skip
 """Every promise of the protocol."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from acked.model.concrete.inputs import Inputs, Wanted
 from acked.model.formulas.errors import ModelError
@@ -11,10 +11,7 @@ from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, resolve
 from acked.model.language.finite import Finite
 from acked.model.language.sets import SetValue
-from acked.model.language.values import Bool, Int, Value
-
-V = TypeVar("V", bound=Value)
-N = TypeVar("N", bound=Int)
+from acked.model.language.values import Bool, Int, N, V
 
 
 class AtBreaks(Finite):

@@ -17,10 +17,6 @@ from acked.model.formulas.expr import Expr, Op, operands
 State = tuple[Any, ...]
 """The code of every leaf, then the runs of every log (`store.Layout`)."""
 
-_SYMBOLS = {
-    Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.DIV: "//", Op.MOD: "%", Op.BITAND: "&", Op.BITOR: "|", Op.BITXOR: "^",
-    Op.SHL: "<<", Op.SHR: ">>", Op.EQ: "==", Op.LT: "<",
-}  # fmt: skip
 _DEEPEST = 12
 """Nested parentheses of one Python expression, which the interpreter limits."""
 _AVAILABLE = {"record_at": record_at, "append": append, "cut": cut, "copy": copy}
@@ -159,7 +155,7 @@ class _Writer:
             wanted = sorted(dict.fromkeys(self._operands(node)), key=self._looks_up)  # What is cheap decides first.
             parts = [self.text(part) for part in wanted]
             return self._nest("(" + f" {node.op.value} ".join(["{}"] * len(parts)) + ")", parts)
-        return self._nest(f"({{}} {_SYMBOLS[node.op]} {{}})", [self.text(arg) for arg in node.args])
+        return self._nest(f"({{}} {node.op.value} {{}})", [self.text(arg) for arg in node.args])
 
     def _operands(self, node: Expr) -> list[Expr]:
         """The operands of nested connectives, but for those that have a use of their own."""

@@ -15,11 +15,11 @@ from typing import Any
 from acked.model.concrete.inputs import Inputs
 from acked.model.concrete.meaning import AtBreaks
 from acked.model.concrete.program import State, compiled_step, compiled_values, leaves_read
-from acked.model.concrete.runs import Runs, folded
+from acked.model.concrete.runs import Runs, fold
 from acked.model.concrete.store import Layout, LogPlace, RunStore
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
-from acked.model.formulas.located import located
+from acked.model.formulas.places import located
 from acked.model.language.action import Action
 from acked.model.language.context import active
 from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, Path, Plain, SetDomain
@@ -98,7 +98,7 @@ class Concrete:
     def encode(self, state: Mapping[str, Any]) -> State:
         """The state that a nested plain one is, as an `Instance` decodes it; what is unseen is dropped."""
         codes = [
-            0 if leaf.cardinality == 1 else leaf.domain.from_plain(_at(state, leaf.path), self.constants)
+            0 if leaf.cardinality == 1 else leaf.domain.from_plain(_value_at(state, leaf.path), self.constants)
             for leaf in self.layout.leaves
         ]
         return (*codes, *(self._runs(state, place) for place in self.layout.log_places))
@@ -114,8 +114,8 @@ class Concrete:
         return found
 
     def _runs(self, state: Mapping[str, Any], place: LogPlace) -> Runs:
-        records = _at(state, (*place.path, "records"))
-        return folded([tuple(_at(record, field) for field, _ in place.fields) for record in records])
+        records = _value_at(state, (*place.path, "records"))
+        return fold([tuple(_value_at(record, field) for field, _ in place.fields) for record in records])
 
     # -- steps ----------------------------------------------------------------------------------------------------------
 
@@ -199,7 +199,7 @@ class Concrete:
         return self.protocol.state.at(store, ())
 
 
-def _at(value: Any, path: Path) -> Any:
+def _value_at(value: Any, path: Path) -> Any:
     for part in path:
         value = value[part]
     return value

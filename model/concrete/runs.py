@@ -41,7 +41,7 @@ def copy(runs: Runs, other: Runs, first: int, stop: int) -> Runs:
     return runs
 
 
-def folded(records: list[Record]) -> Runs:
+def fold(records: list[Record]) -> Runs:
     """The runs of a log given record by record from offset 0 on."""
     runs: Runs = ()
     for offset, record in enumerate(records):

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -15,9 +15,8 @@ from acked.model.formulas.expr import Expr
 from acked.model.language.context import literal
 from acked.model.language.domain import Constants, Domain, LeafDomain, Path, PresentDomain, path_name
 from acked.model.language.storage.composites import ArrayDomain, Declaration, LogDomain, StructDomain, is_absent
-from acked.model.language.storage.layout import Leaf, Schema
+from acked.model.language.storage.layout import Leaf, Schema, counts_of
 from acked.model.language.storage.store import Store, SymbolicPath
-from acked.model.language.values import IntLike
 
 
 @dataclass(frozen=True)
@@ -45,11 +44,7 @@ class Layout(Schema):
             Leaf(path_name(path), path, domain, domain.cardinality(self.constants), 0, 0, 0) for path, domain in leaves
         )
         self.by_path = {leaf.path: number for number, leaf in enumerate(self.leaves)}
-        self.counts = {}
-        for leaf in self.leaves:
-            for at, part in enumerate(leaf.path):
-                if isinstance(part, int):
-                    self.counts[leaf.path[:at]] = max(part + 1, self.counts.get(leaf.path[:at], 0))
+        self.counts = counts_of(self.leaves)
         self.log_places = tuple(self._place(path, domain) for path, domain in self._logs)
         """All logs, in the order in which a state has their runs."""
         self.logs = frozenset(place.path for place in self.log_places)
@@ -148,7 +143,6 @@ class RunStore(Store):
         self._appending = None if number is None else (number, {})
 
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
-        """The code at a path, now or before the change of that number."""
         number = self._record_log(path)
         if number is None:
             return super().read(path, moment)
@@ -160,7 +154,6 @@ class RunStore(Store):
         return literal(0) if at is None else self._look(versions[number], at, where)
 
     def is_changed(self, path: SymbolicPath, number: int) -> bool:
-        """Whether the change of that number changed the code at a path."""
         if self._record_log(path) is None:
             return super().is_changed(path, number)
         return self.read(path, number) is not self.read(path, number + 1)
@@ -179,26 +172,17 @@ class RunStore(Store):
             raise ModelError("a record that is in a log is changed there, for which there is no concrete reading")
         self._appending[1][path[len(self.layout.log_places[number].path) + 2 :]] = code
 
-    def blank_from(
-        self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr
-    ) -> None:
+    def blank_from(self, slots: SymbolicPath, log: LogDomain, cut: Expr) -> None:
         """The log is cut."""
         number = self._the_log(slots)
         self.versions[number] = Cut(self.versions[number], cut)
 
-    def copy(
-        self,
-        slots: SymbolicPath,
-        source: SymbolicPath,
-        fields: Sequence[tuple[Path, LeafDomain]],
-        count: int,
-        between: tuple[Expr, Expr],
-    ) -> None:
+    def copy(self, slots: SymbolicPath, source: SymbolicPath, log: LogDomain, between: tuple[Expr, Expr]) -> None:
         """The log gets what another one has."""
         number, other = self._the_log(slots), self._the_log(source)
         self.versions[number] = Copied(self.versions[number], self.versions[other], *between)
 
-    def slot(self, offset: int | Expr, size: IntLike) -> int | Expr | None:
+    def slot(self, offset: int | Expr, log: LogDomain) -> int | Expr | None:
         """The offset itself."""
         return offset
 

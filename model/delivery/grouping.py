@@ -8,22 +8,7 @@ that is asked to take an offset looks at member and generation alone, never at w
 
 from __future__ import annotations
 
-from acked.model.delivery.settings import (
-    AFTER,
-    AUTO,
-    BEFORE,
-    PER_PARTITION,
-    commits,
-    commits_returned,
-    crashes,
-    ids,
-    inputs,
-    rebalances,
-    shares,
-    stable_offsets,
-    threads,
-    transacts,
-)
+from acked.model.delivery import settings
 from acked.model.delivery.state import COMMITTED, DONE, GOT, IDLE, Member, State
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, some
@@ -35,7 +20,7 @@ GROUP = Role("group coordinator")
 
 def is_owner(s: State, m: Member) -> Bool:
     """The member is an owner of the partition in the group's newest generation; there is one, or two if they share it."""
-    return (s.owner == m) | (s.also == m) if shares.value else s.owner == m
+    return (s.owner == m) | (s.also == m) if settings.shares.on else s.owner == m
 
 
 def forget_record(s: State, m: Member) -> None:
@@ -66,24 +51,24 @@ def rebalance(s: State, member: Member) -> None:
     """The group gives the partition to a member: to begin with, when its owner is gone, or from one that has not heard."""
     require("is not its owner", ~is_owner(s, member))
     require("does not believe to have it", ~s.member[member].assigned)
-    if not rebalances.on:
+    if not settings.rebalances.on:
         require("nobody has it", s.owner.is_none)
     s.owner = member
-    if shares.value:
+    if settings.shares.on:
         s.also = None
     _begin(s, member)
 
 
 def _begin(s: State, member: Member) -> None:
     s.member[member].assigned = True
-    if transacts.value and ids.value == PER_PARTITION:
+    if settings.transacts.on and settings.ids.value == settings.PER_PARTITION:
         s.member[member].initialised = False
 
 
 @action(
     says=lambda t: f"the group gives the partition to member {t.member} too; member {t.before.owner} of the same generation "
     "keeps it",
-    when=lambda: bool(shares.value), actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
+    when=lambda: settings.shares.on, actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
 )
 def give_twice(s: State, member: Member) -> None:
     """The group gives the partition to a second member of the generation (KAFKA-16147, KAFKA-12984, KAFKA-14639)."""
@@ -96,7 +81,7 @@ def give_twice(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"the group leaves the partition to member {t.member} alone; the other has not heard of it so far",
-    when=lambda: bool(shares.value), actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
+    when=lambda: settings.shares.on, actor=GROUP, messages=(Tells(GROUP, "member", "has the partition"),),
 )
 def leave_to_one(s: State, member: Member) -> None:
     """The next generation gives the partition to one of its two owners alone."""
@@ -119,7 +104,7 @@ def hear_of_loss(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} dies, and comes back as a new member",
-    when=lambda: crashes.on,
+    when=lambda: settings.crashes.on,
     actor="member", fault=Fault.STOPS,
 )
 def crash(s: State, member: Member) -> None:
@@ -127,14 +112,14 @@ def crash(s: State, member: Member) -> None:
     require("has the partition", s.member[member].assigned)
     _take_back(s, member)
     stop(s, member)
-    if transacts.value:
+    if settings.transacts.on:
         s.member[member].initialised = False
 
 
 def _take_back(s: State, member: Member) -> None:
     had_it = is_owner(s, member)
-    s.owner = ite(s.owner == member, s.also if shares.value else None, s.owner)
-    if shares.value:
+    s.owner = ite(s.owner == member, s.also if settings.shares.on else None, s.owner)
+    if settings.shares.on:
         s.also = ite(had_it, None, s.also)
 
 
@@ -155,9 +140,9 @@ def fetch_offset(s: State, member: Member) -> None:
     mine = s.member[member]
     require("believes to have it", mine.assigned)
     require("does not know where to go on", mine.position.is_none)
-    if transacts.value:
+    if settings.transacts.on:
         require("is initialised", mine.initialised)
-        if stable_offsets.on:
+        if settings.stable_offsets.on:
             require("no offset is in a transaction", ~is_pending(s))
     mine.position = s.committed
 
@@ -168,7 +153,7 @@ def poll(s: State, member: Member) -> None:
     mine = s.member[member]
     require("knows where to go on", mine.position.is_some)
     require("has no record in hand", mine.stage == IDLE)
-    require("a record is left", mine.position.value < inputs)
+    require("a record is left", mine.position.value < settings.inputs)
     mine.record = mine.position.value
     mine.position = mine.position.value + 1
     mine.stage = GOT
@@ -176,16 +161,16 @@ def poll(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} commits offset {t.after.committed}",
-    when=lambda: commits.value in (BEFORE, AFTER),
+    when=lambda: settings.commits.value in (settings.BEFORE, settings.AFTER),
     actor="member", messages=(Tells("member", GROUP, lambda t: f"OffsetCommit: {t.after.committed}"),),
 )
 def commit_offset(s: State, member: Member) -> None:
     """A member commits the offset after its record, before or after it has processed it."""
     mine = s.member[member]
-    require("it is time to", mine.stage == (GOT if commits.value == BEFORE else DONE))
+    require("it is time to", mine.stage == (GOT if settings.commits.value == settings.BEFORE else DONE))
     require("is the partition's owner", is_owner(s, member))
     s.committed = mine.position.value
-    if commits.value == BEFORE:
+    if settings.commits.value == settings.BEFORE:
         mine.stage = COMMITTED
     else:
         forget_record(s, member)
@@ -193,7 +178,7 @@ def commit_offset(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"poll commits offset {t.after.committed} for member {t.member} by itself",
-    when=lambda: commits.value == AUTO,
+    when=lambda: settings.commits.value == settings.AUTO,
     actor="member", messages=(Tells("member", GROUP, lambda t: f"OffsetCommit: {t.after.committed}"),),
 )
 def commit_by_poll(s: State, member: Member) -> None:
@@ -207,9 +192,6 @@ def commit_by_poll(s: State, member: Member) -> None:
     require("knows where to go on", mine.position.is_some)
     require("is the partition's owner", is_owner(s, member))
     require("it is news", mine.position.value != s.committed)
-    if not threads.on and commits_returned.on:
+    if not settings.threads.on and settings.commits_returned.on:
         require("has no record in hand", mine.stage == IDLE)
     s.committed = mine.position.value
-
-
-ACTIONS = (rebalance, give_twice, leave_to_one, hear_of_loss, crash, fetch_offset, poll, commit_offset, commit_by_poll)

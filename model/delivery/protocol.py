@@ -6,6 +6,7 @@ from acked.model.delivery import grouping, writing
 from acked.model.delivery.settings import CONSTANTS
 from acked.model.delivery.state import Member, State, initial
 from acked.model.delivery.versions import profile
+from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
 
 delivery = Protocol(
@@ -15,7 +16,7 @@ delivery = Protocol(
     source="the Kafka source, tags 2.4 to 4.3; KIP-98, KIP-447, KIP-679",
     constants=CONSTANTS,
     initial=initial,
-    actions=(*grouping.ACTIONS, *writing.ACTIONS),
+    actions=actions_of(grouping, writing),
     profile=profile,
     symmetric=(Member,),
     budgets=("a record is left",),

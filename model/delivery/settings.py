@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acked.model.language.context import Computed, Constant, choice, switch
+from acked.model.language.context import Constant, choice, fact, switch
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
@@ -81,34 +81,23 @@ commits_returned = switch(
 )
 
 CONSTANTS: tuple[Constant, ...] = (
-    members,
-    inputs,
-    commits,
-    threads,
-    ids,
-    crashes,
-    rebalances,
-    lost_answers,
-    idempotence,
-    group_metadata,
-    stable_offsets,
-    one_owner,
-    commits_returned,
-)
+    members, inputs, commits, threads, ids, crashes, rebalances, lost_answers, idempotence, group_metadata, stable_offsets,
+    one_owner, commits_returned,
+)  # fmt: skip
 RULES: tuple[Constant, ...] = (idempotence, group_metadata, stable_offsets)
 
 # -- what follows from them -------------------------------------------------------------------------------------------
 
 
-def _in_transaction(constants: Mapping[str, int]) -> bool:
+def _is_transactional(constants: Mapping[str, int]) -> bool:
     return constants["commits"] == IN_TRANSACTION
 
 
-transacts = Computed(lambda constants: int(_in_transaction(constants)))
+transacts = fact(_is_transactional)
 """Whether results and offsets are written in transactions."""
 
-resends = Computed(lambda constants: int(bool(constants["lost_answers"] and not _in_transaction(constants))))
+resends = fact(lambda has: has["lost_answers"] and not _is_transactional(has))
 """Whether a result may be sent again; a transaction takes care of that (`transactions` is about it)."""
 
-shares = Computed(lambda constants: int(not constants["one_owner"]))
+shares = fact(lambda has: not has["one_owner"])
 """Whether two members of one generation may have the partition."""

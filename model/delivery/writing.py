@@ -6,18 +6,8 @@ Sources: KIP-98, KIP-447, `KafkaProducer.sendOffsetsToTransaction`; what brokers
 
 from __future__ import annotations
 
+from acked.model.delivery import settings
 from acked.model.delivery.grouping import GROUP, forget_record, is_owner
-from acked.model.delivery.settings import (
-    AFTER,
-    BEFORE,
-    PER_PARTITION,
-    commits,
-    group_metadata,
-    idempotence,
-    ids,
-    resends,
-    transacts,
-)
 from acked.model.delivery.state import ADDED, COMMITTED, DONE, GOT, NONE, OPEN, PREPARED, Input, Member, State
 from acked.model.language.action import action, require
 from acked.model.language.quantify import each, every, ite, truth
@@ -32,10 +22,10 @@ def _marker(result: str, receiver: Role = BROKERS) -> Tells:
     return Tells(COORDINATOR, receiver, f"WriteTxnMarkers: {result}")
 
 
-def write_result(s: State, of: Input) -> None:
-    """Consumers of the results get that of an input, once more."""
+def write_result(s: State, of: Input, is_copy: Bool | bool = False) -> None:
+    """Consumers of the results get that of an input once more, unless it is a copy of what is there."""
     times = s.written[of]
-    s.written[of] = ite(times == 2, times, times + 1)
+    s.written[of] = ite(is_copy | (times == 2), times, times + 1)
 
 
 # -- without transactions ----------------------------------------------------------------------------------------------
@@ -43,18 +33,12 @@ def write_result(s: State, of: Input) -> None:
 
 def may_process(s: State, m: Member) -> Bool:
     """It has a record in hand whose result is due."""
-    return s.member[m].stage == (COMMITTED if commits.value == BEFORE else GOT)
+    return s.member[m].stage == (COMMITTED if settings.commits.value == settings.BEFORE else GOT)
 
 
 def _is_copy(s: State, m: Member) -> Bool:
     """The brokers have the result of this very producer already, and see that it is the same."""
-    return s.member[m].sent if idempotence.on and resends.value else truth(False)
-
-
-def _write_unless_copy(s: State, m: Member) -> None:
-    mine = s.member[m]
-    times = s.written[mine.record.value]
-    s.written[mine.record.value] = ite(_is_copy(s, m) | (times == 2), times, times + 1)
+    return s.member[m].sent if settings.idempotence.on and settings.resends.on else truth(False)
 
 
 def _says_result(t: Telling) -> str:
@@ -73,14 +57,14 @@ def _result_text(t: Telling) -> str:
 
 
 @action(
-    says=_says_result, when=lambda: not transacts.value, actor="member",
+    says=_says_result, when=lambda: not settings.transacts.on, actor="member",
     messages=(Tells("member", BROKERS, _result_text), Tells(BROKERS, "member", "ack")),
 )
 def process(s: State, member: Member) -> None:
     """A member processes its record, and the result is written and acknowledged."""
     require("a result is due", may_process(s, member))
-    _write_unless_copy(s, member)
-    if commits.value == AFTER:
+    write_result(s, s.member[member].record.value, _is_copy(s, member))
+    if settings.commits.value == settings.AFTER:
         s.member[member].stage = DONE
         s.member[member].sent = False
     else:
@@ -89,13 +73,13 @@ def process(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"{_says_result(t)}, and the answer is lost",
-    when=lambda: bool(resends.value),
+    when=lambda: settings.resends.on,
     actor="member", fault=Fault.LOST, messages=(Tells("member", BROKERS, _result_text),),
 )
 def process_unanswered(s: State, member: Member) -> None:
     """A member processes its record and the result is written; the answer is lost, and the producer will send it again."""
     require("a result is due", may_process(s, member))
-    _write_unless_copy(s, member)
+    write_result(s, s.member[member].record.value, _is_copy(s, member))
     s.member[member].sent = True
 
 
@@ -117,7 +101,7 @@ def _says_initialised(t: Telling) -> str:
 
 
 @action(
-    says=_says_initialised, when=lambda: bool(transacts.value), actor="member",
+    says=_says_initialised, when=lambda: settings.transacts.on, actor="member",
     messages=(Tells("member", COORDINATOR, "InitProducerId"), Tells(COORDINATOR, "member", "initialised")),
 )
 def initialise(s: State, member: Member) -> None:
@@ -126,7 +110,7 @@ def initialise(s: State, member: Member) -> None:
     require("believes to have the partition", mine.assigned)
     require("is not initialised", ~mine.initialised)
     require("does not know where to go on", mine.position.is_none)
-    if ids.value == PER_PARTITION:
+    if settings.ids.value == settings.PER_PARTITION:
         require("no transaction in its markers", every(Member, lambda m: s.txn[m].stage != PREPARED))
         for m in each(Member):
             end_txn(s, m)
@@ -140,7 +124,7 @@ def initialise(s: State, member: Member) -> None:
 @action(
     says=lambda t: f"member {t.member} begins a transaction, processes input {t.before.member[t.member].record}, and writes "
     "its result",
-    when=lambda: bool(transacts.value), actor="member",
+    when=lambda: settings.transacts.on, actor="member",
     messages=(Tells("member", BROKERS, _result_text), Tells(BROKERS, "member", "ack")),
 )
 def process_in_txn(s: State, member: Member) -> None:
@@ -156,7 +140,7 @@ def process_in_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} adds offset {t.after.txn[t.member].offset} to its transaction",
-    when=lambda: bool(transacts.value), actor="member",
+    when=lambda: settings.transacts.on, actor="member",
     messages=(Tells("member", GROUP, lambda t: f"TxnOffsetCommit: {t.after.txn[t.member].offset}"),),
 )
 def add_offset(s: State, member: Member) -> None:
@@ -165,7 +149,7 @@ def add_offset(s: State, member: Member) -> None:
     require("its result is written", mine.stage == DONE)
     require("was not fenced", mine.initialised)
     require("its transaction is open", txn.stage == OPEN)
-    if group_metadata.on:
+    if settings.group_metadata.on:
         require("is the partition's owner", is_owner(s, member))
     txn.offset = mine.position
     mine.stage = ADDED
@@ -173,7 +157,7 @@ def add_offset(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} commits its transaction, which is decided with that",
-    when=lambda: bool(transacts.value), actor="member",
+    when=lambda: settings.transacts.on, actor="member",
     messages=(Tells("member", COORDINATOR, "EndTxn: COMMIT"), Tells(COORDINATOR, "member", "done")),
 )
 def commit_txn(s: State, member: Member) -> None:
@@ -188,7 +172,7 @@ def commit_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"member {t.member} aborts, and will ask for its offset again",
-    when=lambda: bool(transacts.value), actor="member", messages=(Tells("member", COORDINATOR, "EndTxn: ABORT"),),
+    when=lambda: settings.transacts.on, actor="member", messages=(Tells("member", COORDINATOR, "EndTxn: ABORT"),),
 )
 def abort_txn(s: State, member: Member) -> None:
     """A member aborts its transaction, if it is still open, and reads again from the committed offset."""
@@ -203,7 +187,7 @@ def abort_txn(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"the open transaction of member {t.member} takes too long, and is aborted; the member is fenced",
-    when=lambda: bool(transacts.value), actor=COORDINATOR, fault=Fault.UNHEARD, messages=(_marker("ABORT"),),
+    when=lambda: settings.transacts.on, actor=COORDINATOR, fault=Fault.UNHEARD, messages=(_marker("ABORT"),),
 )
 def time_out(s: State, member: Member) -> None:
     """transaction.timeout.ms is over: the transaction is aborted and its producer fenced; the application starts anew."""
@@ -220,7 +204,7 @@ def _end_if_marked(s: State, m: Member) -> None:
 @action(
     says=lambda t: f"the result of input {t.before.txn[t.member].result} is readable"
     + (" once more" if t.after.written[t.before.txn[t.member].result] > 1 else ""),
-    when=lambda: bool(transacts.value), actor=BROKERS, messages=(_marker("COMMIT"),),
+    when=lambda: settings.transacts.on, actor=BROKERS, messages=(_marker("COMMIT"),),
 )
 def mark_result(s: State, member: Member) -> None:
     """The marker is written where the result is."""
@@ -234,7 +218,7 @@ def mark_result(s: State, member: Member) -> None:
 
 @action(
     says=lambda t: f"the group's committed offset is {t.after.committed}",
-    when=lambda: bool(transacts.value), actor=GROUP, messages=(_marker("COMMIT", GROUP),),
+    when=lambda: settings.transacts.on, actor=GROUP, messages=(_marker("COMMIT", GROUP),),
 )
 def mark_offset(s: State, member: Member) -> None:
     """The marker is written where the offset is."""
@@ -244,17 +228,3 @@ def mark_offset(s: State, member: Member) -> None:
     s.committed = txn.offset.value
     txn.offset = None
     _end_if_marked(s, member)
-
-
-ACTIONS = (
-    process,
-    process_unanswered,
-    initialise,
-    process_in_txn,
-    add_offset,
-    commit_txn,
-    abort_txn,
-    time_out,
-    mark_result,
-    mark_offset,
-)

@@ -12,7 +12,7 @@ from acked.model.firstorder.terms import Implication, Logic, Measure, Relation, 
 from acked.model.formulas.errors import ModelError
 
 
-def abbreviated(logic: Logic, formula: Term) -> Term:
+def abbreviate(logic: Logic, formula: Term) -> Term:
     """A predicate of the formula's free variables, defined as it: one for all formulas that differ in variables alone."""
     if not formula.has_quantifier:
         return formula
@@ -46,12 +46,12 @@ def measure(
     known = [*facts, logic.or_(logic.not_(term), somebody)]
     if logic.thresholds[threshold] > 1:
         known.append(logic.or_(logic.not_(term), _two_members(logic, relation)))
-    axioms = tuple(logic.closed(fact, variables) for fact in known)
+    axioms = tuple(logic.close(fact, variables) for fact in known)
     logic.measures[symbol] = Measure(symbol, variables, relation, threshold, axioms)
     return term
 
 
-def compared(logic: Logic, relation: Relation, other: Relation) -> Term:
+def compare_sizes(logic: Logic, relation: Relation, other: Relation) -> Term:
     """Whether a set has at least as many members as another: a new truth value, true where the other is a subset."""
     sort = relation.sort
     probe = logic.variable(sort, sort.name)
@@ -60,7 +60,7 @@ def compared(logic: Logic, relation: Relation, other: Relation) -> Term:
     symbol = Symbol(logic.fresh("as_many"), tuple(item.sort for item in variables), BOOL)
     term = logic.apply(symbol, map(logic.bound, variables))
     lacks = logic.some(sort, sort.name, lambda x: logic.and_(other.member(x), logic.not_(relation.member(x))))
-    axioms = (logic.closed(logic.or_(term, lacks), variables),)
+    axioms = (logic.close(logic.or_(term, lacks), variables),)
     logic.measures[symbol] = Measure(symbol, variables, relation, other, axioms)
     return term
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any
 
-from acked.model.firstorder.definitions import abbreviated, extreme
+from acked.model.firstorder.definitions import abbreviate, extreme
 from acked.model.firstorder.normal import substitute
 from acked.model.firstorder.store import Code, FunctionStore, empty
 from acked.model.firstorder.symbols import BOOL, INT, Sort, Symbol
 from acked.model.firstorder.terms import Choice, Logic, Term
-from acked.model.firstorder.values import SymbolicOptional, SymbolicSet, code, derived, formula, sort_of, term_of
+from acked.model.firstorder.values import SymbolicOptional, SymbolicSet, code, derive, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import resolve
 from acked.model.language.domain import IdDomain, Range
 from acked.model.language.sets import SetValue
 from acked.model.language.storage.composites import as_leaf
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value
-
-V = TypeVar("V", bound=Value)
-N = TypeVar("N", bound=Int)
-I = TypeVar("I", bound=Id)  # noqa: E741
+from acked.model.language.values import Bool, I, Id, IntLike, N, OptionalValue, V
 
 
 class FirstOrder:
@@ -50,7 +46,7 @@ class FirstOrder:
         if not everything:
             return SymbolicSet(code(empty(logic, sort)), item)
         if sort not in logic.everything:
-            logic.everything[sort] = derived(logic, sort, lambda _: logic.true, lambda *_: ())
+            logic.everything[sort] = derive(logic, sort, lambda _: logic.true, lambda *_: ())
         return SymbolicSet(code(logic.everything[sort]), item)
 
     def every(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Bool:
@@ -99,7 +95,7 @@ class FirstOrder:
         logic, sort = self.logic, sort_of(over)
         probe = logic.variable(sort, over.__name__)
         holds = term_of(condition(over(code(probe))))
-        member = derived(logic, sort, lambda x: substitute(logic, holds, {probe.value: x}), lambda *_: ())
+        member = derive(logic, sort, lambda x: substitute(logic, holds, {probe.value: x}), lambda *_: ())
         return SymbolicSet(code(member), over)
 
     def one_of(self, over: type[I]) -> I:
@@ -112,16 +108,16 @@ class FirstOrder:
         symbol = Symbol(f"some.{sort.name}", (sort,), BOOL)
         logic.chosen[symbol] = count
         first = logic.apply(one_of(sort))
-        found = derived(logic, sort, lambda x: logic.or_(logic.eq(x, first), logic.apply(symbol, (x,))), lambda *_: ())
+        found = derive(logic, sort, lambda x: logic.or_(logic.eq(x, first), logic.apply(symbol, (x,))), lambda *_: ())
         return SymbolicSet(code(found), over)
 
     def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
         """A disjunction."""
         return ~antecedent | consequent
 
-    def abbreviated(self, formula_: Bool) -> Bool:
+    def abbreviate(self, formula_: Bool) -> Bool:
         """A predicate that is defined as the formula."""
-        return formula(abbreviated(self.logic, term_of(formula_)))
+        return formula(abbreviate(self.logic, term_of(formula_)))
 
     def vacuously(self, holds: Bool, where: Bool) -> Bool:
         """The formula itself."""

@@ -81,7 +81,7 @@ class Normaliser:
                 return [literals for arg in term.args for literals in self._literal(arg, holds)]
             return self._one_of(_alternatives(logic, term, holds))
         if term.op is Op.EQ and term.args[0].is_bool:
-            a, b = term.args[0], _with_sign(logic, term.args[1], holds)
+            a, b = term.args[0], _negate_unless(logic, term.args[1], holds)
             return [*self._literal(logic.or_(logic.not_(a), b), True), *self._literal(logic.or_(a, logic.not_(b)), True)]
         literal = term if holds else logic.not_(term)
         if literal is logic.true:
@@ -146,9 +146,9 @@ class Normaliser:
         witness = logic.apply(symbol, arguments)
         inside = [(logic.not_(item),) for item in self._beyond(witness, bounds)]
         if term.op is Op.SOME or not arguments or (not bounds and all(item.sort is INT for item in arguments)):
-            inside.append((marked(logic, witness, term.value.hint),))
+            inside.append((mark(logic, witness, term.value.hint),))
         if bounds and not arguments:
-            inside.append((marked(logic, witness - 1, term.value.hint),))
+            inside.append((mark(logic, witness - 1, term.value.hint),))
         return inside + self._split(substitute(logic, body, {term.value: witness}), holds, universal)
 
     def _beyond(self, x: Term, bounds: list[Term]) -> tuple[Term, ...]:
@@ -194,7 +194,7 @@ class Normaliser:
             if atom.free & left and all(arg.op in (Op.VARIABLE, Op.APPLY, Op.CONST) for arg in evaluation_order([atom])):
                 chosen.append(atom)
                 left -= atom.free
-        return (*chosen, *(marked(self._logic, x) for x in variables if x.value.number in left))
+        return (*chosen, *(mark(self._logic, x) for x in variables if x.value.number in left))
 
     def _solution(self, literal: Term) -> tuple[Variable, Term] | None:
         """The variable that `literal` says to differ from a term: only where it equals the term is there more to say."""
@@ -215,7 +215,7 @@ def _only_denies(clauses: Sequence[tuple[Term, ...]]) -> bool:
     return len(literals) == len(clauses) and all(item.op is Op.NOT and item.args[0].op is Op.APPLY for item in literals)
 
 
-def _with_sign(logic: Logic, term: Term, holds: bool) -> Term:
+def _negate_unless(logic: Logic, term: Term, holds: bool) -> Term:
     return term if holds else logic.not_(term)
 
 
@@ -225,7 +225,7 @@ def _alternatives(logic: Logic, term: Term, holds: bool) -> list[Term]:
         return _alternatives(logic, term.args[0], not holds)
     if term.op is (Op.OR if holds else Op.AND):
         return [part for arg in term.args for part in _alternatives(logic, arg, holds)]
-    return [_with_sign(logic, term, holds)]
+    return [_negate_unless(logic, term, holds)]
 
 
 def _shift(term: Term, x: Term) -> int | None:
@@ -237,7 +237,7 @@ def _shift(term: Term, x: Term) -> int | None:
     return None
 
 
-def marked(logic: Logic, term: Term, unit: str = "") -> Term:
+def mark(logic: Logic, term: Term, unit: str = "") -> Term:
     """A mark that a solver sees on what is worth trying for a variable that a clause gives it no other hint for.
 
     The mark means nothing: it is true of everything, so it may be asserted of anything, and a clause may be limited to

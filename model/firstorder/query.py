@@ -2,7 +2,7 @@
 
 `Query`, and `Questions`, which makes queries over one reading and normalises every formula once.
 
-A query is unsatisfiable exactly if the conclusion follows. Its hints are marks (see `normal.marked`) on the constants of the
+A query is unsatisfiable exactly if the conclusion follows. Its hints are marks (see `normal.mark`) on the constants of the
 query and on what the state holds for them; they tell a solver what is worth trying for a variable, and mean nothing.
 """
 
@@ -14,7 +14,7 @@ from enum import Enum, unique
 from functools import cached_property
 from itertools import product
 
-from acked.model.firstorder.normal import Clause, Normaliser, marked
+from acked.model.firstorder.normal import Clause, Normaliser, mark
 from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.store import Family
 from acked.model.firstorder.symbols import BOOL, INT, Op, Symbol
@@ -57,9 +57,9 @@ class Query:
     def clauses(self, hints: Hints) -> tuple[Clause, ...]:
         """Everything that a solver is told."""
         parts = (clause for part in self.parts for clause in part.clauses)
-        return (*parts, *self.hinted(hints))
+        return (*parts, *self.hint_clauses(hints))
 
-    def hinted(self, hints: Hints) -> tuple[Clause, ...]:
+    def hint_clauses(self, hints: Hints) -> tuple[Clause, ...]:
         """The hints alone."""
         if hints is Hints.FEW:
             return self.few_hints
@@ -160,7 +160,7 @@ class Questions:
 
     def _marks(self, *by_unit: Mapping[str, Sequence[Term]]) -> tuple[Clause, ...]:
         pairs = ((term, unit) for terms in by_unit for unit, items in terms.items() for term in dict.fromkeys(items))
-        return tuple(Clause((), (marked(self._logic, term, unit),), ()) for term, unit in pairs)
+        return tuple(Clause((), (mark(self._logic, term, unit),), ()) for term, unit in pairs)
 
     @cached_property
     def _numbers(self) -> list[tuple[Family, str]]:

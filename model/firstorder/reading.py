@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -23,7 +22,7 @@ from acked.model.firstorder.meaning import FirstOrder
 from acked.model.firstorder.store import Code, Content, Family, FunctionStore, Index, Key, zero
 from acked.model.firstorder.symbols import BOOL, INT, Sort, Symbol
 from acked.model.firstorder.terms import Choice, Logic, Relation, Term
-from acked.model.firstorder.values import code, derived, formula, sort_of, term_of
+from acked.model.firstorder.values import code, derive, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.action import Action, unknown_clause
 from acked.model.language.context import active, resolve
@@ -96,7 +95,7 @@ class Reading:
         self.families: dict[Key, Family] = {
             family.key: family for family in self._families(StructDomain(protocol.state), (), ())
         }
-        self.before = self._store({key: self._unknown(family) for key, family in self.families.items()})
+        self.before = self._store({key: self._open_content(family) for key, family in self.families.items()})
         self.initial = self._trace_initial()
         dropped = frozenset(drop)
         with active(self._context()):
@@ -106,13 +105,6 @@ class Reading:
         for name, label in sorted(dropped):
             if label not in self._labels.get(name, ()):
                 raise ModelError(unknown_clause(protocol.name, self._labels, name, label))
-
-    @cached_property
-    def sorts(self) -> dict[Sort, type[Id]]:
-        """The id type behind every uninterpreted sort."""
-        items = [family.domain.item for family in self.families.values() if hasattr(family.domain, "item")]
-        items += [index.item for family in self.families.values() for index in family.indices]
-        return {sort_of(item): item for item in items if issubclass(item, Id)}
 
     def constants_in_range(self) -> Term:
         """That no size is below its least value; there is no greatest."""
@@ -132,7 +124,7 @@ class Reading:
     def domains(self) -> dict[str, Callable[[FunctionStore], Term]]:
         """That every integer field is within its range, by the name of the field."""
         return {
-            f"Domain({family.name})": self._in_domain(family)
+            f"Domain({family.name})": self._range_claim(family)
             for family in self.families.values()
             if sort_of_leaf(family.domain) is INT and not family.is_absent
         }
@@ -167,10 +159,7 @@ class Reading:
 
     def _families(self, domain: Domain, key: Key, indices: tuple[Index, ...]) -> Iterator[Family]:
         if isinstance(domain, PresentDomain):
-            leaf = domain.inner
-            while isinstance(leaf, PresentDomain):
-                leaf = leaf.inner
-            yield Family(key, leaf, indices, domain.is_absent(self.constants))
+            yield Family(key, domain.bare, indices, domain.is_absent(self.constants))
         elif isinstance(domain, LeafDomain):
             yield Family(key, domain, indices)
         elif isinstance(domain, StructDomain):
@@ -188,7 +177,7 @@ class Reading:
         else:
             raise ModelError(f"{type(domain).__name__} has no first-order reading")
 
-    def _unknown(self, family: Family) -> Content:
+    def _open_content(self, family: Family) -> Content:
         logic, domain = self.logic, family.domain
         sorts = tuple(index.sort for index in family.indices)
         if family.is_absent:
@@ -218,7 +207,7 @@ class Reading:
             measure(self.logic, symbol, tuple(item.value for item in variables), relation, threshold, ())
         return self.logic.apply(symbol, at)
 
-    def _in_domain(self, family: Family) -> Callable[[FunctionStore], Term]:
+    def _range_claim(self, family: Family) -> Callable[[FunctionStore], Term]:
         logic, domain = self.logic, family.domain
         greatest = self._greatest_code(domain)
 
@@ -271,7 +260,7 @@ class Reading:
         if isinstance(domain, SetDomain):
             sort = sort_of(domain.item)
             symbol = Symbol(symbol_name, (sort,), BOOL)
-            chosen = derived(logic, sort, lambda x: logic.apply(symbol, (x,)), lambda *_: ())
+            chosen = derive(logic, sort, lambda x: logic.apply(symbol, (x,)), lambda *_: ())
             return Parameter(name, symbol, logic.true), domain.wrap(code(chosen))
         index = self._index(domain)
         symbol = Symbol(symbol_name, (), index.sort)

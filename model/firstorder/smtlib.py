@@ -28,7 +28,6 @@ _RESERVED = frozenset(("as", "let", "exists", "forall", "match", "par", "BINARY"
 _TAKEN = frozenset(("Bool", "Int", "true", "false", "not", "and", "or", "xor", "distinct", "ite", "div", "mod", "abs"))
 """Names that the logic has given already; quoting does not make others of them."""
 
-_SIGNS = {Op.ADD: "+", Op.SUB: "-", Op.MUL: "*", Op.EQ: "=", Op.LT: "<", Op.ITE: "ite", Op.NOT: "not"}
 _NEUTRAL = {Op.AND: "true", Op.OR: "false"}
 
 
@@ -43,7 +42,7 @@ def script(query: Query, hints: Hints, heading: Sequence[str] = (), further: Seq
         if part.clauses:
             body.append(f"; {'assumed: ' + part.label if part.label else 'given, or the denial of what is to be shown'}")
             body += map(writer.assertion, part.clauses)
-    if hinted := (*query.hinted(hints), *further):
+    if hinted := (*query.hint_clauses(hints), *further):
         body.append("; hints: marks mean nothing, they are true of everything")
         body += map(writer.assertion, hinted)
     head = [f"; {line}" for line in heading]
@@ -110,7 +109,7 @@ class _Writer:
                 return _many(node.op.value, _NEUTRAL[node.op], args)
             case Op.EVERY | Op.SOME:
                 raise AssertionError("literals of clauses have no quantifiers")
-        return f"({_SIGNS[node.op]} {' '.join(args)})"
+        return f"({node.op.value} {' '.join(args)})"
 
     def _sort(self, sort: Sort) -> str:
         if sort not in self._sorts:

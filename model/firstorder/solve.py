@@ -5,6 +5,7 @@ Importing this module imports z3, which is slow: only what asks a solver may do 
 
 from __future__ import annotations
 
+from operator import add, eq, lt, mul, sub
 from typing import Any
 
 import z3
@@ -16,6 +17,9 @@ from acked.model.formulas.connectives import evaluation_order
 
 Z3 = Any
 """A sort, a function, a constant or a term of z3, which carries no types of its own."""
+
+
+_OPERATORS = {Op.ADD: add, Op.SUB: sub, Op.MUL: mul, Op.EQ: eq, Op.LT: lt}
 
 
 class Lowering:
@@ -86,16 +90,6 @@ class Lowering:
                 return self._variable(node.value)
             case Op.APPLY:
                 return self._function(node.value)(*args)
-            case Op.ADD:
-                return args[0] + args[1]
-            case Op.SUB:
-                return args[0] - args[1]
-            case Op.MUL:
-                return args[0] * args[1]
-            case Op.EQ:
-                return args[0] == args[1]
-            case Op.LT:
-                return args[0] < args[1]
             case Op.NOT:
                 return z3.Not(args[0])
             case Op.AND:
@@ -106,6 +100,7 @@ class Lowering:
                 return z3.If(*args)
             case Op.EVERY | Op.SOME:
                 return self._quantifier(node, args)
+        return _OPERATORS[node.op](*args)
 
     def _quantifier(self, node: Term, args: list[Z3]) -> Z3:
         variable = self._variable(node.value)

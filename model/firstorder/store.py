@@ -6,7 +6,7 @@ traced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -16,9 +16,10 @@ from acked.model.firstorder.symbols import Op, Sort
 from acked.model.firstorder.terms import Choice, Logic, Relation, Term
 from acked.model.firstorder.values import sort_of
 from acked.model.formulas.errors import ModelError
-from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, OptionalDomain, Path, SetDomain
-from acked.model.language.storage.store import SymbolicPath
-from acked.model.language.values import Id, IntLike, Value
+from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, OptionalDomain, SetDomain
+from acked.model.language.storage.composites import LogDomain
+from acked.model.language.storage.store import StateStore, SymbolicPath
+from acked.model.language.values import Id, Value
 
 Key = tuple[str | None, ...]
 """A path whose indices are None."""
@@ -65,13 +66,11 @@ class Family:
         return isinstance(self.domain, BoolDomain)
 
 
-class FunctionStore:
+class FunctionStore(StateStore):
     """What every family holds while one action is traced; assignments take effect at once, as substitutions.
 
     It keeps no history: what a finite instance of a protocol refuses (`model/language/state.py`) is not asked here again.
     """
-
-    changes = ()
 
     def __init__(self, logic: Logic, families: Mapping[Key, Family], contents: Mapping[Key, Content]) -> None:
         self.logic = logic
@@ -80,22 +79,13 @@ class FunctionStore:
         self._loop: _Loop | None = None
 
     def read(self, path: SymbolicPath, moment: int | None = None) -> Code:
-        """What stands at a path."""
         key, at = self._split(path)
         if self._loop is not None:
             self._loop.read.append((key, at))
         content = self.contents[key](at)
         return self.logic.ite(content, self.logic.int(1), self.logic.int(0)) if self._families[key].is_truth else content
 
-    def is_changed(self, path: SymbolicPath, number: int) -> bool:
-        """There is no history."""
-        return False
-
-    def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
-        """Nothing to note."""
-
     def write(self, path: SymbolicPath, code: Code, when: Code = None) -> None:
-        """Replaces what stands at a path, where a condition holds."""
         key, at = self._split(path)
         where = self.logic.true if when is None else when
         content = self.logic.eq(code, self.logic.int(1)) if self._families[key].is_truth else code
@@ -103,11 +93,10 @@ class FunctionStore:
             self._loop.note(key, at)
         self._replace(key, lambda index: self.logic.and_(self._is_at(index, at), where), lambda _: content)
 
-    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Code) -> None:
-        """Blanks the fields of every slot of a log from `cut` on."""
-        log, at = self._split(slots)
-        for path, _ in fields:
-            key = (*log, None, *_key(path))
+    def blank_from(self, slots: SymbolicPath, log: LogDomain, cut: Code) -> None:
+        home, at = self._split(slots)
+        for path, _ in log.record_leaves():
+            key = (*home, None, *_key(path))
             blank = zero(self.logic, self._families[key].domain)
             self._replace(
                 key,
@@ -115,29 +104,21 @@ class FunctionStore:
                 lambda _, blank=blank: blank,  # type: ignore[misc]
             )
 
-    def copy(
-        self,
-        slots: SymbolicPath,
-        source: SymbolicPath,
-        fields: Sequence[tuple[Path, LeafDomain]],
-        count: int,
-        between: tuple[Code, Code],
-    ) -> None:
-        """Writes to the slots of a log, from the first offset up to and without the second, what another log has there."""
-        log, at = self._split(slots)
+    def copy(self, slots: SymbolicPath, source: SymbolicPath, log: LogDomain, between: tuple[Code, Code]) -> None:
+        home, at = self._split(slots)
         other, there = self._split(source)
         first, stop = between
-        for path, _ in fields:
+        for path, _ in log.record_leaves():
             taken = self.contents[*other, None, *_key(path)]
             self._replace(
-                (*log, None, *_key(path)),
+                (*home, None, *_key(path)),
                 lambda index: self.logic.all((
                     self._is_at(index[:-1], at), self.logic.le(first, index[-1]), self.logic.lt(index[-1], stop)
                 )),
                 lambda index, taken=taken: taken((*there, index[-1])),  # type: ignore[misc]
             )
 
-    def slot(self, offset: Code, size: IntLike) -> Code:
+    def slot(self, offset: Code, log: LogDomain) -> Code:
         """The offset itself: a log is a function of offsets, whatever its size."""
         return offset
 
@@ -163,10 +144,10 @@ class FunctionStore:
                     "take what it was before into a variable"
                 )
         for key, place in loop.places.items():
-            self.contents[key] = self._of_every(self.contents[key], element, place)
+            self.contents[key] = self._generalise(self.contents[key], element, place)
 
-    def _of_every(self, made: Content, element: Term, place: int) -> Content:
-        return lambda index: with_value(self.logic, made(index), element, index[place])
+    def _generalise(self, made: Content, element: Term, place: int) -> Content:
+        return lambda index: replace_variable(self.logic, made(index), element, index[place])
 
     def _replace(self, key: Key, where: Callable[[tuple[Term, ...]], Term], content: Content) -> None:
         if self._families[key].is_absent:
@@ -196,7 +177,7 @@ class _Loop:
             raise ModelError("for_each(…) assigns only what has the value in hand as one of its indices, always the same one")
 
 
-def with_value(logic: Logic, content: Code, variable: Term, value: Term) -> Code:
+def replace_variable(logic: Logic, content: Code, variable: Term, value: Term) -> Code:
     """What a family holds, with a variable replaced."""
     assert variable.op is Op.VARIABLE
     replaced = {variable.value: value}

@@ -42,7 +42,7 @@ class Variable:
 
 @unique
 class Op(Enum):
-    """The closed set of node kinds."""
+    """The closed set of node kinds, by their names in SMT-LIB where it has them."""
 
     CONST = "const"
     VARIABLE = "variable"

@@ -73,13 +73,13 @@ class Term:
     def __sub__(self, offset: int) -> Term:
         return self.logic.add(self, self.logic.int(-offset))
 
-    def _unknown(self, *_: object) -> NoReturn:
+    def _refuse(self, *_: object) -> NoReturn:
         raise ModelError("a constant is not known in the first-order reading; quantify instead of counting up to it")
 
     def __bool__(self) -> bool:
-        return True if self in self.logic.positive else self._unknown()
+        return True if self in self.logic.positive else self._refuse()
 
-    __lt__ = __le__ = __gt__ = __ge__ = __index__ = _unknown
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = _refuse
 
     def __repr__(self) -> str:
         return to_text(self)
@@ -293,7 +293,7 @@ class Logic(Connectives[Term]):
             values = [choice.value for choice in (then, other) if choice.value is not None]
             value = self.ite(condition, *values) if len(values) == 2 else (values or [None])[0]
             return Choice(self, self.ite(condition, then.is_some, other.is_some), value)
-        condition = self.named(condition)
+        condition = self.give_name(condition)
         if isinstance(then, Relation):
             return Relation(
                 self,
@@ -314,13 +314,13 @@ class Logic(Connectives[Term]):
 
     def every(self, sort: Sort, hint: str, body: Callable[[Term], Term], bounds: tuple[Term, Term] | None = None) -> Term:
         """Whether the body holds of everything of the sort; over Int, of everything within the bounds."""
-        return self._quantified(Op.EVERY, sort, hint, body, bounds)
+        return self._quantify(Op.EVERY, sort, hint, body, bounds)
 
     def some(self, sort: Sort, hint: str, body: Callable[[Term], Term], bounds: tuple[Term, Term] | None = None) -> Term:
         """Whether the body holds of something of the sort; over Int, of something within the bounds."""
-        return self._quantified(Op.SOME, sort, hint, body, bounds)
+        return self._quantify(Op.SOME, sort, hint, body, bounds)
 
-    def _quantified(
+    def _quantify(
         self, op: Op, sort: Sort, hint: str, body: Callable[[Term], Term], bounds: tuple[Term, Term] | None
     ) -> Term:
         if (sort is INT) != (bounds is not None):
@@ -334,12 +334,12 @@ class Logic(Connectives[Term]):
             return inner
         return self._intern(op, BOOL, (*(bounds or ()), inner), variable.value)
 
-    def named(self, formula: Term) -> Term:
+    def give_name(self, formula: Term) -> Term:
         """The formula itself if it has no quantifier, else a predicate of its free variables that is defined as it."""
         if not formula.has_quantifier:
             return formula
         if formula.op is Op.NOT:
-            return self.not_(self.named(formula.args[0]))
+            return self.not_(self.give_name(formula.args[0]))
         known = self._names.get(formula.id)
         if known is None:
             variables = tuple(item.value for item in free_variables(formula))
@@ -358,11 +358,11 @@ class Logic(Connectives[Term]):
         outline: tuple[Term, ...] | None = None,
     ) -> None:
         """Records what a symbol stands for; the meaning speaks of it applied to the variables."""
-        closed = tuple(self.closed(axiom, variables) for axiom in meaning)
-        least = closed if outline is None else tuple(self.closed(axiom, variables) for axiom in outline)
+        closed = tuple(self.close(axiom, variables) for axiom in meaning)
+        least = closed if outline is None else tuple(self.close(axiom, variables) for axiom in outline)
         self.definitions[symbol] = Definition(symbol, variables, meaning, closed, least, claims)
 
-    def closed(self, formula: Term, variables: Iterable[Variable]) -> Term:
+    def close(self, formula: Term, variables: Iterable[Variable]) -> Term:
         """That the formula holds for all values of the variables, of numbers for all integers.
 
         Only what solvers are told as it is may be so, such as a definition: it has no value where everything is finite.

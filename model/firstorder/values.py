@@ -7,18 +7,15 @@ They have the methods of `OptionalValue` and `SetValue`, so a protocol does not 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import TypeVar, cast
+from typing import cast
 
-from acked.model.firstorder.definitions import compared, measure
+from acked.model.firstorder.definitions import compare_sizes, measure
 from acked.model.firstorder.symbols import BOOL, Sort, Symbol
 from acked.model.firstorder.terms import Choice, Logic, Relation, Term, free_variables
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.sets import SetValue
-from acked.model.language.values import Bool, Count, Id, IntLike, OptionalValue, Value
-
-V = TypeVar("V", bound=Value)
-I = TypeVar("I", bound=Id)  # noqa: E741
+from acked.model.language.values import Bool, Count, I, Id, IntLike, OptionalValue, V, Value
 
 
 def code(content: Term | Choice | Relation) -> Expr:
@@ -45,7 +42,7 @@ Facts = Callable[[Term, Callable[[Relation], Term]], Iterable[Term]]
 """What is true of a new set, given whether it reaches a threshold, and a function that says whether another one does."""
 
 
-def derived(logic: Logic, sort: Sort, member: Callable[[Term], Term], facts: Facts) -> Relation:
+def derive(logic: Logic, sort: Sort, member: Callable[[Term], Term], facts: Facts) -> Relation:
     """A set that is made of others. Whether it reaches a threshold is open, but for the facts, which are true of all sets."""
     made: dict[Hashable, Term] = {}
 
@@ -108,7 +105,7 @@ class SymbolicSet(SetValue[I]):
     def _relation(self) -> Relation:
         return cast(Relation, self.expr)
 
-    def _of(self, other: SetValue[I]) -> Relation:
+    def _relation_of(self, other: SetValue[I]) -> Relation:
         return cast(Relation, self.mask_of(other))
 
     def _id(self, member: I | OptionalValue[I]) -> Term:
@@ -116,7 +113,7 @@ class SymbolicSet(SetValue[I]):
 
     def _make(self, member: Callable[[Term], Term], facts: Facts) -> SymbolicSet[I]:
         """A set that is made of others; `facts` compare its size with theirs."""
-        return SymbolicSet(code(derived(self._relation.pool, self._relation.sort, member, facts)), self.item)
+        return SymbolicSet(code(derive(self._relation.pool, self._relation.sort, member, facts)), self.item)
 
     def _every(self, body: Callable[[Term], Term]) -> Bool:
         return formula(self._relation.pool.every(self._relation.sort, self.item.__name__, body))
@@ -141,7 +138,7 @@ class SymbolicSet(SetValue[I]):
 
     def as_many_as(self, other: SetValue[I]) -> Bool:
         """Whether the set has at least as many members: open, but where the other is a subset."""
-        return formula(compared(self._relation.pool, self._relation, self._of(other)))
+        return formula(compare_sizes(self._relation.pool, self._relation, self._relation_of(other)))
 
     def contains(self, member: I | OptionalValue[I]) -> Bool:
         """Whether `member` is in the set; false of none."""
@@ -181,25 +178,25 @@ class SymbolicSet(SetValue[I]):
 
     def issubset(self, other: SetValue[I]) -> Bool:
         """Whether every member is in `other` too."""
-        logic, mine, theirs = self._relation.pool, self._relation, self._of(other)
+        logic, mine, theirs = self._relation.pool, self._relation, self._relation_of(other)
         return self._every(lambda x: logic.or_(logic.not_(mine.member(x)), theirs.member(x)))
 
     def __or__(self, other: SetValue[I]) -> SymbolicSet[I]:
-        logic, mine, theirs = self._relation.pool, self._relation, self._of(other)
+        logic, mine, theirs = self._relation.pool, self._relation, self._relation_of(other)
         return self._make(
             lambda x: logic.or_(mine.member(x), theirs.member(x)),
             lambda both, of: (logic.or_(logic.not_(of(part)), both) for part in (mine, theirs)),
         )
 
     def __and__(self, other: SetValue[I]) -> SymbolicSet[I]:
-        logic, mine, theirs = self._relation.pool, self._relation, self._of(other)
+        logic, mine, theirs = self._relation.pool, self._relation, self._relation_of(other)
         return self._make(
             lambda x: logic.and_(mine.member(x), theirs.member(x)),
             lambda common, of: (logic.or_(logic.not_(common), of(part)) for part in (mine, theirs)),
         )
 
     def __sub__(self, other: SetValue[I]) -> SymbolicSet[I]:
-        logic, mine, theirs = self._relation.pool, self._relation, self._of(other)
+        logic, mine, theirs = self._relation.pool, self._relation, self._relation_of(other)
         return self._make(
             lambda x: logic.and_(mine.member(x), logic.not_(theirs.member(x))),
             lambda rest, of: (logic.or_(logic.not_(rest), of(mine)),),

@@ -32,7 +32,7 @@ _MADE: ContextVar[list[ModelError] | None] = ContextVar("acked_refusals", defaul
 
 
 @contextmanager
-def heeded() -> Iterator[None]:
+def raise_refusals() -> Iterator[None]:
     """Raises the first refusal that was made within the block, although an author's `except` has caught it."""
     made: list[ModelError] = []
     token = _MADE.set(made)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
 
-_FUNCTIONS: dict[Op, Callable[[int, int], int]] = {
+FUNCTIONS: dict[Op, Callable[[Any, Any], Any]] = {
     Op.ADD: operator.add,
     Op.SUB: operator.sub,
     Op.MUL: operator.mul,
@@ -28,7 +29,7 @@ _FUNCTIONS: dict[Op, Callable[[int, int], int]] = {
     Op.OR: operator.or_,
     Op.NOT: lambda a, _: 1 - a,
 }
-"""Of every kind that is not a leaf or a choice."""
+"""Of every kind that is not a leaf or a choice; by operators of Python, which the terms of solvers have too."""
 
 
 class Evaluator:
@@ -45,7 +46,7 @@ class Evaluator:
         for place, node in enumerate(order):
             if node.args:
                 first, second, third, *_ = (*(at[arg.id] for arg in node.args), 0, 0)
-                self._steps.append((place, _FUNCTIONS.get(node.op), first, second, third))
+                self._steps.append((place, FUNCTIONS.get(node.op), first, second, third))
 
     def __call__(self, codes: Sequence[int]) -> list[int]:
         """The roots' values (Bools as 0 or 1) in the state whose leaf i has code `codes[i]`."""

@@ -7,11 +7,12 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path as FilePath
+from types import ModuleType
 from typing import get_type_hints
 
-from acked.model.formulas.authored import refuse_deferred, refuse_nameless, refuse_result, with_article
-from acked.model.formulas.errors import ModelError, UnknownName, heeded
-from acked.model.formulas.located import located
+from acked.model.formulas.errors import ModelError, UnknownName, raise_refusals
+from acked.model.formulas.functions import name_with_article, refuse_deferred, refuse_nameless, refuse_result
+from acked.model.formulas.places import located
 from acked.model.language.domain import LeafDomain
 from acked.model.language.semantics import Guard, tracing
 from acked.model.language.storage.composites import as_leaf
@@ -31,7 +32,7 @@ def require(label: str, condition: Bool | bool = ...) -> None:  # type: ignore[a
     """
     guards = tracing().guards
     if not isinstance(label, str):
-        kind = with_article(type_name_of(label))
+        kind = name_with_article(type_name_of(label))
         raise ModelError(f'a clause has a label before its condition, require("room is left", …), and this is {kind}')
     if guards is None:
         raise ModelError("require(…) states a guard and belongs in an action")
@@ -39,8 +40,6 @@ def require(label: str, condition: Bool | bool = ...) -> None:  # type: ignore[a
         raise ModelError(f"two clauses are labelled {label!r}; give each require its own label")
     caller = sys._getframe(1)
     guards.append(Guard(label, Bool.lift(condition), caller.f_code.co_filename, caller.f_lineno))
-
-
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Action:
 
     def apply(self, state: object, values: Mapping[str, Value]) -> None:
         """States the guards and makes the assignments; a refusal is one, although the function may have caught it."""
-        with heeded():
+        with raise_refusals():
             result: object = self.function(state, **values)  # type: ignore[func-returns-value]
             refuse_result(result, "the function", "assign to the fields of the state, e.g. s.end[b] = s.end[b] + 1")
 
@@ -159,7 +158,7 @@ def unknown_clause(protocol: str, known: Mapping[str, Iterable[str]], name: str,
     return f"{protocol}: action {name} has no clause {label!r}; it has {labels}"
 
 
-def by_name(protocol: str, actions: Iterable[Action]) -> dict[str, Action]:
+def actions_by_name(protocol: str, actions: Iterable[Action]) -> dict[str, Action]:
     """The actions of a protocol by their names; `ModelError` if two have the same."""
     found: dict[str, Action] = {}
     for item in actions:
@@ -168,6 +167,12 @@ def by_name(protocol: str, actions: Iterable[Action]) -> dict[str, Action]:
             places = " and ".join(f"{FilePath(twin.file).name}:{twin.line}" for twin in (known, item))
             raise ModelError(f"{protocol}: two actions are named {item.name} ({places}); rename one")
     return found
+
+
+def actions_of(*modules: ModuleType) -> tuple[Action, ...]:
+    """The actions that modules define, in the order in which they stand there; what a module imports is not its own."""
+    defined = [(module, item) for module in modules for item in vars(module).values() if isinstance(item, Action)]
+    return tuple(item for module, item in defined if item.function.__module__ == module.__name__)
 
 
 def refuse_unknown_names(protocol: str, item: Action, steps: Iterable[Telling]) -> None:

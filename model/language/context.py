@@ -39,6 +39,14 @@ class _Unbound:
         __mul__, __floordiv__, __mod__, __truediv__, __neg__ = map(_needs_value, ("*", "//", "%", "/", "-"))
         __rmul__, __rfloordiv__, __rmod__, __rsub__ = map(_needs_value, ("*", "//", "%", "-"))
 
+    @property
+    def value(self) -> int:
+        """The number under the constants of the current trace."""
+        return resolve(self)
+
+    def __index__(self) -> int:
+        return resolve(self)
+
     def __bool__(self) -> NoReturn:
         raise ModelError(f"{_name_of(self)} is always true to Python, whatever its value; write .value, or .on of a switch")
 
@@ -70,11 +78,6 @@ class Constant(_Unbound):
     default: int | None = None
     names: tuple[str, ...] = ()
 
-    @property
-    def value(self) -> int:
-        """The number under the constants of the current trace."""
-        return resolve(self)
-
     def read(self, given: object) -> int:
         """The number that a spec's value stands for; `ModelError` if it stands for none."""
         if isinstance(given, str) and given in self.names:
@@ -100,9 +103,6 @@ class Constant(_Unbound):
 
     def __sub__(self, offset: int) -> Size:
         return Size(self, -offset) if isinstance(offset, int) else NotImplemented
-
-    def __index__(self) -> int:
-        return resolve(self)
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,12 +169,14 @@ class Computed(_Unbound):
     make: Callable[[Mapping[str, int]], int]
 
     @property
-    def value(self) -> int:
-        """The number under the constants of the current trace."""
-        return resolve(self)
+    def on(self) -> bool:
+        """Whether it is not 0: of a `fact`, whether it is so under the constants of the current trace."""
+        return bool(resolve(self))
 
-    def __index__(self) -> int:
-        return resolve(self)
+
+def fact(holds: Callable[[Mapping[str, int]], object]) -> Computed:
+    """What is so or not, as follows from the constants; 1 or 0."""
+    return Computed(lambda constants: int(bool(holds(constants))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,9 +185,6 @@ class Size(_Unbound):
 
     constant: Constant
     offset: int
-
-    def __index__(self) -> int:
-        return resolve(self)
 
 
 @dataclass(frozen=True)
@@ -220,7 +219,7 @@ def active(context: Context) -> Iterator[Context]:
         _ACTIVE.reset(token)
 
 
-def resolve(size: int | Constant | Size | Computed, constants: Mapping[str, int] | None = None) -> int:
+def resolve(size: int | _Unbound, constants: Mapping[str, int] | None = None) -> int:
     """The number that a bound stands for, under the given constants or those of the current trace."""
     if isinstance(size, int):
         return size
@@ -228,6 +227,7 @@ def resolve(size: int | Constant | Size | Computed, constants: Mapping[str, int]
     if isinstance(size, Computed):
         return size.make(bound)
     constant, offset = (size.constant, size.offset) if isinstance(size, Size) else (size, 0)
+    assert isinstance(constant, Constant)
     if constant.name not in bound:
         raise ModelError(f"constant {constant.name} is used but the protocol does not declare it")
     return bound[constant.name] + offset

@@ -10,22 +10,20 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import literal, resolve
 from acked.model.language.semantics import semantics
 from acked.model.language.sets import SetValue
-from acked.model.language.values import Bool, Id, Int, IntLike, Value
+from acked.model.language.values import Bool, I, Id, Int, IntLike, V, Value
 
 Constants = Mapping[str, int]
 Path = tuple[str | int, ...]
 Reader = Callable[[Sequence[int]], Any]
 Plain = int | bool | list[int] | None
 """What a field holds, ready for JSON: a number, an id, a truth value, an ascending list of ids, or none."""
-V = TypeVar("V", bound=Value)
-I = TypeVar("I", bound=Id)  # noqa: E741
 
 
 class Domain(ABC):
@@ -46,6 +44,11 @@ class Domain(ABC):
 
 class LeafDomain(Domain):
     """A domain whose values fit one code."""
+
+    @property
+    def bare(self) -> LeafDomain:
+        """The domain where the field is there: of `PresentDomain` the one inside."""
+        return self
 
     @abstractmethod
     def cardinality(self, constants: Constants) -> int:
@@ -248,6 +251,10 @@ class PresentDomain(LeafDomain):
 
     inner: LeafDomain
     when: IntLike
+
+    @property
+    def bare(self) -> LeafDomain:
+        return self.inner.bare
 
     def is_absent(self, constants: Constants) -> bool:
         """Whether the constants leave the field out."""

@@ -6,18 +6,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar, cast
+from typing import Any, cast
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal, resolve
 from acked.model.language.sets import SetValue
 from acked.model.language.storage.composites import as_leaf
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value
-
-V = TypeVar("V", bound=Value)
-N = TypeVar("N", bound=Int)
-I = TypeVar("I", bound=Id)  # noqa: E741
+from acked.model.language.values import Bool, I, IntLike, N, OptionalValue, V
 
 
 class Finite:
@@ -80,7 +76,7 @@ class Finite:
         """A disjunction."""
         return ~antecedent | consequent
 
-    def abbreviated(self, formula: Bool) -> Bool:
+    def abbreviate(self, formula: Bool) -> Bool:
         """The formula itself."""
         return formula
 

@@ -7,29 +7,28 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, contextmanager, nullcontext
-from dataclasses import dataclass
+from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
 from itertools import product
 from pathlib import Path as FilePath
 from typing import Any
 
-from acked.model.formulas.authored import of_type, refuse_deferred, refuse_result
-from acked.model.formulas.errors import DomainOverflow, ModelError, StepError, heeded
+from acked.model.formulas.errors import DomainOverflow, ModelError, raise_refusals
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
-from acked.model.formulas.located import located
-from acked.model.formulas.watched import CHANGED, Look, is_shipped, watched
-from acked.model.language.action import Action, action, by_name, refuse_unknown_names, unknown_clause
+from acked.model.formulas.functions import refuse_deferred, refuse_result, require_type
+from acked.model.formulas.places import located
+from acked.model.formulas.watch import CHANGED, is_shipped, watch
+from acked.model.language.action import Action, action, actions_by_name, refuse_unknown_names, unknown_clause
 from acked.model.language.context import Constant, Context, Setting, Settle, active
 from acked.model.language.domain import LeafDomain, Plain, is_name
 from acked.model.language.finite import FINITE
-from acked.model.language.semantics import Guard, Trace
+from acked.model.language.semantics import Trace
 from acked.model.language.state import Struct
 from acked.model.language.storage.layout import Schema, meanings
 from acked.model.language.storage.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words
-from acked.model.language.tracings import Effect, Ground, Tracings, refuse_other
+from acked.model.language.tracings import ActionInstance, Effect, Ground, Tracer, Tracings, refuse_other
 from acked.model.language.values import Bool, Id, IntLike
 
 
@@ -42,7 +41,7 @@ class Protocol:
     settings that contradict each other. `symmetric` names sorts of ids that are meant to be interchangeable, which is checked
     before use. `budgets` are labels of clauses that only keep the model finite. `sizes` are the constants that a proof for
     all constants leaves open, each with its least value, all if not said; the others are switches. `thresholds` are numbers,
-    above 0, that sizes of sets are compared with (`reaches`). `pictures` (a `Provider`) draws the states.
+    above 0, that sizes of sets are compared with (`reaches`). `pictures` (see `Pictures`) draws the states.
 
     >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
     ...                  initial=lambda s: None)
@@ -187,35 +186,9 @@ class Protocol:
 
     def run_initial(self, state: Struct) -> None:
         """Applies the initial assignments to a state of zeros, nones and empty sets."""
-        with heeded():
+        with raise_refusals():
             result = self._initial(state)
             refuse_result(result, "initial", "assign to the fields of the state that it is given, e.g. s.leader = 0")
-
-
-@dataclass(frozen=True)
-class ActionInstance:
-    """An action with its parameters bound: enabled where every guard holds, then the updates happen at once.
-
-    `updates` maps leaf index to the new code; `overflows` lists, for updates not evidently in their domain, the leaf and
-    the condition under which it leaves its domain (such a step is an error of the protocol).
-    """
-
-    action: Action
-    arguments: dict[str, Plain]
-    guards: tuple[Guard, ...]
-    guard: Expr
-    updates: tuple[tuple[int, Expr], ...]
-    overflows: tuple[tuple[int, Expr], ...]
-
-    @property
-    def label(self) -> str:
-        """`LeaderWrite(replica=1)`."""
-        return f"{self.action.name}({', '.join(f'{k}={v}' for k, v in self.arguments.items())})"
-
-    @cached_property
-    def updated(self) -> Evaluator:
-        """The new codes, in the order of the updates."""
-        return Evaluator([code for _, code in self.updates])
 
 
 class Instance:
@@ -237,14 +210,14 @@ class Instance:
         self.constants = constants
         self.schema = Schema(protocol.state, constants)
         # What others have traced is whole: no clause of it is left out.
-        self._common = None if tracings is None or drop else tracings.of(protocol, self.schema)
+        self._common = None if tracings is None or drop else tracings.common_of(protocol, self.schema)
         self._kinds = () if self._common is None else self._common.kinds(self.schema)
         self.pool = Pool() if self._common is None else self._common.pool
         self.fields = [self.pool.field(i, leaf.cardinality) for i, leaf in enumerate(self.schema.leaves)]
-        self._dropped: set[tuple[str, str]] = set()
         self.dropped = drop
+        self._tracer = Tracer(protocol.name, protocol.state, self.pool, self.fields, drop)
         self.action_rules = protocol.actions_under(constants)
-        self._rules = by_name(protocol.name, self.action_rules)
+        self._rules = actions_by_name(protocol.name, self.action_rules)
         self.initial: tuple[tuple[int, ...], ...] = (self._trace_initial(),)
         self._counterparts: dict[str, ActionInstance | None] = {}
         if is_lazy:
@@ -252,7 +225,7 @@ class Instance:
         _ = self.actions  # An author's mistakes are told here.
         if not drop:
             self._refuse_changing()
-        for name, label in sorted(drop - self._dropped):
+        for name, label in sorted(drop - self._tracer.dropped):
             labels = [guard.label for item in self.actions if item.action.name == name for guard in item.guards]
             raise ModelError(unknown_clause(protocol.name, {item.name: labels for item in self.action_rules}, name, label))
 
@@ -267,7 +240,7 @@ class Instance:
             self._counterparts[step.label] = self._instance_of(step.action.name, step.arguments)
         return self._counterparts[step.label]
 
-    def fired(self, name: str, arguments: Mapping[str, Plain]) -> ActionInstance:
+    def action_instance(self, name: str, arguments: Mapping[str, Plain]) -> ActionInstance:
         """The instance of an action with these arguments, alone traced; `ModelError` if there is none."""
         made = self._instance_of(name, arguments)
         if made is None:
@@ -301,7 +274,7 @@ class Instance:
         shown = self.shown_constants
         return {item.name: shown[item.name] for item in self.protocol.constants if self.constants[item.name] != item.default}
 
-    def as_told(self) -> Instance:
+    def shown_instance(self) -> Instance:
         """The instance in which runs are shown to people; this one, unless the protocol has another for that."""
         constants = self.protocol.told_with(self.constants)
         if constants == self.constants:
@@ -317,15 +290,12 @@ class Instance:
         """The code of every leaf before a step, for a store to change."""
         return list(self.fields)
 
-    def _root(self, store: Store) -> Struct:
-        return self.protocol.state.at(store, ())
-
     def _trace_initial(self) -> tuple[int, ...]:
         store, function = Store(self.schema, [self.pool.int(0)] * len(self.fields)), self.protocol._initial
         with closing(store), active(self._context()), located(f"{self.protocol.name}: the initial state", function):
-            with nullcontext() if is_shipped(function) else watched(function):
-                self.protocol.run_initial(self._root(store))
-            codes = store.left()
+            with watch(function):
+                self.protocol.run_initial(self.protocol.state.at(store, ()))
+            codes = store.codes_after()
         return self.schema.pack([code.value for code in codes])
 
     def _refuse_changing(self) -> None:
@@ -347,12 +317,12 @@ class Instance:
             raise ModelError(f"{self.protocol.name}: {error}") from error
         with active(self._context()):
             sizes = [domain.cardinality(self.constants) for domain in parameters.values()]
-        look = None if is_shipped(item.function) else watched
+        is_first = True
         for codes in product(*(range(size)[:: -1 if is_again else 1] for size in sizes)):
-            made = self._trace_binding(item, parameters, codes, is_again, look)
+            made = self._trace_binding(item, parameters, codes, is_again, is_first)
             if made is not None:
                 yield made
-                look = None
+                is_first = False
 
     def _trace_binding(
         self,
@@ -360,57 +330,20 @@ class Instance:
         parameters: Mapping[str, LeafDomain],
         codes: Sequence[int],
         is_again: bool = False,
-        look: Look | None = None,
+        is_watched: bool = False,
     ) -> ActionInstance | None:
-        def traced(ground: Ground) -> Effect | None:
-            return self._effect(item, parameters, codes, ground, look)
+        def trace(ground: Ground) -> Effect | None:
+            return self._tracer.effect(item, parameters, codes, ground, is_watched)
 
         common = None if is_again else self._common
-        made = traced(self) if common is None else common.effect(item.function, codes, self, self._kinds, traced)
+        made = trace(self) if common is None else common.effect(item.function, codes, self, self._kinds, trace)
         if made is None:
             return None
         arguments = {
             name: domain.to_plain(code, self.constants)
             for (name, domain), code in zip(parameters.items(), codes, strict=True)
         }
-        return ActionInstance(item, arguments, made.guards, made.guard, made.updates, made.overflows)
-
-    def _effect(
-        self, item: Action, parameters: Mapping[str, LeafDomain], codes: Sequence[int], ground: Ground, look: Look | None
-    ) -> Effect | None:
-        """What an action does, by `ground` alone; None if it is enabled nowhere."""
-        guards: list[Guard] = []
-        store = Store(ground.schema, ground.codes())
-        context = Trace(self.pool, ground.constants, FINITE, guards)
-        with closing(store), active(context), located(f"{self.protocol.name}: action {item.name}", item.function):
-            bound = {
-                name: domain.wrap(self.pool.int(code))
-                for (name, domain), code in zip(parameters.items(), codes, strict=True)
-            }
-            try:
-                with nullcontext() if look is None else look(item.function):
-                    item.apply(self._root(store), bound)
-            except StepError:
-                # Of a binding that its clauses rule out, what it would do is not a mistake.
-                if all(guard.condition is not self.pool.false for guard in self._keep(item, guards)):
-                    raise
-            left = store.left()
-        kept = self._keep(item, guards)
-        guard = self.pool.all(guard.condition for guard in kept)
-        if guard is self.pool.false:
-            return None
-        updates = tuple(
-            (leaf, new) for leaf, (old, new) in enumerate(zip(self.fields, left, strict=True)) if old is not new
-        )
-        leaves = ground.schema.leaves
-        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := leaves[leaf].outside(new)) is not None)
-        return Effect(kept, guard, updates, overflows)
-
-    def _keep(self, item: Action, guards: Sequence[Guard]) -> tuple[Guard, ...]:
-        """The clauses that are not to be left out."""
-        dropped = {(item.name, guard.label) for guard in guards} & self.dropped
-        self._dropped |= dropped
-        return tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
+        return ActionInstance(**vars(made), action=item, arguments=arguments)
 
     # -- properties ---------------------------------------------------------------------------------------------
 
@@ -429,12 +362,12 @@ class Instance:
         what = f"{self.protocol.name}: property {name}"
         with ExitStack() as open_stores, active(self._context()), located(what, predicate):
             stores = [open_stores.enter_context(closing(Store(self.schema, codes))) for codes in states]
-            with nullcontext() if is_shipped(predicate) else watched(predicate), heeded():
-                return Bool.lift(predicate(*map(self._root, stores)))
+            with watch(predicate), raise_refusals():
+                return Bool.lift(predicate(*(self.protocol.state.at(store, ()) for store in stores)))
 
     # -- plain evaluation ---------------------------------------------------------------------------------------
 
-    def enabled(self, codes: Sequence[int]) -> list[ActionInstance]:
+    def enabled_actions(self, codes: Sequence[int]) -> list[ActionInstance]:
         """The action instances enabled in a state, by the plain evaluator."""
         return [item for item, holds in zip(self.actions, self._guards(codes), strict=True) if holds]
 
@@ -448,7 +381,7 @@ class Instance:
         for (leaf, _), value in zip(step.updates, step.updated(codes), strict=True):
             target = self.schema.leaves[leaf]
             if not 0 <= value < target.cardinality:
-                told, held = (target.told(value, self.constants), target.held(self.constants))
+                told, held = (target.code_text(value, self.constants), target.range_text(self.constants))
                 text = f"{self.protocol.name}: {step.label} assigns {target.name} a value outside its domain"
                 raise DomainOverflow(f"{text}: {told}, and it holds {held}; the state is {self.schema.decode(codes)}")
             after[leaf] = value
@@ -462,11 +395,11 @@ class Instance:
         telling = Telling(self.schema.decode(before), self.schema.decode(after), step.arguments)
         if is_shipped(says):
             return says(telling)
-        with self.at_work(f"the words of action {step.action.name}", says):
-            return of_type(str, says(telling), "says=")
+        with self.author_context(f"the words of action {step.action.name}", says):
+            return require_type(str, says(telling), "says=")
 
     @contextmanager
-    def at_work(self, what: str, function: object = None) -> Iterator[None]:
+    def author_context(self, what: str, function: object = None) -> Iterator[None]:
         """Where an author's functions may ask for the constants; `ModelError` says what they were at when one failed."""
         with active(self._context()), located(f"{self.protocol.name}: {what}", function):
             yield

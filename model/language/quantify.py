@@ -16,11 +16,8 @@ from acked.model.language.finite import ANTECEDENTS, Conditional
 from acked.model.language.semantics import semantics, tracing
 from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value, type_name_of
+from acked.model.language.values import Bool, I, IntLike, N, OptionalValue, V, Value, type_name_of
 
-V = TypeVar("V", bound=Value)
-N = TypeVar("N", bound=Int)
-I = TypeVar("I", bound=Id)  # noqa: E741
 T = TypeVar("T")
 
 
@@ -174,9 +171,9 @@ def implies(antecedent: Bool, consequent: Bool) -> Bool:
     return semantics().implies(antecedent, consequent)
 
 
-def abbreviated(formula: Bool) -> Bool:
+def abbreviate(formula: Bool) -> Bool:
     """The formula itself. A proof for all constants speaks of it by a name, so one that quantifies is spelled out once."""
-    return semantics().abbreviated(formula)
+    return semantics().abbreviate(formula)
 
 
 def vacuously(holds: Bool, where: Bool) -> Bool:
@@ -184,7 +181,7 @@ def vacuously(holds: Bool, where: Bool) -> Bool:
     return semantics().vacuously(holds, where)
 
 
-def exercised(predicate: Callable[..., Bool]) -> Callable[..., Bool]:
+def exercise(predicate: Callable[..., Bool]) -> Callable[..., Bool]:
     """Where a property is not vacuous, that is, where the antecedent of one of its innermost implications is true.
 
     A property without implications and without quantification over sets is vacuous nowhere. If the result is true in no

@@ -6,14 +6,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Constant, literal, resolve
-from acked.model.language.values import Bool, Int
-
-N = TypeVar("N", bound=Int)
+from acked.model.language.values import Bool, N
 
 RANK_BITS = 4
 """Bits of one rank in the table of all ranks, which has to fit one machine word."""

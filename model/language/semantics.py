@@ -8,17 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, current
 from acked.model.language.sets import SetValue
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value
-
-V = TypeVar("V", bound=Value)
-N = TypeVar("N", bound=Int)
-I = TypeVar("I", bound=Id)  # noqa: E741
+from acked.model.language.values import Bool, I, IntLike, N, OptionalValue, V
 
 
 @dataclass(frozen=True)
@@ -61,7 +57,7 @@ class Semantics(Protocol):
     def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
         """Whether the consequent holds or the antecedent does not."""
 
-    def abbreviated(self, formula: Bool) -> Bool:
+    def abbreviate(self, formula: Bool) -> Bool:
         """The formula, by a name of its own where that helps."""
 
     def vacuously(self, holds: Bool, where: Bool) -> Bool:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import sys
-from typing import Generic, TypeVar
+from typing import Generic
 
-from acked.model.formulas.authored import must_be_used
 from acked.model.formulas.expr import Expr, Op, Pool
+from acked.model.formulas.functions import must_be_used
 from acked.model.language.context import literal, resolve
-from acked.model.language.values import Bool, Count, Id, IntLike, OptionalValue, Value, mismatch
-
-I = TypeVar("I", bound=Id)  # noqa: E741
+from acked.model.language.values import Bool, Count, I, Id, IntLike, OptionalValue, Value, mismatch
 
 
 class SetValue(Value, Generic[I]):

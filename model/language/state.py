@@ -21,13 +21,10 @@ from acked.model.language.storage.layout import Schema
 from acked.model.language.storage.store import LiteralStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
 from acked.model.language.storage.views import ArrayView, LogView, assign, codes_of, struct_of, view_of
-from acked.model.language.values import Bool, Id, Int, IntLike, OptionalValue, Value, type_name_of
+from acked.model.language.values import Bool, I, IntLike, N, OptionalValue, V, Value, type_name_of
 
 T = TypeVar("T")
 W = TypeVar("W")
-V = TypeVar("V", bound=Value)
-N = TypeVar("N", bound=Int)
-I = TypeVar("I", bound=Id)  # noqa: E741
 S = TypeVar("S", bound="Struct")
 K = TypeVar("K", bound=Value)
 
@@ -116,14 +113,14 @@ class Struct(StructView):
         return {name: item.domain for name, item in cls.fields().items()}
 
     def __getattr__(self, name: str) -> Any:
-        raise self._unknown(name)
+        raise self._unknown_field(name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.fields():
-            raise self._unknown(name)
+            raise self._unknown_field(name)
         object.__setattr__(self, name, value)
 
-    def _unknown(self, name: str) -> ModelError | AttributeError:
+    def _unknown_field(self, name: str) -> ModelError | AttributeError:
         if name.startswith("__"):
             return AttributeError(name)
         return ModelError(f"{self.type_name} has no field {name!r}; its fields are {', '.join(self.fields())}")

@@ -16,9 +16,34 @@ from enum import Enum, unique
 from typing import Any
 
 from acked.model.formulas.errors import UnknownName
-from acked.model.language.domain import IdDomain, LeafDomain, OptionalDomain, PresentDomain, SetDomain
-from acked.model.language.plain import PlainStruct
+from acked.model.language.domain import LeafDomain
 from acked.model.language.values import Id
+
+
+class PlainStruct:
+    """A decoded state by attribute, `t.after.log[0].end`; structs in it, in lists too, are of this kind."""
+
+    def __getattr__(self, name: str) -> Any:
+        """Which fields there are is a matter of the protocol."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise UnknownName(f"there is no field {name!r} here; the fields are {', '.join(self.__dict__)}")
+
+    def __init__(self, values: Mapping[str, object]) -> None:
+        self.__dict__.update({key: _wrap(value) for key, value in values.items()})
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PlainStruct) and self.__dict__ == other.__dict__
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _wrap(value: object) -> object:
+    if isinstance(value, Mapping):
+        return PlainStruct(value)
+    if isinstance(value, list):
+        return [_wrap(item) for item in value]
+    return value
 
 
 class Telling:
@@ -179,13 +204,8 @@ def asks(
 
 def sort_of(domain: LeafDomain) -> type[Id] | None:
     """The sort of ids that a parameter's values are, or are made of; None of numbers and truth values."""
-    if isinstance(domain, PresentDomain):
-        return sort_of(domain.inner)
-    if isinstance(domain, (IdDomain, SetDomain)):
-        return domain.item
-    if isinstance(domain, OptionalDomain) and issubclass(domain.item, Id):
-        return domain.item
-    return None
+    item = getattr(domain.bare, "item", None)
+    return item if item is not None and issubclass(item, Id) else None
 
 
 def functions_of(says: Words | None, actor: Party | None, messages: Iterable[Message]) -> Iterator[Callable[[Telling], Any]]:
@@ -203,3 +223,30 @@ def named_parameters(actor: Party | None, messages: Iterable[Message]) -> Iterat
     """The parameters that declarations speak of."""
     parties = [*([] if actor is None else [actor]), *(party for message in messages for party in message.parties)]
     yield from (party for party in parties if isinstance(party, str))
+
+
+# -- words that protocols share --------------------------------------------------------------------------------------
+
+
+def says_set(members: list[int]) -> str:
+    """{0, 2}."""
+    return "{" + ", ".join(map(str, members)) + "}"
+
+
+def says_list(items: list[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    *most, last = items
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def says_brokers(members: list[int]) -> str:
+    """`broker 1`, `brokers 1 and 2`."""
+    return f"broker{'s' if len(members) > 1 else ''} {says_list([str(member) for member in members])}"
+
+
+def says_cut(t: Telling, broker: int) -> str:
+    """What a step did to a log that it may have truncated."""
+    before, after = t.before.log[broker].end, t.after.log[broker].end
+    if before == after:
+        return f"keeps its log up to offset {after}"
+    return f"truncates its log from offset {before} to {after}"

@@ -1,4 +1,4 @@
-"""What instances of one protocol have in common: a pool, and the actions that come out the same when they are traced.
+"""What tracing an action yields, and what instances of one protocol share: a pool, and actions that come out the same.
 
 An audit asks about a protocol under constants that differ in one or two, and most of its actions are the same there. What
 tracing an action yields depends on its function, on the codes of its parameters, on the constants that were asked for, and on
@@ -9,16 +9,25 @@ is traced, so that an instance which has the same of each takes what is known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Protocol, SupportsIndex, TypeVar, overload
 
-from acked.model.formulas.errors import ModelError
+from acked.model.formulas.errors import ModelError, StepError
+from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
-from acked.model.formulas.watched import CHANGED
-from acked.model.language.domain import Constants, Path
-from acked.model.language.semantics import Guard
+from acked.model.formulas.places import located
+from acked.model.formulas.watch import CHANGED, watch
+from acked.model.language.action import Action
+from acked.model.language.context import active
+from acked.model.language.domain import Constants, LeafDomain, Path, Plain
+from acked.model.language.finite import FINITE
+from acked.model.language.semantics import Guard, Trace
+from acked.model.language.state import Struct
 from acked.model.language.storage.layout import Leaf, Schema
+from acked.model.language.storage.store import Store
 
 MAX_NODES = 500_000
 """A pool with more nodes (some 150 MB) is not added to: the next instance begins a new one."""
@@ -26,7 +35,11 @@ MAX_NODES = 500_000
 
 @dataclass(frozen=True)
 class Effect:
-    """What an action does with its parameters bound, see `ActionInstance`."""
+    """What an action does with its parameters bound: enabled where every guard holds, then the updates happen at once.
+
+    `updates` maps leaf index to the new code; `overflows` lists, for updates not evidently in their domain, the leaf and
+    the condition under which it leaves its domain (such a step is an error of the protocol).
+    """
 
     guards: tuple[Guard, ...]
     guard: Expr
@@ -49,23 +62,74 @@ class Ground(Protocol):
         """The code of every leaf before a step, for a store to change."""
 
 
-class Traced(Protocol):
-    """A binding of an action, as `ActionInstance` has it."""
+@dataclass(frozen=True)
+class ActionInstance(Effect):
+    """An action with its parameters bound: what it does, under its name and arguments."""
+
+    action: Action
+    arguments: dict[str, Plain]
 
     @property
     def label(self) -> str:
-        """The action and its arguments."""
+        """`LeaderWrite(replica=1)`."""
+        return f"{self.action.name}({', '.join(f'{k}={v}' for k, v in self.arguments.items())})"
 
-    @property
-    def guards(self) -> tuple[Guard, ...]:
-        """The clauses."""
-
-    @property
-    def updates(self) -> tuple[tuple[int, Expr], ...]:
-        """The leaves that change, and their new codes."""
+    @cached_property
+    def updated(self) -> Evaluator:
+        """The new codes, in the order of the updates."""
+        return Evaluator([code for _, code in self.updates])
 
 
-def refuse_other(first: Sequence[Traced], again: Sequence[Traced], leaves: Sequence[Leaf]) -> None:
+class Tracer:
+    """Traces the actions of a protocol in one pool; `drop` names (action, label) guard clauses to leave out."""
+
+    def __init__(
+        self, protocol: str, state: type[Struct], pool: Pool, fields: Sequence[Expr], drop: frozenset[tuple[str, str]]
+    ) -> None:
+        self._protocol, self._state = protocol, state
+        self._pool, self._fields, self._drop = pool, fields, drop
+        self.dropped: set[tuple[str, str]] = set()
+        """The clauses that were left out so far."""
+
+    def effect(
+        self, item: Action, parameters: Mapping[str, LeafDomain], codes: Sequence[int], ground: Ground, is_watched: bool
+    ) -> Effect | None:
+        """What an action does with these codes of its parameters, by `ground` alone; None if it is enabled nowhere."""
+        guards: list[Guard] = []
+        store = Store(ground.schema, ground.codes())
+        context = Trace(self._pool, ground.constants, FINITE, guards)
+        with closing(store), active(context), located(f"{self._protocol}: action {item.name}", item.function):
+            values = {
+                name: domain.wrap(self._pool.int(code))
+                for (name, domain), code in zip(parameters.items(), codes, strict=True)
+            }
+            try:
+                with watch(item.function) if is_watched else nullcontext():
+                    item.apply(self._state.at(store, ()), values)
+            except StepError:
+                # Of a binding that its clauses rule out, what it would do is not a mistake.
+                if all(guard.condition is not self._pool.false for guard in self._keep(item, guards)):
+                    raise
+            after = store.codes_after()
+        clauses = self._keep(item, guards)
+        guard = self._pool.all(clause.condition for clause in clauses)
+        if guard is self._pool.false:
+            return None
+        updates = tuple(
+            (leaf, new) for leaf, (old, new) in enumerate(zip(self._fields, after, strict=True)) if old is not new
+        )
+        leaves = ground.schema.leaves
+        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := leaves[leaf].outside(new)) is not None)
+        return Effect(clauses, guard, updates, overflows)
+
+    def _keep(self, item: Action, guards: Sequence[Guard]) -> tuple[Guard, ...]:
+        """The clauses that are not to be left out."""
+        dropped = {(item.name, guard.label) for guard in guards} & self._drop
+        self.dropped |= dropped
+        return tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
+
+
+def refuse_other(first: Sequence[ActionInstance], again: Sequence[ActionInstance], leaves: Sequence[Leaf]) -> None:
     """`ModelError` unless an action's bindings are the same as when they were traced first; both of one pool."""
     known = {step.label: step for step in first}
     for step in again:
@@ -81,7 +145,7 @@ def refuse_other(first: Sequence[Traced], again: Sequence[Traced], leaves: Seque
         _refuse("whether it is ever enabled", None)
 
 
-def _refuse_other_clauses(before: Traced, step: Traced) -> None:
+def _refuse_other_clauses(before: ActionInstance, step: ActionInstance) -> None:
     for one, other in zip_longest(before.guards, step.guards):
         if one is None or other is None or one.label != other.label or one.condition is not other.condition:
             guard = other or one
@@ -89,7 +153,7 @@ def _refuse_other_clauses(before: Traced, step: Traced) -> None:
             _refuse(f"clause {guard.label!r}", guard)
 
 
-def _refuse_other_updates(before: Traced, step: Traced, leaves: Sequence[Leaf]) -> None:
+def _refuse_other_updates(before: ActionInstance, step: ActionInstance, leaves: Sequence[Leaf]) -> None:
     one, other = dict(before.updates), dict(step.updates)
     for leaf in sorted({*one, *other}):
         if one.get(leaf) is not other.get(leaf):
@@ -228,7 +292,7 @@ class Tracings:
     def __init__(self) -> None:
         self._common: dict[tuple[object, tuple[Path, ...]], Common] = {}
 
-    def of(self, protocol: object, schema: Schema) -> Common:
+    def common_of(self, protocol: object, schema: Schema) -> Common:
         """What an instance with this layout shares with those before it."""
         key = (protocol, tuple(leaf.path for leaf in schema.leaves))
         common = self._common.get(key)

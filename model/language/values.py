@@ -14,9 +14,9 @@ from collections.abc import Callable
 from math import inf
 from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, Self, TypeVar
 
-from acked.model.formulas.authored import Sort, asks_for_truth, with_article, words_of
 from acked.model.formulas.errors import ModelError, UnknownName
 from acked.model.formulas.expr import Expr
+from acked.model.formulas.functions import Sort, asks_for_truth, name_with_article, words_of
 from acked.model.language.context import Computed, Constant, Size, current, literal, resolve
 
 IntLike = int | Constant | Size | Computed
@@ -26,7 +26,7 @@ IntLike = int | Constant | Size | Computed
 
 def _refuse(symbol: str) -> Callable[..., NoReturn]:
     def refuse(self: Value, *_: object) -> NoReturn:
-        raise ModelError(f"{with_article(self.type_name)} has no `{symbol}`; {self.instead}")
+        raise ModelError(f"{name_with_article(self.type_name)} has no `{symbol}`; {self.instead}")
 
     return refuse
 
@@ -61,7 +61,7 @@ class Value(metaclass=Sort):
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("__") or name in self.__slots__:
                 raise AttributeError(name)
-            raise UnknownName(f"{with_article(self.type_name)} has no {name!r}; it has {', '.join(_public(type(self)))}")
+            raise UnknownName(f"{name_with_article(self.type_name)} has no {name!r}; it has {', '.join(_public(type(self)))}")
 
     def __init__(self, expr: Expr) -> None:
         if type(expr) is not Expr and isinstance(expr, _NO_CODES):
@@ -122,8 +122,8 @@ def _public(kind: type) -> list[str]:
 def mismatch(expected: str, got: object) -> ModelError:
     """What is wrong where something else stands than a value of the expected type."""
     if isinstance(got, type):
-        return ModelError(f"expected {with_article(expected)}, got the type {got.__name__}; write a value of it")
-    return ModelError(f"expected {with_article(expected)}, got {with_article(type_name_of(got))}")
+        return ModelError(f"expected {name_with_article(expected)}, got the type {got.__name__}; write a value of it")
+    return ModelError(f"expected {name_with_article(expected)}, got {name_with_article(type_name_of(got))}")
 
 
 def type_name_of(value: object) -> str:
@@ -270,6 +270,8 @@ class Id(Value):
 
 
 V = TypeVar("V", bound=Value)
+N = TypeVar("N", bound=Int)
+I = TypeVar("I", bound=Id)  # noqa: E741
 
 
 def _least(expr: Expr) -> float:
@@ -372,6 +374,6 @@ class OptionalValue(Value, Generic[V]):
 
     def _require_order(self) -> None:
         if not issubclass(self.item, Int):
-            raise ModelError(f"{with_article(self.item.type_name)} has no order; compare with == or !=")
+            raise ModelError(f"{name_with_article(self.item.type_name)} has no order; compare with == or !=")
 
     __hash__ = Value.__hash__

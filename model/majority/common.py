@@ -140,11 +140,6 @@ def renumber_terms(s: State) -> None:
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
-def says_set(members: list[int]) -> str:
-    """{0, 2}."""
-    return "{" + ", ".join(map(str, members)) + "}"
-
-
 def says_heard(t: Telling) -> str:
     """What a follower learns of terms from a leader."""
     before, after = t.before.replica[t.follower], t.after.replica[t.follower]

@@ -29,7 +29,7 @@ def crash(s: State, replica: Replica, log_end: Offset) -> None:
     require("a prefix of the log survives", log_end <= log.end)
     if crashes.value == CLEAN_CRASHES:
         require("the whole log survives", ~lossy)
-    if counts_losses.value:
+    if counts_losses.on:
         require("a lossy crash is left", ~lossy | (s.lossy_left > 0))
         s.lossy_left = ite(lossy, s.lossy_left - 1, s.lossy_left)
     mine.down = True
@@ -50,6 +50,3 @@ def restart(s: State, replica: Replica) -> None:
     """A replica that was down comes back; it knows its term, whom it voted for, and its log."""
     require("down", s.replica[replica].down)
     s.replica[replica].down = False
-
-
-ACTIONS = (crash, restart)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
 from acked.model.language.ranks import told_without_ranks
 from acked.model.majority import failing, replicating, voting
@@ -14,7 +15,7 @@ majority = Protocol(
     source="Raft (Ongaro and Ousterhout 2014); KIP-595, which Kafka keeps its own metadata with",
     constants=CONSTANTS,
     initial=initial,
-    actions=(*voting.ACTIONS, *replicating.ACTIONS, *failing.ACTIONS),
+    actions=actions_of(voting, replicating, failing),
     told_with=told_without_ranks(max_term),
     symmetric=(Replica,),
     budgets=("a term is left", "a lossy crash is left", "a record is left", "room in the log"),

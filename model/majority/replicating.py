@@ -135,6 +135,3 @@ def commit(s: State, leader: Replica, until: Offset) -> None:
 def _is_below(s: State, leader: Replica, record: RecordId, until: Offset) -> Bool:
     log = s.log[leader]
     return some(Offset, lambda o: (o < until) & log.has(o) & (log.at(o).id == record))
-
-
-ACTIONS = (write, replicate, heartbeat, commit)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Computed, Constant, choice, switch
+from acked.model.language.context import Computed, Constant, choice, fact, switch
 from acked.model.language.ranks import highest_rank
 from acked.model.language.state import Array, Between, Log, Optional, Present, SetOf, Struct, field
 from acked.model.language.values import Bool, Id, Int
@@ -46,16 +46,8 @@ lost_logs_vote = switch(
 failures = Constant("failures", 0, 2, "how many replicas may be down at once while writes must still be possible", 1)
 
 CONSTANTS: tuple[Constant, ...] = (
-    replicas,
-    log_size,
-    records,
-    max_term,
-    votes,
-    crashes,
-    lossy_crashes,
-    lost_logs_vote,
-    failures,
-)
+    replicas, log_size, records, max_term, votes, crashes, lossy_crashes, lost_logs_vote, failures,
+)  # fmt: skip
 
 # -- what follows from them ------------------------------------------------------------------------------------------
 
@@ -76,13 +68,13 @@ def _highest_term(constants: Mapping[str, int]) -> int:
 highest_term = Computed(_highest_term)
 """The greatest term, or rank of one."""
 
-loses = Computed(lambda constants: int(constants["crashes"] == LOSSY_CRASHES))
+loses = fact(lambda has: has["crashes"] == LOSSY_CRASHES)
 """Whether a suffix of a log may be lost."""
 
-counts_losses = Computed(lambda constants: int(constants["crashes"] == LOSSY_CRASHES and constants["lossy_crashes"] > 0))
+counts_losses = fact(lambda has: has["crashes"] == LOSSY_CRASHES and has["lossy_crashes"] > 0)
 """Whether lossy crashes are counted."""
 
-bars_losers = Computed(lambda constants: int(constants["crashes"] == LOSSY_CRASHES and not constants["lost_logs_vote"]))
+bars_losers = fact(lambda has: has["crashes"] == LOSSY_CRASHES and not has["lost_logs_vote"])
 """Whether a replica that has lost a suffix of its log votes no more."""
 
 
@@ -141,5 +133,5 @@ class State(Struct):
 
 def initial(s: State) -> None:
     """Empty logs, nobody leads, everyone in term 0; whatever is not said is zero, none or empty."""
-    if counts_losses.value:
+    if counts_losses.on:
         s.lossy_left = lossy_crashes

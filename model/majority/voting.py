@@ -10,7 +10,7 @@ from acked.model.language.action import action, require
 from acked.model.language.quantify import each, every, ite
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault, Telling, Tells, Those
+from acked.model.language.telling import Fault, Telling, Tells, Those, says_set
 from acked.model.majority.common import (
     is_no_newer,
     majority,
@@ -18,7 +18,6 @@ from acked.model.majority.common import (
     newest_term,
     renumber_terms,
     require_term_left,
-    says_set,
     take_up,
 )
 from acked.model.majority.state import ONE_BY_ONE, Replica, State, votes
@@ -133,6 +132,3 @@ def hear_of_term(s: State, replica: Replica, other: Replica) -> None:
     require("up", ~s.replica[replica].down)
     require("newer term", s.replica[replica].term < s.replica[other].term)
     take_up(s, replica, s.replica[other].term)
-
-
-ACTIONS = (elect, stand, vote, take_office, hear_of_term)

@@ -18,9 +18,7 @@ from __future__ import annotations
 
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, least, smaller, some, truth
-from acked.model.language.telling import Fault, Telling
-from acked.model.language.words import says_cut
-from acked.model.partition.assignment import has_heard_of_removal
+from acked.model.language.telling import Fault, Telling, says_cut
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -29,10 +27,18 @@ from acked.model.partition.common import (
     fetches_in,
     follows,
     hold_high_watermark,
-    in_one_epoch,
     renumber_epochs,
+    share_epoch,
 )
-from acked.model.partition.fetching import have_diverged, leader_learns, require_fetch, says_round, take_answer
+from acked.model.partition.controllers.hearing import arrives, epoch_of_request
+from acked.model.partition.fetching import (
+    have_diverged,
+    leader_learns,
+    replace_empty_epoch,
+    require_fetch,
+    says_round,
+    take_answer,
+)
 from acked.model.partition.following import (
     cut_as_told,
     drop_late_answer,
@@ -40,8 +46,11 @@ from acked.model.partition.following import (
     require_news,
     start_fetching,
 )
-from acked.model.partition.hearing import arrives, epoch_of_request
-from acked.model.partition.messages import (
+from acked.model.partition.rules import facts, settings
+from acked.model.partition.rules.controllers import ONE, controllers, many_controllers
+from acked.model.partition.state import Candidate, Epoch, Offset, Replica, State
+from acked.model.partition.vocabulary.assignment import has_heard_of_removal
+from acked.model.partition.vocabulary.messages import (
     FETCH_DIVERGING_LATE,
     FETCH_LATE,
     LATE_ANSWER_ARRIVES,
@@ -50,26 +59,7 @@ from acked.model.partition.messages import (
     hears_who_leads,
     no_late_answer,
 )
-from acked.model.partition.rules.controllers import ONE, controllers, many_controllers
-from acked.model.partition.rules.derived import (
-    forgets_fetched_epoch,
-    hears_first,
-    keeps_empty_epochs,
-    reads_late,
-    takes_hw_first,
-    truncates_late,
-)
-from acked.model.partition.rules.settings import (
-    BY_CURRENT_EPOCH,
-    appends_up_to_epoch,
-    diverging_fetch_ignored,
-    fetch_fencing,
-    hw_waits_for_caught_up,
-    late_answers,
-    truncate_under_same_leader,
-)
-from acked.model.partition.state import Candidate, Epoch, Offset, Replica, State
-from acked.model.partition.words import says_by, says_cut_as_told, says_following, says_late
+from acked.model.partition.vocabulary.words import says_by, says_cut_as_told, says_following, says_late
 
 # -- the answer departs -----------------------------------------------------------------------------------------------
 
@@ -96,7 +86,7 @@ def answer_late(s: State, follower: Replica, leader: Replica, end: Offset, advan
 
 @action(
     says=lambda t: f"{says_round(t)}; the answer, {says_late(t.after.late[t.follower])}, is late",
-    when=lambda: late_answers.on,
+    when=lambda: settings.late_answers.on,
     actor="follower", fault=Fault.LATE, messages=FETCH_LATE,
 )
 def fetch_late(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
@@ -113,7 +103,7 @@ def fetch_late(s: State, follower: Replica, leader: Replica, end: Offset) -> Non
         f"{says_round(t)}; its high watermark waits for a follower outside the ISR, and the answer, "
         f"{says_late(t.after.late[t.follower])}, is late"
     ),
-    when=lambda: late_answers.on and hw_waits_for_caught_up.on,
+    when=lambda: settings.late_answers.on and settings.hw_waits_for_caught_up.on,
     actor="follower", fault=Fault.LATE, messages=FETCH_LATE,
 )
 def fetch_late_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
@@ -125,7 +115,7 @@ def fetch_late_while_hw_waits(s: State, follower: Replica, leader: Replica, end:
     says=lambda t: (
         f"{says_round(t)}; their logs diverge, and the answer, to truncate to {t.after.late[t.follower].truncate_to}, is late"
     ),
-    when=lambda: bool(truncates_late.value),
+    when=lambda: facts.truncates_late.on,
     actor="follower", fault=Fault.LATE, messages=FETCH_DIVERGING_LATE,
 )
 def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
@@ -133,12 +123,12 @@ def fetch_diverging_late(s: State, follower: Replica, leader: Replica) -> None:
     require_no_other(s, follower)
     require_fetch(s, follower, leader)
     require("the logs have diverged", have_diverged(s, leader, follower))
-    if forgets_fetched_epoch.value:
+    if facts.forgets_fetched_epoch.on:
         require("the fetch names the last record's epoch", ~s.broker[follower].names_no_epoch)
     late = s.late[follower]
-    if takes_hw_first.value:
+    if facts.takes_hw_first.on:
         late.hw = s.broker[leader].hw
-    if not diverging_fetch_ignored.on:
+    if not settings.diverging_fetch_ignored.on:
         leader_learns(s, leader, follower)
     late.leader = leader
     late.fetched_at = s.log[follower].end
@@ -165,7 +155,7 @@ def _says_taken(t: Telling) -> str:
 
 @action(
     says=_says_taken,
-    when=lambda: late_answers.on,
+    when=lambda: settings.late_answers.on,
     actor="follower", messages=(LATE_RECORDS_ARRIVE,),
 )
 def late_records_count(s: State, follower: Replica) -> None:
@@ -175,12 +165,9 @@ def late_records_count(s: State, follower: Replica) -> None:
     """
     late = s.late[follower]
     require_match(s, follower)
-    if truncates_late.value:
+    if facts.truncates_late.on:
         require("brings records", late.truncate_to.is_none)
-    if keeps_empty_epochs.value:
-        # A record's epoch starts where the empty one did, and takes its place.
-        empty = s.broker[follower].empty_epoch
-        s.broker[follower].empty_epoch = ite(late.fetched_at < late.log.end, None, empty)
+    replace_empty_epoch(s, follower, late.fetched_at < late.log.end)
     take_answer(s, follower, late.fetched_at < late.log.end)
     s.log[follower].copy(late.log, late.log.end)
     s.broker[follower].hw = smaller(late.hw, s.log[follower].end)
@@ -192,7 +179,7 @@ def late_records_count(s: State, follower: Replica) -> None:
     says=lambda t: (
         f"{_says_taken(t)}; what it brings from offset {t.start} on was read from the leader's log as it was sent"
     ),
-    when=lambda: bool(reads_late.value),
+    when=lambda: facts.reads_late.on,
     actor="follower", messages=(LATE_RECORDS_ARRIVE,),
 )
 def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: Offset) -> None:
@@ -208,7 +195,7 @@ def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: 
     require("a part of the answer", (late.fetched_at <= start) & (start < late.log.end))
     require("the leader's log is as long again", late.log.end <= log.end)
     until = late.log.end
-    if appends_up_to_epoch.on:
+    if settings.appends_up_to_epoch.on:
         mine = fetches_in(s, follower)
         until = least(Offset, lambda o: (o == late.log.end) | ((start <= o) & log.has(o) & (mine < log.at(o).epoch)))
     take_answer(s, follower, truth(True))
@@ -224,7 +211,7 @@ def late_records_are_mixed(s: State, follower: Replica, leader: Replica, start: 
         f"the late answer of broker {t.before.late[t.follower].leader} arrives, and broker {t.follower} "
         f"{says_cut_as_told(t, t.before.late[t.follower].hw)}"
     ),
-    when=lambda: bool(truncates_late.value),
+    when=lambda: facts.truncates_late.on,
     actor="follower", messages=(LATE_ANSWER_ARRIVES,),
 )
 def late_answer_counts(s: State, follower: Replica) -> None:
@@ -239,7 +226,7 @@ def late_answer_counts(s: State, follower: Replica) -> None:
 
 @action(
     says=lambda t: f"the late answer of broker {t.before.late[t.follower].leader} comes to nothing",
-    when=lambda: late_answers.on,
+    when=lambda: settings.late_answers.on,
     actor="follower", fault=Fault.LOST, messages=(LATE_ANSWER_ENDS,),
 )
 def late_answer_is_dropped(s: State, follower: Replica) -> None:
@@ -258,11 +245,11 @@ def hear_first(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> No
     broker = s.broker[follower]
     former = broker.leader
     require("follows another broker", former.is_some & (former != follower))
-    if not truncate_under_same_leader.on:
+    if not settings.truncate_under_same_leader.on:
         require("its fetcher is to be removed", former != leader)
-    if controllers.value == ONE and fetch_fencing.value == BY_CURRENT_EPOCH:
+    if controllers.value == ONE and settings.fetch_fencing.value == settings.BY_CURRENT_EPOCH:
         # Else nothing can come of it: a leader that does not lead in that epoch now will not hear of it any more.
-        serves = some(Replica, lambda r: follows(s, r, follower) & in_one_epoch(s, r, follower))
+        serves = some(Replica, lambda r: follows(s, r, follower) & share_epoch(s, r, follower))
         require("its fetcher can bring something", serves | (s.late[follower].leader == former))
     broker.former_leader = former
     broker.former_epoch = broker.leader_epoch
@@ -278,7 +265,7 @@ def _says_hears_first(t: Telling) -> str:
 
 @action(
     says=_says_hears_first,
-    when=lambda: bool(hears_first.value) and controllers.value == ONE,
+    when=lambda: facts.hears_first.on and controllers.value == ONE,
     actor="follower", messages=hears_who_leads("follower"),
 )
 def become_follower_before_removal(s: State, follower: Replica, leader: Replica) -> None:
@@ -290,7 +277,7 @@ def become_follower_before_removal(s: State, follower: Replica, leader: Replica)
 
 @action(
     says=lambda t: says_by(t) + _says_hears_first(t),
-    when=lambda: bool(hears_first.value) and bool(many_controllers.value),
+    when=lambda: facts.hears_first.on and many_controllers.on,
     actor="follower", messages=(arrives("follower"),),
 )
 def become_follower_as_told_before_removal(s: State, controller: Candidate, follower: Replica, leader: Replica) -> None:
@@ -304,7 +291,7 @@ def become_follower_as_told_before_removal(s: State, controller: Candidate, foll
         f"broker {t.follower} takes the partition from its fetcher of broker {t.before.broker[t.follower].former_leader}"
         + (f" and {says_cut(t, t.follower)}" if t.before.log[t.follower].end != t.after.log[t.follower].end else "")
     ),
-    when=lambda: bool(hears_first.value),
+    when=lambda: facts.hears_first.on,
     actor="follower", messages=(no_late_answer("follower"),),
 )
 def remove_former_fetcher(s: State, follower: Replica) -> None:
@@ -312,23 +299,9 @@ def remove_former_fetcher(s: State, follower: Replica) -> None:
     broker = s.broker[follower]
     former = broker.former_leader
     require("the fetcher of the former leader has the partition", former.is_some)
-    must_truncate = truth(True) if truncate_under_same_leader.on else former != broker.leader
+    must_truncate = truth(True) if settings.truncate_under_same_leader.on else former != broker.leader
     broker.former_leader = None
     broker.former_epoch = None
     broker.reopens = False
     start_fetching(s, follower, must_truncate)
     renumber_epochs(s)
-
-
-ACTIONS = (
-    fetch_late,
-    fetch_late_while_hw_waits,
-    fetch_diverging_late,
-    late_records_count,
-    late_records_are_mixed,
-    late_answer_counts,
-    late_answer_is_dropped,
-    become_follower_before_removal,
-    become_follower_as_told_before_removal,
-    remove_former_fetcher,
-)

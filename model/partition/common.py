@@ -10,45 +10,22 @@ from collections.abc import Callable
 
 from acked.model.language.action import require
 from acked.model.language.context import literal
-from acked.model.language.quantify import abbreviated, each, every, for_each, greatest, implies, ite, least, some, truth
+from acked.model.language.quantify import abbreviate, each, every, for_each, greatest, implies, ite, least, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, OptionalValue
-from acked.model.partition.assignment import completed
-from acked.model.partition.candidates import (
+from acked.model.partition.rules import facts, settings
+from acked.model.partition.rules.controllers import many_controllers
+from acked.model.partition.state import ACKED, FAILED, SENT, Epoch, Offset, RecordId, Replica, State, Status
+from acked.model.partition.vocabulary.assignment import complete
+from acked.model.partition.vocabulary.candidates import (
     known_leader_epochs,
     notices_loss,
     renumber_controller_epochs,
     renumber_known_epochs,
     somebody_in_charge,
 )
-from acked.model.partition.rules.controllers import many_controllers
-from acked.model.partition.rules.derived import (
-    asks_in_epoch,
-    begins_again,
-    dies_uncleanly,
-    enough_replicas,
-    hears_first,
-    keeps_empty_epochs,
-)
-from acked.model.partition.rules.settings import (
-    ACKS_ALL,
-    acks,
-    asynchronous_isr,
-    eligible_leader_replicas,
-    expand_in_own_epoch,
-    fenced_stay_out,
-    late_answers,
-    max_leader_epoch,
-    maximal_isr,
-    moves_in_one_record,
-    reassignment,
-    retries,
-    shrink_bumps_epoch,
-    strict_min_isr,
-)
-from acked.model.partition.state import ACKED, FAILED, SENT, Epoch, Offset, RecordId, Replica, State, Status
 
 # -- who is who -------------------------------------------------------------------------------------------------------
 
@@ -75,13 +52,15 @@ def has_session(s: State, r: Replica) -> Bool:
 def fetches_from(s: State, r: Replica) -> OptionalValue[Replica]:
     """Whose fetcher has the partition: that of whom the broker follows, or of whom it followed before (`answering`)."""
     broker = s.broker[r]
-    return ite(broker.former_leader.is_some, broker.former_leader, broker.leader) if hears_first.value else broker.leader
+    if not facts.hears_first.on:
+        return broker.leader
+    return ite(broker.former_leader.is_some, broker.former_leader, broker.leader)
 
 
 def fetches_in(s: State, r: Replica) -> OptionalValue[Epoch]:
     """The leader epoch that the broker's fetcher names."""
     broker = s.broker[r]
-    if not hears_first.value:
+    if not facts.hears_first.on:
         return broker.leader_epoch
     return ite(broker.former_leader.is_some, broker.former_epoch, broker.leader_epoch)
 
@@ -91,7 +70,7 @@ def follows(s: State, leader: Replica, follower: Replica) -> Bool:
     return presumes_leadership(s, leader) & (fetches_from(s, follower) == leader)
 
 
-def in_one_epoch(s: State, leader: Replica, follower: Replica) -> Bool:
+def share_epoch(s: State, leader: Replica, follower: Replica) -> Bool:
     """The follower fetches in the leader epoch that the leader knows."""
     return s.broker[leader].leader_epoch == fetches_in(s, follower)
 
@@ -124,7 +103,7 @@ def epoch_start(s: State, leader: Replica) -> Offset:
 
     One that takes office again in the same epoch takes its log end for the start (KAFKA-7128).
     """
-    if begins_again.value:
+    if facts.begins_again.on:
         return s.broker[leader].began
     log = s.log[leader]
     own = s.broker[leader].leader_epoch
@@ -142,13 +121,14 @@ def holds(s: State, r: Replica, record: RecordId) -> Bool:
 def counted_isr(s: State, leader: Replica) -> SetValue[Replica]:
     """The replicas that the leader's high watermark waits for; with KIP-497 those of a pending change too."""
     broker = s.broker[leader]
-    return broker.isr | broker.pending if asynchronous_isr.on and maximal_isr.on else broker.isr
+    return broker.isr | broker.pending if settings.asynchronous_isr.on and settings.maximal_isr.on else broker.isr
 
 
 def waited_isr(s: State, leader: Replica) -> SetValue[Replica]:
     """`counted_isr` without those that are replicas no more: with ZooKeeper the ISR may have such members for a time."""
     members = counted_isr(s, leader)
-    return members & s.broker[leader].assigned if reassignment.on and not moves_in_one_record.on else members
+    lingers = settings.reassignment.on and not settings.moves_in_one_record.on
+    return members & s.broker[leader].assigned if lingers else members
 
 
 def has_reached(s: State, leader: Replica, replica: Replica, end: Offset) -> Bool:
@@ -158,8 +138,10 @@ def has_reached(s: State, leader: Replica, replica: Replica, end: Offset) -> Boo
 
 def enough_in_sync(members: SetValue[Replica], assigned: SetValue[Replica]) -> Bool:
     """The ISR has min.insync.replicas members (from 3.7: or all replicas, if there are fewer; `assigned` are those known)."""
-    enough = members.reaches(enough_replicas)
-    return enough | abbreviated(assigned.issubset(members)) if reassignment.on and strict_min_isr.on else enough
+    enough = members.reaches(facts.enough_replicas)
+    if settings.reassignment.on and settings.strict_min_isr.on:
+        enough |= abbreviate(assigned.issubset(members))
+    return enough
 
 
 Advance = Callable[[State, Replica], None]
@@ -189,7 +171,7 @@ def hold_high_watermark(s: State, leader: Replica) -> None:
         known = s.known_end[leader][r]
         waited_for = ~members.contains(r) & known.is_some & (known < o)
         # Who has restarted has another broker epoch, and may not join (KIP-903); here, until it has heard who leads.
-        return waited_for & may_count(s, r) & s.broker[r].leader_epoch.is_some if fenced_stay_out.on else waited_for
+        return waited_for & may_count(s, r) & s.broker[r].leader_epoch.is_some if settings.fenced_stay_out.on else waited_for
 
     require("the high watermark would rise", reached > s.broker[leader].hw)
     require("a follower outside the ISR lacks what it would rise over", some(Replica, lambda r: lacks(r, reached)))
@@ -200,7 +182,7 @@ def hold_high_watermark(s: State, leader: Replica) -> None:
 def _raise_high_watermark(s: State, leader: Replica, reached: Offset) -> None:
     broker = s.broker[leader]
     may = reached > broker.hw
-    if strict_min_isr.on:
+    if settings.strict_min_isr.on:
         may &= enough_in_sync(broker.isr, broker.assigned)
     broker.hw = ite(may, reached, broker.hw)
     answer_waiting(s, leader)
@@ -212,7 +194,7 @@ def answer_waiting(s: State, leader: Replica) -> None:
     With fewer than min.insync.replicas in the ISR by now the answer is NOT_ENOUGH_REPLICAS_AFTER_APPEND, though the record
     stays.
     """
-    if acks.value != ACKS_ALL:
+    if settings.acks.value != settings.ACKS_ALL:
         return
     hw = s.broker[leader].hw
     enough = enough_in_sync(counted_isr(s, leader), s.broker[leader].assigned)
@@ -233,7 +215,7 @@ def all_below(s: State, broker: Replica, record: RecordId, hw: Offset) -> Bool:
 
 def stop_waiting(s: State, broker: Replica) -> None:
     """Whoever waits at the broker gets no answer: it crashed or no longer leads."""
-    if acks.value != ACKS_ALL:
+    if settings.acks.value != settings.ACKS_ALL:
         return
 
     def disappoint(record: RecordId) -> None:
@@ -246,7 +228,7 @@ def stop_waiting(s: State, broker: Replica) -> None:
 
 def without_success() -> Status:
     """What becomes of a record after an error, or no answer in time: it is sent again, or without retries it has failed."""
-    return Status(literal(SENT if retries.on else FAILED))
+    return Status(literal(SENT if settings.retries.on else FAILED))
 
 
 # -- joining the ISR --------------------------------------------------------------------------------------------------
@@ -255,12 +237,12 @@ def without_success() -> Status:
 def has_caught_up(s: State, leader: Replica, end: Offset) -> Bool:
     """A follower's log end is enough for the ISR: it has reached the high watermark, and the epoch's start (KAFKA-7128)."""
     reached = end >= s.broker[leader].hw
-    return reached & (end >= epoch_start(s, leader)) if expand_in_own_epoch.on else reached
+    return reached & (end >= epoch_start(s, leader)) if settings.expand_in_own_epoch.on else reached
 
 
 def may_count(s: State, follower: Replica) -> Bool:
     """The controller lets the follower into the ISR: it is not fenced (KIP-841)."""
-    return has_session(s, follower) if fenced_stay_out.on else truth(True)
+    return has_session(s, follower) if settings.fenced_stay_out.on else truth(True)
 
 
 # -- what the controller commits --------------------------------------------------------------------------------------
@@ -275,10 +257,10 @@ def commit_isr(
     How small is too small depends on the assignment before, which is `known` if the caller has changed it.
     """
     known = s.controller.replicas if known is None else known
-    isr, stays = completed(s, isr, truth(True) if completes is None else completes)
-    if reassignment.on and moves_in_one_record.on:
+    isr, stays = complete(s, isr, truth(True) if completes is None else completes)
+    if settings.reassignment.on and settings.moves_in_one_record.on:
         take_epoch(s, stays, "a leader epoch is left for the end of the reassignment")
-    if eligible_leader_replicas.on:
+    if settings.eligible_leader_replicas.on:
         enough = enough_in_sync(isr, known)
         eligible = (s.controller.elr | s.controller.isr) - isr
         set_eligible(s, ite(enough, none_of(Replica), eligible))
@@ -288,13 +270,13 @@ def commit_isr(
 def set_eligible(s: State, elr: SetValue[Replica]) -> None:
     """The controller's eligible leaders; how the others went down does not matter any more."""
     s.controller.elr = elr
-    if dies_uncleanly.value:
+    if facts.dies_uncleanly.on:
         s.killed = s.killed & elr
 
 
 def lose_broker(s: State, replica: Replica) -> None:
     """A broker is gone, and the controller notices at once; of several the one that is in charge, if there is one."""
-    if not many_controllers.value:
+    if not many_controllers.on:
         take_out(s, replica)
         return
     leader, isr = s.controller.leader, s.controller.isr
@@ -310,7 +292,7 @@ def take_out(s: State, replica: Replica, where: Bool | None = None) -> None:
     """
     before = s.controller.isr
     after = before.remove(replica)
-    if not eligible_leader_replicas.on:
+    if not settings.eligible_leader_replicas.on:
         after = ite(before.is_only(replica), before, after)
     leads = s.controller.leader == replica
     if where is not None:
@@ -319,20 +301,20 @@ def take_out(s: State, replica: Replica, where: Bool | None = None) -> None:
     def was_member() -> Bool:
         return before.contains(replica) if where is None else before.contains(replica) & where
 
-    if eligible_leader_replicas.on:
+    if settings.eligible_leader_replicas.on:
         s.controller.last_leader = ite(before.is_only(replica), replica, s.controller.last_leader)
     epoch = s.controller.leader_epoch
-    if shrink_bumps_epoch.on and not reassignment.on:
+    if settings.shrink_bumps_epoch.on and not settings.reassignment.on:
         take_epoch(s, was_member() & s.controller.leader.is_some & ~leads)
-    if asynchronous_isr.on:
+    if settings.asynchronous_isr.on:
         note_change(s, was_member())
-    if not reassignment.on:
+    if not settings.reassignment.on:
         commit_isr(s, after)
         s.controller.leader = ite(leads, None, s.controller.leader)
         return
     s.controller.leader = ite(leads, None, s.controller.leader)
     commit_isr(s, after, was_member())
-    if shrink_bumps_epoch.on:
+    if settings.shrink_bumps_epoch.on:
         # A reassignment that ends in the same record has taken the epoch already.
         take_epoch(s, was_member() & s.controller.leader.is_some & (s.controller.leader_epoch == epoch))
 
@@ -355,14 +337,14 @@ def elect(s: State, leader: Replica, isr: SetValue[Replica], known: SetValue[Rep
     s.controller.leader = leader
     # What the election makes of the ISR is decided after a look at the reassignment, which may end with the next change.
     commit_isr(s, isr, truth(False), known)
-    if eligible_leader_replicas.on:
+    if settings.eligible_leader_replicas.on:
         s.controller.last_leader = None
 
 
 def take_epoch(s: State, where: Bool, label: str = EPOCH_LEFT) -> None:
     """Where a condition holds the next leader epoch begins; where the number of elections is bounded, one must be left."""
-    if max_leader_epoch.value:
-        require(label, ~where | (s.controller.leader_epoch < max_leader_epoch))
+    if settings.max_leader_epoch.value:
+        require(label, ~where | (s.controller.leader_epoch < settings.max_leader_epoch))
     s.controller.leader_epoch = ite(where, s.controller.leader_epoch + 1, s.controller.leader_epoch)
 
 
@@ -375,44 +357,44 @@ def renumber_epochs(s: State) -> None:
     Kafka only ever compares leader epochs, so a state and its renumbering have the same future (`docs/abstractions.md`). The
     same goes for controller epochs.
     """
-    if many_controllers.value:
+    if many_controllers.on:
         renumber_controller_epochs(s)
-    if max_leader_epoch.value:
+    if settings.max_leader_epoch.value:
         return
     in_use = [(truth(True), s.controller.leader_epoch)]
     for r in each(Replica):
         known = s.broker[r].leader_epoch
         in_use.append((known.is_some, known.value))
-        if hears_first.value:
+        if facts.hears_first.on:
             former = s.broker[r].former_epoch
             in_use.append((former.is_some, former.value))
-        if keeps_empty_epochs.value:
+        if facts.keeps_empty_epochs.on:
             empty = s.broker[r].empty_epoch
             in_use.append((empty.is_some, empty.value))
         in_use += [(s.log[r].has(o), s.log[r].at(o).epoch) for o in each(Offset)[:-1]]
-        if late_answers.on:
+        if settings.late_answers.on:
             brought = s.late[r].log
             in_use += [(brought.has(o), brought.at(o).epoch) for o in each(Offset)[:-1]]
-    if asks_in_epoch.value:
+    if facts.asks_in_epoch.on:
         in_use.append((truth(True), s.consumer.epoch))
-    if many_controllers.value:
+    if many_controllers.on:
         in_use += known_leader_epochs(s)
     rank = ranks(Epoch, in_use)
-    if many_controllers.value:
+    if many_controllers.on:
         renumber_known_epochs(s, rank)
-    if asks_in_epoch.value:
+    if facts.asks_in_epoch.on:
         s.consumer.epoch = rank(s.consumer.epoch)
     s.controller.leader_epoch = rank(s.controller.leader_epoch)
     for r in each(Replica):
         known = s.broker[r].leader_epoch
         s.broker[r].leader_epoch = ite(known.is_some, rank(known.value), known)
-        if hears_first.value:
+        if facts.hears_first.on:
             former = s.broker[r].former_epoch
             s.broker[r].former_epoch = ite(former.is_some, rank(former.value), former)
-        if keeps_empty_epochs.value:
+        if facts.keeps_empty_epochs.on:
             empty = s.broker[r].empty_epoch
             s.broker[r].empty_epoch = ite(empty.is_some, rank(empty.value), empty)
-        for log in (s.log[r], s.late[r].log) if late_answers.on else (s.log[r],):
+        for log in (s.log[r], s.late[r].log) if settings.late_answers.on else (s.log[r],):
             for o in each(Offset)[:-1]:
                 record = log.at(o)
                 record.epoch = rank(record.epoch)

@@ -11,10 +11,10 @@ from acked.model.language.quantify import smaller
 from acked.model.language.telling import CONSUMER
 from acked.model.partition.common import epoch_start, presumes_leadership, renumber_epochs
 from acked.model.partition.fetching import have_diverged, require_fetch
-from acked.model.partition.messages import FETCH_READ_BEFORE_TRUNCATION, LATEST_OFFSET, reads_from
-from acked.model.partition.rules.derived import asks_in_epoch, takes_hw_first
+from acked.model.partition.rules.facts import asks_in_epoch, takes_hw_first
 from acked.model.partition.rules.settings import FROM_FOLLOWERS, NO_CONSUMER, consumer, offset_queries, query_waits_for_epoch
 from acked.model.partition.state import Offset, Replica, State
+from acked.model.partition.vocabulary.messages import FETCH_READ_BEFORE_TRUNCATION, LATEST_OFFSET, reads_from
 
 
 @action(
@@ -40,7 +40,7 @@ def read(s: State, broker: Replica, offset: Offset) -> None:
         f"high watermark {min(t.before.broker[t.leader].hw, t.before.log[t.follower].end)}, and a consumer reads record "
         f"{t.after.consumer.record} at offset {t.offset} from it"
     ),
-    when=lambda: consumer.value == FROM_FOLLOWERS and bool(takes_hw_first.value),
+    when=lambda: consumer.value == FROM_FOLLOWERS and takes_hw_first.on,
     actor="follower", messages=FETCH_READ_BEFORE_TRUNCATION,
 )
 def read_before_truncation(s: State, follower: Replica, leader: Replica, offset: Offset) -> None:
@@ -69,11 +69,8 @@ def query_latest_offset(s: State, leader: Replica) -> None:
     if query_waits_for_epoch.on:
         require("high watermark in this epoch", s.broker[leader].hw >= epoch_start(s, leader))
     s.consumer.latest = s.broker[leader].hw
-    if asks_in_epoch.value:
+    if asks_in_epoch.on:
         own = s.broker[leader].leader_epoch
         require("the client has seen no newer leader epoch", s.consumer.epoch <= own.value)
         s.consumer.epoch = own.value
         renumber_epochs(s)
-
-
-ACTIONS = (read, read_before_truncation, query_latest_offset)

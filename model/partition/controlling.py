@@ -9,33 +9,52 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, some, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling
+from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling, says_set
 from acked.model.language.values import Bool
-from acked.model.language.words import says_set
-from acked.model.partition.assignment import completed, is_replica, require_part
-from acked.model.partition.candidates import notices_return
 from acked.model.partition.common import elect, has_session, lose_broker, renumber_epochs, set_eligible
-from acked.model.partition.messages import ELECTION, LEADERSHIP
+from acked.model.partition.rules import settings
 from acked.model.partition.rules.controllers import ONE, controllers
-from acked.model.partition.rules.settings import (
-    assignment_keeps_elr,
-    config_changes,
-    directories_move,
-    eligible_leader_replicas,
-    leadership_moves,
-    reassignment,
-    unclean_election,
-    zombies,
-)
 from acked.model.partition.state import Replica, State
-from acked.model.partition.words import says_gone
+from acked.model.partition.vocabulary.assignment import complete, is_replica, require_part
+from acked.model.partition.vocabulary.candidates import notices_return
+from acked.model.partition.vocabulary.messages import ELECTION, LEADERSHIP
+from acked.model.partition.vocabulary.words import says_gone
+
+# -- what makes the controller forget eligible leaders ------------------------------------------------------------------
+
+
+@action(
+    says=lambda t: "min.insync.replicas is set anew; the controller forgets the eligible leaders and who led last",
+    when=lambda: settings.config_changes.on and settings.eligible_leader_replicas.on,
+    actor=CONTROLLER,
+)
+def change_configuration(s: State) -> None:
+    """The topic's min.insync.replicas is set, if only to what it was: ELR and last known leader are cleared (KIP-966)."""
+    require("there is something to forget", ~s.controller.elr.is_empty | s.controller.last_leader.is_some)
+    set_eligible(s, none_of(Replica))
+    s.controller.last_leader = None
+
+
+@action(
+    says=lambda t: "a replica is assigned to another log directory; the controller forgets the eligible leaders",
+    when=lambda: (
+        settings.directories_move.on and settings.eligible_leader_replicas.on and not settings.assignment_keeps_elr.on
+    ),
+    actor=CONTROLLER,
+)
+def move_directory(s: State) -> None:
+    """A broker says that a replica is in another directory (JBOD): to 4.2 the change that records it clears the ELR."""
+    require("a broker is up to say so", some(Replica, lambda r: has_session(s, r)))
+    require("there is something to forget", ~s.controller.elr.is_empty)
+    set_eligible(s, none_of(Replica))
+
 
 # -- sessions ---------------------------------------------------------------------------------------------------------
 
 
 @action(
     says=lambda t: f"broker {t.broker} loses its session with the controller and does not know{says_gone(t)}",
-    when=lambda: zombies.on,
+    when=lambda: settings.zombies.on,
     actor="broker", fault=Fault.SESSION, messages=(Ends("broker", LEADERSHIP),),
 )
 def lose_session(s: State, broker: Replica) -> None:
@@ -48,7 +67,7 @@ def lose_session(s: State, broker: Replica) -> None:
 
 
 @action(
-    says=lambda t: f"broker {t.broker} has a session with the controller again", when=lambda: zombies.on,
+    says=lambda t: f"broker {t.broker} has a session with the controller again", when=lambda: settings.zombies.on,
     actor="broker", fault=Fault.SESSION,
 )
 def regain_session(s: State, broker: Replica) -> None:
@@ -57,33 +76,6 @@ def regain_session(s: State, broker: Replica) -> None:
     require("without a session", s.controller.gone.contains(broker))
     s.controller.gone = s.controller.gone.remove(broker)
     notices_return(s, broker)
-
-
-# -- what makes the controller forget eligible leaders ------------------------------------------------------------------
-
-
-@action(
-    says=lambda t: "min.insync.replicas is set anew; the controller forgets the eligible leaders and who led last",
-    when=lambda: config_changes.on and eligible_leader_replicas.on,
-    actor=CONTROLLER,
-)
-def change_configuration(s: State) -> None:
-    """The topic's min.insync.replicas is set, if only to what it was: ELR and last known leader are cleared (KIP-966)."""
-    require("there is something to forget", ~s.controller.elr.is_empty | s.controller.last_leader.is_some)
-    set_eligible(s, none_of(Replica))
-    s.controller.last_leader = None
-
-
-@action(
-    says=lambda t: "a replica is assigned to another log directory; the controller forgets the eligible leaders",
-    when=lambda: directories_move.on and eligible_leader_replicas.on and not assignment_keeps_elr.on,
-    actor=CONTROLLER,
-)
-def move_directory(s: State) -> None:
-    """A broker says that a replica is in another directory (JBOD): to 4.2 the change that records it clears the ELR."""
-    require("a broker is up to say so", some(Replica, lambda r: has_session(s, r)))
-    require("there is something to forget", ~s.controller.elr.is_empty)
-    set_eligible(s, none_of(Replica))
 
 
 # -- elections --------------------------------------------------------------------------------------------------------
@@ -96,12 +88,12 @@ def is_candidate(s: State, broker: Replica) -> Bool:
     the last known leader.
     """
     eligible = s.controller.isr.contains(broker)
-    if eligible_leader_replicas.on:
+    if settings.eligible_leader_replicas.on:
         empty = s.controller.isr.is_empty
         eligible |= empty & s.controller.elr.contains(broker)
         eligible |= empty & s.controller.elr.is_empty & (s.controller.last_leader == broker)
     eligible &= has_session(s, broker)
-    return eligible & is_replica(s, broker) if reassignment.on else eligible
+    return eligible & is_replica(s, broker) if settings.reassignment.on else eligible
 
 
 def _says_elected(t: Telling) -> str:
@@ -130,25 +122,25 @@ def elect_leader(s: State, broker: Replica) -> None:
 
 @action(
     says=lambda t: f"no in-sync replica is alive, and the controller elects another, uncleanly: {_says_elected(t)}",
-    when=lambda: unclean_election.on and controllers.value == ONE,
+    when=lambda: settings.unclean_election.on and controllers.value == ONE,
     actor=CONTROLLER, fault=Fault.UNCLEAN, messages=(ELECTION,),
 )
 def elect_uncleanly(s: State, broker: Replica) -> None:
     """With unclean.leader.election.enable any live replica is elected if no other can be; what it lacks is lost."""
     require("no leader", s.controller.leader.is_none)
     require("has a session", has_session(s, broker))
-    if reassignment.on:
+    if settings.reassignment.on:
         require("a replica", is_replica(s, broker))
     require("no candidate", ~some(Replica, lambda r: is_candidate(s, r)))
     elect(s, broker, none_of(Replica).add(broker))
-    if eligible_leader_replicas.on:
+    if settings.eligible_leader_replicas.on:
         set_eligible(s, none_of(Replica))
     renumber_epochs(s)
 
 
 @action(
     says=lambda t: f"the controller moves leadership: {_says_elected(t)}",
-    when=lambda: leadership_moves.on and controllers.value == ONE,
+    when=lambda: settings.leadership_moves.on and controllers.value == ONE,
     actor=CONTROLLER, messages=(ELECTION,),
 )
 def move_leadership(s: State, broker: Replica) -> None:
@@ -156,21 +148,10 @@ def move_leadership(s: State, broker: Replica) -> None:
     require("there is a leader", s.controller.leader.is_some)
     require("another broker", s.controller.leader != broker)
     isr, known = s.controller.isr, s.controller.replicas
-    if reassignment.on:
-        isr, _ = completed(s, isr, truth(True))
+    if settings.reassignment.on:
+        isr, _ = complete(s, isr, truth(True))
         require("a replica", is_replica(s, broker))
     require("in the ISR", isr.contains(broker))
     require("has a session", has_session(s, broker))
     elect(s, broker, isr, known)
     renumber_epochs(s)
-
-
-ACTIONS = (
-    change_configuration,
-    move_directory,
-    lose_session,
-    regain_session,
-    elect_leader,
-    elect_uncleanly,
-    move_leadership,
-)

@@ -9,37 +9,17 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import for_each, implies, ite, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling, Tells
+from acked.model.language.telling import CONTROLLER, Ends, Fault, Telling, Tells, says_list
 from acked.model.language.values import Bool
-from acked.model.language.words import says_list
-from acked.model.partition.assignment import has_heard_of_removal, require_part
-from acked.model.partition.candidates import loses_requests, notices_return, stops_on_its_way
 from acked.model.partition.common import fetches_from, has_session, lose_broker, renumber_epochs, set_eligible, stop_waiting
 from acked.model.partition.fetching import have_diverged, require_fetch
 from acked.model.partition.following import end_wait, resign
-from acked.model.partition.messages import FETCH_OUT_OF_RANGE, GOES_DOWN
-from acked.model.partition.rules.derived import (
-    dies_uncleanly,
-    empties,
-    empties_unnoticed,
-    halts,
-    loses,
-    reports_directory,
-    restarts_unnoticed,
-)
-from acked.model.partition.rules.settings import (
-    CLEAN_CRASHES,
-    LOSSY_OUTSIDE_ISR,
-    NO_CRASHES,
-    asynchronous_isr,
-    crashes,
-    eligible_leader_replicas,
-    isr_checks_broker_epoch,
-    kills,
-    late_answers,
-)
+from acked.model.partition.rules import facts, settings
 from acked.model.partition.state import Offset, Replica, State
-from acked.model.partition.words import says_gone, says_no_answers
+from acked.model.partition.vocabulary.assignment import has_heard_of_removal, require_part
+from acked.model.partition.vocabulary.candidates import loses_requests, notices_return, stops_on_its_way
+from acked.model.partition.vocabulary.messages import FETCH_OUT_OF_RANGE, GOES_DOWN
+from acked.model.partition.vocabulary.words import says_gone, says_no_answers
 
 # -- a broker's life --------------------------------------------------------------------------------------------------
 
@@ -52,7 +32,10 @@ def _says_crash(t: Telling) -> str:
 
 @action(
     says=_says_crash,
-    when=lambda: crashes.value >= LOSSY_OUTSIDE_ISR or (crashes.value == CLEAN_CRASHES and kills.on),
+    when=lambda: (
+        settings.crashes.value >= settings.LOSSY_OUTSIDE_ISR
+        or (settings.crashes.value == settings.CLEAN_CRASHES and settings.kills.on)
+    ),
     actor="broker", fault=Fault.STOPS, messages=GOES_DOWN,
 )
 def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
@@ -65,14 +48,14 @@ def crash(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Non
     require_part(s, broker)
     counts = require_what_survives(s, broker, log_end, checkpoint)
     go_down(s, broker, log_end, checkpoint)
-    if dies_uncleanly.value:
+    if facts.dies_uncleanly.on:
         s.killed = ite(counts & s.controller.elr.contains(broker), s.killed.add(broker), s.killed)
     renumber_epochs(s)
 
 
 @action(
     says=lambda t: f"broker {t.broker} is shut down{says_gone(t)}{says_no_answers(t, t.broker)}",
-    when=lambda: crashes.value != NO_CRASHES and not kills.on,
+    when=lambda: settings.crashes.value != settings.NO_CRASHES and not settings.kills.on,
     actor="broker", messages=GOES_DOWN,
 )
 def shut_down(s: State, broker: Replica) -> None:
@@ -92,7 +75,7 @@ def shut_down(s: State, broker: Replica) -> None:
         f"broker {t.follower} fetches from broker {t.leader} at offset {t.before.log[t.follower].end}, which is beyond the "
         f"leader's log end {t.before.log[t.leader].end}; rather than truncate it halts{says_gone(t)}"
     ),
-    when=lambda: bool(halts.value),
+    when=lambda: facts.halts.on,
     actor="follower", fault=Fault.STOPS, messages=(*FETCH_OUT_OF_RANGE, Ends("follower")),
 )
 def halt(s: State, follower: Replica, leader: Replica) -> None:
@@ -114,39 +97,6 @@ def go_down(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> N
     s.broker[broker].down = True
 
 
-def _says_unnoticed(t: Telling) -> str:
-    lost = t.before.log[t.broker].end - t.after.log[t.broker].end
-    how = f", without what it had from offset {t.log_end} on, which was not flushed" if lost else ""
-    return (
-        f"broker {t.broker} goes down and is back before the controller looks{how}; it stays in the ISR"
-        f"{says_no_answers(t, t.broker)}"
-    )
-
-
-@action(
-    says=_says_unnoticed,
-    when=lambda: bool(restarts_unnoticed.value),
-    actor="broker", fault=Fault.RESTARTS, messages=GOES_DOWN,
-)
-def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
-    """A broker goes down and registers again before the controller has taken it out of the ISR; it is told again who leads.
-
-    With ZooKeeper (to 2.1, KIP-380) the process was killed and the log stays: a machine that dies is away for longer. With
-    KRaft (to 3.9, KAFKA-18106) the broker comes back after its session has ended and before the controller fences it, so a
-    machine may have died. It stays the leader if it was, and takes office again in the same leader epoch.
-    """
-    require("in the ISR", s.controller.isr.contains(broker))
-    require("has a session", has_session(s, broker))
-    if asynchronous_isr.on:
-        require_what_survives(s, broker, log_end, checkpoint)
-    else:
-        require("the whole log survives", log_end == s.log[broker].end)
-        require("an earlier high watermark", checkpoint <= s.broker[broker].hw)
-    refuse_stale_changes(s, broker)
-    forget(s, broker, log_end, checkpoint)
-    renumber_epochs(s)
-
-
 def require_what_survives(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> Bool:
     """What a crash may leave of log and high watermark; whether it is one of those that are counted if they are few.
 
@@ -154,16 +104,16 @@ def require_what_survives(s: State, broker: Replica, log_end: Offset, checkpoint
     """
     log = s.log[broker]
     lossy = log_end < log.end
-    counts = lossy if kills.on else truth(True)
+    counts = lossy if settings.kills.on else truth(True)
     require("a prefix of the log survives", log_end <= log.end)
     require("an earlier high watermark", (checkpoint <= s.broker[broker].hw) & (checkpoint <= log_end))
-    if crashes.value == CLEAN_CRASHES:
+    if settings.crashes.value == settings.CLEAN_CRASHES:
         require("the whole log survives", ~lossy)
-    elif crashes.value == LOSSY_OUTSIDE_ISR:
+    elif settings.crashes.value == settings.LOSSY_OUTSIDE_ISR:
         counted = s.controller.isr.contains(broker) | s.controller.elr.contains(broker)
         counted |= s.controller.last_leader == broker
         require("an electable replica keeps its log", ~(lossy & counted))
-    if loses.value:
+    if facts.loses.on:
         require("a lossy crash is left", ~counts | (s.lossy_left > 0))
         s.lossy_left = ite(counts, s.lossy_left - 1, s.lossy_left)
     return counts
@@ -174,7 +124,7 @@ def forget(s: State, broker: Replica, log_end: Offset | int, checkpoint: Offset 
     mine = s.broker[broker]
     stop_waiting(s, broker)
     resign(s, broker)
-    if late_answers.on:
+    if settings.late_answers.on:
         # The connection is gone with either end.
         for_each(Replica, lambda r: end_wait(s, r, (r == broker) | (s.late[r].leader == broker)))
     has_heard_of_removal(s, broker)
@@ -198,7 +148,7 @@ def forget(s: State, broker: Replica, log_end: Offset | int, checkpoint: Offset 
 
 def refuse_stale_changes(s: State, broker: Replica) -> None:
     """With KIP-903 an ISR change in flight that names the broker's present incarnation will be refused."""
-    if asynchronous_isr.on and isr_checks_broker_epoch.on:
+    if settings.asynchronous_isr.on and settings.isr_checks_broker_epoch.on:
 
         def refuse(r: Replica) -> None:
             s.broker[r].outdated = s.broker[r].outdated | s.broker[r].pending.contains(broker)
@@ -213,7 +163,7 @@ def _says_restart(t: Telling) -> str:
     return text
 
 
-@action(says=_says_restart, when=lambda: crashes.value != NO_CRASHES, actor="broker", fault=Fault.RESTARTS)
+@action(says=_says_restart, when=lambda: settings.crashes.value != settings.NO_CRASHES, actor="broker", fault=Fault.RESTARTS)
 def restart(s: State, broker: Replica, is_clean: Bool) -> None:
     """A broker that was down comes back, registers, and knows nothing of leaders yet.
 
@@ -221,11 +171,11 @@ def restart(s: State, broker: Replica, is_clean: Bool) -> None:
     leader, whether or not it lost something (KIP-966). How a broker stopped that lost nothing nobody knows before that.
     """
     require("down", s.broker[broker].down)
-    if dies_uncleanly.value:
+    if facts.dies_uncleanly.on:
         elr, died = s.controller.elr, s.killed.contains(broker)
         require("a machine that died was not shut down", implies(died, ~is_clean))
         require("an eligible leader, if unclean", is_clean | elr.contains(broker))
-        if not kills.on:
+        if not settings.kills.on:
             require("shut down in order, if its machine did not die", died | is_clean)
         set_eligible(s, ite(is_clean, elr, elr.remove(broker)))
     else:
@@ -233,6 +183,39 @@ def restart(s: State, broker: Replica, is_clean: Bool) -> None:
     s.broker[broker].down = False
     s.controller.gone = s.controller.gone.remove(broker)
     notices_return(s, broker)
+
+
+def _says_unnoticed(t: Telling) -> str:
+    lost = t.before.log[t.broker].end - t.after.log[t.broker].end
+    how = f", without what it had from offset {t.log_end} on, which was not flushed" if lost else ""
+    return (
+        f"broker {t.broker} goes down and is back before the controller looks{how}; it stays in the ISR"
+        f"{says_no_answers(t, t.broker)}"
+    )
+
+
+@action(
+    says=_says_unnoticed,
+    when=lambda: facts.restarts_unnoticed.on,
+    actor="broker", fault=Fault.RESTARTS, messages=GOES_DOWN,
+)
+def restart_unnoticed(s: State, broker: Replica, log_end: Offset, checkpoint: Offset) -> None:
+    """A broker goes down and registers again before the controller has taken it out of the ISR; it is told again who leads.
+
+    With ZooKeeper (to 2.1, KIP-380) the process was killed and the log stays: a machine that dies is away for longer. With
+    KRaft (to 3.9, KAFKA-18106) the broker comes back after its session has ended and before the controller fences it, so a
+    machine may have died. It stays the leader if it was, and takes office again in the same leader epoch.
+    """
+    require("in the ISR", s.controller.isr.contains(broker))
+    require("has a session", has_session(s, broker))
+    if settings.asynchronous_isr.on:
+        require_what_survives(s, broker, log_end, checkpoint)
+    else:
+        require("the whole log survives", log_end == s.log[broker].end)
+        require("an earlier high watermark", checkpoint <= s.broker[broker].hw)
+    refuse_stale_changes(s, broker)
+    forget(s, broker, log_end, checkpoint)
+    renumber_epochs(s)
 
 
 # -- empty disks --------------------------------------------------------------------------------------------------------
@@ -245,7 +228,7 @@ def _says_emptied(t: Telling) -> str:
 
 @action(
     says=lambda t: f"while broker {t.broker} is down its disk is replaced by an empty one{_says_emptied(t)}",
-    when=lambda: bool(empties.value),
+    when=lambda: facts.empties.on,
     actor="broker", fault=Fault.DISK,
 )
 def replace_disk(s: State, broker: Replica) -> None:
@@ -256,13 +239,13 @@ def replace_disk(s: State, broker: Replica) -> None:
     because the clean shutdown file was on the old disk (KIP-966).
     """
     require("down", s.broker[broker].down)
-    named = s.controller.elr.contains(broker) if eligible_leader_replicas.on else truth(False)
+    named = s.controller.elr.contains(broker) if settings.eligible_leader_replicas.on else truth(False)
     require("there is something to lose", ~s.log[broker].is_empty | named)
     take_disk(s)
     empty(s, broker)
-    if dies_uncleanly.value:
+    if facts.dies_uncleanly.on:
         s.killed = ite(named, s.killed.add(broker), s.killed)
-    if reports_directory.value:
+    if facts.reports_directory.on:
         s.unreported = s.unreported.add(broker)
     renumber_epochs(s)
 
@@ -272,7 +255,7 @@ def replace_disk(s: State, broker: Replica) -> None:
         f"broker {t.broker} tells the controller in which directory its replica is now; by that the controller forgets the "
         "eligible leaders"
     ),
-    when=lambda: bool(reports_directory.value),
+    when=lambda: facts.reports_directory.on,
     actor="broker", messages=(Tells("broker", CONTROLLER, "AssignReplicasToDirs"),),
 )
 def report_directory(s: State, broker: Replica) -> None:
@@ -291,7 +274,7 @@ def report_directory(s: State, broker: Replica) -> None:
         f"broker {t.broker} goes down and is back with an empty disk before the controller looks; it stays in the ISR"
         f"{says_no_answers(t, t.broker)}{_says_emptied(t)}"
     ),
-    when=lambda: bool(empties_unnoticed.value),
+    when=lambda: facts.empties_unnoticed.on,
     actor="broker", fault=Fault.DISK, messages=GOES_DOWN,
 )
 def return_with_empty_disk(s: State, broker: Replica) -> None:
@@ -315,15 +298,3 @@ def empty(s: State, broker: Replica) -> None:
     """Neither log nor checkpoint is left."""
     s.log[broker].truncate(0)
     s.broker[broker].hw = 0
-
-
-ACTIONS = (
-    crash,
-    shut_down,
-    halt,
-    restart,
-    restart_unnoticed,
-    replace_disk,
-    report_directory,
-    return_with_empty_disk,
-)

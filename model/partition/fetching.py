@@ -11,11 +11,8 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.context import literal
 from acked.model.language.quantify import ite, least, smaller, some, truth
-from acked.model.language.telling import Fault, Telling
+from acked.model.language.telling import Fault, Telling, says_cut, says_list, says_set
 from acked.model.language.values import Bool
-from acked.model.language.words import says_cut, says_list, says_set
-from acked.model.partition.assignment import require_replica_of
-from acked.model.partition.candidates import hear_of_isr
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -25,39 +22,27 @@ from acked.model.partition.common import (
     follows,
     has_caught_up,
     hold_high_watermark,
-    in_one_epoch,
     is_true_leader,
     may_count,
     renumber_epochs,
     same_epoch_at,
+    share_epoch,
 )
-from acked.model.partition.following import become_follower, cut, cut_as_told
-from acked.model.partition.messages import FETCH, FETCH_DIVERGING, FETCH_UNANSWERED, WHERE_MY_EPOCH_ENDS
-from acked.model.partition.rules.derived import forgets_fetched_epoch, halts, keeps_empty_epochs, truncates_by_request
-from acked.model.partition.rules.settings import (
-    BY_CURRENT_EPOCH,
-    BY_DIVERGING_FETCH,
-    BY_LEADER_EPOCH,
-    BY_NEW_SESSION,
-    BY_RECORD_EPOCH,
-    asynchronous_isr,
-    diverging_fetch_ignored,
-    epoch_known_at_election,
-    fetch_fencing,
-    hw_waits_for_caught_up,
-    late_answers,
-    truncation,
-    truncation_fencing,
-)
+from acked.model.partition.following import cut, cut_as_told
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.facts import forgets_fetched_epoch, halts, keeps_empty_epochs, truncates_by_request
 from acked.model.partition.state import Epoch, Offset, Replica, State
-from acked.model.partition.words import answers_of, says_cut_as_told
+from acked.model.partition.vocabulary.assignment import require_replica_of
+from acked.model.partition.vocabulary.candidates import hear_of_isr
+from acked.model.partition.vocabulary.messages import FETCH, FETCH_DIVERGING, FETCH_UNANSWERED, WHERE_MY_EPOCH_ENDS
+from acked.model.partition.vocabulary.words import answers_of, says_cut_as_told
 
 # -- truncation by request --------------------------------------------------------------------------------------------
 
 
 def knows_no_end(s: State, leader: Replica, asked: Epoch) -> Bool:
     """The leader's answer to OffsetsForLeaderEpoch is undefined: it does not know that the epoch is over."""
-    if epoch_known_at_election.on:
+    if settings.epoch_known_at_election.on:
         return s.broker[leader].leader_epoch < asked
     log = s.log[leader]
     first = Offset(literal(0))
@@ -73,13 +58,13 @@ def end_of_latest_epoch(s: State, leader: Replica, follower: Replica) -> Offset:
     """
     log, mine = s.log[leader], s.log[follower]
     asked = mine.last.epoch
-    if truncation.value == BY_LEADER_EPOCH:
-        latest = s.broker[leader].leader_epoch == asked if epoch_known_at_election.on else log.last.epoch == asked
+    if settings.truncation.value == settings.BY_LEADER_EPOCH:
+        latest = s.broker[leader].leader_epoch == asked if settings.epoch_known_at_election.on else log.last.epoch == asked
         next_start = least(Offset, lambda o: (o == log.end) | (log.has(o) & (log.at(o).epoch > asked)))
         agreed = smaller(ite(latest, log.end, next_start), mine.end)
     else:
         agreed = epochs_agree_until(s, leader, follower)
-        if not epoch_known_at_election.on:
+        if not settings.epoch_known_at_election.on:
             agreed = ite(agreed == 0, end_without_agreement(s, leader, follower), agreed)
     point = ite(knows_no_end(s, leader, asked), s.broker[follower].hw, agreed)
     return ite(mine.is_empty, 0, point)
@@ -122,17 +107,17 @@ def asks_in_vain(s: State, leader: Replica, follower: Replica) -> Bool:
     says=lambda t: (
         f"broker {t.follower} asks broker {t.leader} where its epoch ends and {says_cut(t, t.follower)}"
     ),
-    when=lambda: bool(truncates_by_request.value),
+    when=lambda: truncates_by_request.on,
     actor="follower", messages=WHERE_MY_EPOCH_ENDS,
 )
 def truncate_by_epoch(s: State, follower: Replica, leader: Replica) -> None:
     """A follower asks its leader up to where their logs can agree, and truncates there, before it fetches."""
     require("has yet to truncate", s.broker[follower].truncating)
     require("follows", follows(s, leader, follower))
-    if truncation_fencing.on:
-        require("same leader epoch", in_one_epoch(s, leader, follower))
+    if settings.truncation_fencing.on:
+        require("same leader epoch", share_epoch(s, leader, follower))
     end = end_of_latest_epoch(s, leader, follower)
-    if keeps_empty_epochs.value:
+    if keeps_empty_epochs.on:
         require("the answer leaves nothing to ask again", ~asks_in_vain(s, leader, follower))
         cut_entry = end < s.log[follower].end
         s.broker[follower].empty_epoch = ite(cut_entry, None, s.broker[follower].empty_epoch)
@@ -176,16 +161,16 @@ def require_fetch(s: State, follower: Replica, leader: Replica) -> None:
     require("another broker", leader != follower)
     require("follows", follows(s, leader, follower))
     require_replica_of(s, leader, follower)
-    if late_answers.on:
+    if settings.late_answers.on:
         require("awaits no answer of this leader", s.late[follower].leader != leader)
-    if truncates_by_request.value:
+    if truncates_by_request.on:
         require("has truncated", ~s.broker[follower].truncating)
-    if fetch_fencing.value == BY_CURRENT_EPOCH:
-        require("same leader epoch", in_one_epoch(s, leader, follower))
-    elif fetch_fencing.value == BY_NEW_SESSION:
+    if settings.fetch_fencing.value == settings.BY_CURRENT_EPOCH:
+        require("same leader epoch", share_epoch(s, leader, follower))
+    elif settings.fetch_fencing.value == settings.BY_NEW_SESSION:
         goes_on = ~s.broker[follower].reopens
-        require("same leader epoch", goes_on | in_one_epoch(s, leader, follower))
-    elif fetch_fencing.value == BY_RECORD_EPOCH:
+        require("same leader epoch", goes_on | share_epoch(s, leader, follower))
+    elif settings.fetch_fencing.value == settings.BY_RECORD_EPOCH:
         log = s.log[follower]
         require("leader knows the last record's epoch", log.is_empty | same_epoch_at(s, leader, follower, log.end - 1))
 
@@ -196,9 +181,9 @@ def have_diverged(s: State, leader: Replica, follower: Replica) -> Bool:
     To a fetch that names no epoch of a last record it can say no more than that (KAFKA-15510).
     """
     beyond = s.log[follower].end > s.log[leader].end
-    if truncation.value != BY_DIVERGING_FETCH:
+    if settings.truncation.value != settings.BY_DIVERGING_FETCH:
         return beyond
-    if forgets_fetched_epoch.value:
+    if forgets_fetched_epoch.on:
         return diverges(s, leader, follower) & (beyond | ~s.broker[follower].names_no_epoch)
     return diverges(s, leader, follower)
 
@@ -209,18 +194,25 @@ def take_answer(s: State, follower: Replica, brings_record: Bool) -> None:
     The follower's fetches name no epoch until a record comes, it truncates, or leadership changes. From 3.5.1 to 3.6.2
     (`AbstractFetcherThread.processFetchRequest`: KAFKA-15080 takes such an answer up to note the lag; KAFKA-15510).
     """
-    if not forgets_fetched_epoch.value:
+    if not forgets_fetched_epoch.on:
         return
     mine = s.broker[follower]
     mine.names_no_epoch = ~brings_record & (mine.names_no_epoch | (~mine.answered & ~s.log[follower].is_empty))
     mine.answered = True
 
 
+def replace_empty_epoch(s: State, follower: Replica, brings_record: Bool) -> None:
+    """The epoch of a record that an answer brings starts where the empty one did, and takes its place."""
+    if keeps_empty_epochs.on:
+        empty = s.broker[follower].empty_epoch
+        s.broker[follower].empty_epoch = ite(brings_record, None, empty)
+
+
 def leader_learns(s: State, leader: Replica, follower: Replica, advance: Advance = advance_high_watermark) -> None:
     """The leader's half of a fetch: the follower's log end, the ISR, the high watermark."""
     s.known_end[leader][follower] = s.log[follower].end
     s.broker[follower].reopens = False
-    if not asynchronous_isr.on:
+    if not settings.asynchronous_isr.on:
         joins = may_join(s, leader, follower)
         known, committed = s.broker[leader].isr, s.controller.isr
         s.broker[leader].isr = ite(joins, known.add(follower), known)
@@ -252,7 +244,7 @@ def fetch_record(s: State, follower: Replica, leader: Replica) -> None:
     take_answer(s, follower, truth(True))
     s.log[follower].append(s.log[leader].at(start))
     take_high_watermark(s, leader, follower)
-    if keeps_empty_epochs.value:
+    if keeps_empty_epochs.on:
         # The record's epoch starts where the empty one did, and takes its place.
         s.broker[follower].empty_epoch = None
         renumber_epochs(s)
@@ -280,13 +272,10 @@ def answer_at_once(s: State, follower: Replica, leader: Replica, end: Offset, ad
     read = s.broker[leader].hw
     leader_learns(s, leader, follower, advance)
     take_answer(s, follower, s.log[follower].end < end)
-    if keeps_empty_epochs.value:
-        # A record's epoch starts where the empty one did, and takes its place.
-        empty = s.broker[follower].empty_epoch
-        s.broker[follower].empty_epoch = ite(s.log[follower].end < end, None, empty)
+    replace_empty_epoch(s, follower, s.log[follower].end < end)
     s.log[follower].copy(s.log[leader], end)
     s.broker[follower].hw = smaller(read, end)
-    if keeps_empty_epochs.value:
+    if keeps_empty_epochs.on:
         renumber_epochs(s)
 
 
@@ -314,7 +303,7 @@ def fetch_at_once(s: State, follower: Replica, leader: Replica, end: Offset) -> 
     says=lambda t: (
         f"{says_round(t)}; its high watermark waits for a follower outside the ISR, and the answer brings {_says_batch(t)}"
     ),
-    when=lambda: hw_waits_for_caught_up.on,
+    when=lambda: settings.hw_waits_for_caught_up.on,
     actor="follower", messages=FETCH,
 )
 def fetch_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offset) -> None:
@@ -332,36 +321,24 @@ def fetch_while_hw_waits(s: State, follower: Replica, leader: Replica, end: Offs
 def fetch_unanswered(s: State, follower: Replica, leader: Replica) -> None:
     """A follower fetches and its leader learns how far it has come, but the answer does not arrive."""
     require_fetch(s, follower, leader)
-    if truncation.value != BY_DIVERGING_FETCH or diverging_fetch_ignored.on:
+    if settings.truncation.value != settings.BY_DIVERGING_FETCH or settings.diverging_fetch_ignored.on:
         require("logs agree", ~have_diverged(s, leader, follower))
     leader_learns(s, leader, follower)
     s.broker[follower].reopens = True
 
 
-@action(says=_says_diverging, when=lambda: not halts.value, actor="follower", messages=FETCH_DIVERGING)
+@action(says=_says_diverging, when=lambda: not halts.on, actor="follower", messages=FETCH_DIVERGING)
 def fetch_diverging(s: State, follower: Replica, leader: Replica) -> None:
     """A follower whose log diverges from its leader's learns of it, and truncates to where they agree."""
     require_fetch(s, follower, leader)
     require("the logs have diverged", have_diverged(s, leader, follower))
-    by_epoch = truncation.value == BY_DIVERGING_FETCH
+    by_epoch = settings.truncation.value == settings.BY_DIVERGING_FETCH
     to = epochs_agree_until(s, leader, follower) if by_epoch else s.log[leader].end
-    if forgets_fetched_epoch.value:
+    if forgets_fetched_epoch.on:
         to = ite(s.broker[follower].names_no_epoch, s.log[leader].end, to)
     read = s.broker[leader].hw
-    if by_epoch and not diverging_fetch_ignored.on:
+    if by_epoch and not settings.diverging_fetch_ignored.on:
         leader_learns(s, leader, follower)
     s.broker[follower].reopens = False
     cut_as_told(s, follower, to, read)
     renumber_epochs(s)
-
-
-ACTIONS = (
-    become_follower,
-    truncate_by_epoch,
-    fetch_record,
-    fetch_nothing_new,
-    fetch_at_once,
-    fetch_while_hw_waits,
-    fetch_unanswered,
-    fetch_diverging,
-)

@@ -6,22 +6,14 @@ from acked.model.language.action import action, require
 from acked.model.language.quantify import for_each, ite, smaller, truth
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool
-from acked.model.partition.assignment import has_heard_of_removal, is_replica
 from acked.model.partition.common import has_session, renumber_epochs, stop_waiting
-from acked.model.partition.messages import hears_who_leads
+from acked.model.partition.rules import settings
 from acked.model.partition.rules.controllers import ONE, controllers
-from acked.model.partition.rules.derived import hears_first, keeps_empty_epochs, takes_hw_first, truncates_by_request
-from acked.model.partition.rules.settings import (
-    TO_HW,
-    answer_names_epoch,
-    late_answers,
-    reassignment,
-    truncate_under_same_leader,
-    truncating_takes_none,
-    truncation,
-)
+from acked.model.partition.rules.facts import hears_first, keeps_empty_epochs, takes_hw_first, truncates_by_request
 from acked.model.partition.state import Epoch, Offset, Replica, State
-from acked.model.partition.words import says_following
+from acked.model.partition.vocabulary.assignment import has_heard_of_removal, is_replica
+from acked.model.partition.vocabulary.messages import hears_who_leads
+from acked.model.partition.vocabulary.words import says_following
 
 
 def cut(s: State, broker: Replica, to: Offset) -> None:
@@ -36,7 +28,7 @@ def cut_as_told(s: State, follower: Replica, to: Offset, read: Offset) -> None:
     From 2.8.0 to 3.4.0 the follower takes that first, as far as its log goes, whether it rises or falls by it
     (`AbstractFetcherThread.processFetchRequest`; KAFKA-14704, in 3.4.1 and 3.5.0).
     """
-    if takes_hw_first.value:
+    if takes_hw_first.on:
         s.broker[follower].hw = smaller(read, s.log[follower].end)
     cut(s, follower, to)
     s.broker[follower].names_no_epoch = False
@@ -62,14 +54,14 @@ def require_news(s: State, follower: Replica, leader: Replica) -> None:
     require("another broker leads", leader != follower)
     require("the controller's leader", s.controller.leader == leader)
     require("has a session", has_session(s, follower))
-    if reassignment.on:
+    if settings.reassignment.on:
         require("a replica", is_replica(s, follower))
     require("newer leader epoch", s.broker[follower].leader_epoch < s.controller.leader_epoch)
 
 
 def require_fetcher_removed(s: State, broker: Replica) -> None:
     """A broker takes up one change of leadership after the other, each with all that comes of it."""
-    if hears_first.value:
+    if hears_first.on:
         require("the fetcher of the former leader is removed", s.broker[broker].former_leader.is_none)
 
 
@@ -77,9 +69,9 @@ def follow(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> None:
     """The broker follows a leader in a leader epoch, and no longer knows what only a leader knows."""
     require_fetcher_removed(s, follower)
     broker = s.broker[follower]
-    must_truncate = truth(True) if truncate_under_same_leader.on else broker.leader != leader
+    must_truncate = truth(True) if settings.truncate_under_same_leader.on else broker.leader != leader
     stop_waiting(s, follower)
-    if keeps_empty_epochs.value:
+    if keeps_empty_epochs.on:
         note_empty_epoch(s, follower)
     broker.leader_epoch = epoch
     broker.leader = leader
@@ -91,12 +83,12 @@ def follow(s: State, follower: Replica, leader: Replica, epoch: Epoch) -> None:
 def start_fetching(s: State, follower: Replica, must_truncate: Bool) -> None:
     """The partition goes to the fetcher of the leader that the broker follows now."""
     broker = s.broker[follower]
-    if answer_names_epoch.on:
+    if settings.answer_names_epoch.on:
         drop_late_answer(s, follower)
-    elif truncates_by_request.value and truncating_takes_none.on and late_answers.on:
+    elif truncates_by_request.on and settings.truncating_takes_none.on and settings.late_answers.on:
         # The thread that awaits the answer would ask where to truncate, and does not before it has got it.
         end_wait(s, follower, must_truncate)
-    if truncation.value == TO_HW:
+    if settings.truncation.value == settings.TO_HW:
         cut(s, follower, ite(must_truncate, broker.hw, s.log[follower].end))
     broker.truncating = broker.truncating | must_truncate
     broker.answered = False
@@ -131,7 +123,7 @@ def resign(s: State, broker: Replica) -> None:
 
 def drop_late_answer(s: State, follower: Replica) -> None:
     """Whatever answer the follower awaits will not count any more."""
-    if late_answers.on:
+    if settings.late_answers.on:
         end_wait(s, follower, truth(True))
 
 

@@ -10,11 +10,8 @@ from acked.model.language.action import action, require
 from acked.model.language.quantify import every, for_each, ite, truth
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Fault, Telling
+from acked.model.language.telling import CONTROLLER, Fault, Telling, says_brokers, says_set
 from acked.model.language.values import Bool
-from acked.model.language.words import says_brokers, says_set
-from acked.model.partition.assignment import has_heard_of_removal, require_replica_of, take_up_assignment
-from acked.model.partition.candidates import hear_of_isr, somebody_in_charge
 from acked.model.partition.common import (
     Advance,
     advance_high_watermark,
@@ -23,16 +20,22 @@ from acked.model.partition.common import (
     has_caught_up,
     has_session,
     hold_high_watermark,
-    in_one_epoch,
     is_true_leader,
     may_count,
     presumes_leadership,
     renumber_epochs,
+    share_epoch,
     take_epoch,
 )
 from acked.model.partition.fetching import have_diverged
 from acked.model.partition.following import drop_late_answer, require_fetcher_removed
-from acked.model.partition.messages import (
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.controllers import ONE, asked_in_vain, controllers, many_controllers
+from acked.model.partition.rules.facts import answers_get_lost, truncates_by_request, waits_in_vain
+from acked.model.partition.state import Epoch, Replica, State
+from acked.model.partition.vocabulary.assignment import has_heard_of_removal, require_replica_of, take_up_assignment
+from acked.model.partition.vocabulary.candidates import hear_of_isr, somebody_in_charge
+from acked.model.partition.vocabulary.messages import (
     ANSWERS,
     ASK_FOR_ISR,
     CHANGED_ISR,
@@ -42,26 +45,7 @@ from acked.model.partition.messages import (
     REFUSED_ISR,
     hears_who_leads,
 )
-from acked.model.partition.rules.controllers import ONE, asked_in_vain, controllers, many_controllers
-from acked.model.partition.rules.derived import answers_get_lost, truncates_by_request, waits_in_vain
-from acked.model.partition.rules.settings import (
-    BY_CURRENT_EPOCH,
-    alter_bumps_epoch,
-    answer_names_epoch,
-    asynchronous_isr,
-    caught_up_stay,
-    fenced_stay_out,
-    fetch_fencing,
-    hw_waits_for_caught_up,
-    isr_checks_broker_epoch,
-    larger_isr_shrinks,
-    moves_in_one_record,
-    reassignment,
-    reelection_forgets_ends,
-    zombies,
-)
-from acked.model.partition.state import Epoch, Replica, State
-from acked.model.partition.words import says_answers, says_complete, says_office
+from acked.model.partition.vocabulary.words import says_answers, says_complete, says_office
 
 
 @action(
@@ -83,17 +67,17 @@ def become_leader(s: State, leader: Replica) -> None:
 def take_office(s: State, leader: Replica, epoch: Epoch, isr: SetValue[Replica]) -> None:
     """The broker leads in a leader epoch, with the ISR that it was told."""
     require_fetcher_removed(s, leader)
-    led = presumes_leadership(s, leader) & ~truth(reelection_forgets_ends.on)
+    led = presumes_leadership(s, leader) & ~truth(settings.reelection_forgets_ends.on)
     take_up_assignment(s, leader)
     has_heard_of_removal(s, leader)
 
     def forget(r: Replica) -> None:
         # A replica that was removed is not known at all any more.
-        kept = led & s.broker[leader].assigned.contains(r) if reassignment.on else led
+        kept = led & s.broker[leader].assigned.contains(r) if settings.reassignment.on else led
         s.known_end[leader][r] = ite(kept, s.known_end[leader][r], None)
 
     for_each(Replica, forget)
-    if answer_names_epoch.on:
+    if settings.answer_names_epoch.on:
         drop_late_answer(s, leader)
     broker = s.broker[leader]
     broker.leader_epoch = epoch
@@ -125,7 +109,7 @@ def _says_isr(t: Telling) -> str:
 
 def _hears_of_isr() -> bool:
     """Whether a leader ever reads its ISR again: one that writes it itself keeps what it was sent (`Cached zkVersion`)."""
-    return asynchronous_isr.on or controllers.value == ONE
+    return settings.asynchronous_isr.on or controllers.value == ONE
 
 
 @action(
@@ -140,7 +124,7 @@ def learn_isr(s: State, leader: Replica) -> None:
 
 @action(
     says=lambda t: f"leader {t.leader} hears that the ISR is {_says_isr(t)}; {WAITS}",
-    when=lambda: hw_waits_for_caught_up.on and _hears_of_isr(),
+    when=lambda: settings.hw_waits_for_caught_up.on and _hears_of_isr(),
     actor="leader", messages=HEARS_OF_ISR,
 )
 def learn_isr_while_hw_waits(s: State, leader: Replica) -> None:
@@ -152,9 +136,9 @@ def take_up_isr(s: State, leader: Replica, advance: Advance) -> None:
     """The leader's ISR and assignment are the committed ones, and no change is in flight."""
     require("true leader", is_true_leader(s, leader))
     broker = s.broker[leader]
-    if waits_in_vain.value:
+    if waits_in_vain.on:
         require("the answer is not lost", ~broker.unanswered)
-    require("news to the leader", broker.outdated if asynchronous_isr.on else broker.isr != s.controller.isr)
+    require("news to the leader", broker.outdated if settings.asynchronous_isr.on else broker.isr != s.controller.isr)
     broker.isr = s.controller.isr
     take_up_assignment(s, leader)
     broker.pending = none_of(Replica)
@@ -175,15 +159,15 @@ def require_too_slow(s: State, leader: Replica, followers: SetValue[Replica]) ->
     require("at least one follower", ~followers.is_empty)
     require("in the ISR", followers.issubset(s.broker[leader].isr))
     require("not the leader itself", ~followers.contains(leader))
-    if reassignment.on and not larger_isr_shrinks.on:
+    if settings.reassignment.on and not settings.larger_isr_shrinks.on:
         require("the ISR has replicas only", s.broker[leader].isr.issubset(s.broker[leader].assigned))
-    if caught_up_stay.on:
+    if settings.caught_up_stay.on:
         require("lags", every(followers, lambda r: lags(s, leader, r)))
 
 
 @action(
     says=lambda t: f"leader {t.leader} removes {says_brokers(t.followers)} from the ISR, which is now {_says_isr(t)}",
-    when=lambda: not asynchronous_isr.on,
+    when=lambda: not settings.asynchronous_isr.on,
     actor="leader", messages=CHANGED_ISR,
 )
 def shrink_isr(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
@@ -195,7 +179,7 @@ def shrink_isr(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
     says=lambda t: (
         f"leader {t.leader} removes {says_brokers(t.followers)} from the ISR, which is now {_says_isr(t)}; {WAITS}"
     ),
-    when=lambda: not asynchronous_isr.on and hw_waits_for_caught_up.on,
+    when=lambda: not settings.asynchronous_isr.on and settings.hw_waits_for_caught_up.on,
     actor="leader", messages=CHANGED_ISR,
 )
 def shrink_isr_while_hw_waits(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
@@ -219,7 +203,7 @@ def write_smaller_isr(s: State, leader: Replica, followers: SetValue[Replica], a
 
 @action(
     says=lambda t: f"leader {t.leader} asks the controller to take {says_brokers(t.followers)} out of the ISR",
-    when=lambda: asynchronous_isr.on,
+    when=lambda: settings.asynchronous_isr.on,
     actor="leader", messages=ASK_FOR_ISR,
 )
 def ask_to_shrink(s: State, leader: Replica, followers: SetValue[Replica]) -> None:
@@ -233,7 +217,7 @@ def ask_to_shrink(s: State, leader: Replica, followers: SetValue[Replica]) -> No
 
 @action(
     says=lambda t: f"leader {t.leader} asks the controller to take broker {t.follower} into the ISR",
-    when=lambda: asynchronous_isr.on,
+    when=lambda: settings.asynchronous_isr.on,
     actor="leader", messages=ASK_FOR_ISR,
 )
 def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
@@ -246,9 +230,9 @@ def ask_to_expand(s: State, leader: Replica, follower: Replica) -> None:
     # Only a fetch that the leader takes note of makes it think of the follower, whose broker was up then.
     require("fetches from this leader", follows(s, leader, follower))
     require_replica_of(s, leader, follower)
-    if fetch_fencing.value == BY_CURRENT_EPOCH:
-        require("same leader epoch", in_one_epoch(s, leader, follower))
-    if truncates_by_request.value:
+    if settings.fetch_fencing.value == settings.BY_CURRENT_EPOCH:
+        require("same leader epoch", share_epoch(s, leader, follower))
+    if truncates_by_request.on:
         require("has truncated", ~s.broker[follower].truncating)
     require("logs agree", ~have_diverged(s, leader, follower))
     known = s.known_end[leader][follower]
@@ -272,7 +256,7 @@ def _says_new_epoch(t: Telling) -> str:
         + _says_new_epoch(t)
         + f"; broker {t.leader} has not heard yet"
     ),
-    when=lambda: asynchronous_isr.on,
+    when=lambda: settings.asynchronous_isr.on,
     actor=CONTROLLER, messages=COMMITTED_ISR,
 )
 def commit_alter_partition(s: State, leader: Replica) -> None:
@@ -285,36 +269,26 @@ def commit_alter_partition(s: State, leader: Replica) -> None:
     require("true leader", is_true_leader(s, leader))
     require("partition epoch is current", ~broker.outdated)
     require_controller(s, leader)
-    if fenced_stay_out.on:
+    if settings.fenced_stay_out.on:
         require("no fenced member", every_has_session(s, leader))
     shrinks, epoch = ~(s.controller.isr - broker.pending).is_empty, s.controller.leader_epoch
     commit_isr(s, broker.pending)
     broker.outdated = True
     hear_of_isr(s, truth(True))
-    if alter_bumps_epoch.on:
+    if settings.alter_bumps_epoch.on:
         # A reassignment that ends in the same record has taken the epoch already.
-        take_epoch(s, shrinks & (s.controller.leader_epoch == epoch) if reassignment.on else shrinks)
-    if alter_bumps_epoch.on or (reassignment.on and moves_in_one_record.on):
+        take_epoch(s, shrinks & (s.controller.leader_epoch == epoch) if settings.reassignment.on else shrinks)
+    if settings.alter_bumps_epoch.on or (settings.reassignment.on and settings.moves_in_one_record.on):
         renumber_epochs(s)
 
 
 @action(
-    says=lambda t: f"the controller's answer to leader {t.leader} is lost, and the leader goes on waiting for it",
-    when=lambda: bool(answers_get_lost.value),
-    actor=CONTROLLER, fault=Fault.LOST, messages=(LOST_ISR_ANSWER,),
-)
-def lose_answer(s: State, leader: Replica) -> None:
-    """The controller has committed or refused an ISR, and its leader never hears; until it does it asks for no other."""
-    broker = s.broker[leader]
-    require("a change is in flight", ~broker.pending.is_empty)
-    require("true leader", is_true_leader(s, leader))
-    require("the controller has decided", broker.outdated)
-    broker.unanswered = True
-
-
-@action(
     says=lambda t: f"the controller refuses the ISR that leader {t.leader} asked for, because it has a fenced member",
-    when=lambda: asynchronous_isr.on and fenced_stay_out.on and (zombies.on or not isr_checks_broker_epoch.on),
+    when=lambda: (
+        settings.asynchronous_isr.on
+        and settings.fenced_stay_out.on
+        and (settings.zombies.on or not settings.isr_checks_broker_epoch.on)
+    ),
     actor=CONTROLLER, messages=REFUSED_ISR,
 )
 def refuse_alter_partition(s: State, leader: Replica) -> None:
@@ -328,28 +302,28 @@ def refuse_alter_partition(s: State, leader: Replica) -> None:
     broker.pending = none_of(Replica)
 
 
+@action(
+    says=lambda t: f"the controller's answer to leader {t.leader} is lost, and the leader goes on waiting for it",
+    when=lambda: answers_get_lost.on,
+    actor=CONTROLLER, fault=Fault.LOST, messages=(LOST_ISR_ANSWER,),
+)
+def lose_answer(s: State, leader: Replica) -> None:
+    """The controller has committed or refused an ISR, and its leader never hears; until it does it asks for no other."""
+    broker = s.broker[leader]
+    require("a change is in flight", ~broker.pending.is_empty)
+    require("true leader", is_true_leader(s, leader))
+    require("the controller has decided", broker.outdated)
+    broker.unanswered = True
+
+
 def require_controller(s: State, leader: Replica) -> None:
     """Somebody decides about the leader's request: of several controllers the one in charge, unless another has answered."""
-    if many_controllers.value:
+    if many_controllers.on:
         require("a controller is in charge", somebody_in_charge(s))
-    if asked_in_vain.value:
+    if asked_in_vain.on:
         require("not answered already", ~s.broker[leader].unanswered)
 
 
 def every_has_session(s: State, leader: Replica) -> Bool:
     """Every member of the ISR that the leader asks for is alive, as the controller sees it."""
     return every(s.broker[leader].pending, lambda r: has_session(s, r))
-
-
-ACTIONS = (
-    become_leader,
-    learn_isr,
-    learn_isr_while_hw_waits,
-    shrink_isr,
-    shrink_isr_while_hw_waits,
-    ask_to_shrink,
-    ask_to_expand,
-    commit_alter_partition,
-    refuse_alter_partition,
-    lose_answer,
-)

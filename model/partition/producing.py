@@ -21,26 +21,10 @@ from acked.model.partition.common import (
     waited_isr,
     without_success,
 )
-from acked.model.partition.messages import LOST_WRITE, WRITE, WRITE_ANSWERED_OR_NOT
-from acked.model.partition.rules.derived import numbers_anew
-from acked.model.partition.rules.settings import (
-    ACKS_0,
-    ACKS_1,
-    ACKS_ALL,
-    acks,
-    delivery_timeout,
-    first_sequence_checked,
-    hw_waits_for_caught_up,
-    idempotence,
-    in_flight,
-    log_size,
-    producer_restarts,
-    records,
-    retries,
-    sequence_check,
-    unknown_producers_accepted,
-)
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.facts import numbers_anew
 from acked.model.partition.state import ACKED, FAILED, SENT, UNSENT, Offset, Record, RecordId, Replica, State
+from acked.model.partition.vocabulary.messages import LOST_WRITE, WRITE, WRITE_ANSWERED_OR_NOT
 
 
 def is_settled(s: State, record: RecordId) -> Bool:
@@ -53,15 +37,15 @@ def require_turn(s: State, record: RecordId, again: Bool | None = None) -> None:
     again = truth(False) if again is None else again
     require(
         "at most so many in flight",
-        again | every(RecordId, lambda other: implies(other + in_flight <= record, is_settled(s, other))),
+        again | every(RecordId, lambda other: implies(other + settings.in_flight <= record, is_settled(s, other))),
     )
-    if not retries.on:
+    if not settings.retries.on:
         require("earlier records were sent", every(RecordId, lambda r: implies(r < record, s.producer.status[r] > UNSENT)))
 
 
 def is_duplicate(s: State, leader: Replica, record: RecordId) -> Bool:
     """With idempotence: the leader's log holds the record as sent by this producer id (KIP-98)."""
-    if not idempotence.on:
+    if not settings.idempotence.on:
         return truth(False)
     log = s.log[leader]
     return some(
@@ -92,9 +76,9 @@ def is_next_in_sequence(s: State, leader: Replica, record: RecordId) -> Bool:
         return log.has(o) & (log.at(o).session == s.producer.session)
 
     expected = starts_anew(s, record) | some(Offset, lambda o: ours(o) & (log.at(o).id + 1 == record))
-    if unknown_producers_accepted.on:
+    if settings.unknown_producers_accepted.on:
         unknown = ~some(Offset, ours)
-        if first_sequence_checked.on:
+        if settings.first_sequence_checked.on:
             after_answered = some(RecordId, lambda other: (other + 1 == record) & is_settled(s, other))
             unknown &= ~log.is_empty | after_answered
         expected |= unknown
@@ -103,10 +87,10 @@ def is_next_in_sequence(s: State, leader: Replica, record: RecordId) -> Bool:
 
 def require_accepted(s: State, leader: Replica, record: RecordId) -> None:
     """What a leader checks before it appends."""
-    require("room in the log", s.log[leader].end < log_size)
-    if acks.value == ACKS_ALL:
+    require("room in the log", s.log[leader].end < settings.log_size)
+    if settings.acks.value == settings.ACKS_ALL:
         require("enough in-sync replicas", enough_in_sync(s.broker[leader].isr, s.broker[leader].assigned))
-    if idempotence.on and sequence_check.on:
+    if settings.idempotence.on and settings.sequence_check.on:
         require("next in sequence", is_next_in_sequence(s, leader, record))
 
 
@@ -117,24 +101,24 @@ def append(
     s.log[leader].append(
         Record(id=record, epoch=s.broker[leader].leader_epoch.value, session=s.producer.session)
     )
-    if acks.value == ACKS_1:
+    if settings.acks.value == settings.ACKS_1:
         s.producer.status[record] = ite(answered, ACKED, without_success())
-    elif acks.value == ACKS_0:
+    elif settings.acks.value == settings.ACKS_0:
         s.producer.status[record] = ACKED
     else:
         s.producer.status[record] = SENT
         s.producer.waits_at[record] = leader
     advance(s, leader)
-    if acks.value == ACKS_ALL:
+    if settings.acks.value == settings.ACKS_ALL:
         s.producer.status[record] = ite(answered, s.producer.status[record], without_success())
         s.producer.waits_at[record] = ite(answered, s.producer.waits_at[record], None)
 
 
 def require_answer_fits(s: State, leader: Replica, answered: Bool) -> None:
     """Whether an answer is lost is decided here where it is due with the append; later, retrying or giving up says it."""
-    if acks.value == ACKS_0:
+    if settings.acks.value == settings.ACKS_0:
         require("no answer to lose", answered)
-    elif acks.value == ACKS_ALL:
+    elif settings.acks.value == settings.ACKS_ALL:
         require("due with the append, if it is lost", answered | waited_isr(s, leader).is_only(leader))
 
 
@@ -186,7 +170,11 @@ def produce(s: State, leader: Replica, record: RecordId, answered: Bool) -> None
     append(s, leader, record, answered)
 
 
-@action(says=_says_append, when=lambda: retries.on and acks.value != ACKS_0, actor=PRODUCER, messages=WRITE_ANSWERED_OR_NOT)
+@action(
+    says=_says_append,
+    when=lambda: settings.retries.on and settings.acks.value != settings.ACKS_0,
+    actor=PRODUCER, messages=WRITE_ANSWERED_OR_NOT,
+)
 def retry(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
     """No answer came in time, or an error did: the producer sends the record again.
 
@@ -204,7 +192,7 @@ def retry(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
 
 @action(
     says=lambda t: f"{_says_append(t)}; the high watermark waits for a follower outside the ISR",
-    when=lambda: hw_waits_for_caught_up.on,
+    when=lambda: settings.hw_waits_for_caught_up.on,
     actor=PRODUCER, messages=WRITE_ANSWERED_OR_NOT,
 )
 def produce_while_hw_waits(s: State, leader: Replica, record: RecordId, answered: Bool) -> None:
@@ -215,17 +203,17 @@ def produce_while_hw_waits(s: State, leader: Replica, record: RecordId, answered
     """
     require("presumes leadership", presumes_leadership(s, leader))
     may_retry = (s.producer.status[record] == SENT) & ~is_duplicate(s, leader, record)
-    again = may_retry if retries.on and acks.value != ACKS_0 else truth(False)
+    again = may_retry if settings.retries.on and settings.acks.value != settings.ACKS_0 else truth(False)
     require("not sent yet, or not answered", (s.producer.status[record] == UNSENT) | again)
     require_turn(s, record, again)
-    require("the answer is not due yet", answered if acks.value != ACKS_1 else truth(True))
+    require("the answer is not due yet", answered if settings.acks.value != settings.ACKS_1 else truth(True))
     require_accepted(s, leader, record)
     append(s, leader, record, answered, hold_high_watermark)
 
 
 @action(
     says=_says_append,
-    when=lambda: retries.on and idempotence.on and acks.value != ACKS_0,
+    when=lambda: settings.retries.on and settings.idempotence.on and settings.acks.value != settings.ACKS_0,
     actor=PRODUCER, messages=WRITE,
 )
 def retry_known(s: State, leader: Replica, record: RecordId) -> None:
@@ -233,7 +221,7 @@ def retry_known(s: State, leader: Replica, record: RecordId) -> None:
     require("presumes leadership", presumes_leadership(s, leader))
     require("sent and not answered", s.producer.status[record] == SENT)
     require("known to the leader", is_duplicate(s, leader, record))
-    if acks.value == ACKS_ALL:
+    if settings.acks.value == settings.ACKS_ALL:
         require("enough in-sync replicas", enough_in_sync(s.broker[leader].isr, s.broker[leader].assigned))
         s.producer.waits_at[record] = leader
         answer_waiting(s, leader)
@@ -247,7 +235,10 @@ def _says_give_up(t: Telling) -> str:
 
 
 @action(
-    says=_says_give_up, when=lambda: acks.value != ACKS_0 and (not retries.on or delivery_timeout.on),
+    says=_says_give_up,
+    when=lambda: (
+        settings.acks.value != settings.ACKS_0 and (not settings.retries.on or settings.delivery_timeout.on)
+    ),
     actor=PRODUCER,
 )
 def give_up(s: State, record: RecordId) -> None:
@@ -255,7 +246,7 @@ def give_up(s: State, record: RecordId) -> None:
 
     Without retries that is at the first error, with them after `delivery.timeout.ms`. It may have been written all the same.
     """
-    if delivery_timeout.on:
+    if settings.delivery_timeout.on:
         require("no answer yet", s.producer.status[record] < ACKED)
     else:
         require("refused", s.producer.status[record] == UNSENT)
@@ -266,7 +257,7 @@ def give_up(s: State, record: RecordId) -> None:
 
 @action(
     says=lambda t: f"record {t.record} is lost on its way, and the producer, which wants no answer, takes it for sent",
-    when=lambda: acks.value == ACKS_0,
+    when=lambda: settings.acks.value == settings.ACKS_0,
     actor=PRODUCER, fault=Fault.LOST, messages=(LOST_WRITE,),
 )
 def lose_request(s: State, record: RecordId) -> None:
@@ -278,7 +269,7 @@ def lose_request(s: State, record: RecordId) -> None:
 
 @action(
     says=lambda t: "the producer restarts and gets a new producer id; the application sends again what was not acknowledged",
-    when=lambda: producer_restarts.value > 0,
+    when=lambda: settings.producer_restarts.value > 0,
     actor=PRODUCER, fault=Fault.RESTARTS,
 )
 def restart_producer(s: State) -> None:
@@ -286,7 +277,7 @@ def restart_producer(s: State) -> None:
 
     Answers to its former self reach nobody.
     """
-    require("a restart is left", s.producer.session < producer_restarts)
+    require("a restart is left", s.producer.session < settings.producer_restarts)
     s.producer.session = s.producer.session + 1
 
     def forget(record: RecordId) -> None:
@@ -295,8 +286,5 @@ def restart_producer(s: State) -> None:
         s.producer.waits_at[record] = None
 
     for_each(RecordId, forget)
-    if numbers_anew.value:
-        s.producer.first = least(RecordId, lambda r: (r + 1 == records) | (s.producer.status[r] < ACKED))
-
-
-ACTIONS = (produce, retry, produce_while_hw_waits, retry_known, give_up, lose_request, restart_producer)
+    if numbers_anew.on:
+        s.producer.first = least(RecordId, lambda r: (r + 1 == settings.records) | (s.producer.status[r] < ACKED))

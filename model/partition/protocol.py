@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
 from acked.model.language.ranks import told_without_ranks
 from acked.model.partition import (
@@ -12,31 +13,23 @@ from acked.model.partition import (
     controlling,
     failing,
     fetching,
-    hearing,
+    following,
     leading,
     producing,
-    racing,
     reassigning,
 )
+from acked.model.partition.controllers import hearing, racing
+from acked.model.partition.rules import settings
 from acked.model.partition.rules.conflicts import settle
 from acked.model.partition.rules.controllers import are_many, max_controller_epoch
-from acked.model.partition.rules.derived import enough_replicas
-from acked.model.partition.rules.settings import (
-    CONSTANTS,
-    in_flight,
-    log_size,
-    max_leader_epoch,
-    min_insync_replicas,
-    records,
-    replicas,
-)
+from acked.model.partition.rules.facts import enough_replicas
 from acked.model.partition.rules.versions import profile
 from acked.model.partition.state import Candidate, Replica, State, initial
 
 
 def _told_with(constants: Mapping[str, int]) -> dict[str, int]:
     """Runs are shown with numbers for ranks, which change their meaning from step to step."""
-    told = told_without_ranks(max_leader_epoch)(constants)
+    told = told_without_ranks(settings.max_leader_epoch)(constants)
     return told_without_ranks(max_controller_epoch)(told) if are_many(constants) else told
 
 
@@ -45,19 +38,10 @@ partition = Protocol(
     State,
     title="one partition as people configure it: producers, brokers, controller, consumers; every rule a switch",
     source="the Kafka source, tags 0.8.0 to 4.1; each switch names its KIP or JIRA id",
-    constants=CONSTANTS,
+    constants=settings.CONSTANTS,
     initial=initial,
-    actions=(
-        *producing.ACTIONS,
-        *leading.ACTIONS,
-        *fetching.ACTIONS,
-        *answering.ACTIONS,
-        *failing.ACTIONS,
-        *controlling.ACTIONS,
-        *consuming.ACTIONS,
-        *reassigning.ACTIONS,
-        *racing.ACTIONS,
-        *hearing.ACTIONS,
+    actions=actions_of(
+        producing, leading, following, fetching, answering, failing, controlling, consuming, reassigning, racing, hearing
     ),
     profile=profile,
     told_with=_told_with,
@@ -74,6 +58,13 @@ partition = Protocol(
         "room in the log",
     ),
     # A bound of elections that may be any number is as good as none (`docs/abstractions.md`).
-    sizes={replicas: 1, log_size: 1, records: 1, in_flight: 1, min_insync_replicas: 1, max_leader_epoch: 1},
+    sizes={
+        settings.replicas: 1,
+        settings.log_size: 1,
+        settings.records: 1,
+        settings.in_flight: 1,
+        settings.min_insync_replicas: 1,
+        settings.max_leader_epoch: 1,
+    },
     thresholds=(enough_replicas,),
 )

@@ -12,24 +12,16 @@ from acked.model.language.action import action, require
 from acked.model.language.quantify import ite, those, truth
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Fault, Telling
+from acked.model.language.telling import CONTROLLER, Fault, Telling, says_set
 from acked.model.language.values import Bool
-from acked.model.language.words import says_set
-from acked.model.partition.assignment import is_complete, is_moving, is_replica, keeps_something
 from acked.model.partition.common import commit_isr, has_session, note_change, renumber_epochs, stop_waiting, take_epoch
 from acked.model.partition.following import drop_late_answer, require_fetcher_removed, resign
-from acked.model.partition.messages import NOT_A_REPLICA
-from acked.model.partition.rules.derived import counts_moves, moves_again
-from acked.model.partition.rules.settings import (
-    moved_in,
-    moved_to,
-    moves_in_one_record,
-    moves_replaceable,
-    reassignment,
-    unclean_election,
-)
+from acked.model.partition.rules import settings
+from acked.model.partition.rules.facts import counts_moves, moves_again
 from acked.model.partition.state import Replica, State
-from acked.model.partition.words import says_no_answers
+from acked.model.partition.vocabulary.assignment import is_complete, is_moving, is_replica, keeps_something
+from acked.model.partition.vocabulary.messages import NOT_A_REPLICA
+from acked.model.partition.vocabulary.words import says_no_answers
 
 # -- words ------------------------------------------------------------------------------------------------------------
 
@@ -63,17 +55,17 @@ def _says_asked(t: Telling) -> str:
 def require_another(s: State, target: SetValue[Replica]) -> None:
     """What an operator may ask for: somebody, not what is there, and as many as the question says."""
     require("somebody is to be a replica", ~target.is_empty)
-    if moved_to.value:
-        require("as many replicas as asked about", target.size == moved_to)
-    if moved_in.value:
-        require("as many added as asked about", (target - s.controller.replicas).size == moved_in)
-    if counts_moves.value:
+    if settings.moved_to.value:
+        require("as many replicas as asked about", target.size == settings.moved_to)
+    if settings.moved_in.value:
+        require("as many added as asked about", (target - s.controller.replicas).size == settings.moved_in)
+    if counts_moves.on:
         require("another move may be asked for", s.moves_left > 0)
         s.moves_left = s.moves_left - 1
 
 
 @action(
-    says=_says_asked, when=lambda: reassignment.on and moves_in_one_record.on,
+    says=_says_asked, when=lambda: settings.reassignment.on and settings.moves_in_one_record.on,
     actor=CONTROLLER,
 )
 def reassign(s: State, target: SetValue[Replica]) -> None:
@@ -88,10 +80,10 @@ def reassign(s: State, target: SetValue[Replica]) -> None:
     require_another(s, target)
     c.asked = target
     adding, removing = target - before, before - target
-    if not moves_replaceable.on:
+    if not settings.moves_replaceable.on:
         require("no move is under way", ~is_moving(s))
     require("another assignment, or another move", ~(adding | removing).is_empty | is_moving(s))
-    if moves_again.value:
+    if moves_again.on:
         come_back(s, adding)
     c.replicas = before | adding
     c.adding = ite(adding.is_empty, c.adding, adding)
@@ -107,9 +99,13 @@ def come_back(s: State, added: SetValue[Replica]) -> None:
     s.controller.returned = s.controller.returned | back
 
 
+def _may_cancel() -> bool:
+    return settings.reassignment.on and settings.moves_replaceable.on and settings.moves_in_one_record.on
+
+
 @action(
     says=lambda t: f"the operator cancels the reassignment; {says_assignment(t)}",
-    when=lambda: reassignment.on and moves_replaceable.on and moves_in_one_record.on,
+    when=_may_cancel,
     actor=CONTROLLER,
 )
 def cancel_move(s: State) -> None:
@@ -125,7 +121,7 @@ def cancel_move(s: State) -> None:
         f"the operator cancels the reassignment; no old replica is in sync, so broker {t.broker} is taken for it; "
         f"{says_assignment(t)}"
     ),
-    when=lambda: reassignment.on and moves_replaceable.on and moves_in_one_record.on and unclean_election.on,
+    when=lambda: _may_cancel() and settings.unclean_election.on,
     actor=CONTROLLER, fault=Fault.UNCLEAN,
 )
 def cancel_move_uncleanly(s: State, broker: Replica) -> None:
@@ -151,7 +147,7 @@ def revert(s: State, isr: SetValue[Replica]) -> None:
     c.asked = known - dropped
     c.adding = none_of(Replica)
     c.removing = none_of(Replica)
-    if moves_again.value:
+    if moves_again.on:
         c.returned = c.returned - dropped
     note_change(s, leads_on)
     commit_isr(s, isr, truth(False), known)
@@ -161,11 +157,11 @@ def revert(s: State, isr: SetValue[Replica]) -> None:
 # -- with ZooKeeper ---------------------------------------------------------------------------------------------------
 
 
-def _in_zookeeper() -> bool:
-    return reassignment.on and not moves_in_one_record.on
+def _is_in_zookeeper() -> bool:
+    return settings.reassignment.on and not settings.moves_in_one_record.on
 
 
-@action(says=_says_asked, when=_in_zookeeper, actor=CONTROLLER)
+@action(says=_says_asked, when=_is_in_zookeeper, actor=CONTROLLER)
 def reassign_in_zookeeper(s: State, target: SetValue[Replica]) -> None:
     """An operator asks for another assignment; the leader takes office again, in a new leader epoch (A1 in the controller).
 
@@ -174,7 +170,7 @@ def reassign_in_zookeeper(s: State, target: SetValue[Replica]) -> None:
     """
     c = s.controller
     require_another(s, target)
-    if not moves_replaceable.on:
+    if not settings.moves_replaceable.on:
         require("no move is under way", ~is_moving(s))
     require("another assignment, or another move", (target != c.replicas) | is_moving(s))
     rewrite(s, target)
@@ -182,7 +178,7 @@ def reassign_in_zookeeper(s: State, target: SetValue[Replica]) -> None:
 
 @action(
     says=lambda t: f"the operator cancels the reassignment; {says_assignment(t)}",
-    when=lambda: _in_zookeeper() and moves_replaceable.on,
+    when=lambda: _is_in_zookeeper() and settings.moves_replaceable.on,
     actor=CONTROLLER,
 )
 def cancel_in_zookeeper(s: State) -> None:
@@ -193,12 +189,12 @@ def cancel_in_zookeeper(s: State) -> None:
 
 def rewrite(s: State, target: SetValue[Replica]) -> None:
     """The assignment that leads to the target; who is needed for neither it nor the former replicas leaves the ISR."""
-    if moves_again.value:
+    if moves_again.on:
         come_back(s, target - s.controller.replicas)
     c = s.controller
     old = c.replicas - c.adding
     dropped = c.replicas - (old | target)
-    if moves_again.value:
+    if moves_again.on:
         c.asked = target
         c.returned = c.returned - dropped
     c.replicas = old | target
@@ -217,7 +213,7 @@ def rewrite(s: State, target: SetValue[Replica]) -> None:
     says=lambda t: (
         f"every replica of the target is in sync, and the controller completes the reassignment: {says_assignment(t)}"
     ),
-    when=_in_zookeeper, actor=CONTROLLER,
+    when=_is_in_zookeeper, actor=CONTROLLER,
 )
 def complete_in_zookeeper(s: State) -> None:
     """The replicas are those of the target, which all are in sync; who is removed is in the ISR still (B1 to B3).
@@ -241,7 +237,7 @@ def complete_in_zookeeper(s: State) -> None:
     says=lambda t: (
         f"the controller takes broker {t.broker}, which was removed, out of the ISR, now {says_set(t.after.controller.isr)}"
     ),
-    when=_in_zookeeper, actor=CONTROLLER,
+    when=_is_in_zookeeper, actor=CONTROLLER,
 )
 def remove_from_isr(s: State, broker: Replica) -> None:
     """Who was removed leaves the ISR, in a leader epoch of its own (B4); the last member stays."""
@@ -264,7 +260,7 @@ def _says_deleted(t: Telling) -> str:
     return f"broker {t.broker} hears that it is no replica any more{log}{says_no_answers(t, t.broker)}"
 
 
-@action(says=_says_deleted, when=lambda: reassignment.on, actor="broker", messages=NOT_A_REPLICA)
+@action(says=_says_deleted, when=lambda: settings.reassignment.on, actor="broker", messages=NOT_A_REPLICA)
 def delete_replica(s: State, broker: Replica) -> None:
     """A broker that was removed hears of it, at last, and deletes what it has; until then it goes on as it was.
 
@@ -274,8 +270,8 @@ def delete_replica(s: State, broker: Replica) -> None:
     require("has something", keeps_something(s, broker))
     require_fetcher_removed(s, broker)
     removed: Bool = ~is_replica(s, broker)
-    require("was removed", removed | s.controller.returned.contains(broker) if moves_again.value else removed)
-    if not moves_in_one_record.on:
+    require("was removed", removed | s.controller.returned.contains(broker) if moves_again.on else removed)
+    if not settings.moves_in_one_record.on:
         require("out of the ISR, of which it was told first", ~s.controller.isr.contains(broker))
     stop_waiting(s, broker)
     drop_late_answer(s, broker)
@@ -287,18 +283,6 @@ def delete_replica(s: State, broker: Replica) -> None:
     mine.empty_epoch = None
     s.log[broker].truncate(0)
     mine.hw = 0
-    if moves_again.value:
+    if moves_again.on:
         s.controller.returned = s.controller.returned.remove(broker)
     renumber_epochs(s)
-
-
-ACTIONS = (
-    reassign,
-    cancel_move,
-    cancel_move_uncleanly,
-    reassign_in_zookeeper,
-    cancel_in_zookeeper,
-    complete_in_zookeeper,
-    remove_from_isr,
-    delete_replica,
-)

@@ -19,7 +19,7 @@ from acked.model.partition.rules.controllers import (
     remembers_writer,
     stops_late,
 )
-from acked.model.partition.rules.derived import (
+from acked.model.partition.rules.facts import (
     asks_in_epoch,
     begins_again,
     counts_moves,
@@ -280,11 +280,11 @@ def initial(s: State) -> None:
 
 
 def _set_budgets(s: State) -> None:
-    if loses.value:
+    if loses.on:
         s.lossy_left = lossy_crashes
-    if empties.value:
+    if empties.on:
         s.disks_left = empty_disks
-    if many_controllers.value:
+    if many_controllers.on:
         _start_controller(s)
 
 
@@ -320,6 +320,6 @@ def _assign_first(s: State, first: Replica) -> None:
     s.controller.isr = members
     s.controller.replicas = members
     s.controller.asked = members
-    if counts_moves.value:
+    if counts_moves.on:
         s.moves_left = moves
     _set_budgets(s)

@@ -7,12 +7,21 @@ the three variants before KIP-320 have in common.
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.plain import PlainStruct
 from acked.model.language.quantify import every, greatest, ite, smaller
 from acked.model.language.sets import SetValue
-from acked.model.language.telling import CONTROLLER, PRODUCER, Course, Fault, Telling, Tells, Those
+from acked.model.language.telling import (
+    CONTROLLER,
+    PRODUCER,
+    Course,
+    Fault,
+    PlainStruct,
+    Telling,
+    Tells,
+    Those,
+    says_cut,
+    says_set,
+)
 from acked.model.language.values import Bool, OptionalValue
-from acked.model.language.words import says_cut, says_set
 from acked.model.replication.state import Epoch, Offset, Record, Replica, State, log_size, max_leader_epoch, max_records
 
 # -- vocabulary ----------------------------------------------------------------------------------------------------
@@ -50,7 +59,7 @@ def is_newer(s: State, replica: Replica, epoch: Epoch) -> Bool:
     return s.replica[replica].leader_epoch < epoch
 
 
-def reached(s: State, replica: Replica, offset: Offset) -> Bool:
+def has_reached(s: State, replica: Replica, offset: Offset) -> Bool:
     """The replica holds every offset below `offset`."""
     return (offset == 0) | s.log[replica].has(offset - 1)
 
@@ -297,7 +306,9 @@ CONTROL_AND_WRITE = (controller_elect_leader, controller_shrink_isr, become_lead
 
 def is_caught_up(s: State, leader: Replica, follower: Replica, offset: Offset) -> Bool:
     """The follower follows, and both logs hold every offset below `offset`, whatever the records."""
-    return follows(s, leader, follower) & ((offset == 0) | (reached(s, leader, offset) & reached(s, follower, offset)))
+    return follows(s, leader, follower) & (
+        (offset == 0) | (has_reached(s, leader, offset) & has_reached(s, follower, offset))
+    )
 
 
 @action(says=says_shrink, actor="leader", messages=(CHANGED_ISR,))

@@ -18,11 +18,11 @@ from acked.model.replication.common import (
     agreed_end,
     become_follower,
     follows_in_epoch,
+    has_reached,
     hw_in_leader_epoch,
     leader_update,
     matching_point,
     presumes_leadership,
-    reached,
     replicate,
     says_become_follower,
     says_expand,
@@ -79,7 +79,7 @@ def fenced_leader_expand_isr(s: State, leader: Replica, follower: Replica) -> No
     """
     require("outside the ISR", ~s.replica[leader].isr.contains(follower))
     require("follows in this epoch", follows_in_epoch(s, leader, follower))
-    require("caught up to HW", reached(s, follower, s.replica[leader].hw))
+    require("caught up to HW", has_reached(s, follower, s.replica[leader].hw))
     require("HW in this epoch", hw_in_leader_epoch(s, leader))
     leader_update(s, leader, s.replica[leader].isr.add(follower))
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 from acked.model.language.action import require
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every, smaller
+from acked.model.language.telling import says_cut
 from acked.model.language.values import Bool
-from acked.model.language.words import says_cut
 from acked.model.replication.common import (
     CHANGED_ISR,
     CONTROL_AND_WRITE,

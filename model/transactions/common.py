@@ -12,29 +12,8 @@ from acked.model.language.quantify import each, every, ite, some, truth
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, Int
-from acked.model.transactions.settings import (
-    HIGHEST_EPOCH_RANK,
-    TV2,
-    fence_takes,
-    forgets_moves,
-    log_size,
-    marker_epoch_above,
-    marker_retry_taken,
-    offsets,
-    partitions,
-    ranks_epochs,
-    transaction_version,
-    unknown_producers_accepted,
-    verifies,
-    verifies_offsets,
-)
+from acked.model.transactions import settings
 from acked.model.transactions.state import (
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    EMPTY,
-    ONGOING,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
     CoordinatorEpoch,
     Entry,
     Epoch,
@@ -45,6 +24,7 @@ from acked.model.transactions.state import (
     Sequence,
     State,
     Txn,
+    TxnState,
     txn_state,
 )
 
@@ -58,12 +38,12 @@ def is_state(s: State, value: int) -> Bool:
 
 def is_preparing(s: State) -> Bool:
     """A transaction is decided, and its markers are on their way."""
-    return is_state(s, PREPARE_COMMIT) | is_state(s, PREPARE_ABORT)
+    return is_state(s, TxnState.PREPARE_COMMIT) | is_state(s, TxnState.PREPARE_ABORT)
 
 
 def is_complete(s: State) -> Bool:
     """No transaction is open, and none waits for its markers."""
-    return is_state(s, EMPTY) | is_state(s, COMPLETE_COMMIT) | is_state(s, COMPLETE_ABORT)
+    return is_state(s, TxnState.EMPTY) | is_state(s, TxnState.COMPLETE_COMMIT) | is_state(s, TxnState.COMPLETE_ABORT)
 
 
 def may_add(s: State, of: Epoch) -> Bool:
@@ -73,14 +53,14 @@ def may_add(s: State, of: Epoch) -> Bool:
 
 def add_partition(s: State, p: Partition) -> None:
     """The partition belongs to the transaction, which is open from its first one on."""
-    s.coordinator.state = ONGOING
+    s.coordinator.state = TxnState.ONGOING
     s.coordinator.partitions = s.coordinator.partitions.add(p)
 
 
 def prepare(s: State, commits: Bool) -> None:
     """The end is decided and committed in the coordinator's log; every partition is to get a marker."""
     coordinator = s.coordinator
-    coordinator.state = ite(commits, txn_state(PREPARE_COMMIT), PREPARE_ABORT)
+    coordinator.state = ite(commits, txn_state(TxnState.PREPARE_COMMIT), TxnState.PREPARE_ABORT)
     coordinator.awaiting = coordinator.partitions
 
 
@@ -90,7 +70,7 @@ def fence(s: State) -> None:
     In 4.0.0 `endTransaction` writes the epoch of the fence into the metadata, to which `prepareAbortOrCommit` adds one more.
     """
     coordinator = s.coordinator
-    coordinator.epoch = coordinator.epoch + fence_takes.value
+    coordinator.epoch = coordinator.epoch + settings.fence_takes.value
     coordinator.last_epoch = -1
     prepare(s, truth(False))
     renumber_epochs(s)
@@ -100,7 +80,7 @@ def acknowledge(s: State, p: Partition) -> None:
     """A partition has its marker; with the last one the transaction is complete."""
     coordinator = s.coordinator
     left = coordinator.awaiting.remove(p)
-    completed = ite(is_state(s, PREPARE_COMMIT), txn_state(COMPLETE_COMMIT), COMPLETE_ABORT)
+    completed = ite(is_state(s, TxnState.PREPARE_COMMIT), txn_state(TxnState.COMPLETE_COMMIT), TxnState.COMPLETE_ABORT)
     coordinator.state = ite(left.is_empty, completed, coordinator.state)
     coordinator.partitions = ite(left.is_empty, none_of(Partition), coordinator.partitions)
     coordinator.awaiting = left
@@ -112,7 +92,7 @@ def renumber_coordinators(s: State) -> None:
     A marker that is not late has the coordinator's own epoch, and no partition has a newer one. So the only comparison that
     can go either way is that of the late marker with its partition, now or once the coordinator has written there.
     """
-    if not forgets_moves.value:
+    if not settings.forgets_moves.on:
         return
     late, coordinator = s.late.marker, s.coordinator
     before, after = CoordinatorEpoch(literal(0)), CoordinatorEpoch(literal(1))
@@ -125,7 +105,7 @@ def renumber_coordinators(s: State) -> None:
     late.coordinator_epoch = before
 
 
-class _Shifted(Int, lo=0, hi=HIGHEST_EPOCH_RANK + 1):
+class _Shifted(Int, lo=0, hi=settings.HIGHEST_EPOCH_RANK + 1):
     """A producer epoch, counted from 1; 0 where there is none."""
 
 
@@ -135,35 +115,35 @@ def renumber_epochs(s: State) -> None:
     Epochs are compared with each other; an EndTxn under transaction_version 2 also with the one after its own, so that one is
     kept as if it were in use.
     """
-    if not ranks_epochs.value:
+    if not settings.ranks_epochs.on:
         return
     late, coordinator = s.late, s.coordinator
     enders = [s.producer[i].epoch for i in each(Producer)] + [late.end.epoch]
     others = [s.partition[p].epoch for p in each(Partition)]
     others += [coordinator.epoch, coordinator.last_epoch]
     others += [late.init.epoch, late.add.epoch, late.produce.epoch, late.marker.epoch]
-    in_use = [(item != -1, _shifted(item)) for item in (*enders, *others)]
-    if transaction_version.value == TV2:
-        in_use += [(item != -1, _shifted(item) + 1) for item in enders]
+    in_use = [(item != -1, _shift(item)) for item in (*enders, *others)]
+    if settings.transaction_version.value == settings.TV2:
+        in_use += [(item != -1, _shift(item) + 1) for item in enders]
     rank = ranks(_Shifted, [(truth(True), _Shifted(literal(0))), *in_use])
 
-    def renumbered(number: Epoch) -> Epoch:
-        return Epoch((rank(_shifted(number)) - 1).expr)
+    def renumber(number: Epoch) -> Epoch:
+        return Epoch((rank(_shift(number)) - 1).expr)
 
     for i in each(Producer):
-        s.producer[i].epoch = renumbered(s.producer[i].epoch)
+        s.producer[i].epoch = renumber(s.producer[i].epoch)
     for p in each(Partition):
-        s.partition[p].epoch = renumbered(s.partition[p].epoch)
-    coordinator.epoch = renumbered(coordinator.epoch)
-    coordinator.last_epoch = renumbered(coordinator.last_epoch)
-    late.init.epoch = renumbered(late.init.epoch)
-    late.add.epoch = renumbered(late.add.epoch)
-    late.produce.epoch = renumbered(late.produce.epoch)
-    late.end.epoch = renumbered(late.end.epoch)
-    late.marker.epoch = renumbered(late.marker.epoch)
+        s.partition[p].epoch = renumber(s.partition[p].epoch)
+    coordinator.epoch = renumber(coordinator.epoch)
+    coordinator.last_epoch = renumber(coordinator.last_epoch)
+    late.init.epoch = renumber(late.init.epoch)
+    late.add.epoch = renumber(late.add.epoch)
+    late.produce.epoch = renumber(late.produce.epoch)
+    late.end.epoch = renumber(late.end.epoch)
+    late.marker.epoch = renumber(late.marker.epoch)
 
 
-def _shifted(number: Epoch) -> _Shifted:
+def _shift(number: Epoch) -> _Shifted:
     return _Shifted((number + 1).expr)
 
 
@@ -186,7 +166,7 @@ def holds_offsets(p: Partition) -> Bool:
     Its leader is the group's coordinator, which appends offsets itself: without sequence numbers, and without looking for a
     record that it has already (`AppendOrigin.COORDINATOR`). Epochs are as everywhere, and verification from 3.7 on.
     """
-    return p == Partition(literal(partitions.value - 1)) if offsets.on else truth(False)
+    return p == Partition(literal(settings.partitions.value - 1)) if settings.offsets.on else truth(False)
 
 
 def is_known(s: State, p: Partition, of: Epoch, number: Sequence) -> Bool:
@@ -198,7 +178,7 @@ def is_known(s: State, p: Partition, of: Epoch, number: Sequence) -> Bool:
 def is_next(s: State, p: Partition, of: Epoch, number: Sequence) -> Bool:
     """Neither its epoch nor its sequence number speaks against the record (`checkProducerEpoch`, `checkSequence`)."""
     mine = s.partition[p]
-    unknown = truth(True) if unknown_producers_accepted.on else number == 0
+    unknown = truth(True) if settings.unknown_producers_accepted.on else number == 0
     fits = ite(mine.epoch == of, number == mine.last_seq + 1, number == 0)
     unnumbered = holds_offsets(p)
     return ite(mine.epoch == -1, unknown | unnumbered, (mine.epoch <= of) & (fits | unnumbered))
@@ -209,31 +189,31 @@ def is_verified(s: State, p: Partition, of: Epoch) -> Bool:
 
     With transaction_version 2 it adds the partition if it can.
     """
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         return may_add(s, of)
     return may_add(s, of) & s.coordinator.partitions.contains(p)
 
 
 def opens_rightly(s: State, p: Partition, of: Epoch) -> Bool:
     """A record may go into the partition's open transaction, or the coordinator lets it open one (KIP-890)."""
-    if not verifies.value:
+    if not settings.verifies.on:
         return truth(True)
-    asks_nobody = holds_offsets(p) if not verifies_offsets.value else truth(False)
+    asks_nobody = holds_offsets(p) if not settings.verifies_offsets.on else truth(False)
     return asks_nobody | is_ongoing(s, p, of) | is_verified(s, p, of)
 
 
 def require_room(s: State, p: Partition) -> None:
     """There is room for a record and the marker that ends its transaction."""
-    require("room in the log", s.log[p].end + 2 <= log_size)
+    require("room in the log", s.log[p].end + 2 <= settings.log_size)
 
 
 def append_record(s: State, p: Partition, txn: Txn, of: Epoch, number: Sequence) -> None:
     """The leader appends a record; with transaction_version 2 it has added the partition to the transaction before."""
     mine = s.partition[p]
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         asks = ~is_ongoing(s, p, of)
         s.coordinator.partitions = ite(asks, s.coordinator.partitions.add(p), s.coordinator.partitions)
-        s.coordinator.state = ite(asks, ONGOING, s.coordinator.state)
+        s.coordinator.state = ite(asks, TxnState.ONGOING, s.coordinator.state)
     s.log[p].append(Entry(txn=txn, commits=truth(False)))
     mine.epoch = of
     mine.last_seq = number
@@ -244,9 +224,9 @@ def takes_marker(s: State, p: Partition, of: Epoch, by: CoordinatorEpoch) -> Boo
     """Neither the marker's epoch nor its coordinator's speaks against it (`appendEndTxnMarker`)."""
     mine = s.partition[p]
     fits = mine.epoch <= of
-    if transaction_version.value == TV2 and marker_epoch_above.on:
+    if settings.transaction_version.value == settings.TV2 and settings.marker_epoch_above.on:
         again = (mine.epoch == of) & ~is_open(s, p)
-        fits = (mine.epoch < of) | again if marker_retry_taken.on else mine.epoch < of
+        fits = (mine.epoch < of) | again if settings.marker_retry_taken.on else mine.epoch < of
     return fits & (mine.coordinator_epoch <= by)
 
 
@@ -297,7 +277,7 @@ def is_readable(s: State, p: Partition, txn: Txn) -> Bool:
 def is_hidden(s: State, p: Partition, txn: Txn) -> Bool:
     """The record of that transaction is in an aborted range of the partition; an offset is not if a copy of it is valid."""
     found = some(Offset, lambda o: is_record(s, p, o, txn) & is_decided(s, p, o, False))
-    return found & ~(holds_offsets(p) & is_readable(s, p, txn)) if offsets.on else found
+    return found & ~(holds_offsets(p) & is_readable(s, p, txn)) if settings.offsets.on else found
 
 
 def is_in_log(s: State, p: Partition, txn: Txn) -> Bool:
@@ -307,7 +287,7 @@ def is_in_log(s: State, p: Partition, txn: Txn) -> Bool:
 
 def committed_offset(s: State) -> Position:
     """Where the group goes on: the last offset that a COMMIT made valid, 0 if there is none."""
-    p = Partition(literal(partitions.value - 1))
+    p = Partition(literal(settings.partitions.value - 1))
     found = Position(literal(0))
     for o in each(Offset):
         is_valid = s.log[p].has(o) & s.log[p].at(o).txn.is_some & is_decided(s, p, o, True)

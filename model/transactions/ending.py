@@ -10,69 +10,47 @@ from acked.model.language.action import action, require
 from acked.model.language.context import literal
 from acked.model.language.quantify import each, ite, truth
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault, Message, Telling
+from acked.model.language.telling import Fault, Message, Telling, Those, says_list
 from acked.model.language.values import Bool
-from acked.model.language.words import says_list
+from acked.model.transactions import settings
 from acked.model.transactions.common import all_acked, fence, holds_offsets, is_complete, is_state, prepare, renumber_epochs
-from acked.model.transactions.settings import (
-    TV2,
-    aborts,
-    adds_partitions,
-    bumps,
-    keeps_epoch,
-    late_end,
-    numbers_records,
-    offsets,
-    timeout_bumps_epoch,
-    timeouts,
-    transaction_version,
-)
-from acked.model.transactions.state import (
-    ABORTED,
-    ABORTING,
-    BUMPING,
-    COMMITTED,
-    COMMITTING,
-    COMPLETE_ABORT,
-    COMPLETE_COMMIT,
-    IN_TXN,
-    ONGOING,
-    OPEN,
-    PREPARE_ABORT,
-    PREPARE_COMMIT,
-    READY,
-    Epoch,
-    Partition,
-    Phase,
-    Producer,
-    State,
-    txn_state,
-)
+from acked.model.transactions.state import Epoch, Fate, Partition, Phase, Producer, State, TxnState, txn_state
 from acked.model.transactions.words import (
     COORDINATOR,
-    END,
-    LATE_END_SENDER,
     arrives,
     asks_coordinator,
     departs,
-    end_text,
     is_lost,
+    owner,
     record_text,
     result,
     txn_of,
 )
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+END = "EndTxn"
+"""The channel of late requests, by the name that Kafka's protocol gives them."""
+
+LATE_END_SENDER = Those(Producer, lambda t: owner(t, t.before.late.end.txn))
+
+
+def end_text(epoch: int, commits: bool) -> str:
+    """An EndTxn request."""
+    return f"{END} (epoch {epoch}): {result(commits)}"
+
 
 # -- what the coordinator makes of an EndTxn --------------------------------------------------------------------------
 
 
 def ends_open(s: State, of: Epoch) -> Bool:
     """It ends the open transaction."""
-    return is_state(s, ONGOING) & (of == s.coordinator.epoch)
+    return is_state(s, TxnState.ONGOING) & (of == s.coordinator.epoch)
 
 
 def ends_nothing(s: State, of: Epoch) -> Bool:
     """With transaction_version 2 an ABORT is taken where nothing is open, so that a record without an answer is fenced."""
-    if transaction_version.value != TV2:
+    if settings.transaction_version.value != settings.TV2:
         return truth(False)
     return is_complete(s) & (of == s.coordinator.epoch)
 
@@ -82,8 +60,8 @@ def is_repeated(s: State, of: Epoch, commits: bool) -> Bool:
 
     Under transaction_version 1 the state decides, so that the end of one transaction passes for that of the next.
     """
-    done = is_state(s, COMPLETE_COMMIT if commits else COMPLETE_ABORT)
-    if transaction_version.value == TV2:
+    done = is_state(s, TxnState.COMPLETE_COMMIT if commits else TxnState.COMPLETE_ABORT)
+    if settings.transaction_version.value == settings.TV2:
         return done & (s.coordinator.epoch == of + 1)
     return done & (s.coordinator.epoch == of)
 
@@ -97,7 +75,7 @@ def _says_end(t: Telling, commits: bool, more: str = "") -> str:
     text = f"producer {t.producer} {what} its transaction {txn_of(t)}{more}"
     if before.state == after.state and before.epoch == after.epoch:
         return f"{text}, and is told that this was done already"
-    if after.state not in (PREPARE_COMMIT, PREPARE_ABORT):
+    if after.state not in (TxnState.PREPARE_COMMIT, TxnState.PREPARE_ABORT):
         return f"{text}, of which the coordinator knows nothing; it goes on with producer epoch {after.epoch}"
     news = f", and goes on with producer epoch {after.epoch}" if after.epoch != before.epoch else ""
     return f"{text}; the coordinator prepares the {result(commits)} and says so{news}"
@@ -117,14 +95,15 @@ def _require_wish(s: State, i: Producer, commits: bool) -> None:
     """The application wants that end of its transaction: it may ask for it, or has asked and was not told."""
     fate = s.txn[s.producer[i].txn].fate
     may_ask = all_acked(s, i) if commits else has_sent(s, i)
-    require("in a transaction", s.producer[i].phase == IN_TXN)
-    require("commits" if commits else "aborts", ((fate == OPEN) & may_ask) | (fate == (COMMITTING if commits else ABORTING)))
+    require("in a transaction", s.producer[i].phase == Phase.IN_TXN)
+    has_asked = fate == (Fate.COMMITTING if commits else Fate.ABORTING)
+    require("commits" if commits else "aborts", ((fate == Fate.OPEN) & may_ask) | has_asked)
 
 
 def has_sent(s: State, i: Producer) -> Bool:
     """There is something to abort: a partition was added, or, where clients add none, a record was sent."""
     mine = s.producer[i]
-    return ~mine.added.is_empty if adds_partitions.value else ~(mine.unanswered | mine.acked).is_empty
+    return ~mine.added.is_empty if settings.adds_partitions.on else ~(mine.unanswered | mine.acked).is_empty
 
 
 def _take(s: State, of: Epoch, commits: bool) -> None:
@@ -132,25 +111,25 @@ def _take(s: State, of: Epoch, commits: bool) -> None:
     coordinator, opened = s.coordinator, ends_open(s, of)
     nothing = truth(False) if commits else ends_nothing(s, of)
     require("the coordinator accepts", opened | nothing | is_repeated(s, of, commits))
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         coordinator.epoch = ite(opened, coordinator.epoch + 1, coordinator.epoch)
         coordinator.epoch = ite(nothing, coordinator.epoch + 1, coordinator.epoch)
     coordinator.awaiting = ite(opened, coordinator.partitions, coordinator.awaiting)
-    coordinator.state = ite(opened, PREPARE_COMMIT if commits else PREPARE_ABORT, coordinator.state)
-    coordinator.state = ite(nothing, COMPLETE_ABORT, coordinator.state)
+    coordinator.state = ite(opened, TxnState.PREPARE_COMMIT if commits else TxnState.PREPARE_ABORT, coordinator.state)
+    coordinator.state = ite(nothing, TxnState.COMPLETE_ABORT, coordinator.state)
 
 
-def _leave(s: State, i: Producer, commits: bool, phase: Phase | int = READY) -> None:
+def _leave(s: State, i: Producer, commits: bool, phase: Phase | int = Phase.READY) -> None:
     """The application is told; the instance may begin the next transaction, unless it has to bump its epoch first."""
     mine = s.producer[i]
-    s.txn[mine.txn].fate = COMMITTED if commits else ABORTED
+    s.txn[mine.txn].fate = Fate.COMMITTED if commits else Fate.ABORTED
     mine.phase = phase
-    if offsets.on:
+    if settings.offsets.on:
         if commits:
             mine.position = mine.position.value + 1
         else:
             mine.position = None
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         mine.epoch = s.coordinator.epoch
     mine.txn = 0
     mine.added = none_of(Partition)
@@ -167,20 +146,20 @@ def commit(s: State, producer: Producer) -> None:
     _leave(s, producer, True)
 
 
-@action(says=lambda t: _says_end(t, False), when=lambda: aborts.on, actor="producer", messages=_messages(False))
+@action(says=lambda t: _says_end(t, False), when=lambda: settings.aborts.on, actor="producer", messages=_messages(False))
 def abort(s: State, producer: Producer) -> None:
     """The application aborts, for the first time or again, and is told so; records without an answer were given up before."""
     mine = s.producer[producer]
     _require_wish(s, producer, False)
     _take(s, mine.epoch, False)
-    if not bumps.value:
+    if not settings.bumps.on:
         _pass_over_unanswered(s, producer)
         _leave(s, producer, False)
         return
     is_answered = mine.unanswered.is_empty
     for p in each(Partition):
         mine.sequence[p] = ite(is_answered, mine.sequence[p], 0)
-    _leave(s, producer, False, ite(is_answered, Phase(literal(READY)), BUMPING))
+    _leave(s, producer, False, ite(is_answered, Phase(literal(Phase.READY)), Phase.BUMPING))
 
 
 def _says_unaware(t: Telling) -> str:
@@ -189,7 +168,7 @@ def _says_unaware(t: Telling) -> str:
 
 
 @action(
-    says=_says_unaware, when=lambda: bool(keeps_epoch.value), actor="producer", messages=_messages(False),
+    says=_says_unaware, when=lambda: settings.keeps_epoch.on, actor="producer", messages=_messages(False),
 )
 def abort_before_failure(s: State, producer: Producer) -> None:
     """The application aborts while a record has no answer, and only then the record's time is over.
@@ -208,7 +187,7 @@ def abort_before_failure(s: State, producer: Producer) -> None:
 def _pass_over_unanswered(s: State, i: Producer) -> None:
     """The sequence numbers of records that are given up are not used again."""
     mine = s.producer[i]
-    if numbers_records.value:
+    if settings.numbers_records.on:
         for p in each(Partition):
             number = mine.sequence[p]
             mine.sequence[p] = ite(mine.unanswered.contains(p) & ~holds_offsets(p), number + 1, number)
@@ -237,11 +216,11 @@ def _delay(s: State, i: Producer, commits: bool) -> None:
     late.txn = mine.txn
     late.epoch = mine.epoch
     late.commits = commits
-    s.txn[mine.txn].fate = COMMITTING if commits else ABORTING
+    s.txn[mine.txn].fate = Fate.COMMITTING if commits else Fate.ABORTING
 
 
 @action(
-    says=lambda t: _says_delayed(t, "commits"), when=lambda: late_end.on,
+    says=lambda t: _says_delayed(t, "commits"), when=lambda: settings.late_end.on,
     actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
 )
 def delay_commit(s: State, producer: Producer) -> None:
@@ -250,7 +229,7 @@ def delay_commit(s: State, producer: Producer) -> None:
 
 
 @action(
-    says=lambda t: _says_delayed(t, "aborts"), when=lambda: late_end.on and aborts.on,
+    says=lambda t: _says_delayed(t, "aborts"), when=lambda: settings.late_end.on and settings.aborts.on,
     actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _delayed_text, END),),
 )
 def delay_abort(s: State, producer: Producer) -> None:
@@ -269,7 +248,7 @@ def _says_late_end(t: Telling) -> str:
     late = t.before.late.end
     after, before = t.after.coordinator, t.before.coordinator
     news = f" under producer epoch {after.epoch}" if after.epoch != before.epoch else ""
-    if before.state != ONGOING:
+    if before.state != TxnState.ONGOING:
         return f"the late ABORT of transaction {late.txn} arrives where nothing is open{news}"
     return (
         f"the late {result(late.commits)} of transaction {late.txn} arrives, and the coordinator prepares the "
@@ -279,7 +258,7 @@ def _says_late_end(t: Telling) -> str:
 
 @action(
     says=_says_late_end,
-    when=lambda: late_end.on,
+    when=lambda: settings.late_end.on,
     actor=COORDINATOR, messages=(arrives(LATE_END_SENDER, COORDINATOR, _late_text, END),),
 )
 def late_end_arrives(s: State) -> None:
@@ -293,17 +272,17 @@ def late_end_arrives(s: State) -> None:
     nothing = ~late.commits & ends_nothing(s, late.epoch)
     require("it ends something", opened | nothing)
     coordinator = s.coordinator
-    if transaction_version.value == TV2:
+    if settings.transaction_version.value == settings.TV2:
         coordinator.epoch = coordinator.epoch + 1
     coordinator.awaiting = coordinator.partitions
-    prepared = ite(late.commits, txn_state(PREPARE_COMMIT), PREPARE_ABORT)
-    coordinator.state = ite(opened, prepared, COMPLETE_ABORT)
+    prepared = ite(late.commits, txn_state(TxnState.PREPARE_COMMIT), TxnState.PREPARE_ABORT)
+    coordinator.state = ite(opened, prepared, TxnState.COMPLETE_ABORT)
     _end_late_end(s)
 
 
 @action(
     says=lambda t: f"the late {result(t.before.late.end.commits)} of transaction {t.before.late.end.txn} is lost or refused",
-    when=lambda: late_end.on,
+    when=lambda: settings.late_end.on,
     actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(LATE_END_SENDER, COORDINATOR, _late_text, END),),
 )
 def late_end_is_lost(s: State) -> None:
@@ -322,14 +301,11 @@ def _says_timeout(t: Telling) -> str:
     return f"the open transaction takes too long, and the coordinator prepares to abort it {how}"
 
 
-@action(says=_says_timeout, when=lambda: timeouts.on, actor=COORDINATOR, fault=Fault.UNHEARD)
+@action(says=_says_timeout, when=lambda: settings.timeouts.on, actor=COORDINATOR, fault=Fault.UNHEARD)
 def time_out(s: State) -> None:
     """A transaction that is not ended within its timeout is aborted, and its producer fenced (KAFKA-6119)."""
-    require("a transaction is open", is_state(s, ONGOING))
-    if timeout_bumps_epoch.on:
+    require("a transaction is open", is_state(s, TxnState.ONGOING))
+    if settings.timeout_bumps_epoch.on:
         fence(s)
     else:
         prepare(s, truth(False))
-
-
-ACTIONS = (commit, abort, abort_before_failure, delay_commit, delay_abort, late_end_arrives, late_end_is_lost, time_out)

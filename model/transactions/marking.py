@@ -10,9 +10,9 @@ from __future__ import annotations
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite
 from acked.model.language.state import none_of
-from acked.model.language.telling import Fault, Telling, Tells
+from acked.model.language.telling import Fault, PlainStruct, Telling, Tells, Those, says_list
 from acked.model.language.values import Bool
-from acked.model.language.words import says_list
+from acked.model.transactions import settings
 from acked.model.transactions.common import (
     acknowledge,
     append_marker,
@@ -22,34 +22,37 @@ from acked.model.transactions.common import (
     renumber_epochs,
     takes_marker,
 )
-from acked.model.transactions.settings import (
-    completion_noticed,
-    coordinator_moves,
-    late_marker,
-    max_coordinator_epoch,
-    pending_by_epoch,
-)
-from acked.model.transactions.state import PREPARE_ABORT, PREPARE_COMMIT, Partition, State
-from acked.model.transactions.words import (
-    COORDINATOR,
-    LATE_MARKER_PARTITION,
-    MARKER,
-    arrives,
-    departs,
-    is_lost,
-    marker_text,
-    record_text,
-    result,
-)
+from acked.model.transactions.state import Partition, State, TxnState
+from acked.model.transactions.words import COORDINATOR, arrives, departs, is_lost, record_text, result
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+MARKER = "WriteTxnMarkers"
+"""The channel of late requests, by the name that Kafka's protocol gives them."""
+
+LATE_MARKER_PARTITION = Those(Partition, lambda t: t.before.late.marker.partition)
+
+
+def marker_text(epoch: int, coordinator_epoch: int, commits: bool) -> str:
+    """A WriteTxnMarkers request."""
+    return f"{MARKER} (epoch {epoch}, coordinator epoch {coordinator_epoch}): {result(commits)}"
 
 
 def _commits(s: State) -> Bool:
-    return is_state(s, PREPARE_COMMIT)
+    return is_state(s, TxnState.PREPARE_COMMIT)
+
+
+def _is_commit(t: Telling) -> bool:
+    return bool(t.before.coordinator.state == TxnState.PREPARE_COMMIT)
+
+
+def _is_marking(coordinator: PlainStruct) -> bool:
+    return coordinator.state in (TxnState.PREPARE_COMMIT, TxnState.PREPARE_ABORT)
 
 
 def _text(t: Telling) -> str:
     coordinator = t.before.coordinator
-    return marker_text(coordinator.epoch, coordinator.coordinator_epoch, coordinator.state == PREPARE_COMMIT)
+    return marker_text(coordinator.epoch, coordinator.coordinator_epoch, _is_commit(t))
 
 
 def _says_written(t: Telling, commits: bool) -> str:
@@ -63,8 +66,14 @@ def _says_written(t: Telling, commits: bool) -> str:
 
 
 def _says_marker(t: Telling) -> str:
-    done = "; the transaction is complete" if t.after.coordinator.state not in (PREPARE_COMMIT, PREPARE_ABORT) else ""
-    return _says_written(t, t.before.coordinator.state == PREPARE_COMMIT) + done
+    done = "" if _is_marking(t.after.coordinator) else "; the transaction is complete"
+    return _says_written(t, _is_commit(t)) + done
+
+
+def _write(s: State, partition: Partition) -> None:
+    epoch, by = s.coordinator.epoch, s.coordinator.coordinator_epoch
+    require("the partition accepts it", takes_marker(s, partition, epoch, by))
+    append_marker(s, partition, epoch, by, _commits(s))
 
 
 @action(
@@ -73,22 +82,16 @@ def _says_marker(t: Telling) -> str:
 )
 def write_marker(s: State, partition: Partition) -> None:
     """A partition writes the marker of the transaction and says so; with the last one the transaction is complete."""
-    coordinator = s.coordinator
-    require("awaits its marker", coordinator.awaiting.contains(partition))
-    require(
-        "the partition accepts it", takes_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch)
-    )
-    append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
+    require("awaits its marker", s.coordinator.awaiting.contains(partition))
+    _write(s, partition)
     acknowledge(s, partition)
     renumber_coordinators(s)
     renumber_epochs(s)
 
 
 @action(
-    says=lambda t: (
-        f"{_says_written(t, t.before.coordinator.state == PREPARE_COMMIT)}; the coordinator misses that it was the last one"
-    ),
-    when=lambda: not completion_noticed.on,
+    says=lambda t: f"{_says_written(t, _is_commit(t))}; the coordinator misses that it was the last one",
+    when=lambda: not settings.completion_noticed.on,
     actor=COORDINATOR, fault=Fault.UNHEARD,
     messages=(Tells(COORDINATOR, "partition", _text), Tells("partition", COORDINATOR, "written")),
 )
@@ -97,10 +100,7 @@ def write_last_marker_unnoticed(s: State, partition: Partition) -> None:
     coordinator = s.coordinator
     require("awaits its marker", coordinator.awaiting.contains(partition))
     require("no other does", coordinator.awaiting.remove(partition).is_empty)
-    require(
-        "the partition accepts it", takes_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch)
-    )
-    append_marker(s, partition, coordinator.epoch, coordinator.coordinator_epoch, _commits(s))
+    _write(s, partition)
     coordinator.awaiting = none_of(Partition)
     renumber_coordinators(s)
     renumber_epochs(s)
@@ -108,7 +108,7 @@ def write_last_marker_unnoticed(s: State, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"the marker for partition {t.partition} is late; the coordinator will send it again",
-    when=lambda: late_marker.on,
+    when=lambda: settings.late_marker.on,
     actor=COORDINATOR, fault=Fault.LATE, messages=(departs(COORDINATOR, "partition", _text, MARKER),),
 )
 def delay_marker(s: State, partition: Partition) -> None:
@@ -139,7 +139,7 @@ def _late_text(t: Telling) -> str:
 
 @action(
     says=lambda t: f"a late marker arrives: {_says_written(t, t.before.late.marker.commits)}",
-    when=lambda: late_marker.on,
+    when=lambda: settings.late_marker.on,
     actor="partition", messages=(arrives(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
 )
 def late_marker_arrives(s: State, partition: Partition) -> None:
@@ -152,22 +152,11 @@ def late_marker_arrives(s: State, partition: Partition) -> None:
 
 
 @action(
-    says=lambda t: f"the late marker for partition {t.before.late.marker.partition} is lost or refused",
-    when=lambda: late_marker.on,
-    actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
-)
-def late_marker_is_lost(s: State) -> None:
-    """A late marker is lost, or refused."""
-    require("one is on its way", s.late.marker.partition.is_some)
-    _end_late_marker(s)
-
-
-@action(
     says=lambda t: (
         f"partition {t.partition} refuses the late marker, and the coordinator, which sent it for a transaction before, "
         "gives up the markers of the present one"
     ),
-    when=lambda: late_marker.on and not pending_by_epoch.on,
+    when=lambda: settings.late_marker.on and not settings.pending_by_epoch.on,
     actor="partition", messages=(
         arrives(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),
         Tells("partition", COORDINATOR, "INVALID_PRODUCER_EPOCH"),
@@ -185,29 +174,29 @@ def late_marker_is_refused(s: State, partition: Partition) -> None:
 
 
 @action(
+    says=lambda t: f"the late marker for partition {t.before.late.marker.partition} is lost or refused",
+    when=lambda: settings.late_marker.on,
+    actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(COORDINATOR, LATE_MARKER_PARTITION, _late_text, MARKER),),
+)
+def late_marker_is_lost(s: State) -> None:
+    """A late marker is lost, or refused."""
+    require("one is on its way", s.late.marker.partition.is_some)
+    _end_late_marker(s)
+
+
+@action(
     says=lambda t: (
         f"another broker becomes the coordinator, with coordinator epoch {t.after.coordinator.coordinator_epoch}"
-        + ("; it sends all markers again" if t.before.coordinator.state in (PREPARE_COMMIT, PREPARE_ABORT) else "")
+        + ("; it sends all markers again" if _is_marking(t.before.coordinator) else "")
     ),
-    when=lambda: coordinator_moves.on,
+    when=lambda: settings.coordinator_moves.on,
     actor=COORDINATOR, fault=Fault.RESTARTS,
 )
 def move_coordinator(s: State) -> None:
     """Another broker leads the id's partition of `__transaction_state`: it reads the state and sends all markers again."""
     coordinator = s.coordinator
-    if max_coordinator_epoch.value:
-        require("a move is left", coordinator.coordinator_epoch < max_coordinator_epoch)
+    if settings.max_coordinator_epoch.value:
+        require("a move is left", coordinator.coordinator_epoch < settings.max_coordinator_epoch)
     coordinator.coordinator_epoch = coordinator.coordinator_epoch + 1
     coordinator.awaiting = ite(is_preparing(s), coordinator.partitions, none_of(Partition))
     renumber_coordinators(s)
-
-
-ACTIONS = (
-    write_marker,
-    write_last_marker_unnoticed,
-    delay_marker,
-    late_marker_arrives,
-    late_marker_is_refused,
-    late_marker_is_lost,
-    move_coordinator,
-)

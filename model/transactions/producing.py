@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from acked.model.language.action import action, require
 from acked.model.language.quantify import every, implies, ite, truth
-from acked.model.language.telling import Fault, Telling, Tells
+from acked.model.language.telling import Fault, Telling, Tells, Those
 from acked.model.language.values import Bool
+from acked.model.transactions import settings
 from acked.model.transactions.common import (
     add_partition,
     append_record,
@@ -26,60 +27,56 @@ from acked.model.transactions.common import (
     renumber_epochs,
     require_room,
 )
-from acked.model.transactions.settings import (
-    adds_first,
-    adds_late,
-    adds_partitions,
-    init_first,
-    late_produce,
-    marker_time_kept,
-    numbers_records,
-    offsets,
-    shares_guard,
-)
-from acked.model.transactions.state import (
-    IN_TXN,
-    NEW,
-    OPEN,
-    READY,
-    UNBEGUN,
-    Partition,
-    Producer,
-    Sequence,
-    State,
-    Txn,
-    sequence,
-)
-from acked.model.transactions.words import (
-    ADD,
-    COORDINATOR,
-    GROUP,
-    LATE_ADD_SENDER,
-    LATE_PRODUCE_SENDER,
-    PRODUCE,
-    add_text,
-    arrives,
-    departs,
-    is_lost,
-    produce_text,
-    record_text,
-    says_opened,
-    says_position,
-    says_read,
-    txn_of,
-)
+from acked.model.transactions.state import Fate, Partition, Phase, Producer, Sequence, State, Txn, TxnState, sequence
+from acked.model.transactions.words import COORDINATOR, GROUP, arrives, departs, is_lost, owner, record_text, txn_of
+
+# -- words ------------------------------------------------------------------------------------------------------------
+
+ADD, PRODUCE = "AddPartitionsToTxn", "Produce"
+"""Channels of late requests, by the names that Kafka's protocol gives them."""
+
+LATE_ADD_SENDER = Those(Producer, lambda t: owner(t, t.before.late.add.txn))
+LATE_PRODUCE_SENDER = Those(Producer, lambda t: owner(t, t.before.late.produce.txn))
+
+
+def says_read(t: Telling) -> str:
+    """What a transaction reads, as the end of a sentence; nothing where there is no input."""
+    return f", which reads input {t.after.txn[t.txn].input}" if hasattr(t.after.txn[t.txn], "input") else ""
+
+
+def says_position(t: Telling) -> str:
+    """The offset that an instance is told."""
+    return f"offset {t.after.producer[t.producer].position}"
+
+
+def says_opened(t: Telling) -> str:
+    """What a request of an instance did to the coordinator's transaction, as the end of a sentence."""
+    if t.after.coordinator.state == TxnState.ONGOING != t.before.coordinator.state:
+        return "; the coordinator's transaction is open"
+    return ""
+
+
+def add_text(epoch: int, partition: int) -> str:
+    """An AddPartitionsToTxn request."""
+    return f"{ADD} (epoch {epoch}): partition {partition}"
+
+
+def produce_text(t: Telling, txn: int, epoch: int, partition: int) -> str:
+    """A Produce request with one record; to the partition of offsets it is a TxnOffsetCommit."""
+    what = record_text(t, txn, partition)
+    return f"{PRODUCE if what == f'r{txn}' else 'TxnOffsetCommit'} (epoch {epoch}): {what}"
 
 
 @action(
     says=lambda t: f"producer {t.producer} asks where to go on in the input, and is told {says_position(t)}",
-    when=lambda: offsets.on,
+    when=lambda: settings.offsets.on,
     actor="producer", messages=(Tells("producer", GROUP, "OffsetFetch"), Tells(GROUP, "producer", says_position)),
 )
 def fetch_offset(s: State, producer: Producer) -> None:
     """An instance asks for the group's committed offset: when it starts, and after an abort, to read the same input again."""
     mine = s.producer[producer]
-    asks = mine.phase == READY
-    require("may ask", asks if init_first.on else asks | (mine.phase == NEW))
+    asks = mine.phase == Phase.READY
+    require("may ask", asks if settings.init_first.on else asks | (mine.phase == Phase.NEW))
     require("does not know its position", mine.position.is_none)
     mine.position = committed_offset(s)
 
@@ -92,21 +89,21 @@ def _says_begins(t: Telling) -> str:
 def begin(s: State, producer: Producer, txn: Txn) -> None:
     """An instance begins the next transaction; nobody else is told."""
     mine = s.producer[producer]
-    require("may begin a transaction", mine.phase == READY)
-    require("those before were begun", every(Txn, lambda other: implies(other < txn, s.txn[other].fate != UNBEGUN)))
-    require("a transaction is left", s.txn[txn].fate == UNBEGUN)
-    if offsets.on:
+    require("may begin a transaction", mine.phase == Phase.READY)
+    require("those before were begun", every(Txn, lambda other: implies(other < txn, s.txn[other].fate != Fate.UNBEGUN)))
+    require("a transaction is left", s.txn[txn].fate == Fate.UNBEGUN)
+    if settings.offsets.on:
         require("knows its position", mine.position.is_some)
         s.txn[txn].input = mine.position.value
     s.txn[txn].owner = producer
-    s.txn[txn].fate = OPEN
-    mine.phase = IN_TXN
+    s.txn[txn].fate = Fate.OPEN
+    mine.phase = Phase.IN_TXN
     mine.txn = txn
 
 
-def in_open_txn(s: State, i: Producer) -> Bool:
+def is_in_open_txn(s: State, i: Producer) -> Bool:
     """It is in a transaction and has asked for no end so far."""
-    return (s.producer[i].phase == IN_TXN) & (s.txn[s.producer[i].txn].fate == OPEN)
+    return (s.producer[i].phase == Phase.IN_TXN) & (s.txn[s.producer[i].txn].fate == Fate.OPEN)
 
 
 # -- AddPartitionsToTxn ------------------------------------------------------------------------------------------------
@@ -118,13 +115,13 @@ def _add_text(t: Telling) -> str:
 
 @action(
     says=lambda t: f"producer {t.producer} adds partition {t.partition} to its transaction {txn_of(t)}{says_opened(t)}",
-    when=lambda: bool(adds_partitions.value),
+    when=lambda: settings.adds_partitions.on,
     actor="producer", messages=(Tells("producer", COORDINATOR, _add_text), Tells(COORDINATOR, "producer", "added")),
 )
 def add_partition_to_txn(s: State, producer: Producer, partition: Partition) -> None:
     """An instance adds a partition to its transaction before it sends a record there (transaction_version 1)."""
     mine = s.producer[producer]
-    require("in a transaction", in_open_txn(s, producer))
+    require("in a transaction", is_in_open_txn(s, producer))
     require("not added yet", ~mine.added.contains(partition))
     require("the coordinator adds it", may_add(s, mine.epoch))
     add_partition(s, partition)
@@ -133,13 +130,13 @@ def add_partition_to_txn(s: State, producer: Producer, partition: Partition) -> 
 
 @action(
     says=lambda t: f"producer {t.producer} asks to add partition {t.partition}, and the request is late; it will ask again",
-    when=lambda: bool(adds_late.value),
+    when=lambda: settings.adds_late.on,
     actor="producer", fault=Fault.LATE, messages=(departs("producer", COORDINATOR, _add_text, ADD),),
 )
 def delay_add(s: State, producer: Producer, partition: Partition) -> None:
     """An AddPartitionsToTxn is late; the instance asks again."""
     mine, late = s.producer[producer], s.late.add
-    require("in a transaction", in_open_txn(s, producer))
+    require("in a transaction", is_in_open_txn(s, producer))
     require("not added yet", ~mine.added.contains(partition))
     require("no other is late", late.txn.is_none)
     late.txn = mine.txn
@@ -164,7 +161,7 @@ def _late_add_text(t: Telling) -> str:
         f"the late request of transaction {t.before.late.add.txn} to add partition {t.partition} arrives"
         f"{says_opened(t) or '; the partition belongs to the open transaction now'}"
     ),
-    when=lambda: bool(adds_late.value),
+    when=lambda: settings.adds_late.on,
     actor=COORDINATOR, messages=(arrives(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
 )
 def late_add_arrives(s: State, partition: Partition) -> None:
@@ -179,7 +176,7 @@ def late_add_arrives(s: State, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"the late request of transaction {t.before.late.add.txn} to add a partition is lost or refused",
-    when=lambda: bool(adds_late.value),
+    when=lambda: settings.adds_late.on,
     actor=COORDINATOR, fault=Fault.LOST, messages=(is_lost(LATE_ADD_SENDER, COORDINATOR, _late_add_text, ADD),),
 )
 def late_add_is_lost(s: State) -> None:
@@ -193,14 +190,14 @@ def late_add_is_lost(s: State) -> None:
 
 def number_of(s: State, i: Producer, p: Partition) -> Sequence:
     """The sequence number of the instance's record; under an epoch for each transaction it is always 0, and of offsets."""
-    return ite(holds_offsets(p), sequence(0), s.producer[i].sequence[p]) if numbers_records.value else sequence(0)
+    return ite(holds_offsets(p), sequence(0), s.producer[i].sequence[p]) if settings.numbers_records.on else sequence(0)
 
 
 def require_may_send(s: State, producer: Producer, partition: Partition) -> None:
     """The instance has a record for the partition that was not acknowledged so far."""
     mine = s.producer[producer]
-    require("in a transaction", in_open_txn(s, producer))
-    if adds_partitions.value and adds_first.on:
+    require("in a transaction", is_in_open_txn(s, producer))
+    if settings.adds_partitions.on and settings.adds_first.on:
         require("partition was added", mine.added.contains(partition))
     require("not acknowledged yet", ~mine.acked.contains(partition))
 
@@ -210,7 +207,7 @@ def note_ack(s: State, producer: Producer, partition: Partition) -> None:
     mine = s.producer[producer]
     mine.unanswered = mine.unanswered.remove(partition)
     mine.acked = mine.acked.add(partition)
-    if numbers_records.value:
+    if settings.numbers_records.on:
         number = mine.sequence[partition]
         mine.sequence[partition] = ite(holds_offsets(partition), number, number + 1)
 
@@ -249,7 +246,7 @@ def produce(s: State, producer: Producer, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"producer {t.producer} sends {_own(t)} to partition {t.partition} again, which has it already",
-    when=lambda: late_produce.on,
+    when=lambda: settings.late_produce.on,
     actor="producer", messages=(Tells("producer", "partition", _produce_text), Tells("partition", "producer", "ack")),
 )
 def produce_again(s: State, producer: Producer, partition: Partition) -> None:
@@ -264,7 +261,7 @@ def produce_again(s: State, producer: Producer, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"producer {t.producer} sends {_own(t)} to partition {t.partition}; the request is late",
-    when=lambda: late_produce.on,
+    when=lambda: settings.late_produce.on,
     actor="producer", fault=Fault.LATE, messages=(departs("producer", "partition", _produce_text, PRODUCE),),
 )
 def delay_produce(s: State, producer: Producer, partition: Partition) -> None:
@@ -300,14 +297,14 @@ def _late_produce_text(t: Telling) -> str:
 
 def _counts_as_verified(s: State, partition: Partition) -> Bool:
     """The coordinator's answer is at hand, and some request of the producer waits for one (without KAFKA-14884)."""
-    if not shares_guard.value:
+    if not settings.shares_guard.on:
         return truth(False)
     return s.late.produce.verified & s.partition[partition].verifying
 
 
 @action(
     says=lambda t: f"the late {_late(t)} reaches partition {t.partition}, {_says_appended(t)}",
-    when=lambda: late_produce.on,
+    when=lambda: settings.late_produce.on,
     actor="partition", messages=(arrives(LATE_PRODUCE_SENDER, "partition", _late_produce_text, PRODUCE),),
 )
 def late_produce_arrives(s: State, partition: Partition) -> None:
@@ -326,7 +323,7 @@ def late_produce_arrives(s: State, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"the late {_late(t)} for partition {t.partition} is lost or refused",
-    when=lambda: late_produce.on,
+    when=lambda: settings.late_produce.on,
     actor="partition", fault=Fault.LOST,
     messages=(is_lost(LATE_PRODUCE_SENDER, "partition", _late_produce_text, PRODUCE),),
 )
@@ -345,7 +342,7 @@ def late_produce_is_lost(s: State, partition: Partition) -> None:
         f"the late {_late(t)} reaches partition {t.partition}, whose leader is told by the coordinator "
         "that the transaction is open; the record is yet to be appended"
     ),
-    when=lambda: bool(shares_guard.value),
+    when=lambda: settings.shares_guard.on,
     actor="partition",
     messages=(Tells("partition", COORDINATOR, "verify"), Tells(COORDINATOR, "partition", "the transaction is open")),
 )
@@ -366,7 +363,7 @@ def verify_late_produce(s: State, partition: Partition) -> None:
         f"another copy of the request reaches partition {t.partition}, whose leader asks the coordinator; the copy will be "
         "refused"
     ),
-    when=lambda: bool(shares_guard.value),
+    when=lambda: settings.shares_guard.on,
     actor="partition", messages=(Tells("partition", COORDINATOR, "verify"),),
 )
 def verify_another_copy(s: State, partition: Partition) -> None:
@@ -382,7 +379,7 @@ def verify_another_copy(s: State, partition: Partition) -> None:
 
 @action(
     says=lambda t: f"partition {t.partition} forgets the producer, with its epoch and sequence numbers",
-    when=lambda: not marker_time_kept.on,
+    when=lambda: not settings.marker_time_kept.on,
     actor="partition", fault=Fault.UNHEARD,
 )
 def forget_producer(s: State, partition: Partition) -> None:
@@ -395,21 +392,3 @@ def forget_producer(s: State, partition: Partition) -> None:
     mine.coordinator_epoch = 0
     renumber_coordinators(s)
     renumber_epochs(s)
-
-
-ACTIONS = (
-    fetch_offset,
-    begin,
-    add_partition_to_txn,
-    delay_add,
-    late_add_arrives,
-    late_add_is_lost,
-    produce,
-    produce_again,
-    delay_produce,
-    late_produce_arrives,
-    late_produce_is_lost,
-    verify_late_produce,
-    verify_another_copy,
-    forget_producer,
-)

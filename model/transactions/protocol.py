@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
 from acked.model.transactions import ending, initialising, marking, producing
 from acked.model.transactions.settings import CONSTANTS, max_coordinator_epoch, max_producer_epoch
@@ -24,7 +25,7 @@ transactions = Protocol(
     source="the Kafka source, tags 0.11.0.0 to 4.3; KIP-98, KIP-360, KIP-890; each switch names its KIP or JIRA id",
     constants=CONSTANTS,
     initial=initial,
-    actions=(*initialising.ACTIONS, *producing.ACTIONS, *ending.ACTIONS, *marking.ACTIONS),
+    actions=actions_of(initialising, producing, ending, marking),
     profile=profile,
     told_with=_told_with,
     symmetric=(Partition, Producer),

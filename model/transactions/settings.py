@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acked.model.language.context import Computed, Constant, choice, switch
+from acked.model.language.context import Computed, Constant, choice, fact, switch
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
@@ -153,31 +153,13 @@ marker_retry_taken = switch(
 
 SIZES: tuple[Constant, ...] = (partitions, producers, transactions, max_coordinator_epoch, max_producer_epoch)
 CIRCUMSTANCES: tuple[Constant, ...] = (
-    coordinator_moves,
-    aborts,
-    timeouts,
-    restarts,
-    late_init,
-    late_add,
-    late_produce,
-    late_end,
-    late_marker,
-)
+    coordinator_moves, aborts, timeouts, restarts, late_init, late_add, late_produce, late_end, late_marker,
+)  # fmt: skip
 RULES: tuple[Constant, ...] = (
-    transaction_version,
-    timeout_bumps_epoch,
-    marker_time_kept,
-    unknown_producers_accepted,
-    client_bumps_epoch,
-    verification,
-    offsets_verified,
-    guard_unique,
-    completion_noticed,
-    pending_by_epoch,
-    fence_takes_one_epoch,
-    marker_epoch_above,
+    transaction_version, timeout_bumps_epoch, marker_time_kept, unknown_producers_accepted, client_bumps_epoch, verification,
+    offsets_verified, guard_unique, completion_noticed, pending_by_epoch, fence_takes_one_epoch, marker_epoch_above,
     marker_retry_taken,
-)
+)  # fmt: skip
 APPLICATION: tuple[Constant, ...] = (offsets, init_first, adds_first)
 CONSTANTS: tuple[Constant, ...] = (*SIZES, *CIRCUMSTANCES, *APPLICATION, *RULES)
 
@@ -188,50 +170,36 @@ def _is_v1(constants: Mapping[str, int]) -> bool:
     return constants["transaction_version"] == TV1
 
 
-adds_partitions = Computed(lambda constants: int(_is_v1(constants)))
+adds_partitions = fact(_is_v1)
 """Whether the client adds partitions to its transaction."""
 
-numbers_records = Computed(lambda constants: int(_is_v1(constants)))
+numbers_records = fact(_is_v1)
 """Whether sequence numbers go on from one transaction to the next; a new producer epoch for each begins with 0 again."""
 
-adds_late = Computed(lambda constants: int(_is_v1(constants) and constants["late_add"]))
+adds_late = fact(lambda has: _is_v1(has) and has["late_add"])
 """Whether there may be a late AddPartitionsToTxn."""
 
-bumps = Computed(
-    lambda constants: int(bool(_is_v1(constants) and constants[client_bumps_epoch.name] and constants["aborts"]))
-)
+bumps = fact(lambda has: _is_v1(has) and has[client_bumps_epoch.name] and has["aborts"])
 """Whether clients ask for another producer epoch, naming the one they have."""
 
-keeps_epoch = Computed(
-    lambda constants: int(
-        bool(
-            bumps.make(constants)
-            and constants["late_produce"]
-            and constants[client_bumps_epoch.name] == client_bumps_epoch.read(KNOWN)
-        )
-    )
+keeps_epoch = fact(
+    lambda has: bumps.make(has) and has["late_produce"] and has[client_bumps_epoch.name] == client_bumps_epoch.read(KNOWN)
 )
 """Whether clients that may ask for another producer epoch do not if they give a record up after the application aborts."""
 
-bumps_late = Computed(lambda constants: int(bool(bumps.make(constants) and constants["late_init"])))
+bumps_late = fact(lambda has: bumps.make(has) and has["late_init"])
 """Whether a late InitProducerId may name a producer epoch."""
 
-verifies = Computed(lambda constants: int(not _is_v1(constants) or constants["verification"]))
+verifies = fact(lambda has: not _is_v1(has) or has["verification"])
 """Whether a leader asks the coordinator before it opens a transaction."""
 
-verifies_offsets = Computed(
-    lambda constants: int(not _is_v1(constants) or bool(constants["verification"] and constants["offsets_verified"]))
-)
+verifies_offsets = fact(lambda has: not _is_v1(has) or (has["verification"] and has["offsets_verified"]))
 """Whether the group's coordinator asks as well."""
 
-shares_guard = Computed(
-    lambda constants: int(
-        bool(_is_v1(constants) and constants["verification"] and constants["late_produce"] and not constants["guard_unique"])
-    )
-)
+shares_guard = fact(lambda has: _is_v1(has) and has["verification"] and has["late_produce"] and not has["guard_unique"])
 """Whether an answer of the coordinator may count for another request than the one for which it was asked."""
 
-forgets_moves = Computed(lambda constants: int(constants["coordinator_moves"] and not constants["max_coordinator_epoch"]))
+forgets_moves = fact(lambda has: has["coordinator_moves"] and not has["max_coordinator_epoch"])
 """Whether of coordinator epochs only what can matter is kept."""
 
 highest_coordinator_epoch = Computed(
@@ -239,7 +207,7 @@ highest_coordinator_epoch = Computed(
 )
 """The greatest coordinator epoch; 1 stands for all that are ahead of the late marker."""
 
-repeats_offsets = Computed(lambda constants: int(bool(constants["offsets"] and constants["late_produce"])))
+repeats_offsets = fact(lambda has: has["offsets"] and has["late_produce"])
 """Whether an offset may be appended twice: TxnOffsetCommit has no sequence number."""
 
 log_size = Computed(
@@ -252,7 +220,7 @@ log_size = Computed(
 HIGHEST_EPOCH_RANK = 14
 """More than the producer epochs that are in use at once, with the one after each that an EndTxn may be compared with."""
 
-ranks_epochs = Computed(lambda constants: int(constants["restarts"] and not constants["max_producer_epoch"]))
+ranks_epochs = fact(lambda has: has["restarts"] and not has["max_producer_epoch"])
 """Whether of producer epochs only their order is kept."""
 
 

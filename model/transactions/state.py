@@ -67,25 +67,27 @@ class Position(Int, lo=0, hi=transactions):
 
 
 class TxnState(Int, lo=0, hi=5, name="transaction state"):
-    """The coordinator's state of the transactional id (`TransactionState`)."""
+    """The coordinator's state of the transactional id (`TransactionState`).
+
+    Dead and PrepareEpochFence are left out: nothing expires, and a fence is one step with its abort.
+    """
+
+    EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT = range(6)
 
 
 class Phase(Int, lo=0, hi=3):
-    """What an instance is about."""
+    """What an instance is about: has to be initialised; may begin; is in a transaction; has to ask for another epoch."""
+
+    NEW, READY, IN_TXN, BUMPING = range(4)
 
 
 class Fate(Int, lo=0, hi=5):
-    """What the application knows of a transaction."""
+    """What the application knows of a transaction.
 
+    OPEN until it commits or aborts; COMMITTING and ABORTING until it is told that it did.
+    """
 
-EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT = range(6)
-"""Values of `TxnState`. Dead and PrepareEpochFence are left out: nothing expires, and a fence is one step with its abort."""
-
-NEW, READY, IN_TXN, BUMPING = range(4)
-"""Values of `Phase`: has to be initialised; may begin a transaction; in one; has to ask for another producer epoch."""
-
-UNBEGUN, OPEN, COMMITTING, COMMITTED, ABORTING, ABORTED = range(6)
-"""Values of `Fate`: OPEN until the application commits or aborts; COMMITTING and ABORTING until it is told that it did."""
+    UNBEGUN, OPEN, COMMITTING, COMMITTED, ABORTING, ABORTED = range(6)
 
 
 def txn_state(value: int) -> TxnState:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from acked.reports.exports import diagrams, markdown, tables, tla
-from acked.reports.exports.exported import Exported
+from acked.reports.exports import diagrams, markdown, tla
+from acked.reports.exports.subject import Exported
 from acked.reports.runs.still import still
 
 FORMATS: dict[str, Callable[[Exported], str]] = {
@@ -16,6 +16,6 @@ FORMATS: dict[str, Callable[[Exported], str]] = {
     "svg": lambda exported: still(exported.view, exported.step),
     "dot": diagrams.dot,
     "markdown": markdown.markdown,
-    "csv": tables.csv_table,
+    "csv": markdown.csv_table,
 }
 """What `--to` takes; each makes the whole text of a file."""

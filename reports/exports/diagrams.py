@@ -6,7 +6,7 @@ import json
 import re
 
 from acked.reports.console import harmless
-from acked.reports.exports.exported import Exported
+from acked.reports.exports.subject import Exported
 from acked.reports.pictures.picture import Message
 from acked.reports.runs.lanes import lanes_of
 
@@ -51,22 +51,22 @@ class _Clocks:
 
     def event(self, actor: str, text: str) -> bool:
         """Writes an event down; True, for there is one now."""
-        clock = self._of(actor)
+        clock = self._clock(actor)
         clock[_host(actor)] = clock.get(_host(actor), 0) + 1
         self.lines.append(f"{_host(actor)} {json.dumps(clock)} {harmless(text)}")
         return True
 
     def sends(self, message: Message) -> None:
         """The message departs with its sender's last event."""
-        self._sent[message.key] = dict(self._of(message.sender))
+        self._sent[message.key] = dict(self._clock(message.sender))
 
     def hears(self, message: Message) -> None:
         """The message comes before the receiver's next event."""
-        clock = self._of(message.receiver)
+        clock = self._clock(message.receiver)
         for host, time in self._sent.get(message.key, {}).items():
             clock[host] = max(clock.get(host, 0), time)
 
-    def _of(self, actor: str) -> dict[str, int]:
+    def _clock(self, actor: str) -> dict[str, int]:
         return self._clocks.setdefault(_host(actor), {})
 
 

@@ -20,7 +20,7 @@ _MAX_SHOWN = 60
 """Characters of a label in a picture."""
 
 
-def flattened(state: Mapping[str, object], where: str = "") -> dict[str, str]:
+def flatten(state: Mapping[str, object], where: str = "") -> dict[str, str]:
     """A decoded state as texts by field: `replica[0].isr` to `{0, 1}`."""
     found: dict[str, str] = {}
     for name, value in state.items():
@@ -31,7 +31,7 @@ def flattened(state: Mapping[str, object], where: str = "") -> dict[str, str]:
 
 def _flat(path: str, value: object) -> dict[str, str]:
     if isinstance(value, Mapping):
-        return flattened(value, path)
+        return flatten(value, path)
     if isinstance(value, list) and value and isinstance(value[0], Mapping):
         parts = [_flat(f"{path}[{at}]", item) for at, item in enumerate(value)]
         return {name: text for part in parts for name, text in part.items()}
@@ -45,7 +45,7 @@ def _plain(graph: nx.MultiDiGraph) -> nx.MultiDiGraph:
     plain = nx.MultiDiGraph()
     for node, data in graph.nodes(data=True):
         more = {"states": data["states"]} if "states" in data else {}
-        plain.add_node(node, level=data["level"], **more, **flattened(data["state"]))
+        plain.add_node(node, level=data["level"], **more, **flatten(data["state"]))
     for source, target, action in graph.edges(data="action"):
         plain.add_edge(source, target, action=harmless(action))
     return plain
@@ -89,7 +89,7 @@ def dot(graph: nx.MultiDiGraph) -> str:
 
 def _names(graph: nx.MultiDiGraph) -> dict[int, str]:
     """Per node what differs from the first one, a field a line."""
-    texts = {node: flattened(state) for node, state in graph.nodes(data="state")}
+    texts = {node: flatten(state) for node, state in graph.nodes(data="state")}
     first = next(iter(texts.values()), {})
     names = {}
     for node, fields in texts.items():

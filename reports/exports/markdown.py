@@ -1,13 +1,14 @@
-"""A run as Markdown, for a comment on a pull request."""
+"""A run as Markdown, for a comment on a pull request, and as CSV."""
 
 from __future__ import annotations
 
 import io
 
 from acked.reports.console import open_console
-from acked.reports.escaping import md_block, md_code, md_text
-from acked.reports.exports.exported import Exported
+from acked.reports.escaping import csv_text, md_block, md_code, md_text
+from acked.reports.exports.subject import Exported
 from acked.reports.runs.terminal import print_trace
+from acked.reports.runs.view import value_in_words
 from acked.reports.table import Column, ColumnKind, numbers, table, table_markdown
 
 WIDTH = 100
@@ -40,3 +41,19 @@ def _drawing(exported: Exported) -> str:
     print_trace(open_console(stream, WIDTH), exported.view)
     stream.flush()
     return target.getvalue().decode("utf-8").rstrip("\n")
+
+
+def csv_table(exported: Exported) -> str:
+    """A line per step: number, action, sentence, violated properties, and the value of every field."""
+    leaves = exported.found.question.instance.schema.leaves
+    rows = [
+        [
+            step.index,
+            step.label or "",
+            " ".join(filter(None, (step.sentence, step.remark))),
+            " ".join(step.violated),
+            *(value_in_words(step.state, leaf.path) for leaf in leaves),
+        ]
+        for step in exported.view.steps
+    ]
+    return csv_text(["step", "action", "sentence", "violated", *(leaf.name for leaf in leaves)], rows)

@@ -12,7 +12,7 @@ from typing import Any
 from acked.model.language.domain import BoolDomain, Domain, OptionalDomain, PresentDomain, SetDomain
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.reports.console import harmless
-from acked.reports.exports.exported import Exported
+from acked.reports.exports.subject import Exported
 from acked.reports.runs.view import StepView
 
 DESCRIPTION = "https://apalache-mc.org/docs/adr/015adr-trace.html"

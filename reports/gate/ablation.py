@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from acked.checker.gate.ablation import Ablated, Ablation
 from acked.checker.question.result import Counterexample
-from acked.reports.console import glyphs_of, put, put_paragraph
+from acked.reports.console import Console, glyphs_of, put, put_paragraph
 from acked.reports.escaping import md_code, md_text
-from acked.reports.runs.subject import subject_in_words
+from acked.reports.runs.answers import subject_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, view_of
 from acked.reports.table import Table, TableCell, print_table, table, table_markdown
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 ABLATION_FORMAT = "acked-ablation/1"
 """The document's `format`."""

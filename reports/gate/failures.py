@@ -69,11 +69,6 @@ class Failure:
     violations: tuple[FailedProperty, ...]
 
     @property
-    def spec_place(self) -> SourceLine:
-        """The spec's line that the first departure is about."""
-        return spec_place(self.entry, self.entry.departures[0].key)
-
-    @property
     def sentence(self) -> str:
         """Everything that is not as expected, in one line."""
         return harmless("; ".join(departure.sentence for departure in self.entry.departures))

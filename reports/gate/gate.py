@@ -13,25 +13,24 @@ from typing import IO, TYPE_CHECKING
 from acked.checker.batch.local import Under
 from acked.checker.gate.gate import Candidate, Chosen, GateEntry, GateObserver, GateReport
 from acked.reports import units
-from acked.reports.console import clean, glyphs_of, harmless, put, put_paragraph
+from acked.reports.console import Console, clean, glyphs_of, harmless, put, put_paragraph
 from acked.reports.gate.failures import FailedProperty, Failure, answer_in_words
 from acked.reports.gate.job_summary import headline
-from acked.reports.progress import Displayed, LiveDisplay
+from acked.reports.progress import LiveDisplay
 from acked.reports.runs.terminal import print_trace
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table as RichTable
 
 GATE_FORMAT = "acked-gate/1"
 """What the gate's document says in `format`."""
 
 
-class GateProgress(Displayed):
+class GateProgress(LiveDisplay):
     """Shows entries as they are finished; use it in a `with` block. `is_silent` shows nothing."""
 
     def __init__(self, stream: IO[str] | None = None, is_silent: bool = False) -> None:
-        self._display = LiveDisplay(sys.stdout if stream is None else stream, self._table, self._line, is_silent)
+        super().__init__(sys.stdout if stream is None else stream, is_silent)
         self._running: dict[str, Under] = {}
         self._latest = ""
         self._done, self._all = 0, 0
@@ -47,14 +46,15 @@ class GateProgress(Displayed):
     def _finished(self, entry: GateEntry) -> None:
         self._done += 1
         self._running.pop(entry.candidate.path.as_posix(), None)
-        self._display.above(lambda console: print_entry(console, entry))
+        self.above(lambda console: print_entry(console, entry))
 
     def _progress(self, candidate: Candidate, under: Under) -> None:
         self._latest = candidate.path.as_posix()
         self._running[self._latest] = under
-        self._display.changed()
+        self.update()
 
-    def _line(self) -> str:
+    def line(self) -> str:
+        """`specs/kip320.toml: depth 12, 277 distinct states so far`."""
         under = self._running.get(self._latest)  # None before the first is compiled, and between two.
         if under is None:
             return f"{self._done} of {self._all} specs"
@@ -62,7 +62,8 @@ class GateProgress(Displayed):
         states = units.short_count(now.distinct_states)
         return f"{harmless(self._latest)}: depth {now.depth}, {states} distinct states so far"
 
-    def _table(self, console: Console) -> RichTable:
+    def draw(self, console: Console) -> RichTable:
+        """A row for every spec that is being searched."""
         from rich.table import Table
 
         grid = Table.grid(padding=(0, 2))

@@ -36,25 +36,31 @@ def junit_xml(report: GateReport, failures: Sequence[Failure]) -> str:
         if not entry.is_green:
             item = stories[entry.candidate.path]
             kind = "error" if _is_error(entry) else "failure"
-            shown = ET.SubElement(case, kind, type=entry.departures[0].reason.value, message=_text(item.sentence))
-            shown.text = _text(item.text)
+            shown = ET.SubElement(case, kind, type=entry.departures[0].reason.value, message=xml_text(item.sentence))
+            shown.text = xml_text(item.text)
     for candidate in report.left_out:
         ET.SubElement(_case(suite, candidate, 0.0), "skipped", message="slow; add --slow")
     if report.refusal:
         case = ET.SubElement(suite, "testcase", name="specs", classname="gate", time="0.000")
-        ET.SubElement(case, "error", type=Reason.NO_SPEC.value, message=_text(report.refusal))
-    ET.indent(root)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"
+        ET.SubElement(case, "error", type=Reason.NO_SPEC.value, message=xml_text(report.refusal))
+    return xml_document(root)
 
 
 def _case(suite: ET.Element, candidate: Candidate, seconds: float) -> ET.Element:
     folder = ".".join(candidate.path.parent.parts) or "specs"
-    return ET.SubElement(suite, "testcase", name=_text(candidate.name), classname=_text(folder), time=f"{seconds:.3f}")
+    return ET.SubElement(suite, "testcase", name=xml_text(candidate.name), classname=xml_text(folder), time=f"{seconds:.3f}")
 
 
 def _is_error(entry: GateEntry) -> bool:
     return any(departure.reason in _ERRORS for departure in entry.departures)
 
 
-def _text(text: str) -> str:
+def xml_text(text: str) -> str:
+    """Text in which what XML cannot hold, escaped or not, is replaced."""
     return _NOT_XML.sub("\ufffd", text)
+
+
+def xml_document(root: ET.Element) -> str:
+    """The text of a file, indented."""
+    ET.indent(root)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(root, encoding="unicode") + "\n"

@@ -1,4 +1,4 @@
-"""Self-contained HTML pages, and the pages made from specs.
+"""Self-contained HTML pages: of a run, of the gallery, of reports.
 
 Floor 3.
 """

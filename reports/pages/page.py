@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from acked.checker.question.result import Counterexample
 from acked.reports import palette
 from acked.reports.console import harmless
+from acked.reports.runs.answers import subject_in_words
 from acked.reports.runs.packet import Packer
-from acked.reports.runs.subject import subject_in_words
 from acked.reports.runs.view import story_of
 
 if TYPE_CHECKING:
@@ -105,11 +105,11 @@ def page_of(
         style=Markup(style),
         script=Markup(script),
         packed=packed,
-        data=Markup(_compressed(data) if packed else embedded(data)),
+        data=Markup(_compress(data) if packed else embed_json(data)),
     )
 
 
-def embedded(data: object) -> str:
+def embed_json(data: object) -> str:
     """JSON that may stand in a script element, whatever its texts say."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     for letter in "<>&\u2028\u2029":
@@ -117,7 +117,7 @@ def embedded(data: object) -> str:
     return text
 
 
-def _compressed(data: object) -> str:
+def _compress(data: object) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"))
     return base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
 
@@ -162,3 +162,20 @@ def _slim(text: str) -> str:
 def hash_of(text: str) -> str:
     """How a Content-Security-Policy names this very text."""
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+# -- pages without a script: their Content-Security-Policy allows one style sheet ---------------------------------------
+
+
+def render_report(template: str, data: Mapping[str, Any], style: str | None = None) -> str:
+    """The HTML of a report, in a style sheet of its own or this; the template escapes whatever the data say."""
+    from markupsafe import Markup
+
+    style = _style() if style is None else style
+    policy = f"default-src 'none'; style-src '{hash_of(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    return environment().get_template(template).render(policy=policy, style=Markup(style), **data)
+
+
+@cache
+def _style() -> str:
+    return files("acked.reports").joinpath("web", "report.css").read_text("utf-8")

@@ -6,7 +6,7 @@ configuration turns off has no field.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
 
 from acked.model.delivery.grouping import GROUP
 from acked.model.delivery.protocol import delivery
@@ -34,7 +34,7 @@ from acked.reports.pictures.picture import (
 STAGES = {GOT: "", COMMITTED: ", offset committed", DONE: ", result written", ADDED: ", result and offset written"}
 
 
-def _input(state: State) -> Row:
+def _input_row(state: State) -> Row:
     inputs = len(state["written"]) - 1
     cells = tuple(Cell(k, f"i{k}", None, k < state["committed"], state["written"][k] > 0) for k in range(inputs))
     markers = (
@@ -60,7 +60,7 @@ def _results(state: State) -> Row:
 def _wrong(state: State) -> Iterator[Badge]:
     for k in _twice(state):
         yield Badge(f"twice {k}", f"i{k} processed twice", Tone.WRONG)
-    for k in _lost(state):
+    for k in _unprocessed(state):
         yield Badge(f"lost {k}", f"i{k} lost", Tone.WRONG)
 
 
@@ -106,14 +106,31 @@ def _twice(state: State) -> list[int]:
     return [k for k, times in enumerate(state["written"]) if times > 1]
 
 
-def _lost(state: State) -> list[int]:
+def _unprocessed(state: State) -> list[int]:
     coming = [mine["record"] for mine in state["member"]] + [txn.get("result") for txn in state.get("txn", ())]
     return [k for k in range(state["committed"]) if not state["written"][k] and k not in coming]
+
+
+def _processed_twice(state: State) -> Iterator[str]:
+    return (f"the result of input {k} is written twice" for k in _twice(state))
+
+
+def _never_processed(state: State) -> Iterator[str]:
+    return (f"the committed offset is {state['committed']}, and nobody is to process input {k}" for k in _unprocessed(state))
+
+
+_IN_STATE: dict[str, Callable[[State], Iterator[str]]] = {
+    "NoInputTwice": _processed_twice,
+    "NoInputLost": _never_processed,
+}
 
 
 class DeliveryPictures(Pictures):
     """The provider of `delivery`."""
 
+    protocol = delivery
+    beginning = "initially nobody has the partition, and nothing is processed"
+    in_state = _IN_STATE
     look = Look(
         row="log",
         legend=(
@@ -123,17 +140,9 @@ class DeliveryPictures(Pictures):
         ),
     )
 
-    def recognises(self, instance: Instance) -> bool:
-        """Whether this is the protocol."""
-        return instance.protocol.state is delivery.state
-
     def tells(self, field: str) -> bool:
         """The picture shows every field."""
         return True
-
-    def says_initial(self, state: State) -> str:
-        """One sentence about the state that a run starts from."""
-        return "initially nobody has the partition, and nothing is processed"
 
     def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, None]:
         """The picture of a moment; nothing has to be remembered."""
@@ -141,15 +150,7 @@ class DeliveryPictures(Pictures):
         members = [_member(state, m) for m in range(len(state["member"]))]
         boxes = (*members, _group(state))
         others = (BROKERS.name, *((COORDINATOR.name,) if "txn" in state else ()))
-        return Picture((_input(state), _results(state)), boxes, (*(box.name for box in boxes), *others)), None
-
-    def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
-        """What exactly violates the property of that name; the properties are decided elsewhere, this only points."""
-        if name == "NoInputTwice":
-            return [f"the result of input {k} is written twice" for k in _twice(after)]
-        if name == "NoInputLost":
-            return [f"the committed offset is {after['committed']}, and nobody is to process input {k}" for k in _lost(after)]
-        return ()
+        return Picture((_input_row(state), _results(state)), boxes, (*(box.name for box in boxes), *others)), None
 
 
 DELIVERY = DeliveryPictures()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acked.checker.diagnosis.easiest import Effort
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 from acked.reports.pictures.messages import actor_of, ids_of
 from acked.reports.pictures.providers import provider_of
 

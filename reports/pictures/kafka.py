@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from acked.model.language.words import says_set
+from acked.model.language.telling import says_set
 from acked.reports.pictures.picture import Badge, Explained, Look, Sign, Tone
 
 

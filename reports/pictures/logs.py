@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from acked.model.language.protocol import Instance
@@ -28,10 +28,6 @@ class LogPictures(Pictures, Generic[Memory]):
     first_lanes: tuple[str, ...]
     """Lanes before those of the replicas; boxes that are not among them come after."""
 
-    in_state: Mapping[str, Callable[[State], Iterator[str]]] = {}
-    in_step: Mapping[str, Callable[[State, State], Iterator[str]]] = {}
-    """By property: what exactly violates it in a state, or in the step from one to the next."""
-
     def name(self, sort: type[Id], number: int) -> str:
         """All of them are replicas."""
         return f"{self.look.row} {number}"
@@ -47,14 +43,6 @@ class LogPictures(Pictures, Generic[Memory]):
         boxes = tuple(self.boxes(state))
         last_lanes = [box.name for box in boxes if box.name not in self.first_lanes]
         return Picture(rows, boxes, (*self.first_lanes, *(row.name for row in rows), *last_lanes)), memory
-
-    def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
-        """What exactly violates the property of that name; the properties are decided elsewhere, this only points."""
-        if name in self.in_state:
-            return list(self.in_state[name](after))
-        if name in self.in_step and before is not None:
-            return list(self.in_step[name](before, after))
-        return []
 
     def _row(self, state: State, replica: int, offsets: int, memory: Memory) -> Row:
         log, view = state["log"][replica], state[self.views][replica]

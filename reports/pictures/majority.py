@@ -8,34 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from acked.model.language.protocol import Instance
 from acked.model.language.telling import PRODUCER
 from acked.model.majority.protocol import majority
 from acked.reports.pictures.kafka import LEADER, STALE_LEADER, legend_of_logs
-from acked.reports.pictures.logs import LogPictures
-from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Look, Moment, State, Tone
-from acked.reports.pictures.records import LostRecords, cells, ids, remember
+from acked.reports.pictures.picture import Badge, Box, Fact, Look, State, Tone
+from acked.reports.pictures.records import NumberedLogPictures, ids
 
 VOTES = Badge("votes", "votes")
 
 
-def _acked(state: State) -> list[int]:
+def _acked_records(state: State) -> list[int]:
     return [record for record, is_acked in enumerate(state["acked"]) if is_acked]
 
 
 # -- rows and boxes ------------------------------------------------------------------------------------------------
-
-
-def _badges(state: State, replica: int) -> Iterator[Badge]:
-    mine = state["replica"][replica]
-    yield Badge("votes", "barred from voting", Tone.ABSENT) if mine.get("lost") else VOTES
-    if mine.get("down"):
-        yield Badge("down", "down", Tone.WRONG)
-    elif mine["leads"]:
-        newest = max(other["term"] for other in state["replica"])
-        yield LEADER if mine["term"] == newest else STALE_LEADER
-    elif mine.get("granted"):
-        yield Badge("elected", f"candidate with {len(mine['granted'])} of {len(state['log'])} votes", Tone.PENDING)
 
 
 def _producer(state: State) -> Box:
@@ -56,13 +42,13 @@ def _newest_leaders(state: State) -> Iterator[int]:
 
 def _lost_by_leader(state: State) -> Iterator[str]:
     for leader in _newest_leaders(state):
-        for record in _acked(state):
+        for record in _acked_records(state):
             if record not in ids(state["log"][leader]):
                 yield f"record {record} was acknowledged, and replica {leader}, the leader, does not have it"
 
 
 def _lost_everywhere(state: State) -> Iterator[str]:
-    for record in _acked(state):
+    for record in _acked_records(state):
         if not any(record in ids(log) for log in state["log"]):
             yield f"record {record} was acknowledged, and no replica has it"
 
@@ -81,7 +67,7 @@ def _electable(state: State) -> Iterator[tuple[int, list[int]]]:
 
 def _lost_by_next(state: State) -> Iterator[str]:
     for candidate, voters in _electable(state):
-        for record in _acked(state):
+        for record in _acked_records(state):
             if record not in ids(state["log"][candidate]):
                 who = ", ".join(map(str, voters))
                 yield (
@@ -117,35 +103,33 @@ _POINTS: dict[str, Callable[[State], Iterator[str]]] = {
 }
 
 
-class MajorityPictures(LogPictures[LostRecords]):
+class MajorityPictures(NumberedLogPictures):
     """The provider of `majority`."""
 
+    protocol = majority
+    beginning = "initially every log is empty, every replica is in term 0, and there is no leader"
     look = Look(row="replica", epoch="t", legend=legend_of_logs("record 0 of term 1"), first_badge=len("barred from voting"))
     views, epoch = "replica", "term"
+    coloured_by = "term"
     shown = ("log", "replica", "match", "next_record", "acked", "lossy_left")
     first_lanes = (PRODUCER.name,)
     in_state = _POINTS
 
-    def recognises(self, instance: Instance) -> bool:
-        """Whether this is the protocol."""
-        return instance.protocol.state is majority.state
-
-    def says_initial(self, state: State) -> str:
-        """One sentence about the state that a run starts from."""
-        return "initially every log is empty, every replica is in term 0, and there is no leader"
-
-    def remember(self, moment: Moment) -> LostRecords:
-        """What every replica has lost up to a moment."""
-        return remember(moment)
-
-    def cells(self, state: State, replica: int, offsets: int, memory: LostRecords) -> tuple[Cell, ...]:
-        """The records of a replica."""
-        high_watermark = state["replica"][replica]["hw"]
-        return cells(state["log"][replica], high_watermark, "term", offsets, memory[replica], _acked(state))
+    def acked_records(self, state: State) -> list[int]:
+        """Those that the producer knows of."""
+        return _acked_records(state)
 
     def badges(self, state: State, replica: int) -> Iterator[Badge]:
         """Whether a replica votes, is up, a leader or a candidate."""
-        return _badges(state, replica)
+        mine = state["replica"][replica]
+        yield Badge("votes", "barred from voting", Tone.ABSENT) if mine.get("lost") else VOTES
+        if mine.get("down"):
+            yield Badge("down", "down", Tone.WRONG)
+        elif mine["leads"]:
+            newest = max(other["term"] for other in state["replica"])
+            yield LEADER if mine["term"] == newest else STALE_LEADER
+        elif mine.get("granted"):
+            yield Badge("elected", f"candidate with {len(mine['granted'])} of {len(state['log'])} votes", Tone.PENDING)
 
     def boxes(self, state: State) -> Iterator[Box]:
         """The producer."""

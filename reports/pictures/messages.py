@@ -11,10 +11,11 @@ from functools import cache
 
 from acked.model.language.action import Action
 from acked.model.language.context import resolve
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
 from acked.model.language.telling import Course, Ends, Party, Role, Telling, Tells, Those, sort_of
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
-from acked.reports.pictures.picture import Message, Moment, Provider
+from acked.reports.pictures.picture import Message, Moment, Pictures
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ def sorts_of(action: Action) -> dict[str, type[Id]]:
 
 def ids_of(step: ActionInstance) -> list[tuple[type[Id], int]]:
     """Every id that the parameters of a step name, in their order."""
-    return [(sort, number) for name, sort in sorts_of(step.action).items() for number in _listed(step.arguments[name])]
+    return [(sort, number) for name, sort in sorts_of(step.action).items() for number in _numbers(step.arguments[name])]
 
 
 def actor_of(step: ActionInstance, named: Named, telling: Telling | None = None) -> str | None:
@@ -74,7 +75,7 @@ def lanes_of_protocol(instance: Instance, named: Named) -> tuple[str, ...]:
 
 
 def messages_of(
-    instance: Instance, provider: Provider, moment: Moment, underway: tuple[Underway, ...], is_whole: bool
+    instance: Instance, provider: Pictures, moment: Moment, underway: tuple[Underway, ...], is_whole: bool
 ) -> StepMessages:
     """The actor and messages of a step, given what was on its way before it.
 
@@ -84,7 +85,7 @@ def messages_of(
     if moment.action is None or moment.before is None:
         return StepMessages(None, (), underway)
     telling = Telling(moment.before, moment.after, moment.action.arguments)
-    with instance.at_work(f"the messages of {moment.action.action.name}"):
+    with instance.author_context(f"the messages of {moment.action.action.name}"):
         actor = actor_of(moment.action, provider.name, telling)
         reading = _Reading(moment.index, moment.action, provider.name, telling, underway, is_whole)
         return StepMessages(actor, reading.messages(), reading.underway)
@@ -97,7 +98,7 @@ def _parties(action: Action) -> Iterator[Party]:
         yield from message.parties
 
 
-def _listed(value: object) -> list[int]:
+def _numbers(value: object) -> list[int]:
     if value is None:
         return []
     return [value] if isinstance(value, int) else list(value)  # type: ignore[call-overload]
@@ -109,9 +110,9 @@ def _names(party: Party, step: ActionInstance, named: Named, telling: Telling | 
         return [party.name]
     if isinstance(party, Those):
         assert telling is not None, "ids that are read from the states of a step need its telling"
-        return [named(party.sort, number) for number in _listed(party.which(telling))]
+        return [named(party.sort, number) for number in _numbers(party.which(telling))]
     sort = sorts_of(step.action)[party]
-    return [named(sort, number) for number in _listed(step.arguments[party])]
+    return [named(sort, number) for number in _numbers(step.arguments[party])]
 
 
 class _Reading:
@@ -133,20 +134,20 @@ class _Reading:
 
     def messages(self) -> tuple[Message, ...]:
         """The messages of the step, in order of the declarations."""
-        return tuple(message for item in self._step.action.messages for message in self._read(item))
+        return tuple(message for item in self._step.action.messages for message in self._messages(item))
 
-    def _read(self, item: Tells | Ends) -> Iterator[Message]:
+    def _messages(self, item: Tells | Ends) -> Iterator[Message]:
         if isinstance(item, Ends):
-            yield from self._ended(item)
+            yield from self._end(item)
             return
         said = item.text if isinstance(item.text, str) else item.text(self._telling)
         texts = [] if said is None else [said] if isinstance(said, str) else list(said)
         for sender in self._who(item.sender):
             for receiver in self._who(item.receiver):
                 for text in texts:
-                    yield from self._passed(item, sender, receiver, text)
+                    yield from self._passage(item, sender, receiver, text)
 
-    def _passed(self, item: Tells, sender: str, receiver: str, text: str) -> Iterator[Message]:
+    def _passage(self, item: Tells, sender: str, receiver: str, text: str) -> Iterator[Message]:
         number = None if item.number is None else item.number(self._telling)
         fresh = self._message(sender, receiver, text, item.is_late)
         if item.course is Course.AT_ONCE:
@@ -155,25 +156,25 @@ class _Reading:
             self.underway += (Underway(fresh, item.channel, number),)
             yield fresh
         elif item.course is Course.ARRIVES:
-            yield from self._arrived(item, fresh, number)
+            yield from self._arrival(item, fresh, number)
         else:
             lost = [flying for flying in self._between(fresh, item.channel) if number in (None, flying.number)]
-            yield from self._dropped(lost) if lost else [replace(fresh, dropped=self._index)]
+            yield from self._drop(lost) if lost else [replace(fresh, dropped=self._index)]
 
-    def _arrived(self, item: Tells, fresh: Message, number: Hashable) -> Iterator[Message]:
+    def _arrival(self, item: Tells, fresh: Message, number: Hashable) -> Iterator[Message]:
         between = self._between(fresh, item.channel)
         found = next((flying for flying in reversed(between) if number in (None, flying.number)), None)
         message = replace(fresh, sent=self._unseen) if found is None else found.message
         newer = [flying for flying in between if flying.message.sent > message.sent]
-        yield from self._dropped([flying for flying in between if flying is not found and flying not in newer])
+        yield from self._drop([flying for flying in between if flying is not found and flying not in newer])
         self._remove([] if found is None else [found])
         yield replace(message, received=self._index, is_late=message.is_late or bool(newer))
 
-    def _ended(self, item: Ends) -> Iterator[Message]:
+    def _end(self, item: Ends) -> Iterator[Message]:
         if item.when is not None and not item.when(self._telling):
             return
         whose = self._who(item.whose)
-        yield from self._dropped(
+        yield from self._drop(
             [
                 flying
                 for flying in self.underway
@@ -182,7 +183,7 @@ class _Reading:
             ]
         )
 
-    def _dropped(self, gone: list[Underway]) -> list[Message]:
+    def _drop(self, gone: list[Underway]) -> list[Message]:
         self._remove(gone)
         return [replace(flying.message, dropped=self._index) for flying in gone]
 

@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from acked.model.language.protocol import Instance
-from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER
+from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER, says_set
 from acked.model.language.values import Id
-from acked.model.language.words import says_set
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import ACKED, FAILED, SENT, Candidate
 from acked.reports.pictures.kafka import (
@@ -26,20 +24,15 @@ from acked.reports.pictures.kafka import (
     follows,
     own_isr,
 )
-from acked.reports.pictures.logs import LogPictures
-from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Moment, State, Tone
-from acked.reports.pictures.records import LostRecords, cells, ids, plain_label, remember
+from acked.reports.pictures.picture import Badge, Box, Fact, State, Tone
+from acked.reports.pictures.records import NumberedLogPictures, ids
 
 
-def _acked(state: State) -> list[int]:
+def _acked_records(state: State) -> list[int]:
     return [record for record, status in enumerate(state["producer"]["status"]) if status == ACKED]
 
 
 # -- rows and boxes ------------------------------------------------------------------------------------------------
-
-
-def _label(record: State) -> str:
-    return plain_label(record) + (f"·p{record['session']}" if "session" in record else "")
 
 
 def _assignment_badges(state: State, broker: int) -> Iterator[Badge]:
@@ -57,56 +50,6 @@ def _assignment_badges(state: State, broker: int) -> Iterator[Badge]:
 
 def _is_blank(state: State, broker: int) -> bool:
     return not state["log"][broker]["end"] and state["broker"][broker]["leader_epoch"] is None
-
-
-def _badges(state: State, broker: int) -> Iterator[Badge]:
-    mine, controller = state["broker"][broker], state["controller"]
-    yield from _assignment_badges(state, broker)
-    if broker not in controller["isr"] and broker not in controller.get("replicas", [broker]) and _is_blank(state, broker):
-        if broker in controller.get("elr", []):
-            yield Badge("elr", "eligible leader")
-        return
-    if broker in controller["isr"]:
-        yield IN_ISR
-    elif broker in controller.get("elr", []):
-        yield Badge("elr", "eligible leader")
-    else:
-        yield OUT_OF_ISR
-    if mine.get("down"):
-        yield Badge("down", "down", Tone.WRONG)
-        return
-    if broker in controller.get("gone", []):
-        yield Badge("session", "no session", Tone.WRONG)
-    is_elected = controller["leader"] == broker
-    if mine["leader"] == broker:
-        is_true = is_elected and mine["leader_epoch"] == controller["leader_epoch"]
-        yield LEADER if is_true else STALE_LEADER
-        if is_elected and not is_true:
-            yield UNAWARE
-        if mine["isr"] != controller["isr"]:
-            yield own_isr(mine["isr"])
-        if mine.get("assigned", []) != controller.get("replicas", []):
-            yield Badge("own replicas", f"knows replicas {says_set(mine['assigned'])}")
-        if mine.get("pending"):
-            heard = "has no answer to" if mine.get("unanswered") else "asked for"
-            yield Badge("pending", f"{heard} ISR {says_set(mine['pending'])}")
-    elif is_elected:
-        yield UNAWARE
-    elif mine["leader"] is None:
-        yield LEADERLESS
-    else:
-        yield follows(mine["leader"])
-    if mine.get("former_leader") is not None:
-        yield Badge("former", f"its fetcher goes on with broker {mine['former_leader']}", Tone.PENDING)
-    if mine.get("truncating"):
-        yield Badge("truncating", "has yet to truncate")
-    if mine.get("empty_epoch") is not None:
-        yield Badge("empty epoch", f"wrote nothing in epoch {mine['empty_epoch']}")
-    if broker in state.get("unreported", []):
-        yield Badge("directory", "new directory, not reported yet", Tone.PENDING)
-    late = state["late"][broker] if "late" in state else {"leader": None}
-    if late["leader"] is not None:
-        yield Badge("late", f"awaits a late answer of broker {late['leader']}: {_brings(late)}", Tone.PENDING)
 
 
 def _brings(late: State) -> str:
@@ -215,7 +158,7 @@ def _leaders(state: State) -> Iterator[tuple[int, State]]:
 
 
 def _lost_at(state: State, broker: int, standing: str) -> Iterator[str]:
-    for record in _acked(state):
+    for record in _acked_records(state):
         if record not in ids(state["log"][broker]):
             yield f"record {record} was acknowledged, and broker {broker}, {standing}, does not have it"
 
@@ -251,7 +194,7 @@ def _uncommitted_in_isr(state: State) -> Iterator[str]:
                     )
 
 
-def _vanished(state: State) -> Iterator[str]:
+def _read_elsewhere(state: State) -> Iterator[str]:
     consumer = state.get("consumer", {})
     at = consumer.get("offset")
     for broker, _ in _leaders(state):
@@ -282,27 +225,25 @@ _POINTS: dict[str, Callable[[State], Iterator[str]]] = {
     "AckedRecordsInIsr": _lost_in_isr,
     "HwWithinIsr": _beyond_isr,
     "CommittedInIsr": _uncommitted_in_isr,
-    "ReadsStay": _vanished,
+    "ReadsStay": _read_elsewhere,
     "NoDuplicates": _twice,
     "NoReordering": _out_of_order,
 }
 
 
-class PartitionPictures(LogPictures[LostRecords]):
+class PartitionPictures(NumberedLogPictures):
     """The provider of `partition`."""
 
+    protocol = partition
     look = KAFKA
     views, epoch = "broker", "leader_epoch"
+    coloured_by = "epoch"
     shown = (
         *("log", "broker", "controller", "producer", "consumer", "lossy_left", "killed", "known_end", "late", "moves_left"),
         *("disks_left", "unreported", "zookeeper", "candidate"),
     )
     first_lanes = (PRODUCER.name, CONTROLLER.name)
     in_state = _POINTS
-
-    def recognises(self, instance: Instance) -> bool:
-        """Whether this is the protocol."""
-        return instance.protocol.state is partition.state
 
     def name(self, sort: type[Id], number: int) -> str:
         """Replicas, and brokers without a copy that may be the controller."""
@@ -317,18 +258,64 @@ class PartitionPictures(LogPictures[LostRecords]):
             f"{controller['leader_epoch']}, and the ISR is {says_set(controller['isr'])}"
         )
 
-    def remember(self, moment: Moment) -> LostRecords:
-        """What every broker has lost up to a moment."""
-        return remember(moment)
+    def label(self, record: State) -> str:
+        """Its number, with the session of an idempotent producer."""
+        return super().label(record) + (f"·p{record['session']}" if "session" in record else "")
 
-    def cells(self, state: State, replica: int, offsets: int, memory: LostRecords) -> tuple[Cell, ...]:
-        """The records of a broker, with the session of an idempotent producer."""
-        high_watermark = state["broker"][replica]["hw"]
-        return cells(state["log"][replica], high_watermark, "epoch", offsets, memory[replica], _acked(state), _label)
+    def acked_records(self, state: State) -> list[int]:
+        """Those that the producer knows of."""
+        return _acked_records(state)
 
-    def badges(self, state: State, replica: int) -> Iterator[Badge]:
+    def badges(self, state: State, broker: int) -> Iterator[Badge]:
         """Whether a broker is in sync, up, a leader."""
-        return _badges(state, replica)
+        mine, controller = state["broker"][broker], state["controller"]
+        yield from _assignment_badges(state, broker)
+        is_replica = broker in controller.get("replicas", [broker])
+        if broker not in controller["isr"] and not is_replica and _is_blank(state, broker):
+            if broker in controller.get("elr", []):
+                yield Badge("elr", "eligible leader")
+            return
+        if broker in controller["isr"]:
+            yield IN_ISR
+        elif broker in controller.get("elr", []):
+            yield Badge("elr", "eligible leader")
+        else:
+            yield OUT_OF_ISR
+        if mine.get("down"):
+            yield Badge("down", "down", Tone.WRONG)
+            return
+        if broker in controller.get("gone", []):
+            yield Badge("session", "no session", Tone.WRONG)
+        is_elected = controller["leader"] == broker
+        if mine["leader"] == broker:
+            is_true = is_elected and mine["leader_epoch"] == controller["leader_epoch"]
+            yield LEADER if is_true else STALE_LEADER
+            if is_elected and not is_true:
+                yield UNAWARE
+            if mine["isr"] != controller["isr"]:
+                yield own_isr(mine["isr"])
+            if mine.get("assigned", []) != controller.get("replicas", []):
+                yield Badge("own replicas", f"knows replicas {says_set(mine['assigned'])}")
+            if mine.get("pending"):
+                heard = "has no answer to" if mine.get("unanswered") else "asked for"
+                yield Badge("pending", f"{heard} ISR {says_set(mine['pending'])}")
+        elif is_elected:
+            yield UNAWARE
+        elif mine["leader"] is None:
+            yield LEADERLESS
+        else:
+            yield follows(mine["leader"])
+        if mine.get("former_leader") is not None:
+            yield Badge("former", f"its fetcher goes on with broker {mine['former_leader']}", Tone.PENDING)
+        if mine.get("truncating"):
+            yield Badge("truncating", "has yet to truncate")
+        if mine.get("empty_epoch") is not None:
+            yield Badge("empty epoch", f"wrote nothing in epoch {mine['empty_epoch']}")
+        if broker in state.get("unreported", []):
+            yield Badge("directory", "new directory, not reported yet", Tone.PENDING)
+        late = state["late"][broker] if "late" in state else {"leader": None}
+        if late["leader"] is not None:
+            yield Badge("late", f"awaits a late answer of broker {late['leader']}: {_brings(late)}", Tone.PENDING)
 
     def boxes(self, state: State) -> Iterator[Box]:
         """The controller (of several what ZooKeeper has, and each), the producer, and the consumer if there is one."""

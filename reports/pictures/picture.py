@@ -1,17 +1,19 @@
 """What a picture of a state is made of, whatever the protocol: rows of cells, markers, badges, boxes, messages, a legend.
 
-A provider (`Provider`) turns a protocol's states into pictures in that protocol's words; terminal, SVG and pages only draw
+A provider (`Pictures`) turns a protocol's states into pictures in that protocol's words; terminal, SVG and pages only draw
 what they are given.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, unique
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.protocol import Protocol as ShippedProtocol
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
 
 State = Mapping[str, Any]
@@ -139,7 +141,7 @@ class Row:
     markers: tuple[Marker, ...] = ()
     badges: tuple[Badge, ...] = ()
 
-    def at(self, place: MarkerKind) -> int | None:
+    def offset_of(self, place: MarkerKind) -> int | None:
         """The offset of a marker; None if the row has none there."""
         return next((marker.offset for marker in self.markers if marker.place is place), None)
 
@@ -216,64 +218,52 @@ class Moment:
     memory: Any
 
 
-@runtime_checkable
-class Provider(Protocol):
-    """Turns the states of a protocol into pictures; the only place that knows the protocol's words.
+class Pictures:
+    """Turns the states of a protocol into pictures: the only place that knows the protocol's words. By default it has none.
 
-    `Pictures` has a default for everything but the picture.
+    A protocol names its provider as `Protocol(…, pictures=…)`.
     """
 
-    @property
-    def look(self) -> Look:
-        """What is the same in all of its pictures."""
+    look = Look("")
+    """What is the same in all pictures."""
+
+    protocol: ShippedProtocol | None = None
+    """The shipped protocol that is pictured, and whoever has its state; others are asked only where they name a provider."""
+
+    beginning = "the initial state"
+    """One sentence about the state that a run starts from, where it says nothing of the state."""
+
+    in_state: Mapping[str, Callable[[State], Iterator[str]]] = {}
+    in_step: Mapping[str, Callable[[State, State], Iterator[str]]] = {}
+    """By property: what exactly violates it in a state, or in the step from one to the next."""
 
     def recognises(self, instance: Instance) -> bool:
         """Whether this provider pictures the protocol's states, also where the protocol does not name it."""
+        return self.protocol is not None and instance.protocol.state is self.protocol.state
 
     def name(self, sort: type[Id], number: int) -> str:
         """What one of many is called: its row and its lane."""
-
-    def tells(self, field: str) -> bool:
-        """Whether the picture shows a change of this leaf field."""
-
-    def says_initial(self, state: State) -> str:
-        """One sentence about the state that a run starts from."""
-
-    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Any]:
-        """The picture of a moment, and what to remember for the next (immutable, so that runs can branch)."""
-
-    def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
-        """What exactly breaks the property of that name in `after`, or in the step from `before`; empty if not known."""
-
-
-class Pictures:
-    """The defaults of a provider; a protocol names its provider as `Protocol(…, pictures=…)`."""
-
-    look = Look("")
-
-    def recognises(self, instance: Instance) -> bool:
-        """Only what the protocol itself names is asked for its pictures."""
-        return False
-
-    def name(self, sort: type[Id], number: int) -> str:
-        """The sort's own name, and the number."""
         return f"{sort.type_name} {number}"
 
     def tells(self, field: str) -> bool:
-        """Every changed field is listed beside the picture."""
+        """Whether the picture shows a change of this leaf field; what it does not show is listed beside it."""
         return False
 
     def says_initial(self, state: State) -> str:
-        """Nothing is known of it."""
-        return "the initial state"
+        """One sentence about the state that a run starts from."""
+        return self.beginning
 
     def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, Any]:
-        """No rows and no boxes: there are only the lanes of who has to do with a step."""
+        """The picture of a moment, and what to remember for the next (immutable, so that runs can branch)."""
         return Picture((), (), ()), None
 
     def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
-        """Nothing is known of it."""
-        return ()
+        """What exactly violates the property of that name; the properties are decided elsewhere, this only points."""
+        if name in self.in_state:
+            return list(self.in_state[name](after))
+        if name in self.in_step and before is not None:
+            return list(self.in_step[name](before, after))
+        return []
 
 
 # -- differences -------------------------------------------------------------------------------------------------------

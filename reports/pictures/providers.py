@@ -7,28 +7,28 @@ from importlib import import_module
 
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Instance
-from acked.reports.pictures.picture import Pictures, Provider
+from acked.reports.pictures.picture import Pictures
 
 _SHIPPED = ("replication", "partition", "majority", "transactions", "delivery")
 """The modules with the providers of shipped protocols and of those that have the same fields, imported when asked."""
 
-LANES_ALONE: Provider = Pictures()
+LANES_ALONE = Pictures()
 """Of a protocol that nobody pictures the states are shown by their fields, and who has to do with a step by lanes."""
 
 
-def providers() -> Iterator[Provider]:
+def providers() -> Iterator[Pictures]:
     """The shipped providers, one after the other."""
     for name in _SHIPPED:
-        provider: Provider = getattr(import_module(f"acked.reports.pictures.{name}"), name.upper())
+        provider: Pictures = getattr(import_module(f"acked.reports.pictures.{name}"), name.upper())
         yield provider
 
 
-def provider_of(instance: Instance) -> Provider:
+def provider_of(instance: Instance) -> Pictures:
     """The provider of a protocol; `ModelError` if what the protocol names is not a provider."""
     own = instance.protocol.pictures
     if own is None:
         return next((provider for provider in providers() if provider.recognises(instance)), LANES_ALONE)
-    if not isinstance(own, Provider):
+    if not isinstance(own, Pictures):
         base = f"{Pictures.__module__}.{Pictures.__qualname__}"
         raise ModelError(f"{instance.protocol.name}: pictures is not a provider; derive its class from {base}")
     return own

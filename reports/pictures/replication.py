@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from acked.model.language.protocol import Instance
-from acked.model.language.telling import CONTROLLER, PRODUCER
-from acked.model.language.words import says_set
+from acked.model.language.telling import CONTROLLER, PRODUCER, says_set
 from acked.reports.pictures.kafka import (
     IN_ISR,
     KAFKA,
@@ -88,26 +87,6 @@ def _controller(quorum: State) -> Box:
         epoch=quorum["leader_epoch"],
         facts=(Fact("leader", leader), Fact("isr", f"ISR {says_set(quorum['isr'])}")),
     )
-
-
-def _badges(state: State, broker: int) -> Iterator[Badge]:
-    replica, quorum = state["replica"][broker], state["quorum"]
-    is_elected = quorum["leader"] == broker
-    yield IN_ISR if broker in quorum["isr"] else OUT_OF_ISR
-    if replica["leader"] == broker:
-        is_true = is_elected and replica["leader_epoch"] == quorum["leader_epoch"]
-        yield LEADER if is_true else STALE_LEADER
-        is_unaware = is_elected and not is_true
-    else:
-        is_unaware = is_elected
-        if replica["leader"] is None and not is_elected:
-            yield LEADERLESS
-        elif replica["leader"] is not None:
-            yield follows(replica["leader"])
-    if is_unaware:
-        yield UNAWARE
-    if replica["leader"] == broker:
-        yield own_isr(replica["isr"])
 
 
 # -- what exactly violates a property -------------------------------------------------------------------------------
@@ -273,9 +252,25 @@ class ReplicationPictures(LogPictures[Memory]):
         acked, held = memory.acked, memory.held[replica]
         return tuple(_cell(log, offset, high_watermark, acked, held) for offset in range(offsets))
 
-    def badges(self, state: State, replica: int) -> Iterator[Badge]:
+    def badges(self, state: State, broker: int) -> Iterator[Badge]:
         """Whether a broker is in sync, and whom it follows."""
-        return _badges(state, replica)
+        replica, quorum = state["replica"][broker], state["quorum"]
+        is_elected = quorum["leader"] == broker
+        yield IN_ISR if broker in quorum["isr"] else OUT_OF_ISR
+        if replica["leader"] == broker:
+            is_true = is_elected and replica["leader_epoch"] == quorum["leader_epoch"]
+            yield LEADER if is_true else STALE_LEADER
+            is_unaware = is_elected and not is_true
+        else:
+            is_unaware = is_elected
+            if replica["leader"] is None and not is_elected:
+                yield LEADERLESS
+            elif replica["leader"] is not None:
+                yield follows(replica["leader"])
+        if is_unaware:
+            yield UNAWARE
+        if replica["leader"] == broker:
+            yield own_isr(replica["isr"])
 
     def boxes(self, state: State) -> Iterator[Box]:
         """The controller."""

@@ -6,24 +6,15 @@ configuration turns off has no field.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from acked.model.language.context import resolve
 from acked.model.language.protocol import Instance
-from acked.model.language.words import says_list, says_set
+from acked.model.language.telling import says_list, says_set
 from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import log_size
-from acked.model.transactions.state import (
-    ABORTED,
-    ABORTING,
-    BUMPING,
-    COMMITTED,
-    COMMITTING,
-    IN_TXN,
-    NEW,
-    OPEN,
-)
+from acked.model.transactions.state import Fate, Phase
 from acked.model.transactions.words import COORDINATOR, GROUP, holds_offsets, result
 from acked.reports.pictures.picture import (
     Badge,
@@ -44,7 +35,7 @@ from acked.reports.pictures.picture import (
 )
 
 STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit", "CompleteAbort")
-FATES = {OPEN: "open", COMMITTING: "committing", COMMITTED: "committed", ABORTING: "aborting", ABORTED: "aborted"}
+FATES = ("unbegun", "open", "committing", "committed", "aborting", "aborted")
 
 
 def outcomes(state: State, partition: int) -> list[bool | None]:
@@ -57,7 +48,7 @@ def outcomes(state: State, partition: int) -> list[bool | None]:
     return ended[::-1]
 
 
-def _with_end(state: State, commits: bool) -> Iterator[tuple[int, int]]:
+def _endings(state: State, commits: bool) -> Iterator[tuple[int, int]]:
     """(partition, transaction) of every record whose transaction ended so in its partition."""
     for p, log in enumerate(state["log"]):
         for entry, ended in zip(log["records"], outcomes(state, p), strict=True):
@@ -75,7 +66,7 @@ def _cells(state: State, partition: int, offsets: int) -> tuple[Cell, ...]:
         if offset >= log["end"]:
             return Cell(offset, None, None)
         entry = log["records"][offset]
-        label = result(entry["commits"]) if entry["txn"] is None else _written(state, entry["txn"], partition)
+        label = result(entry["commits"]) if entry["txn"] is None else _written_text(state, entry["txn"], partition)
         return Cell(offset, label, None, offset < lso, entry["txn"] is not None and bool(ended[offset]))
 
     return tuple(map(cell, range(offsets)))
@@ -85,7 +76,7 @@ def _are_offsets(state: State, partition: int) -> bool:
     return holds_offsets(state["txn"], state["log"], partition)
 
 
-def _written(state: State, txn: int, partition: int) -> str:
+def _written_text(state: State, txn: int, partition: int) -> str:
     """What a transaction writes to a partition: its record, or the offset after its input."""
     return f"→{state['txn'][txn]['input'] + 1}" if _are_offsets(state, partition) else f"r{txn}"
 
@@ -117,7 +108,7 @@ def _badges(state: State, partition: int) -> Iterator[Badge]:
     produce, marker = _late(state, "produce"), _late(state, "marker")
     if produce.get("txn") is not None and produce["partition"] == partition:
         is_verified = ", verified" if produce.get("verified") else ""
-        what = _written(state, produce["txn"], partition)
+        what = _written_text(state, produce["txn"], partition)
         yield Badge("late", f"late {what} (epoch {produce['epoch']}{is_verified}) on its way", Tone.ASIDE)
     if marker.get("partition") == partition:
         text = f"late {result(marker['commits'])} marker (epoch {marker['epoch']}) on its way"
@@ -126,14 +117,14 @@ def _badges(state: State, partition: int) -> Iterator[Badge]:
 
 def _wrongs(state: State, partition: int) -> Iterator[Badge]:
     """What a consumer gets here and should not, or should and does not; of a torn transaction both halves are named."""
-    shown, hidden = set(_with_end(state, True)), set(_with_end(state, False))
+    shown, hidden = set(_endings(state, True)), set(_endings(state, False))
     for n, txn in enumerate(state["txn"]):
-        what, fate = _written(state, n, partition), txn["fate"]
+        what, fate = _written_text(state, n, partition), txn["fate"]
         is_torn = any(m == n for _, m in shown) and any(m == n for _, m in hidden)
         if (partition, n) not in shown | hidden:
             continue
         word = "readable" if (partition, n) in shown else "aborted"
-        is_wrong = fate not in (COMMITTING, COMMITTED) if word == "readable" else fate == COMMITTED
+        is_wrong = fate not in (Fate.COMMITTING, Fate.COMMITTED) if word == "readable" else fate == Fate.COMMITTED
         if is_torn or is_wrong:
             yield Badge(f"transaction {n}", f"torn: {what} {word}" if is_torn else f"{what} wrongly {word}", Tone.WRONG)
 
@@ -189,12 +180,12 @@ def _producer(state: State, number: int) -> Box:
     mine = state["producer"][number]
     name = f"producer {number}"
     place = [Fact("position", f"goes on at offset {mine['position']}")] if mine.get("position") is not None else []
-    if mine["phase"] == NEW:
+    if mine["phase"] == Phase.NEW:
         return Box(name, name, None, (Fact("phase", "not initialised"), *place))
     facts = [Fact("epoch", f"epoch {mine['epoch']}"), *place]
-    if mine["phase"] == BUMPING:
+    if mine["phase"] == Phase.BUMPING:
         facts.append(Fact("phase", "asks for another epoch"))
-    if mine["phase"] == IN_TXN:
+    if mine["phase"] == Phase.IN_TXN:
         facts.append(Fact("phase", f"in transaction {mine['txn']}"))
         for word in ("added", "unanswered", "acked"):
             if mine.get(word):
@@ -210,9 +201,9 @@ def _producer(state: State, number: int) -> Box:
 
 
 def _not_atomic(state: State) -> Iterator[str]:
-    hidden = set(_with_end(state, False))
+    hidden = set(_endings(state, False))
     for n, txn in enumerate(state["txn"]):
-        if txn["fate"] == COMMITTED:
+        if txn["fate"] == Fate.COMMITTED:
             for p, log in enumerate(state["log"]):
                 if (p, n) in hidden:
                     yield f"transaction {n} was committed, and its record in partition {p} is aborted"
@@ -221,13 +212,13 @@ def _not_atomic(state: State) -> Iterator[str]:
 
 
 def _aborted_read(state: State) -> Iterator[str]:
-    for p, n in _with_end(state, True):
-        if state["txn"][n]["fate"] == ABORTED:
+    for p, n in _endings(state, True):
+        if state["txn"][n]["fate"] == Fate.ABORTED:
             yield f"transaction {n} was aborted, and its record in partition {p} is readable"
 
 
 def _torn(state: State) -> Iterator[str]:
-    shown, hidden = set(_with_end(state, True)), set(_with_end(state, False))
+    shown, hidden = set(_endings(state, True)), set(_endings(state, False))
     for n in range(len(state["txn"])):
         ways = [[str(p) for p, txn in sorted(found) if txn == n] for found in (shown, hidden)]
         if all(ways):
@@ -235,14 +226,14 @@ def _torn(state: State) -> Iterator[str]:
             yield f"transaction {n} is readable in partition {shown_in} and aborted in partition {hidden_in}"
 
 
-def _of_another(state: State) -> Iterator[str]:
-    for p, n in sorted(set(_with_end(state, True))):
-        if state["txn"][n]["fate"] not in (COMMITTING, COMMITTED):
+def _foreign_records(state: State) -> Iterator[str]:
+    for p, n in sorted(set(_endings(state, True))):
+        if state["txn"][n]["fate"] not in (Fate.COMMITTING, Fate.COMMITTED):
             yield f"r{n} is readable in partition {p}, and nobody asked to commit transaction {n}"
 
 
 def _twice(state: State) -> Iterator[str]:
-    found = list(_with_end(state, True))
+    found = list(_endings(state, True))
     for p, n in sorted({item for item in found if found.count(item) > 1}):
         yield f"r{n} is readable {found.count((p, n))} times in partition {p}"
 
@@ -254,14 +245,14 @@ def _hangs(state: State) -> Iterator[str]:
 
 
 def _input_twice(state: State) -> Iterator[str]:
-    shown = sorted({(p, n) for p, n in _with_end(state, True) if not _are_offsets(state, p)})
+    shown = sorted({(p, n) for p, n in _endings(state, True) if not _are_offsets(state, p)})
     for p, n in shown:
         for m in (m for q, m in shown if q == p and m > n and state["txn"][m]["input"] == state["txn"][n]["input"]):
             yield f"r{n} and r{m} are readable in partition {p}, and both were made of input {state['txn'][n]['input']}"
 
 
 def _input_lost(state: State) -> Iterator[str]:
-    hidden = set(_with_end(state, False))
+    hidden = set(_endings(state, False))
     results = [p for p in range(len(state["log"])) if not _are_offsets(state, p)]
     there = {(p, entry["txn"]) for p in results for entry in state["log"][p]["records"]} - hidden
     for k in range(_committed_offset(state)):
@@ -269,33 +260,38 @@ def _input_lost(state: State) -> Iterator[str]:
             yield f"the group's offset is {_committed_offset(state)}, and what was made of input {k} is nowhere"
 
 
-def _of_zombie(before: State, after: State) -> Iterator[str]:
-    was = set(_with_end(before, True))
-    for p, n in sorted(set(_with_end(after, True)) - was):
+def _zombie_records(before: State, after: State) -> Iterator[str]:
+    was = set(_endings(before, True))
+    for p, n in sorted(set(_endings(after, True)) - was):
         owner = before["txn"][n]["owner"]
-        if owner is None or before["producer"][owner]["phase"] == NEW:
+        if owner is None or before["producer"][owner]["phase"] == Phase.NEW:
             continue
         mine = before["producer"][owner]["epoch"]
         for j, other in enumerate(before["producer"]):
-            if other["phase"] != NEW and other["epoch"] > mine:
+            if other["phase"] != Phase.NEW and other["epoch"] > mine:
                 yield f"producer {j} was initialised, and now r{n} of producer {owner} is readable in partition {p}"
 
 
-_POINTS: dict[str, Callable[[State], Iterator[str]]] = {
+_IN_STATE: dict[str, Callable[[State], Iterator[str]]] = {
     "AtomicTransactions": _not_atomic,
     "NoAbortedRead": _aborted_read,
     "NoTornTransaction": _torn,
-    "NoRecordOfAnother": _of_another,
+    "NoRecordOfAnother": _foreign_records,
     "NoDuplicates": _twice,
     "NoHangingTransaction": _hangs,
     "NoInputTwice": _input_twice,
     "NoInputLost": _input_lost,
 }
+_IN_STEP: dict[str, Callable[[State, State], Iterator[str]]] = {"ZombieFenced": _zombie_records}
 
 
 class TransactionsPictures(Pictures):
     """The provider of `transactions`."""
 
+    protocol = transactions
+    beginning = "initially every log is empty, and nobody is initialised"
+    in_state = _IN_STATE
+    in_step = _IN_STEP
     look = Look(
         row="partition",
         legend=(
@@ -307,17 +303,9 @@ class TransactionsPictures(Pictures):
         first_badge=len("knows no epoch"),
     )
 
-    def recognises(self, instance: Instance) -> bool:
-        """Whether this is the protocol."""
-        return instance.protocol.state is transactions.state
-
     def tells(self, field: str) -> bool:
         """The picture shows all but sequence numbers, and by whom a request names its sender."""
         return not any(part in field for part in ("seq", "last_epoch", "is_spent"))
-
-    def says_initial(self, state: State) -> str:
-        """One sentence about the state that a run starts from."""
-        return "initially every log is empty, and nobody is initialised"
 
     def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, None]:
         """The picture of a moment; nothing has to be remembered."""
@@ -327,14 +315,6 @@ class TransactionsPictures(Pictures):
         producers = [_producer(state, i) for i in range(len(state["producer"]))]
         boxes = (*producers, _coordinator(state), *_group(state))
         return Picture(rows, boxes, (*(box.name for box in boxes), *(row.name for row in rows))), None
-
-    def disagreements(self, name: str, before: State | None, after: State) -> Sequence[str]:
-        """What exactly violates the property of that name; the properties are decided elsewhere, this only points."""
-        if name in _POINTS:
-            return list(_POINTS[name](after))
-        if name == "ZombieFenced" and before is not None:
-            return list(_of_zombie(before, after))
-        return ()
 
 
 TRANSACTIONS = TransactionsPictures()

@@ -1,26 +1,24 @@
-"""The proof for all constants: in the terminal, one line a step of the protocol, and as a JSON document."""
+"""The proof for all constants, a line a step of the protocol in the terminal and a JSON document; its certificate."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from acked.checker.allconstants.counterparts import BrokenRule, states_of, step_of
 from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult, SolverVerdict
+from acked.checker.allconstants.verification import Verification
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run
 from acked.checker.solver.lemma_sets import StepCounterexample
 from acked.invariants.proofs import argument_of
+from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.reports import units
-from acked.reports.console import Glyphs, glyphs_of, put, put_paragraph
+from acked.reports.console import Console, Glyphs, glyphs_of, put, put_paragraph
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, view_of
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def all_constants_document(proof: AllConstantsProof, rules: Sequence[BrokenRule]) -> dict[str, object]:
@@ -160,3 +158,50 @@ def step_view(protocol: Protocol, proof: AllConstantsProof, found: StepCounterex
     first = replace(view.steps[0], sentence=words)
     heading = f"{found.step} breaks {found.breaks}"
     return replace(view, title=heading, steps=(first, *view.steps[1:]))
+
+
+# -- what became of a certificate that was checked ----------------------------------------------------------------------
+
+
+def print_verification(console: Console, found: Verification, total_seconds: float) -> None:
+    """What the proof is about, the verdict, obligations by step, and by name what is not verified."""
+    glyphs = glyphs_of(console)
+    told = found.certificate
+    print_subject(console, PROTOCOLS[told.protocol], told.promises, told.constants, told.drop)
+    _print_confirmation(console, found, glyphs)
+    for fault in found.faults:
+        put_paragraph(console, fault, "bold red", f"  {glyphs.bad} ", "    ")
+    if found.faults:
+        return
+    put(console, [])
+    print_table(console, steps_table(found.obligations, "verified"))
+    put(console, [])
+    for item in found.refuted:
+        put_paragraph(console, f"{item.subject}: {item.clause}: refuted", "bold red", f"  {glyphs.bad} ", "    ")
+    for item in found.open:
+        text = f"{item.subject}: {item.clause}: not decided, because {item.reason}"
+        put_paragraph(console, text, "bold yellow", f"  {glyphs.open} ", "    ")
+    words = f"the manifest names {told.spec}, acked {told.acked} and {told.solver}"
+    put_paragraph(console, f"{words}; the files are the obligations that this acked makes of the above", "dim")
+    put_paragraph(console, f"{found.solver}, {units.duration(total_seconds)} in all", "dim")
+
+
+def _print_confirmation(console: Console, found: Verification, glyphs: Glyphs) -> None:
+    number = len(found.certificate.obligations)
+    if found.faults:
+        words = "refused: this is not the proof that it says; no solver was asked"
+        put_paragraph(console, words, "bold red", f"{glyphs.bad} ", "  ")
+    elif found.refuted:
+        words = (
+            f"refuted: {found.solver} finds a model for {units.plural(len(found.refuted), 'obligation')} that "
+            f"{found.certificate.solver} proved, so one of the two solvers is wrong"
+        )
+        put_paragraph(console, words, "bold red", f"{glyphs.bad} ", "  ")
+    elif found.holds:
+        words = f"verified: {found.solver} confirms each of the {units.plural(number, 'obligation')}"
+        put_paragraph(console, words, "bold green", f"{glyphs.good} ", "  ")
+    else:
+        stopped = "interrupted; " if found.interrupted else ""
+        words = f"incomplete: {stopped}{found.solver} confirms {len(found.verified)} of {units.plural(number, 'obligation')}"
+        rest = f", and leaves {len(found.open)} open" if found.open else ""
+        put_paragraph(console, words + rest, "bold yellow", f"{glyphs.open} ", "  ")

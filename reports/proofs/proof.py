@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.base.observer import ProofProgress
+from acked.checker.allconstants.proof import ObligationResult
 from acked.checker.proof.result import (
     ActionProof,
     Bounded,
@@ -24,18 +25,15 @@ from acked.checker.proof.result import (
 )
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Verdict
-from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
 from acked.reports import units
-from acked.reports.console import Glyphs, clean, glyphs_of, put, put_paragraph
+from acked.reports.console import Console, Glyphs, clean, glyphs_of, put, put_paragraph
 from acked.reports.progress import ProgressReporter
-from acked.reports.runs.subject import dropped_clauses, subject_in_words
+from acked.reports.runs.answers import dropped_clauses, subject_in_words
+from acked.reports.runs.document import violation_document
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import TraceView, steps_of, view_of
 from acked.reports.table import Mark, TableCell, numbers, print_table, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 COUNTEREXAMPLE_FORMAT = "acked-counterexample-to-induction/1"
 """The `format` of a counterexample to induction, which is not a trace document: it may begin in any state."""
@@ -210,7 +208,7 @@ def chosen_counterexamples(induction: Induction) -> Iterator[tuple[ActionProof, 
 
 def counterexample_view(title: str, result: ProofResult, item: InductionCounterexample) -> TraceView:
     """A counterexample to induction as a trace whose words say what it is."""
-    question = _with_claims(result, item.claims)
+    question = _claims_question(result, item.claims)
     broken = question.properties[0] if question.properties and item.run.actions else None
     view = view_of(Counterexample(title, question, item.run, broken))
     named = f"step {len(item.run.actions)}" if len(item.run.actions) > 1 else "the step"
@@ -226,7 +224,7 @@ def counterexample_view(title: str, result: ProofResult, item: InductionCountere
     return replace(view, title=heading, steps=steps)
 
 
-def _with_claims(result: ProofResult, claims: Sequence[str]) -> Question:
+def _claims_question(result: ProofResult, claims: Sequence[str]) -> Question:
     """The question with the broken lemmas among its properties, so that a picture can mark them."""
     asked = result.question.properties
     extra = [item for item in result.lemmas if item.name in claims and item not in asked]
@@ -275,24 +273,16 @@ def proof_document(
             {"name": item.name, "kind": item.kind.value, "holds": False if item.name in violated else holds}
             for item in question.properties
         ],
-        "violations": [
-            {
-                "property": item.property.name,
-                "kind": item.property.kind.value,
-                "trace_length": item.trace_length,
-                "trace": trace_document(Counterexample.of(title, question, item)),
-            }
-            for item in result.violations
-        ],
+        "violations": [violation_document(title, question, item) for item in result.violations],
         "proof": proof if is_proof else None,
         "attempt": None if is_proof else proof,
-        "bounded": None if result.bounded is None else _bounded(result.bounded),
+        "bounded": None if result.bounded is None else _bounded_document(result.bounded),
         "expectation": None if expectation is None else dict(expectation),
         "notes": list(result.notes),
     }
 
 
-def _bounded(bounded: Bounded) -> dict[str, object]:
+def _bounded_document(bounded: Bounded) -> dict[str, object]:
     return {
         "bound": bounded.bound,
         "depth": bounded.depth,
@@ -343,7 +333,7 @@ def _action(result: ProofResult, action: ActionProof) -> dict[str, object]:
 
 
 def _counterexample(result: ProofResult, item: InductionCounterexample) -> dict[str, object]:
-    question = _with_claims(result, item.claims)
+    question = _claims_question(result, item.claims)
     return {
         "format": COUNTEREXAMPLE_FORMAT,
         "breaks": list(item.claims),
@@ -368,9 +358,14 @@ def _counterexample(result: ProofResult, item: InductionCounterexample) -> dict[
 class ProofReporter(ProgressReporter):
     """Shows every query that a solver has answered, one line each, besides what is shown of a search."""
 
+    def obligation_decided(self, result: ObligationResult, done: int, total: int) -> None:
+        """Writes one line, of a proof for all constants."""
+        subject = f"{result.subject}: {result.clause}"
+        self.decided(ProofProgress(subject, result.verdict.value, result.seconds, done, total))
+
     def decided(self, now: ProofProgress) -> None:
         """Writes one line."""
         self._phase = f"{now.done} of {now.total} done"
         width = len(str(now.total))
         line = f"{now.done:>{width}}/{now.total}  {now.verdict:<12}  {units.duration(now.seconds):>8}  {now.subject}"
-        self._display.above(lambda console: put(console, [(clean(line, console), "")]))
+        self.above(lambda console: put(console, [(clean(line, console), "")]))

@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 from acked.checker.question.question import Question
 from acked.model.catalogue import PROTOCOLS
 from acked.reports import units
-from acked.reports.console import glyphs_of, put, put_paragraph
-from acked.reports.runs.subject import subject_in_words
+from acked.reports.console import Console, glyphs_of, put, put_paragraph
+from acked.reports.runs.answers import subject_in_words
 from acked.reports.table import Table, print_table, table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from acked.checker.proof.suggest import Suggestion
 
 _MAX_SHOWN = 12
@@ -32,7 +30,7 @@ def print_suggestion(console: Console, title: str, question: Question, found: Su
         if len(found.conjuncts) > _MAX_SHOWN:
             put_paragraph(console, f"and {len(found.conjuncts) - _MAX_SHOWN} more", "dim", "  ")
         put(console, [])
-    for text in compared(found):
+    for text in comparison_texts(found):
         put_paragraph(console, text, "dim")
     put_paragraph(console, f"{units.duration(total_seconds)} in all", "dim")
 
@@ -56,7 +54,7 @@ def suggestion_in_words(found: Suggestion) -> str:
     return f"incomplete: {count} hold and exclude counterexamples to induction, but the proof needs more"
 
 
-def compared(found: Suggestion) -> list[str]:
+def comparison_texts(found: Suggestion) -> list[str]:
     """What the conjuncts were held against."""
     small = ", ".join(f"{name}={value}" for name, value in found.constants.items())
     texts = [f"compared: {units.plural(found.counterexamples, 'counterexample')} to induction with all "

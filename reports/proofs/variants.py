@@ -1,21 +1,16 @@
-"""The table of variants and named promises: in the terminal, as JSON, as tables for the page."""
+"""The table of variants and named promises: in the terminal and as JSON."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from acked.checker.proof.variants import Matrix, VariantAnswer
 from acked.checker.question.result import Verdict
 from acked.reports import units
-from acked.reports.console import put, put_paragraph
-from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from acked.reports.console import Console, put, put_paragraph
+from acked.reports.table import Mark, TableCell, numbers, print_table, table
 
 _STYLE = {Verdict.HOLDS: "green", Verdict.VIOLATED: "bold red", Verdict.INCOMPLETE: "bold yellow"}
 _MARK = {Verdict.HOLDS: Mark.GOOD, Verdict.VIOLATED: Mark.BAD, Verdict.INCOMPLETE: Mark.OPEN}
-_HOW = {"induction": "induction", "bmc": "bmc, shortest trace", "search": "explicit search", "-": "-"}
+HOW = {"induction": "induction", "bmc": "bmc, shortest trace", "search": "explicit search", "-": "-"}
 
 
 def print_matrix(console: Console, matrix: Matrix, total_seconds: float) -> None:
@@ -25,8 +20,8 @@ def print_matrix(console: Console, matrix: Matrix, total_seconds: float) -> None
     rows = []
     for item in matrix.entries:
         style = _STYLE[item.verdict]
-        verdict = TableCell(_verdict(item), style, _MARK[item.verdict])
-        rest = [TableCell(text, style) for text in (_HOW[item.how.value], units.duration(item.seconds))]
+        verdict = TableCell(verdict_in_words(item), style, _MARK[item.verdict])
+        rest = [TableCell(text, style) for text in (HOW[item.how.value], units.duration(item.seconds))]
         rows.append([TableCell(item.protocol), TableCell(item.property, style), verdict, *rest])
     print_table(console, table(("variant", "property", "verdict", "method", numbers("time")), rows))
     put(console, [])
@@ -65,22 +60,8 @@ def matrix_document(matrix: Matrix, total_seconds: float) -> dict[str, object]:
     }
 
 
-def verdicts_table(matrix: Matrix) -> Table:
-    """Every variant with every named promise: the property that states it, the answer, and how it is known."""
-    rows = [
-        (item.protocol, item.promise, item.property, _verdict(item), _HOW[item.how.value], units.duration(item.seconds))
-        for item in matrix.entries
-    ]
-    return table(("variant", "promise", "property", "verdict", "method", numbers("time")), rows)
-
-
-def breaches_table(matrix: Matrix) -> Table:
-    """Which action of which variant breaks which lemmas, and what the rule of kip320 demands besides."""
-    rows = [(item.protocol, item.action, ", ".join(item.lemmas), "; ".join(item.asks)) for item in matrix.breaches]
-    return table(("variant", "action", "does not preserve", "kip320 asks in addition"), rows)
-
-
-def _verdict(item: VariantAnswer) -> str:
+def verdict_in_words(item: VariantAnswer) -> str:
+    """`holds`, `violated in 10 steps`."""
     if item.actions is None:
         return item.verdict.value
     return f"{item.verdict.value} in {units.plural(item.actions, 'step')}"

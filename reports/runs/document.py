@@ -10,10 +10,9 @@ from typing import Any
 
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, StopReason, Violation
-from acked.checker.question.user_properties import reached
+from acked.checker.question.user_properties import reach_lengths
 from acked.checker.replay.trace_file import trace_document
-from acked.reports.runs.answers import answers
-from acked.reports.runs.subject import dropped_clauses
+from acked.reports.runs.answers import answers, dropped_clauses
 
 
 def check_document(
@@ -55,9 +54,9 @@ def check_document(
         ],
         "reach": {
             name: {"reached": True if length is not None else _unless_open(result), "trace_length": length}
-            for name, length in reached(result.probes.items()).items()
+            for name, length in reach_lengths(result.probes.items()).items()
         },
-        "violations": [_violation(title, question, item) for item in result.violations],
+        "violations": [violation_document(title, question, item) for item in result.violations],
         "actions": {name: {"enabled": fired.enabled, "new": fired.new} for name, fired in result.actions.items()},
         "never_fired": result.never_fired,
         "expectation": None if expectation is None else dict(expectation),
@@ -70,7 +69,8 @@ def _unless_open(result: Result) -> bool | None:
     return False if result.stopped is StopReason.COMPLETE else None
 
 
-def _violation(title: str, question: Question, item: Violation) -> dict[str, Any]:
+def violation_document(title: str, question: Question, item: Violation) -> dict[str, Any]:
+    """A violation with its trace."""
     return {
         "property": item.property.name,
         "kind": item.property.kind.value,

@@ -16,7 +16,7 @@ from acked.checker.question.result import Run
 from acked.checker.replay.explain import Explainer, Refusal
 from acked.invariants.property import Kind
 from acked.model.formulas.errors import ModelError
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 from acked.reports.console import harmless
 from acked.reports.pictures.picture import Box, Fact, Look, Message, Picture, Row, Tone
 from acked.reports.pictures.providers import provider_of
@@ -130,7 +130,7 @@ class Packer:
         return {
             **self._state(view, before, past, action),
             "moves": moves,
-            "refused": [self._refusals(self._refusal(self._told(item, past))) for item in refusals],
+            "refused": [self._refusals(self._refusal(self._tell(item, past))) for item in refusals],
         }
 
     def _move(self, past: Past, step: ActionInstance) -> Json | None:
@@ -174,7 +174,7 @@ class Packer:
 
     # The search may number leader epochs by rank; reasons have the values that the page shows, if they say the same.
 
-    def _told(self, refusal: Refusal, past: Past) -> Refusal:
+    def _tell(self, refusal: Refusal, past: Past) -> Refusal:
         step = self._teller.telling.counterpart(refusal.step)
         if step is None or past.told == past.codes:
             return refusal

@@ -30,7 +30,7 @@ class TraceSentences:
 
 def sentences_of(task: Task, broken: FoundViolation) -> TraceSentences:
     """The run that breaks a property of the task, in words."""
-    question, run = task.told(broken)
+    question, run = task.question_about(broken)
     steps = steps_of(question, run)
     provider = provider_of(question.instance)
     before = steps[-2].told if len(steps) > 1 else None

@@ -86,9 +86,9 @@ class _Drawing:
         per_line = int((self._width - 2 * _PAD) / (_LETTER * size / 12 * (1.06 if weight == "bold" else 1)))
         for line in textwrap.wrap(harmless(text), max(per_line, 20)) or [""]:
             self._y += size * 1.35
-            self._put(_PAD, self._y, line, size, colour, weight=weight)
+            self._text_at(_PAD, self._y, line, size, colour, weight=weight)
 
-    def _put(
+    def _text_at(
         self, x: float, y: float, text: str, size: int, colour: str, *, weight: str = "normal", more: str = ""
     ) -> None:
         style = {
@@ -120,7 +120,7 @@ class _Drawing:
             self._box(box, differs)
         self._y += 20
         for offset in range(self._offsets):
-            self._put(_LEFT + _CELL * offset + 8, self._y, str(offset), 11, _SOFT)
+            self._text_at(_LEFT + _CELL * offset + 8, self._y, str(offset), 11, _SOFT)
         self._y += 4
         for row in picture.rows:
             self._row(row, differs)
@@ -129,7 +129,7 @@ class _Drawing:
     def _box(self, box: Box, differs: Differences) -> None:
         self._y += 20
         change = differs.boxes[box.key]
-        self._put(_PAD, self._y, _short(box.name), 12, _INK, weight="bold")
+        self._text_at(_PAD, self._y, _short(box.name), 12, _INK, weight="bold")
         texts = [("" if box.epoch is None else f"{self._look.epoch}{box.epoch}", change.epoch, Tone.PLAIN)]
         texts += [(fact.text, fact.key in change.facts, fact.tone) for fact in box.facts]
         letter, x = _LETTER * 1.06, float(_LEFT)
@@ -139,16 +139,16 @@ class _Drawing:
                 if x > _LEFT and x + len(line) * letter > self._width - _PAD:
                     x, self._y = float(_LEFT), self._y + 17
                 colour = _CHANGE if is_new else _BAD if tone is Tone.WRONG else _INK
-                self._put(x, self._y, line, 12, colour, weight="bold" if is_new or tone is not Tone.PLAIN else "normal")
+                self._text_at(x, self._y, line, 12, colour, weight="bold" if is_new or tone is not Tone.PLAIN else "normal")
                 x += len(line) * letter + 18
 
     def _row(self, row: Row, differs: Differences) -> None:
         change, top = differs.rows[row.key], self._y
         middle = top + _ROW / 2 + 5
-        self._put(_PAD, middle, _short(row.name), 13, _INK, weight="bold")
+        self._text_at(_PAD, middle, _short(row.name), 13, _INK, weight="bold")
         if self._look.epoch:
             epoch = f"{self._look.epoch}{'–' if row.epoch is None else row.epoch}"
-            self._put(_LEFT - 34, middle, epoch, 12, _CHANGE if change.epoch else _SOFT)
+            self._text_at(_LEFT - 34, middle, epoch, 12, _CHANGE if change.epoch else _SOFT)
         for offset in range(min(self._offsets, len(row.cells))):
             self._cell(row.cells[offset], _LEFT + _CELL * offset, top, offset in change.edits)
         for place in (MarkerKind.OTHER, MarkerKind.LOG_END, MarkerKind.HIGH_WATERMARK):
@@ -157,7 +157,7 @@ class _Drawing:
         self._y = max(top + _ROW, bottom)
 
     def _cell(self, cell: Cell, x: float, top: float, is_changed: bool) -> None:
-        colour = None if cell.epoch is None else palette.of_epoch(cell.epoch)
+        colour = None if cell.epoch is None else palette.epoch_colour(cell.epoch)
         self._rect(x, top, _CELL, _ROW - 4, "#ffffff" if colour is None else colour.background, _LINE)
         if is_changed:
             self._rect(x + 2, top + 2, _CELL - 4, _ROW - 8, "none", _CHANGE, 3)
@@ -165,12 +165,12 @@ class _Drawing:
         if cell.record is not None:
             sign = " ✓" if cell.acked else ""
             epoch = "" if cell.epoch is None else f"·{self._look.epoch}{cell.epoch}"
-            self._put(x + 8, top + 33, f"{cell.record}{epoch}{sign}", 12, ink)
+            self._text_at(x + 8, top + 33, f"{cell.record}{epoch}{sign}", 12, ink)
         elif is_changed and cell.lost is None:
-            self._put(x + 8, top + 33, "×", 13, _SOFT, weight="bold")
+            self._text_at(x + 8, top + 33, "×", 13, _SOFT, weight="bold")
         if cell.lost is not None:
             at, down = (8.0, 33) if cell.record is None else (_CELL - 8 - 6.0 * len(cell.lost), 20)
-            self._put(x + at, top + down, cell.lost, 12, _BAD, weight="bold", more="line-through")
+            self._text_at(x + at, top + down, cell.lost, 12, _BAD, weight="bold", more="line-through")
 
     def _markers(self, row: Row, place: MarkerKind, top: float) -> None:
         for marker in row.markers:
@@ -182,7 +182,7 @@ class _Drawing:
             ET.SubElement(self._root, "line", {**ends, "stroke": _INK, "stroke-width": f"{thick:g}"})
             name = _SHORT.get(place, marker.name)
             before = [other for other in row.markers if other.offset == marker.offset and _ABOVE[other.place] < _ABOVE[place]]
-            self._put(x + 4 + 22 * len(before), top + 11, name, 9, _INK, weight="bold")
+            self._text_at(x + 4 + 22 * len(before), top + 11, name, 9, _INK, weight="bold")
 
     def _badges(self, row: Row, differs: Differences, top: float) -> float:
         x, y = float(self._grid_end), top + 4
@@ -192,7 +192,7 @@ class _Drawing:
             if x + width > self._width - _PAD and x > self._grid_end:
                 x, y = float(self._grid_end), y + 20
             self._rect(x, y, width, 17, "#f5f6f8", _CHANGE if is_new else _LINE, 2 if is_new else 1, 8)
-            self._put(x + 8, y + 12.5, text, 11, _INK)
+            self._text_at(x + 8, y + 12.5, text, 11, _INK)
             x += width + 6
         return y + 22
 

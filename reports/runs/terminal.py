@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from acked.reports import palette
-from acked.reports.console import Glyphs, Span, flow, glyphs_of, put, put_paragraph
+from acked.reports.console import Console, Glyphs, Span, flow, glyphs_of, put, put_paragraph
 from acked.reports.pictures.picture import (
     Box,
     BoxChange,
@@ -25,9 +24,6 @@ from acked.reports.pictures.picture import (
     Tone,
 )
 from acked.reports.runs.view import StepView, TraceStory, TraceView
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 INDENT = "    "
 
@@ -50,7 +46,7 @@ _TONES = {
 def print_trace(console: Console, view: TraceView) -> None:
     """Draws a whole trace, the three sentences first; fits the console's width down to about 40 columns."""
     _print_head(console, view)
-    layout = _Layout.of(view, console)
+    layout = _Layout.fit(view, console)
     if layout is not None:
         _print_legend(console, view.look)
     for step in view.steps:
@@ -115,7 +111,7 @@ def _print_changes(console: Console, step: StepView) -> None:
 
 def _print_legend(console: Console, look: Look) -> None:
     glyphs = glyphs_of(console)
-    explained = [_explained(item, look, glyphs) for item in look.legend]
+    explained = [_explanation(item, look, glyphs) for item in look.legend]
     # What was removed is a kind of change, and is explained after it.
     changes = [text for item, text in zip(look.legend, explained, strict=True) if item.sign is Sign.REMOVED]
     parts = [text for text in explained if text and text not in changes]
@@ -125,7 +121,7 @@ def _print_legend(console: Console, look: Look) -> None:
         put(console, spans)
 
 
-def _explained(item: Explained, look: Look, glyphs: Glyphs) -> str:
+def _explanation(item: Explained, look: Look, glyphs: Glyphs) -> str:
     """One entry of a legend; empty where the terminal does not draw what it explains."""
     if item.sign is Sign.RECORD:
         return f"{item.sample}{glyphs.dot}{look.epoch}1 {item.text}" if look.epoch else f"{item.sample} {item.text}"
@@ -150,7 +146,7 @@ class _Layout:
     look: Look
 
     @staticmethod
-    def of(view: TraceView, console: Console) -> _Layout | None:
+    def fit(view: TraceView, console: Console) -> _Layout | None:
         """The layout of a trace; None without a picture. Offsets that no step uses are left out."""
         pictures = [step.picture for step in view.steps if step.picture is not None and step.picture.is_drawn]
         if not pictures:
@@ -238,9 +234,9 @@ class _Drawing:
         return [("*" if is_changed else " ", "bold"), (text, "bold" if is_changed else ""), (" ", "")]
 
     def _edge(self, row: Row, offset: int) -> Span:
-        if offset == row.at(MarkerKind.HIGH_WATERMARK):
+        if offset == row.offset_of(MarkerKind.HIGH_WATERMARK):
             return self._glyphs.watermark, "bold"
-        end = row.at(MarkerKind.LOG_END)
+        end = row.offset_of(MarkerKind.LOG_END)
         return (self._glyphs.edge if end is not None and offset <= end else " "), "dim"
 
     def _cell(self, cell: Cell, edit: Edit | None) -> Span:
@@ -253,7 +249,7 @@ class _Drawing:
         text = f"{mark}{_cell_label(cell, self._glyphs.dot, self._layout.look):<{width - 1}}"
         if cell.epoch is None:
             return text, weight
-        colour = palette.of_epoch(cell.epoch)
+        colour = palette.epoch_colour(cell.epoch)
         return text, f"{weight} {colour.text} on {colour.background}"
 
     def _facts(self, row: Row) -> list[Span]:

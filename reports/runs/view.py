@@ -23,13 +23,13 @@ from acked.checker.replay.lasso import kept_in_words
 from acked.checker.replay.steps import Renumbering, changed_fields, value_at
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.watched import is_shipped
-from acked.model.language.protocol import ActionInstance
+from acked.model.formulas.watch import is_shipped
+from acked.model.language.tracings import ActionInstance
 from acked.reports.pictures.messages import StepMessages, Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
 from acked.reports.pictures.providers import LANES_ALONE, provider_of
-from acked.reports.runs.blocked import prevented_in_words
-from acked.reports.runs.subject import dropped_clauses, subject
+from acked.reports.runs.answers import dropped_clauses, subject
+from acked.reports.runs.refusals import prevented_in_words
 
 _MAX_DETAILS = 3
 """Disagreements named in one sentence; more would hide the first."""
@@ -237,7 +237,7 @@ class StepTeller:
             state=self._instance.schema.decode(codes),
             told=state,
             changes=changes,
-            marks=self._marks.at(codes, [] if past is None else past.codes, action),
+            marks=self._marks.marks_of(codes, [] if past is None else past.codes, action),
             picture=picture,
             differs=differences(past.picture if past else None, picture),
             untold=tuple(change for change in changes if not self._provider.tells(change.field)),
@@ -277,7 +277,7 @@ def story_of(found: Counterexample, steps: Sequence[StepView], decides: bool = F
     last, provider = steps[-1], provider_of(question.instance)
     details: list[str] = []
     if violates.kind is Kind.REACH:
-        return _found(violates, last)
+        return _find_story(violates, last)
     where = f"Step {last.index} of {last.index} breaks it" if last.index else "The initial state breaks it"
     if violates.liveness is not None:
         where = _without_end(question, run, violates)
@@ -314,7 +314,7 @@ def _without_end(question: Question, run: Run, violates: Property) -> str:
     return f"{text}. The trace is fair ({kept})" if kept else text
 
 
-def _found(sought: Property, last: StepView) -> TraceStory:
+def _find_story(sought: Property, last: StepView) -> TraceStory:
     """The story of a trace to a state that was looked for: nothing is violated."""
     name = "" if sought.name == SOUGHT else f"{sought.name}: "
     where = f"Step {last.index} of {last.index} reaches it" if last.index else "The initial state satisfies it"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from acked.checker.spec.variants import name_of
 from acked.model.catalogue import PROTOCOLS
+from acked.model.partition.rules.versions import VERSIONS
 from acked.reports.shell.specs import all_bundled, full_name
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
 
-def completed(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
+def completions(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
     """The names that begin like what was typed."""
     from click.shell_completion import CompletionItem
 
@@ -26,16 +27,14 @@ def bundled_or_file(context: click.Context, parameter: click.Parameter, incomple
     from click.shell_completion import CompletionItem
 
     named = full_name if "/" in incomplete else name_of
-    return [*completed(map(named, all_bundled()), incomplete), CompletionItem(incomplete, type="file")]
+    return [*completions(map(named, all_bundled()), incomplete), CompletionItem(incomplete, type="file")]
 
 
 def shipped_protocols(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Protocols by name."""
-    return completed(PROTOCOLS, incomplete)
+    return completions(PROTOCOLS, incomplete)
 
 
 def known_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Releases of Kafka that `partition` tells apart."""
-    from acked.model.partition.rules.versions import VERSIONS
-
-    return completed(VERSIONS, incomplete)
+    return completions(VERSIONS, incomplete)

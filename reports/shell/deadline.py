@@ -19,7 +19,7 @@ class OverTime(SystemFailure):
 
 
 @contextmanager
-def limited(seconds: int) -> Iterator[None]:
+def deadline(seconds: int) -> Iterator[None]:
     """Ends what takes longer with `OverTime`; brokers are then ended by those who started them."""
 
     def stop(number: int, frame: FrameType | None) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from acked.base.bounds import Bounds
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError, SystemFailure
-from acked.base.names import repeated
+from acked.base.names import repeats
 from acked.base.observer import Observer
 from acked.checker.question.engine import Engine, Storage
 from acked.checker.question.ledger import StopPolicy
@@ -64,7 +64,7 @@ class EngineOptions:
             raise ConfigurationError("--buckets is fixed when a run begins; leave it out with --resume")
         if self.buckets is not None and not uses_spark and self.run_dir is None and self.disk is None:
             raise ConfigurationError("--buckets is for runs that are stored; add --run-dir, --disk or --engine spark")
-        if twice := repeated(name for name, _ in self.conf):
+        if twice := repeats(name for name, _ in self.conf):
             raise ConfigurationError(f"--conf {', '.join(twice)} is given twice; give each once")
         if uses_spark:
             _ = self.settings
@@ -126,10 +126,10 @@ def answer(
     with _run_directory(question, options) if is_stored else nullcontext() as stored:
         result = engine.search(question, bounds, policy, observer, stored)
         if result.stopped is not StopReason.MEMORY or not options.hands_over:
-            return _with_resume_hint(result, options)
+            return _add_resume_hint(result, options)
         successor = options.successor
         note = f"the local search reached its memory budget at level {result.depth}; Spark continued from there"
-        over = _with_resume_hint(successor.search(question, bounds, policy, observer, stored), options)
+        over = _add_resume_hint(successor.search(question, bounds, policy, observer, stored), options)
         return replace(over, seconds=result.seconds + over.seconds, notes=(note, *over.notes))
 
 
@@ -176,7 +176,7 @@ def _run_directory(question: Question, options: EngineOptions) -> Iterator[RunDi
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _with_resume_hint(result: Result, options: EngineOptions) -> Result:
+def _add_resume_hint(result: Result, options: EngineOptions) -> Result:
     """Adds the command that resumes an incomplete search."""
     if result.violations or result.stopped not in (StopReason.MEMORY, StopReason.INTERRUPTED):
         return result

@@ -17,11 +17,11 @@ import click
 from acked.base.bounds import Bounds, default_memory, default_workers
 from acked.base.cache import cache_folder, why_no_cache
 from acked.base.errors import ConfigurationError
-from acked.base.names import repeated
+from acked.base.names import repeats
 from acked.checker.spec.spec import Spec
 from acked.reports.shell.completion import bundled_or_file, known_releases
 from acked.reports.shell.output import Output, TraceFile, say
-from acked.reports.shell.specs import changed, find_spec, under_release
+from acked.reports.shell.specs import change_spec, find_spec, under_release
 
 Value = int | str
 """Of a constant: a number, true or false, or the name of a choice."""
@@ -90,9 +90,9 @@ class Declared:
 
     def saying(self, text: str) -> Declared:
         """This option with the help of a command in which it means something of its own."""
-        return self.with_(help=text)
+        return self.having(help=text)
 
-    def with_(self, **attributes: object) -> Declared:
+    def having(self, **attributes: object) -> Declared:
         """This option with other attributes for click."""
         return replace(self, attributes=tuple({**dict(self.attributes), **attributes}.items()))
 
@@ -190,7 +190,7 @@ class SpecChanges:
         constants = bound(self.constants)
         if self.version is not None or self.control_plane is not None:
             spec, constants = under_release(spec, self.version, self.control_plane, constants), {}
-        return changed(spec, constants, deadlock) if constants or deadlock else spec
+        return change_spec(spec, constants, deadlock) if constants or deadlock else spec
 
 
 UNCHANGED = SpecChanges()
@@ -204,7 +204,7 @@ class AskedSpec:
     changes: SpecChanges = UNCHANGED
 
     @classmethod
-    def given(cls, name: str, **changes: Any) -> AskedSpec:
+    def from_options(cls, name: str, **changes: Any) -> AskedSpec:
         """From the options of a command."""
         return cls(name, SpecChanges(**changes))
 
@@ -215,7 +215,7 @@ class AskedSpec:
 
 def bound(constants: Constants) -> dict[str, Value]:
     """The constants by name; `ConfigurationError` if one is given twice."""
-    if twice := repeated(name for name, _ in constants):
+    if twice := repeats(name for name, _ in constants):
         raise ConfigurationError(f"constant {', '.join(twice)} is given twice; give each once")
     return dict(constants)
 
@@ -251,7 +251,7 @@ class TraceSource:
 changing = {"constants": CONSTANT, "version": KAFKA_VERSION, "control_plane": CONTROL_PLANE}
 """The options that change a spec; a command in which one of them means something of its own has it beside the others."""
 
-asks_spec = collects("asked", AskedSpec.given, name=SPEC, **changing)
+asks_spec = collects("asked", AskedSpec.from_options, name=SPEC, **changing)
 changes_spec = collects("changes", SpecChanges, **changing)
 searches = collects(
     "search", SearchLimits, workers=WORKERS, max_depth=MAX_DEPTH, max_states=MAX_STATES, memory=MEMORY

@@ -14,12 +14,10 @@ import click
 
 from acked.base.errors import SystemFailure
 from acked.base.files import check_writable, write_text
-from acked.reports.console import open_console
+from acked.reports.console import Console, open_console
 from acked.reports.progress import BatchProgress, ProgressReporter
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from acked.checker.question.result import Counterexample
 
 def say(text: str) -> None:
@@ -94,8 +92,7 @@ class TraceFile:
 
     def check(self) -> None:
         """Fails before long work if the file cannot be written."""
-        if self.path is not None:
-            check_writable(self.path, "trace")
+        check_writable(self.path, "trace")
 
     def write(self, found: Counterexample) -> None:
         """Writes a trace file."""

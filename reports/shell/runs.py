@@ -15,7 +15,7 @@ from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec
 from acked.reports.progress import ProgressReporter
 from acked.reports.runs.answers import verdict_in_words
-from acked.reports.runs.blocked import blocked_in_words
+from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.view import steps_of
 from acked.reports.shell.options import UNCHANGED, SpecChanges
 from acked.reports.shell.specs import find_spec

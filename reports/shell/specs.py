@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError, SpecUnreadable, SystemFailure
@@ -20,6 +21,7 @@ from acked.checker.spec.spec import Spec, judge, load_spec, protocol_in
 from acked.checker.spec.user_protocol import is_reference
 from acked.checker.spec.variants import file_and_variant, name_of, specs_in, specs_under
 from acked.model.formulas.errors import ModelError
+from acked.model.partition.rules.versions import rules_of
 
 
 def bundled_specs() -> Path:
@@ -40,7 +42,7 @@ def full_name(path: Path) -> str:
     return (path.parent.relative_to(bundled_specs()) / name_of(path)).as_posix()
 
 
-def on_brokers() -> dict[str, str]:
+def broker_outcomes() -> dict[str, str]:
     """By name of a bundled spec what real brokers did with it; none for those that were not played (docs/real.md)."""
     found: dict[str, str] = json.loads((bundled_specs() / "on_brokers.json").read_text("utf-8"))
     return found
@@ -106,10 +108,6 @@ def under_release(
     `constants` come last, as if the file had them: what a release refuses is refused of all settings together.
     Of `version` the newest release that the protocol tells apart and that is not newer counts: 3.6.1 has the rules of 3.6.
     """
-    from dataclasses import replace
-
-    from acked.model.partition.rules.versions import rules_of
-
     if not spec.protocol.has_profiles:
         raise ConfigurationError(
             f"{spec.protocol.name} is one set of rules, whatever the release; --kafka-version is for specs of `partition`"
@@ -120,7 +118,7 @@ def under_release(
         profile = spec.protocol.profile(wanted, plane)
     except ModelError as error:
         raise ConfigurationError(f"{error}; see --control-plane" if plane else str(error)) from None
-    given = {**spec.given, **_known(spec, constants or {})}
+    given = {**spec.given, **_check_known(spec, constants or {})}
     bound = bind_constants(spec.protocol, {**{name: item.value for name, item in profile.items()}, **given})
     bound, warnings = settle(spec.protocol, given, bound, plane)
     # Without its path and its expectation, as in `changed`.
@@ -131,21 +129,19 @@ def under_release(
     return judge(made)
 
 
-def changed(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> Spec:
+def change_spec(spec: Spec, constants: Mapping[str, int | str], deadlock: bool) -> Spec:
     """The spec with other constants or another question, and without its expectation, which is about the old ones."""
-    from dataclasses import replace
-
     properties = spec.properties
     if deadlock and DEADLOCK not in properties:
         properties = (*properties, DEADLOCK)
-    bound = bind_constants(spec.protocol, {**spec.constants, **_known(spec, constants)})
+    bound = bind_constants(spec.protocol, {**spec.constants, **_check_known(spec, constants)})
     bound, warnings = settle(spec.protocol, constants, bound, None)
     # Without its path: an error is then in the command line, not in the file.
     asked = replace(spec.asked, constants=tuple(bound.items()), properties=tuple(item.name for item in properties))
     return judge(replace(spec, path=None, asked=asked, warnings=warnings, expect=None))
 
 
-def _known(spec: Spec, constants: Mapping[str, int | str]) -> Mapping[str, int | str]:
+def _check_known(spec: Spec, constants: Mapping[str, int | str]) -> Mapping[str, int | str]:
     """The constants, which the spec's protocol has; `ConfigurationError` names the first that it has not."""
     for name in constants:
         if name not in spec.constants:
@@ -155,8 +151,6 @@ def _known(spec: Spec, constants: Mapping[str, int | str]) -> Mapping[str, int |
 
 def with_symmetry(spec: Spec) -> Spec:
     """The spec with symmetry: the same verdict and length of the shortest counterexample are expected, but no counts."""
-    from dataclasses import replace
-
     expect = spec.expect
     if expect is not None:
         expect = replace(

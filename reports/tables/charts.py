@@ -40,13 +40,9 @@ class ColumnChart:
 
 
 @dataclass(frozen=True)
-class Line:
-    """A point per number of `places`, joined by a line; `mark` is a value with a line of its own across the panel."""
+class Line(ColumnChart):
+    """A point instead, joined by a line; `mark` is a value with a line of its own across the panel."""
 
-    title: str
-    axis: str
-    places: Sequence[int]
-    series: Series
     is_logarithmic: bool = False
     mark: float | None = None
 
@@ -60,7 +56,7 @@ class Bars:
     series: Sequence[Series]
 
 
-Panel = ColumnChart | Line | Bars
+Panel = ColumnChart | Bars
 
 
 def draw(title: str, panels: Sequence[Panel]) -> str:
@@ -90,7 +86,7 @@ def _height(panel: Panel) -> int:
     return max(_HEIGHT, _TOP + 20 * len(panel.names) + _BOTTOM) if isinstance(panel, Bars) else _HEIGHT
 
 
-def _over_places(group: ET.Element, panel: ColumnChart | Line) -> None:
+def _over_places(group: ET.Element, panel: ColumnChart) -> None:
     values, places = panel.series.values, panel.places
     width, height = _WIDTH - _LEFT - _PAD, _HEIGHT - _TOP - _BOTTOM
     is_logarithmic = isinstance(panel, Line) and panel.is_logarithmic
@@ -112,7 +108,7 @@ def _over_places(group: ET.Element, panel: ColumnChart | Line) -> None:
     for at in range(0, len(places), math.ceil(len(places) / 12) or 1):
         _text(group, x_of(at), _TOP + height + 16, str(places[at]), 11, _SOFT, "middle")
     _text(group, _LEFT + width / 2, _HEIGHT - 8, panel.axis, 12, _SOFT, "middle")
-    if isinstance(panel, ColumnChart):
+    if not isinstance(panel, Line):
         for at, value in enumerate(values):
             made = _rect(group, x_of(at) - step * 0.4, y_of(value), step * 0.8, y_of(0) - y_of(value), panel.series.colour)
             _tooltip(made, f"{panel.axis} {places[at]}: {_number(value)}")

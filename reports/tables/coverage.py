@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from acked.checker.question.coverage import ClauseCoverage
 from acked.checker.question.result import ActionCount
 from acked.reports import units
-from acked.reports.console import harmless, put, put_paragraph
-from acked.reports.pages.static_page import render_report
+from acked.reports.console import Console, harmless, put, put_paragraph
+from acked.reports.pages.page import render_report
 from acked.reports.table import Mark, Table, TableCell, print_table, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 COVERAGE_FORMAT = "acked-coverage/1"
 """What the document says in `format`."""
@@ -37,7 +33,7 @@ def coverage_table(actions: Mapping[str, ActionCount], clauses: Sequence[ClauseC
         fired = f"fired {units.count(count.enabled)} times" if count.enabled else "never fired"
         rows.append((TableCell(name, style), TableCell(fired, style, Mark.NONE if count.enabled else Mark.BAD)))
         for item in (item for item in clauses if item.action == name):
-            words, look = _in_words(item)
+            words, look = _words(item)
             rows.append((TableCell(f"    {item.label}", look), TableCell(words, look)))
     return table(("action and clause", ""), rows)
 
@@ -68,7 +64,7 @@ def coverage_page(
                         {"label": harmless(item.label), "words": words, "kind": kinds[look]}
                         for item in clauses
                         if item.action == action
-                        for words, look in [_in_words(item)]
+                        for words, look in [_words(item)]
                     ],
                 }
                 for action, count in actions.items()
@@ -105,7 +101,7 @@ def coverage_document(
     }
 
 
-def _in_words(item: ClauseCoverage) -> tuple[str, str]:
+def _words(item: ClauseCoverage) -> tuple[str, str]:
     if item.is_fixed:
         return "decided by the parameters", "dim"
     if item.was_decisive:

@@ -5,24 +5,19 @@ The table, the two traces, and why the other rules reject each.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from acked.checker.diagnosis.difference import Comparison, Side
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, StopReason
 from acked.checker.replay.retrace import under
 from acked.checker.replay.trace_file import trace_document
 from acked.model.formulas.errors import ModelError
-from acked.reports.console import glyphs_of, put, put_paragraph
-from acked.reports.runs.blocked import blocked_in_words
-from acked.reports.runs.subject import subject_in_words
+from acked.reports.console import Console, glyphs_of, put, put_paragraph
+from acked.reports.runs.answers import subject_in_words
+from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.table import Table, TableCell, print_table, table
 from acked.reports.units import count, plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def print_difference(console: Console, names: tuple[str, str], found: Comparison) -> None:

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, Run, StopReason
 from acked.checker.replay.trace_file import trace_document
 from acked.invariants.property import Property
-from acked.reports.console import glyphs_of, put_paragraph
+from acked.reports.console import Console, glyphs_of, put_paragraph
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 class Reach(Enum):
@@ -36,20 +33,20 @@ class PredicateSearch:
     predicates: tuple[Property, ...]
     beside: tuple[Property, ...]
 
-    def run(self, predicate: Property) -> Run | None:
+    def shortest_run(self, predicate: Property) -> Run | None:
         """The shortest run to a state in which the predicate holds, if one was found."""
         violations = self.result.violations
         return next((item.run for item in violations if item.property.name == predicate.name), None)
 
     def reach(self, predicate: Property) -> Reach:
         """Unreachable is what no reachable state satisfies, and only if all of them were seen."""
-        if self.run(predicate) is not None:
+        if self.shortest_run(predicate) is not None:
             return Reach.REACHED
         return Reach.UNREACHABLE if self.result.stopped is StopReason.COMPLETE else Reach.INCOMPLETE
 
     def trace(self, predicate: Property) -> Counterexample | None:
         """The shortest trace to such a state, as it is shown and written: with the properties beside, and the predicate."""
-        if (run := self.run(predicate)) is None:
+        if (run := self.shortest_run(predicate)) is None:
             return None
         question = Question(self.result.question.instance, (*self.beside, predicate))
         return Counterexample(self.title, question, run, predicate)
@@ -66,7 +63,7 @@ def print_find(console: Console, search: PredicateSearch) -> None:
 
 
 def _print_answer(console: Console, search: PredicateSearch, predicate: Property) -> None:
-    result, run, glyphs = search.result, search.run(predicate), glyphs_of(console)
+    result, run, glyphs = search.result, search.shortest_run(predicate), glyphs_of(console)
     if run is not None:
         style, glyph = "bold green", glyphs.good
         text = f"reached in {plural(len(run.actions), 'step')}: {predicate.text}"

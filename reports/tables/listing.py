@@ -4,39 +4,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, combinations, product
-from typing import TYPE_CHECKING
 
+from acked.checker.spec.spec import Spec
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.formulas.errors import ModelError
 from acked.model.language.action import Action
 from acked.model.language.context import Constant, Switch
 from acked.model.language.protocol import Protocol
-from acked.reports.console import put, put_paragraph
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from acked.reports.console import Console, put, put_paragraph
 
 _SMALL = 2
 """The value, where the range allows it, under which a protocol is instantiated to learn its guards' labels."""
-
-
-@dataclass(frozen=True)
-class SpecRow:
-    """What a listing says about one spec file: of constants those that it names itself, beside the release.
-
-    `brokers` is what real ones did with it, None where it was not played.
-    """
-
-    name: str
-    title: str
-    protocol: str
-    version: str | None
-    constants: Mapping[str, object]
-    expected: str
-    brokers: str | None = None
 
 
 def print_protocols(console: Console, protocols: Iterable[Protocol]) -> None:
@@ -63,10 +43,10 @@ def print_protocols(console: Console, protocols: Iterable[Protocol]) -> None:
 def values_of(constant: Constant) -> str:
     """The values that a spec may give a constant, and its default."""
     values = constant.range if constant.names or isinstance(constant, Switch) else f"{constant.lo}..{constant.hi}"
-    return values if constant.default is None else f"{values} (default {as_spec(constant, constant.default)})"
+    return values if constant.default is None else f"{values} (default {spec_text(constant, constant.default)})"
 
 
-def as_spec(constant: Constant, value: int) -> str:
+def spec_text(constant: Constant, value: int) -> str:
     """A value as a spec file writes it."""
     return json.dumps(constant.show(value))
 
@@ -78,7 +58,7 @@ def print_profile(console: Console, protocol: Protocol, version: str | None, con
     for constant in protocol.constants:
         if constant.name in profile:
             setting = profile[constant.name]
-            _fact(console, f"{constant.name} = {as_spec(constant, setting.value)}", setting.source)
+            _fact(console, f"{constant.name} = {spec_text(constant, setting.value)}", setting.source)
     put(console, [])
 
 
@@ -102,17 +82,26 @@ def print_properties(console: Console, properties: Iterable[tuple[Property, Sequ
         put(console, [])
 
 
-def print_specs(console: Console, specs: Iterable[SpecRow]) -> None:
-    """Every spec with its protocol, its constants and the verdict that it expects."""
-    for row in specs:
-        _entry(console, row.name, row.title)
-        settings = [f"{name}={json.dumps(value)}" for name, value in row.constants.items()]
-        settings = [f"version={row.version}", *settings] if row.version else settings
-        _fact(console, "protocol", f"{row.protocol}: {', '.join(settings)}" if settings else row.protocol)
-        _fact(console, "expected", row.expected or "nothing")
-        if row.brokers is not None:
-            _fact(console, "real brokers", row.brokers)
+def print_specs(console: Console, specs: Iterable[Spec], on_brokers: Mapping[str, str]) -> None:
+    """Every spec with its protocol, the verdict that it expects, and of constants those that its file names.
+
+    `on_brokers` says by name of a spec what real brokers did with it, where it was played.
+    """
+    for spec in specs:
+        _entry(console, spec.name, spec.title)
+        settings = [f"{name}={json.dumps(value)}" for name, value in spec.given.items()]
+        settings = [f"version={spec.version}", *settings] if spec.version else settings
+        protocol = spec.protocol.name
+        _fact(console, "protocol", f"{protocol}: {', '.join(settings)}" if settings else protocol)
+        _fact(console, "expected", expected_of(spec) or "nothing")
+        if spec.name in on_brokers:
+            _fact(console, "real brokers", on_brokers[spec.name])
         put(console, [])
+
+
+def expected_of(spec: Spec) -> str:
+    """`violated AckedRecordsSurvive`; empty if nothing is expected."""
+    return "" if spec.expect is None else " ".join([spec.expect.verdict.value, *spec.expect.violates])
 
 
 def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
@@ -122,7 +111,7 @@ def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
         _learn_labels(protocol, constants, labels)
     for action in protocol.actions:
         if not labels.get(action.name):
-            turned = chain(_with_turned(protocol, 1), _with_turned(protocol, 2))
+            turned = chain(_turn(protocol, 1), _turn(protocol, 2))
             found = next((constants for constants in turned if _has(protocol, constants, action)), None)
             if found is not None:
                 _learn_labels(protocol, found, labels)
@@ -159,7 +148,7 @@ def _configurations(protocol: Protocol) -> Iterator[dict[str, int]]:
         yield {**small, **bounded, **picked, **switched}
 
 
-def _with_turned(protocol: Protocol, number: int) -> Iterator[dict[str, int]]:
+def _turn(protocol: Protocol, number: int) -> Iterator[dict[str, int]]:
     """Configurations with so many two-valued constants turned: some actions need one switch on and another off."""
     turnable = [item for item in protocol.constants if item.hi - item.lo == 1]
     for constants, chosen in product(list(_configurations(protocol)), combinations(turnable, number)):

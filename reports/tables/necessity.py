@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.checker.diagnosis.easiest import Cost, Easiest
 from acked.checker.diagnosis.necessary import Forbidden, LeftOut, NearestRun, Necessity
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Verdict, Violation
 from acked.checker.replay.trace_file import trace_document
-from acked.reports.console import Glyphs, glyphs_of, put, put_paragraph
+from acked.reports.console import Console, Glyphs, glyphs_of, put, put_paragraph
 from acked.reports.runs.view import steps_of
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
 from acked.reports.units import count, plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def print_easiest(console: Console, easiest: Easiest) -> None:

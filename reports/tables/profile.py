@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
 
 from acked.checker.dataset.profile import Profile
 from acked.reports import units
-from acked.reports.console import glyphs_of, put, put_paragraph
+from acked.reports.console import Console, glyphs_of, put, put_paragraph
 from acked.reports.table import Table, TableCell, numbers, print_table, table
 from acked.reports.tables.charts import Bars, ColumnChart, Line, Series, draw
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _BAR = 32
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from acked.reports.console import put
+from acked.reports.console import Console, put
 from acked.reports.table import Column, ColumnKind, Table, TableCell, print_table, table, table_csv
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def rows_table(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> Table:
@@ -37,11 +34,11 @@ def _cell(value: object, is_number: bool) -> TableCell:
     return TableCell(value if isinstance(value, str) else json.dumps(value, default=str, ensure_ascii=False), value=value)
 
 
-def as_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
+def rows_csv(names: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> str:
     """CSV with a heading; lists and structs as JSON, NULL as an empty cell."""
     return table_csv(rows_table(names, rows))
 
 
-def as_json(rows: Sequence[Mapping[str, Any]]) -> str:
+def rows_json(rows: Sequence[Mapping[str, Any]]) -> str:
     """A JSON list with an object for every row."""
     return json.dumps(list(rows), indent=1, default=str, ensure_ascii=False) + "\n"

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.checker.explore.simulate import Simulation
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.trace_file import trace_document
 from acked.reports import units
-from acked.reports.console import glyphs_of, put, put_paragraph
-from acked.reports.runs.subject import subject_in_words
+from acked.reports.console import Console, glyphs_of, put, put_paragraph
+from acked.reports.runs.answers import subject_in_words
 from acked.reports.table import Table, TableCell, numbers, print_table, table
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def print_simulation(console: Console, title: str, question: Question, found: Simulation, seconds: float) -> None:

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from acked.checker.question.orbits import MAX_RENAMINGS, renamed_sorts
 from acked.checker.question.result import Result, StopReason, Verdict
-from acked.checker.question.user_properties import reached
+from acked.checker.question.user_properties import reach_lengths
+from acked.checker.symmetry.orbits import MAX_RENAMINGS, renamed_sorts
 from acked.reports import units
-from acked.reports.console import Glyphs, clean, flow, glyphs_of, put, put_paragraph
-from acked.reports.runs.answers import PropertyAnswer, answers, verdict_in_words, violated_how
-from acked.reports.runs.subject import subject_in_words
+from acked.reports.console import Console, Glyphs, clean, flow, glyphs_of, put, put_paragraph
+from acked.reports.runs.answers import PropertyAnswer, answers, subject_in_words, verdict_in_words, violated_how
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from acked.model.language.values import Id
 
 _MANY_STATES = 100_000
@@ -39,7 +36,7 @@ def print_result(console: Console, title: str | None, result: Result, total_seco
     if result.question.properties:
         put(console, [])
         print_table(console, properties_table(result))
-    if found := reached(result.probes.items()):
+    if found := reach_lengths(result.probes.items()):
         put(console, [])
         print_table(console, reach_table(result, found))
     put(console, [])
@@ -151,6 +148,6 @@ def _print_actions(console: Console, result: Result, glyphs: Glyphs) -> None:
     if silent:
         names = [(clean(name, console), shade) for name in result.never_fired]
         names = [(f"{name}," if at < len(names) - 1 else name, style) for at, (name, style) in enumerate(names)]
-        lead = f"{mark.drawn(glyphs)}{words}: "
+        lead = f"{mark.sign(glyphs)}{words}: "
         for spans in flow([(lead, shade)], names, len(lead), console.width):
             put(console, spans)

@@ -154,9 +154,8 @@ def test_the_wheel_says_where_the_documentation_is_and_has_no_link_into_the_repo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command", [("list", "specs"), ("check", "kip320")], ids=" ".join)
-def test_the_installed_script_works(installed: Path, tmp_path: Path, command: tuple[str, ...]) -> None:
-    done = outside(installed / "acked", *command, cwd=tmp_path)
+def test_the_installed_script_works(installed: Path, tmp_path: Path) -> None:
+    done = outside(installed / "acked", "check", "kip320", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "kip320" in done.stdout or "KIP-320" in done.stdout
 

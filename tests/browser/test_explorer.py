@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from acked.checker.explore.nearest import nearest
-from acked.checker.question.predicate import parse_predicate
+from acked.checker.predicate.parse import parse_predicate
 from acked.checker.question.question import Question
 from acked.explorer.server import ExplorerServer, page_of
 from acked.explorer.session import Walk

@@ -64,7 +64,7 @@ def random_run(protocol: str, constants: dict[str, int], steps: int, seed: int) 
     states, actions = [instance.initial[0]], []
     for _ in range(steps):
         codes = instance.schema.unpack(states[-1])
-        enabled = instance.enabled(codes)
+        enabled = instance.enabled_actions(codes)
         if not enabled:
             break
         calm = [step for step in enabled if not step.action.name.startswith("Controller")]

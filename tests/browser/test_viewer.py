@@ -18,7 +18,7 @@ from acked.checker.replay.retrace import under
 from acked.checker.search.local import search
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.pages.page import pair_data, render, trace_data
-from acked.reports.runs.blocked import blocked_in_words
+from acked.reports.runs.refusals import blocked_in_words
 from tests.e2e.driver import acked
 from tests.places import SPECS
 from tests.reports.pictures.locks import LABELS, run_of

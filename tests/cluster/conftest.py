@@ -8,9 +8,9 @@ import shutil
 import pytest
 
 from acked.base.errors import AckedError
-from acked.cluster.nodes.archive import with_archive
+from acked.cluster.nodes.archive import add_archive
+from acked.cluster.nodes.jvm import broker_java
 from acked.cluster.nodes.plan import ClusterPlan, make_plan
-from acked.cluster.releases.java import broker_java
 from acked.cluster.releases.release import Mode
 
 _CACHE = os.environ.get("ACKED_CACHE_DIR")
@@ -30,7 +30,7 @@ def real_plan(version: str, settings: dict[str, str], mode: Mode | None = None) 
     has_maven = shutil.which("mvn") is not None
     try:
         broker_java()
-        return with_archive(make_plan(version, mode, settings=settings))
+        return add_archive(make_plan(version, mode, settings=settings))
     except AckedError as error:
         if has_maven and shutil.which("java"):
             raise

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,48 @@ def documents() -> list[Any]:
     return found
 
 
+SELDOM = {
+    # Proofs, each of which is held by tests of its own.
+    "acked prove induction stale-ends-latest -c crashes=clean -c zombies=true -c replicas=2 --quiet":
+        "test_partition_proof.py: the latest release keeps its promises in runs of any length",
+    "acked prove induction kip966-latest -c replicas=2 --quiet":
+        "test_one_machine.py: the steps that a lemma is there for are inductive with it",
+    "acked prove all-constants acks-all-min-2-clean --kafka-version latest -c reassignment=true":
+        "test_partition_all_constants.py: a sample of obligations where the partition is moved",
+    "acked prove all-constants kip320 --quiet":
+        "test_allconstants.py: KIP-320 holds for all constants",
+    "acked prove induction kip320 --quiet":
+        "test_induction.py: KIP-320 keeps its promises in runs of any length",
+    "acked prove kip320 --quiet":
+        "the same",
+    "acked prove suggest kip320 -c replicas=2 --without IsrHasLeader --quiet":
+        "test_suggest.py: a lemma of KIP-320 that is left out is proposed again",
+}
+"""Examples that `make test-long` runs, with all others, and `make test` leaves out; by the command, what holds it there."""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("document", documents())
 def test_the_examples_of_a_page_do_what_it_shows(document: Path, tmp_path: Path) -> None:
-    for example, code, output in answers(document.read_text("utf-8"), tmp_path):
+    assert_as_shown(document, tmp_path, leave_out=SELDOM.keys())
+
+
+@pytest.mark.long
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    "document", [page for page in pages() if any(item.command in SELDOM for item in examples(page.read_text("utf-8")))]
+)
+def test_with_what_takes_long_they_do_so_too(document: Path, tmp_path: Path) -> None:
+    assert_as_shown(document, tmp_path)
+
+
+def test_what_is_seldom_run_is_there() -> None:
+    assert set(SELDOM) <= {item.command for page in pages() for item in examples(page.read_text("utf-8"))}
+
+
+def assert_as_shown(document: Path, folder: Path, leave_out: Collection[str] = ()) -> None:
+    """Every command of a page but those that are left out puts out what the page shows."""
+    for example, code, output in answers(document.read_text("utf-8"), folder, leave_out):
         if not agrees(example.expected, output):
             difference = "\n".join(difflib.ndiff(example.expected, output.splitlines()))
             place = f"{document.relative_to(CHECKOUT)}:{example.line}"

@@ -17,15 +17,15 @@ from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec, load_spec
 from acked.checker.spec.variants import specs_under
 from acked.model.partition.protocol import partition
-from acked.model.partition.rules.versions import CHANGES as PARTITION_CHANGES
+from acked.model.partition.rules.versions import HISTORY as PARTITION_HISTORY
 from acked.model.partition.rules.versions import planes_of
 from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import CIRCUMSTANCES, SIZES
-from acked.model.transactions.versions import CHANGES as TRANSACTION_CHANGES
-from acked.reports.pages.quorums import quorums_markdown
-from acked.reports.pages.spec_pages import AnsweredSpec, NotReproduced, claims_markdown, gallery_markdown
+from acked.model.transactions.versions import HISTORY as TRANSACTION_HISTORY
 from tests.places import CHECKOUT
 from tools.parts.gallery import untold
+from tools.parts.quorums import quorums_markdown
+from tools.parts.spec_pages import AnsweredSpec, NotReproduced, claims_markdown, gallery_markdown
 from tools.real import OPEN as _OPEN
 from tools.real import on_brokers
 
@@ -180,7 +180,7 @@ def turning_points(bug: Spec, fix: Spec) -> dict[str, str]:
     if len(differing) != 1 or bug.drop or bug.protocol not in (partition, transactions):
         return {}
     (name,) = differing
-    table = PARTITION_CHANGES if bug.protocol is partition else TRANSACTION_CHANGES
+    table = (PARTITION_HISTORY if bug.protocol is partition else TRANSACTION_HISTORY).changes
     changes = [item for item in table if item.constant.name == name]
     plane, wanted, found, was = control_plane_of(bug), fix.constants[name], set(), None
     for item in (item for item in changes if getattr(item, "plane", None) in (None, plane)):

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.unsearched import pinned
 from tests.places import CHECKOUT
 from tools.made import PART, PARTS, kept, pages, whole
 from tools.parts import gallery
@@ -34,13 +35,24 @@ def test_a_part_is_whole_on_the_site(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
-def test_runs_are_told_as_before() -> None:
-    assert gallery.runs() == json.loads(gallery.RUNS.read_text("utf-8")), "run tools/made.py"
+def test_a_tenth_of_the_runs_are_told_as_before_and_none_is_left_out() -> None:
+    kept, asked = json.loads(gallery.RUNS.read_text("utf-8")), gallery.with_runs()
+    assert list(kept) == [spec.name for spec in asked], "run tools/made.py"
+    assert gallery.runs(asked[::10]).items() <= kept.items(), "run tools/made.py"
+
+
+@pytest.mark.long
+def test_every_run_is_told_as_before() -> None:
+    assert gallery.runs(gallery.with_runs()) == json.loads(gallery.RUNS.read_text("utf-8")), "run tools/made.py"
+
+
+@pytest.fixture
+def _without_searches(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gallery, "told", pinned)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.usefixtures("_without_searches")
 @pytest.mark.parametrize("name", ["claims", "gallery"])
 def test_links_within_the_gallery_and_the_claims_lead_to_headings(name: str) -> None:
     text = whole(f"<!-- made: {name} -->\n<!-- end -->\n")
@@ -52,7 +64,7 @@ def test_links_within_the_gallery_and_the_claims_lead_to_headings(name: str) -> 
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(900)
+@pytest.mark.usefixtures("_without_searches")
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.name)
 def test_files_that_a_made_part_names_are_there(page: Path) -> None:
     named = re.findall(r"`((?:specs|docs|tools|tests|cluster|model)/[\w./-]*)`", whole(page.read_text("utf-8")))

@@ -1,14 +1,18 @@
-"""Runs the installed command as a user does, or the same in this process."""
+"""Runs `acked …` in this process, or the installed command as a user does where that is the point."""
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import subprocess
+import sys
 import sysconfig
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import chdir, contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 
@@ -38,13 +42,38 @@ def environment(**variables: str) -> dict[str, str]:
     return kept | variables
 
 
-def acked(
+def acked(*arguments: str | Path, cwd: Path | None = None, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Runs `acked …` in this process, as if it were one of its own: its folder, its environment, its three streams.
+
+    To start a process takes longer than most answers; `test_limits.py` and others see to the command as it is installed.
+    """
+    with chdir(cwd or os.curdir), patch.dict(os.environ, environment(**variables), clear=True), streams() as (out, err):
+        code = main([str(argument) for argument in arguments])
+        return subprocess.CompletedProcess(arguments, code, written(out), written(err))
+
+
+@contextmanager
+def streams() -> Iterator[tuple[io.TextIOWrapper, io.TextIOWrapper]]:
+    """An empty stdin, and a stdout and a stderr that are read afterwards."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8", write_through=True) for _ in range(2))
+    with open(os.devnull, encoding="utf-8") as empty, patch.multiple(sys, stdin=empty, stdout=out, stderr=err):
+        yield out, err
+
+
+def written(stream: io.TextIOWrapper) -> str:
+    """What a stream of `streams` has been given."""
+    stream.flush()
+    stream.seek(0)
+    return stream.read()
+
+
+def installed(
     *arguments: str | Path,
     cwd: Path | None = None,
     before: Callable[[], None] | None = None,
     **variables: str,
 ) -> subprocess.CompletedProcess[str]:
-    """Runs `acked …`; `before` runs in the child, before the command."""
+    """Runs the installed command in a process; `before` runs in the child, before the command."""
     return subprocess.run(
         [COMMAND, *map(str, arguments)],
         cwd=cwd,

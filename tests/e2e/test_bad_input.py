@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.driver import COMMAND, TINY, acked, assert_one_sentence, call, environment
+from tests.e2e.driver import COMMAND, TINY, acked, assert_one_sentence, call, environment, installed
 
 KINDS = "truncate-to-hw, kip101, kip279, kip320-first-try, kip320"
 
@@ -154,7 +154,7 @@ def test_the_real_command_refuses_a_wrong_spec_likewise(name: str, tmp_path: Pat
     content, code, parts = next(case[1:] for case in SPECS if case[0] == name)
     path = tmp_path / "spec.toml"
     path.write_bytes(content)
-    assert_one_sentence(acked("check", path), code, str(path), *parts)
+    assert_one_sentence(installed("check", path), code, str(path), *parts)
 
 
 def test_a_spec_with_a_byte_order_mark_and_windows_line_ends_is_read(
@@ -373,7 +373,7 @@ def test_a_wrong_option_is_refused_in_one_sentence(
 
 
 def test_the_real_command_refuses_unknown_options_likewise() -> None:
-    assert_one_sentence(acked("check", "kip320", "--nope"), 151, "--nope")
+    assert_one_sentence(installed("check", "kip320", "--nope"), 151, "--nope")
 
 
 @pytest.mark.slow

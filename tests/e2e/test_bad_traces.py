@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from acked.cli import main
-from tests.e2e.driver import TINY, acked, assert_one_sentence, call
+from tests.e2e.driver import TINY, acked, assert_one_sentence, call, installed
 from tests.places import CHECKOUT
 
 # -- where traces go ---------------------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ def test_a_full_disk_leaves_the_old_trace_and_nothing_else(tmp_path: Path) -> No
     def no_room() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 
-    done = acked("check", "truncate-to-hw", "--trace-out", path, before=no_room)
+    done = installed("check", "truncate-to-hw", "--trace-out", path, before=no_room)
     assert_one_sentence(done, 153, str(path), "too large")
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
@@ -230,4 +230,4 @@ def test_a_trace_that_is_missing_or_a_folder_is_refused(tmp_path: Path, capsys: 
 def test_a_spec_is_no_trace(tmp_path: Path) -> None:
     path = tmp_path / "spec.toml"
     path.write_text(TINY)
-    assert_one_sentence(acked("show", path), 150, str(path), "not valid JSON")
+    assert_one_sentence(installed("show", path), 150, str(path), "not valid JSON")

@@ -14,7 +14,7 @@ from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.checker.allconstants.certificate import MANIFEST, Certificate, derivation_of
 from acked.checker.allconstants.proof import AllConstantsProof, covering_argument
 from acked.checker.question.result import Verdict
-from acked.commands.proving.asked import refuse_unmade, refuse_unprovable
+from acked.commands.proving.demands import refuse_unmade, refuse_unprovable
 from tests.e2e.driver import TINY, assert_one_sentence, call
 from tests.places import SPECS
 

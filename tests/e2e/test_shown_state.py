@@ -10,7 +10,8 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from acked import check
-from acked.checker.batch.outcome import Outcome, from_document, to_document
+from acked.base.plain import from_plain, to_plain
+from acked.checker.batch.outcome import Outcome
 from acked.checker.spec.spec import Spec, load_spec
 from acked.reports.runs.answers import answers
 from tests.e2e.driver import TINY, call
@@ -72,7 +73,7 @@ def test_a_bounded_proof_says_what_its_trace_says(both: Path, capsys: pytest.Cap
 
 def test_a_gate_says_what_its_stories_say_also_from_the_cache(both: Path, capsys: pytest.CaptureFixture[str]) -> None:
     outcome = Outcome.of(check(load_spec(both).question()))
-    assert from_document(to_document(outcome)) == outcome
+    assert from_plain(Outcome, to_plain(outcome)) == outcome
     assert list(outcome.violated) == ["Empty", "NeverOne"]
     both.write_text(BOTH.replace('violates = "Empty"', 'violates = "WeakIsr"'))
     report = both.parent / "report.xml"

@@ -6,15 +6,20 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acked.base.files import ROOMS
+from acked.checker.spark import session
+from acked.checker.spark.session import SparkDriver, SparkSettings
 from tests.checker.spark.spark_cluster import cluster, command_of, descendants
-from tests.e2e.driver import COMMAND, TINY, acked, heed_interrupts
+from tests.e2e.driver import COMMAND, TINY, acked, heed_interrupts, installed
 
 LARGE = ("kip320", "--quiet", "--format", "json")
 BOTH = ("distinct_states", "generated_states", "depth", "levels", "actions", "verdict", "violations", "never_fired")
@@ -30,6 +35,25 @@ def check(*arguments: str | Path, code: int = 0, **variables: str) -> dict[str, 
     assert done.returncode == code, done.stderr
     document: dict[str, Any] = json.loads(done.stdout)
     return document
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkDriver]:
+    with SparkDriver(SparkSettings("local[2]"), tmp_path_factory.mktemp("spark") / "spark.log") as driver:
+        yield driver
+
+
+@pytest.fixture
+def masters(started: SparkDriver, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The masters that commands ask in this process; one Java process stands for all of them."""
+    asked: list[str] = []
+
+    def driver(settings: SparkSettings, log: Path) -> nullcontext[SparkDriver]:
+        asked.append(settings.master)
+        return nullcontext(started)
+
+    monkeypatch.setattr(session, "SparkDriver", driver)
+    return asked
 
 
 def killed_at(commit: int, run: Path, *arguments: str | Path) -> None:
@@ -78,20 +102,22 @@ def test_spark_is_not_misled_by_a_users_own_packages(tmp_path: Path) -> None:
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(f"raise RuntimeError('the foreign {name} was imported')\n")
     (tmp_path / "mine.toml").write_text(TINY)
-    done = acked("check", "mine.toml", "--engine", "spark", "--master", "local[2]", "-q", "--format", "json", cwd=tmp_path)
+    asked = ("check", "mine.toml", "--engine", "spark", "--master", "local[2]", "-q", "--format", "json")
+    done = installed(*asked, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["distinct_states"] == 277
     assert done.stderr == ""
 
 
 @pytest.mark.spark
-def test_a_violation_over_spark_has_the_same_run_and_exit_code(tmp_path: Path) -> None:
+def test_a_violation_over_spark_has_the_same_run_and_exit_code(masters: list[str], tmp_path: Path) -> None:
     arguments = ("check", "truncate-to-hw", "--trace-out", "t.json", "-q")
     local = acked(*arguments, cwd=tmp_path)
     first = (tmp_path / "t.json").read_text()
     spark = acked(*arguments, "--engine", "spark", "--master", "local[2]", "--buckets", "7", cwd=tmp_path)
     assert (local.returncode, spark.returncode) == (12, 12)
     assert (tmp_path / "t.json").read_text() == first
+    assert masters == ["local[2]"]
 
 
 @pytest.mark.slow
@@ -135,7 +161,7 @@ def test_a_disk_that_fills_up_while_the_search_is_under_way_is_one_sentence(tmp_
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))
 
-    done = acked("check", "kip320", "-q", "--run-dir", "run", cwd=tmp_path, before=no_large_files)
+    done = installed("check", "kip320", "-q", "--run-dir", "run", cwd=tmp_path, before=no_large_files)
     assert done.returncode == 153
     assert "cannot write run/levels/" in done.stderr
     assert done.stderr.count("\n") == 1
@@ -161,7 +187,7 @@ def test_a_full_memory_without_a_cluster_prints_the_command_that_goes_on(tmp_pat
 
 @pytest.mark.spark
 @pytest.mark.slow
-def test_the_gate_runs_its_searches_as_spark_tasks(tmp_path: Path) -> None:
+def test_the_gate_runs_its_searches_as_spark_tasks(masters: list[str]) -> None:
     command = ("gate", "kip101-2221", "truncate-to-hw-2221-weak", "--no-cache", "--format", "json")
     here, over = (json.loads(acked(*command, *master).stdout) for master in ((), ("--master", "local[2]")))
     for document in (here, over):
@@ -170,6 +196,7 @@ def test_the_gate_runs_its_searches_as_spark_tasks(tmp_path: Path) -> None:
             assert entry["outcome"].pop("seconds") > 0
     assert over == here
     assert len(over["specs"]) == 2
+    assert masters == ["local[2]"]
 
 
 @pytest.mark.slow
@@ -184,18 +211,32 @@ def test_commands_that_run_many_searches_refuse_masters_that_are_none(command: t
         assert reason in done.stderr
 
 
-@pytest.mark.spark
-@pytest.mark.slow
-def test_auto_hands_over_to_a_cluster_when_memory_is_full(tmp_path: Path) -> None:
-    with cluster(tmp_path) as machines:
-        handed = check(
-            "kip320", "--memory", "10MB", "-w", "1", "--master", machines.master, "--conf", "spark.executor.memory=512m",
-            TMPDIR=str(tmp_path),
-        )  # fmt: skip
+def assert_handed_over(master: str, folder: Path) -> None:
+    """A search whose memory is full goes on over Spark, and leaves nothing behind."""
+    small = ("--memory", "10MB", "-w", "1", "--conf", "spark.executor.memory=512m")
+    handed = check("kip320", *small, "--master", master, TMPDIR=str(folder))
     assert same(handed) == same(check("kip320"))
     assert handed["engine"] == "spark"
     assert "the local search reached its memory budget" in handed["notes"][0]
-    assert not [path for path in tmp_path.iterdir() if path.name.startswith("acked-run-")]
+    assert not [path for path in folder.iterdir() if path.name.startswith("acked-run-")]
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_auto_hands_over_to_spark_when_memory_is_full(
+    masters: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)  # It is kept once it was asked for.
+    assert_handed_over("spark://127.0.0.1:7077", tmp_path)
+    assert masters == ["spark://127.0.0.1:7077"]
+
+
+@pytest.mark.long
+@pytest.mark.spark
+def test_auto_hands_over_to_a_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    with cluster(tmp_path) as machines:
+        assert_handed_over(machines.master, tmp_path)
 
 
 @pytest.mark.long

@@ -8,8 +8,8 @@ import zipfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from acked.cluster.releases.jars import Jars, fetched, release_jars
-from acked.cluster.releases.java import broker_java
+from acked.cluster.nodes.jvm import broker_java
+from acked.cluster.releases.jars import Jars, fetch_jars, release_jars
 from acked.cluster.releases.release import Artifact, release
 from tests.places import DATA
 
@@ -26,7 +26,8 @@ def kafka(version: str) -> Jars:
 
 
 def client_jars(version: str) -> Jars:
-    return fetched(f"kafka-clients-{version}", (Artifact("org.apache.kafka", "kafka-clients", version),), "the client", None)
+    client = Artifact("org.apache.kafka", "kafka-clients", version)
+    return fetch_jars(f"kafka-clients-{version}", (client,), "the client", None)
 
 
 def ran(class_path: Iterable[Path | str], main: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -34,13 +35,13 @@ def ran(class_path: Iterable[Path | str], main: str, *arguments: str | Path) -> 
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
-def mended(name: str, jars: Jars, work: Path) -> Path:
+def mended(rule: str, jars: Jars, work: Path) -> Path:
     """A folder with the release's own class, of which one rule is changed as `Mend.java` says, and nothing else."""
-    asm = fetched("asm-9.7.1", (ASM,), "ASM", None)
+    asm = fetch_jars("asm-9.7.1", (ASM,), "ASM", None)
     tool, folder = work / "tool", work / "mended"
     tool.mkdir()
     compiled(asm.class_path, [SOURCES / "Mend.java"], tool)
-    done = ran((tool, asm.class_path, jars.class_path), "Mend", name, folder)
+    done = ran((tool, asm.class_path, jars.class_path), "Mend", rule, folder)
     assert done.returncode == 0, done.stderr
     return folder
 

@@ -18,9 +18,9 @@ from itertools import islice
 from pathlib import Path
 
 from acked.audit.clusters.topics import groups_of
-from acked.audit.commands.scram import Scram, Unavailable
+from acked.audit.commands.connection import Scram, Unavailable
 from acked.audit.decision.gather import recognise
-from acked.audit.formats.read import read_all
+from acked.audit.formats.reading import read_all
 from acked.audit.moves.plan import read_plan
 from acked.audit.reports.baseline import read_baseline
 from acked.base.errors import AckedError
@@ -38,10 +38,10 @@ from acked.checker.replay.retrace import retrace
 from acked.checker.replay.trace_file import is_ours, read_trace, replay, run_in
 from acked.checker.solver.lemma_sets import Core, CoreFile, shipped_sets
 from acked.cluster.lines.checking import check
-from acked.cluster.lines.recorded import Recording
+from acked.cluster.lines.recording import Recording
 from acked.cluster.observation.subject import Subject
 from acked.cluster.observation.validation import validate
-from acked.cluster.observe.acknowledged import read_acknowledged
+from acked.cluster.observe.acknowledgements import read_acknowledged
 from acked.cluster.observe.directories import headers
 from acked.cluster.observe.disk import read_log
 from acked.cluster.observe.metadata import FOLDER, controller_events

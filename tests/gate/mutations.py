@@ -343,20 +343,28 @@ MUTATIONS: tuple[Mutation, ...] = (
 
 
 def copy_of_the_checkout(target: Path) -> Path:
-    """A copy with a handful of small specs."""
+    """A copy with a handful of small specs.
+
+    Bytecode comes along: it is of the files that nothing changes, as the times that are copied with them say.
+    """
     for name in COPIED:
-        shutil.copytree(CHECKOUT / name, target / name, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(CHECKOUT / name, target / name, symlinks=True)
+    with_specs(target)
+    return target
+
+
+def with_specs(target: Path) -> None:
+    """Writes the specs that the gate runs into a new folder."""
     specs = target / "specs"
-    specs.mkdir()
+    specs.mkdir(parents=True)
     shutil.copy(CHECKOUT / "specs/counts/kip320-2221.toml", specs / HOLDS)
     shutil.copy(CHECKOUT / "specs/answers/truncate-to-hw-2221-weak.toml", specs / LOSES)
     shutil.copy(CHECKOUT / "specs/controls/elect-outside-isr.toml", specs / CONTROL)
     (specs / PROMISES).write_text(_PROMISES, "utf-8")
-    return target
 
 
 def run_gate(copy: Path, cache: Path, *arguments: str, spec: str = "") -> Seen:
-    """The gate of a copy over its specs, or one of them, run by its own packages."""
+    """The gate over the specs of a copy, or one of them, run by the copy's packages, or ours where it has none."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON", "ACKED", "GITHUB"))}
     options = ["--format", "json", "--jobs", "1", "--memory", "200MB", *arguments]
     done = subprocess.run(
@@ -374,8 +382,11 @@ def run_gate(copy: Path, cache: Path, *arguments: str, spec: str = "") -> Seen:
 
 def attempt(mutation: Mutation, folder: Path, cache: Path) -> Seen:
     """Makes a copy, mutates it, and runs its gate on a cache that knows the sound answers."""
-    copy = copy_of_the_checkout(folder)
-    path = copy / mutation.file if "/" in mutation.file else copy / "specs" / mutation.file
+    if "/" in mutation.file:
+        path = copy_of_the_checkout(folder) / mutation.file
+    else:
+        with_specs(folder)
+        path = folder / "specs" / mutation.file
     text, count = re.subn(mutation.old, mutation.new, path.read_text("utf-8"), count=0, flags=re.DOTALL)
     if count != 1:
         raise AssertionError(f"{mutation.file} holds {mutation.old!r} {count} times; write the mutation anew")
@@ -384,5 +395,5 @@ def attempt(mutation: Mutation, folder: Path, cache: Path) -> Seen:
         own = folder / "cache"
         shutil.copytree(cache, own)
         cache = own
-        mutation.also(copy, cache)
-    return run_gate(copy, cache, *mutation.arguments, spec=mutation.spec)
+        mutation.also(folder, cache)
+    return run_gate(folder, cache, *mutation.arguments, spec=mutation.spec)

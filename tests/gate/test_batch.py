@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from acked.base.bounds import Bounds
+from acked.base.plain import from_plain, to_plain
 from acked.base.processes import ProcessPool
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, Under, answer_all
-from acked.checker.batch.outcome import Outcome, Probing, Task, from_document, to_document
+from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.gate.gate import judge
-from acked.checker.question.coverage import clause_coverage, merged
+from acked.checker.question.coverage import clause_coverage, merge_coverage
 from acked.checker.question.result import StopReason, Verdict
 from acked.checker.question.vacuity import vacuous
 from acked.checker.search.local import search
@@ -73,7 +74,7 @@ def test_probes_change_neither_counts_nor_the_fingerprint() -> None:
 
 def test_an_outcome_survives_its_document() -> None:
     for found in outcomes([task("answers/truncate-to-hw-2221-weak.toml"), task("counts/kip320-2111.toml")]):
-        assert from_document(json.loads(json.dumps(to_document(found)))) == found
+        assert from_plain(Outcome, json.loads(json.dumps(to_plain(found)))) == found
 
 
 def test_equal_tasks_are_searched_once_and_all_answered() -> None:
@@ -259,7 +260,7 @@ def test_merged_coverage_is_that_of_any_search() -> None:
         [small("WeakIsr", probing=Probing.COVERAGE), small("WeakIsr", probing=Probing.COVERAGE, log_size=2)]
     )
     parts = [clause_coverage(item.probes) for item in (first, second)]
-    together = {item.name: item for item in merged(parts)}
+    together = {item.name: item for item in merge_coverage(parts)}
     for item in (item for part in parts for item in part):
         assert together[item.name].was_decisive >= item.was_decisive
         assert together[item.name].was_false >= item.was_false

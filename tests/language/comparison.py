@@ -22,7 +22,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.overflow import Overflow
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Verdict
-from acked.checker.question.user_properties import reached
+from acked.checker.question.user_properties import reach_lengths
 from acked.checker.search.local import search
 from acked.checker.spec.spec import load_spec
 from acked.model.formulas.errors import DomainOverflow
@@ -80,7 +80,7 @@ def assert_same_search(case: Case, question: Question) -> None:
     lengths = {name: space.first(lambda s, p=p: not p(s)) for name, p in predicates.items() if name.startswith("P")}
     assert result.violated == {name: length for name, length in lengths.items() if length is not None}
     sought = {name: space.first(p) for name, p in predicates.items() if name.startswith("R")}
-    assert reached(result.probes.items()) == sought
+    assert reach_lengths(result.probes.items()) == sought
     for item in result.violations:
         assert_real(case, question, item.run)
         last = question.instance.schema.decode(question.instance.schema.unpack(item.run.states[-1]))

@@ -16,6 +16,7 @@ from acked.checker.spec.resolve import property_named
 from acked.cli import main
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
+from acked.model.formulas import watch
 from acked.model.language import protocol
 from acked.model.language.protocol import Protocol
 from acked.model.language.state import Struct
@@ -176,7 +177,8 @@ def test_the_order_of_a_set_is_refused_whatever_the_seed_of_hashes(seed: str, tm
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_a_shipped_protocol_is_the_same_when_it_is_traced_again(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[object] = []
-    monkeypatch.setattr(protocol, "is_shipped", lambda function: looked.append(function))
+    for module in (protocol, watch):
+        monkeypatch.setattr(module, "is_shipped", lambda function: looked.append(function))
     asked = PROTOCOLS[name]
     small = {item.name: item.default if item.default is not None else max(item.lo, 2) for item in asked.constants}
     instance = asked.instantiate(small)

@@ -10,13 +10,16 @@ from __future__ import annotations
 import ast
 import inspect
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
 from acked.base.files import ROOMS
-from acked.checker.question import predicate, question, symmetry
+from acked.checker.predicate import parse as predicate
+from acked.checker.predicate import values as predicate_values
+from acked.checker.question import question
+from acked.checker.symmetry import check as symmetry
 from acked.model.language import protocol, sets, values
 from acked.model.language.domain import Range
 from acked.model.language.quantify import ite
@@ -40,7 +43,11 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield place
 
 
-def compare_all(seeds: range, folder: Path, record_property: Record) -> Counter[Trap]:
+SEEDS = (*range(20), 34)
+"""Seeds of protocols that together meet every trap."""
+
+
+def compare_all(seeds: Sequence[int], folder: Path, record_property: Record) -> Counter[Trap]:
     """Every seed; how many met each trap goes to the terminal's summary."""
     drawn: Counter[Trap] = Counter()
     for seed in seeds:
@@ -51,8 +58,8 @@ def compare_all(seeds: range, folder: Path, record_property: Record) -> Counter[
 
 
 @pytest.mark.slow
-def test_sixty_random_protocols_mean_what_their_plain_twins_mean(tmp_path: Path, record_property: Record) -> None:
-    drawn = compare_all(range(60), tmp_path, record_property)
+def test_twenty_random_protocols_mean_what_their_plain_twins_mean(tmp_path: Path, record_property: Record) -> None:
+    drawn = compare_all(SEEDS, tmp_path, record_property)
     assert [trap.value for trap in Trap if not drawn[trap]] == []
 
 
@@ -96,11 +103,11 @@ def fields_are_told_apart_by_their_codes_alone(patch: pytest.MonkeyPatch) -> Non
 
 
 def a_slot_without_a_record_holds_id_0(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(composites, "_in_slot", lambda held: held)
+    patch.setattr(composites, "_slot_domain", lambda held: held)
 
 
 def a_record_past_the_end_is_blank_in_predicates(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(predicate._Lowering, "_past_the_end", lambda self, path: self._pool.false)
+    patch.setattr(predicate_values.Fields, "_past_the_end", lambda self, path: self._pool.false)
 
 
 def predicates_are_put_in_parentheses(patch: pytest.MonkeyPatch) -> None:

@@ -1,13 +1,41 @@
 """Shipped protocols and their properties by name."""
 
+import pkgutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from importlib import import_module
+from itertools import chain
+from typing import TypeVar
 
 import pytest
 
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import FAMILY, PROTOCOLS
+from acked.model.language.action import Action
+from acked.model.language.context import Constant
 from acked.model.partition.rules.versions import VERSIONS
+
+PACKAGES = sorted({PROTOCOLS[name].state.__module__.rpartition(".")[0] for name in PROTOCOLS})
+"""The packages of protocols, each with the state of its own."""
+Named = TypeVar("Named", Action, Constant)
+
+
+def defined_in(package: str, kind: type[Named]) -> Iterator[Named]:
+    """What is defined at the top of a module of a package and is of a kind."""
+    below = pkgutil.walk_packages(import_module(package).__path__, f"{package}.")
+    for module in (import_module(item.name) for item in below):
+        yield from (value for value in vars(module).values() if isinstance(value, kind))
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_every_action_and_constant_that_a_package_defines_is_one_of_its_protocols(package: str) -> None:
+    protocols = [PROTOCOLS[name] for name in PROTOCOLS if PROTOCOLS[name].state.__module__.startswith(f"{package}.")]
+    actions = {item.name for item in defined_in(package, Action)} - {item.name for one in protocols for item in one.actions}
+    assert actions == set(), "the protocol is not given it, or its module, under actions="
+    known = set(chain.from_iterable(one.constants for one in protocols))
+    constants = {item.name for item in defined_in(package, Constant) if item not in known}
+    assert constants == set(), "add it to CONSTANTS at the end of its module; of partition to one of the groups there"
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

@@ -19,11 +19,12 @@ from typing import Any
 import z3
 
 from acked.base.errors import SystemFailure
+from acked.checker.solver.smt import Frame, Lowering
 from acked.invariants.property import Property
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Instance
-from acked.model.language.smt import Frame, Lowering
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Bool
 
 INITIAL = "initial state"
@@ -132,7 +133,7 @@ def _prove_action(
         frame = lowering.frame()
         solver = z3.SolverFor("QF_BV")
         solver.set("timeout", max(1, int(timeout_seconds * 1000)))
-        solver.add(*frame.in_domain(), frame.term(step.guard), *map(frame.term, assumed))
+        solver.add(*frame.domain_terms(), frame.term(step.guard), *map(frame.term, assumed))
         can_fire = can_fire or solver.check() == z3.sat
         solver.add(z3.Or([frame.term(item.violated) for item in obligations]))
         answer = solver.check()

@@ -42,7 +42,12 @@ def grounded(prover: Prover, obligation: GeneralObligation, core: Core, effort: 
         return None
     final = z3.SimpleSolver(ctx=lowering.context)
     final.add([*ground, *used])
-    return prover.text(obligation, core, "QF_UFLIA", final)
+    head = (
+        f"; {prover.obligations.protocol.name}, for all constants: {obligation.subject} and {obligation.clause}\n"
+        f"; clauses assumed: {', '.join(core.lemmas) or 'none'}\n(set-info :status unsat)\n(set-logic QF_UFLIA)\n"
+    )
+    text = "\n".join(line for line in final.to_smt2().splitlines() if not line.startswith((";", "(set-info")))
+    return f"{head}{text}\n"
 
 
 def _used(lowering: Lowering, ground: list[Any], instances: list[Any], effort: int) -> list[Any] | None:

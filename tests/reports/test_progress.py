@@ -148,23 +148,31 @@ def test_a_quiet_batch_says_nothing(screen) -> None:
     assert stream.text == ""
 
 
+class Shown(LiveDisplay):
+    def line(self) -> str:
+        return "plain"
+
+    def draw(self, console: object) -> str:
+        return "drawn"
+
+
 def test_what_stays_is_written_at_once_and_puts_off_the_next_plain_line(screen) -> None:
     stream, clock = screen(), Clock()
-    with LiveDisplay(stream, lambda console: "drawn", lambda: "plain", clock=clock) as display:
+    with Shown(stream, clock=clock) as display:
         clock.now += 9
         display.above(lambda console: console.print("kept"))
         clock.now += 9
-        display.changed()
+        display.update()
         assert stream.text == "kept\n"
         clock.now += 1
-        display.changed()
+        display.update()
     assert stream.text == "kept\nplain\n"
 
 
 def test_work_that_reports_nothing_is_still_seen_to_go_on(screen, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress, "PLAIN_INTERVAL", 0.02)
     stream = screen()
-    with LiveDisplay(stream, lambda console: "drawn", lambda: "plain"):
+    with Shown(stream):
         deadline = time.monotonic() + 20
         while stream.text.count("plain\n") < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
@@ -178,7 +186,7 @@ def test_on_a_terminal_what_stays_is_above_the_live_region(screen, monkeypatch: 
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(progress, "LIVE_DELAY", 0.01)
     stream = screen(terminal=True)
-    with LiveDisplay(stream, lambda console: "drawn", lambda: "plain") as display:
+    with Shown(stream) as display:
         deadline = time.monotonic() + 20
         while "drawn" not in stream.text and time.monotonic() < deadline:
             time.sleep(0.01)

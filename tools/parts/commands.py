@@ -41,13 +41,6 @@ def _with_others(
             yield from _with_others(f"{name} {branch}", below, context)
 
 
-def names() -> Iterator[str]:
-    """Every command with what it does, as git keeps it."""
-    yield from ("| command | what it does |", "|---|---|")
-    for path, item, _ in commands():
-        yield f"| `{path}` | {_cell(item.get_short_help_str(300))} |"
-
-
 def reference() -> Iterator[str]:
     """Every command with all its options, as the site has it."""
     listed = list(commands())

@@ -11,7 +11,7 @@ import hashlib
 import json
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -26,8 +26,9 @@ from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.spec.variants import specs_under  # noqa: E402
-from acked.reports.pages.quorums import quorums_markdown  # noqa: E402
-from acked.reports.pages.spec_pages import (  # noqa: E402
+from acked.reports.runs.view import steps_of  # noqa: E402
+from tools.parts.quorums import quorums_markdown  # noqa: E402
+from tools.parts.spec_pages import (  # noqa: E402
     AnsweredSpec,
     NotReproduced,
     claims_markdown,
@@ -35,7 +36,6 @@ from acked.reports.pages.spec_pages import (  # noqa: E402
     gallery_markdown,
     gallery_table,
 )
-from acked.reports.runs.view import steps_of  # noqa: E402
 from tools.real import on_brokers  # noqa: E402
 
 RUNS = ROOT / "docs" / "runs.json"
@@ -114,8 +114,8 @@ def part_of_claims() -> list[str]:
 
 
 def kept_of_claims() -> list[str]:
-    """Those that are false, as git keeps them."""
-    return false_claims(map(unsearched, specs("claims")))
+    """Those about `partition` that are false, as git keeps them; pages about other protocols have theirs."""
+    return false_claims(unsearched(spec) for spec in specs("claims") if spec.protocol.name == "partition")
 
 
 def part_of_quorums() -> list[str]:
@@ -128,9 +128,12 @@ def unsearched(spec: Spec) -> AnsweredSpec:
     return AnsweredSpec(spec, settings_of(spec))
 
 
-def runs() -> dict[str, str]:
+def with_runs() -> list[Spec]:
+    """The specs whose shortest violating runs the pages tell."""
+    asked = [*specs("gallery"), *(spec for spec in specs("recoverable") if spec.gallery is not None), *specs("claims")]
+    return [spec for spec in asked if spec.expect is None or spec.expect.verdict is not Verdict.HOLDS]
+
+
+def runs(asked: Iterable[Spec]) -> dict[str, str]:
     """By spec a digest of what its shortest run is told as."""
-    found = [*answers("gallery"), *standstills(), *answers("claims")]
-    return {
-        item.spec.name: hashlib.sha256("\n".join(item.steps).encode()).hexdigest()[:12] for item in found if item.steps
-    }
+    return {spec.name: hashlib.sha256("\n".join(told(spec).steps).encode()).hexdigest()[:12] for spec in asked}

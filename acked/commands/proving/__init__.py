@@ -1,1 +1,1 @@
-"""The programs behind `acked prove`, and the options that they share."""
+"""The command `prove` and those below it, each with its program; and the options that they share."""

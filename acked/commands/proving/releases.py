@@ -1,4 +1,4 @@
-"""`acked prove releases`: which releases of Kafka keep which promises, for all constants."""
+"""The command `prove releases`: which releases of Kafka keep which promises, for all constants."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ import shlex
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+
+import click
 
 from acked.audit.releases.report import print_releases, releases_document, releases_markdown
 from acked.audit.releases.table import RELEASES, FaultClass, Kept, Release, ReleaseVerdict, ReleaseWork, fill_table
@@ -18,29 +19,35 @@ from acked.base.release import release
 from acked.base.version import __version__
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits
-from acked.checker.proof.kept import KeptProofs
+from acked.checker.proof.cache import ProofCache
+from acked.commands.proving.options import Solver, limits_solver
 from acked.model.formulas.errors import ModelError
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import planes_of, rules_of
 from acked.reports.proofs.proof import ProofReporter
 from acked.reports.shell.groups import STARTED
+from acked.reports.shell.options import CACHE, CONTROL_PLANE, KAFKA_VERSION, shows
 from acked.reports.shell.output import Output, put_text
 
-if TYPE_CHECKING:
-    from acked.commands.proving.request import Solver
 
-
-def prove_releases(
+@click.command(short_help="Prove which releases of Kafka keep which promises, for all constants.")
+@KAFKA_VERSION.saying("Only this release.").under("version")
+@CONTROL_PLANE.saying("Only this control plane.").under("control_plane")
+@click.option("--markdown", type=click.Path(path_type=Path), metavar="FILE", help="Also write the table as a Markdown page.")
+@CACHE.saying("Reuse answers that were found before; with --no-cache ask all anew and store nothing.").under("use_cache")
+@limits_solver
+@shows
+def releases(
     version: str | None, control_plane: str | None, markdown: Path | None, use_cache: bool, solver: Solver, output: Output
 ) -> int:
-    """Fills the table, or the rows of one release, prints it and returns the exit code; writes the page, if one is named.
+    """Releases of Kafka, what may go wrong, and which promises are proved for all constants, refuted, or open.
 
-    Answers that were found before are in the cache, so that what was interrupted goes on where it was.
+    \b
+    acked prove releases --kafka-version 3.9
     """
     limits = solver.limits
     rows = releases_named(version, control_plane)
-    if markdown is not None:
-        check_writable(markdown, "table")
+    check_writable(markdown, "table")
     store, folder = (open_cache(), cache_folder("results")) if use_cache else (None, None)
     total = len(rows) * len(FaultClass) * len(Kept)
     done = 0
@@ -56,7 +63,7 @@ def prove_releases(
         work = ReleaseWork(
             limits,
             BatchLimits.default(limits.jobs),
-            None if store is None else KeptProofs(store),
+            None if store is None else ProofCache(store),
             None if folder is None else ResultCache(folder, __version__),
             tell,
             filled,

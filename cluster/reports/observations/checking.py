@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.cluster.lines.checking import Checked
-from acked.cluster.lines.wordings import Tells
-from acked.reports.console import clean, glyphs_of, put_paragraph
+from acked.cluster.lines.wordings import Kind
+from acked.reports.console import Console, clean, glyphs_of, put_paragraph
 from acked.reports.units import count, plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 FORMAT = "acked-observed/1"
 
@@ -18,13 +15,13 @@ FORMAT = "acked-observed/1"
 def print_checked(console: Console, checked: Checked) -> None:
     """The counts of every node, and what is missing."""
     glyphs = glyphs_of(console)
-    for item in checked.nodes:
-        name = f"node {item.node.number}" if item.node.number is not None else "a node that no line names"
-        files = plural(len(item.node.files), "file")
-        put_paragraph(console, f"{name}: {count(item.node.lines)} lines in {files}", "bold")
-        met = [(tells, number) for tells, number in item.met.items() if tells is not Tells.NOTHING]
-        for tells, number in sorted(met, key=lambda pair: -pair[1]):
-            put_paragraph(console, f"{count(number)} × {tells.value}", first="  ", rest="    ")
+    for node in checked.nodes:
+        name = f"node {node.number}" if node.number is not None else "a node that no line names"
+        files = plural(len(node.files), "file")
+        put_paragraph(console, f"{name}: {count(node.lines)} lines in {files}", "bold")
+        met = [(kind, number) for kind, number in node.met.items() if kind is not Kind.NOTHING]
+        for kind, number in sorted(met, key=lambda pair: -pair[1]):
+            put_paragraph(console, f"{count(number)} × {kind.value}", first="  ", rest="    ")
     console.print()
     if not checked.missing:
         put_paragraph(console, f"{glyphs.good} the logs have what a validation needs", "bold green")
@@ -36,9 +33,9 @@ def checked_document(checked: Checked) -> dict[str, Any]:
     """The same for other programs."""
     nodes = [
         {
-            "node": item.node.number, "files": list(item.node.files), "lines": item.node.lines,
-            "met": {tells.name.lower(): number for tells, number in item.met.items()},
+            "node": node.number, "files": list(node.files), "lines": node.lines,
+            "met": {kind.name.lower(): number for kind, number in node.met.items()},
         }
-        for item in checked.nodes
+        for node in checked.nodes
     ]  # fmt: skip
     return {"format": FORMAT, "nodes": nodes, "missing": list(checked.missing)}

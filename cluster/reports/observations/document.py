@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 from acked.cluster.observation.events import CONTROLLER, Event
@@ -19,14 +20,9 @@ def judged_document(judged: Judged, topic: str, partition: int) -> dict[str, Any
         **verdict_document(judged.verdict, topic, partition),
         "is_valid": judged.is_valid,
         "in_sync": sorted(judged.verdict.in_sync),
-        "disks": None if compared is None else {
-            "brokers": list(compared.brokers), "batches": compared.batches, "differences": list(compared.differences),
-        },
-        "acknowledged": None if presence is None else {
-            "records": presence.records, "brokers": list(presence.brokers), "values": presence.values,
-            "missing": list(presence.missing), "unread": list(presence.unread),
-        },
-    }  # fmt: skip
+        "disks": None if compared is None else asdict(compared),
+        "acknowledged": None if presence is None else asdict(presence),
+    }
 
 
 def verdict_document(verdict: Verdict, topic: str, partition: int) -> dict[str, Any]:
@@ -53,7 +49,7 @@ def verdict_document(verdict: Verdict, topic: str, partition: int) -> dict[str, 
             for held in verdict.held
         ],
         "not_explained": None if stuck is None else [_open(event, reasons) for event, reasons in stuck.open],
-        "lately": None if stuck is None else [_taken(taken) for taken in stuck.lately],
+        "lately": None if stuck is None else [_step(taken) for taken in stuck.lately],
         "broken": None if broken is None else {
             "promise": broken.promise, "means": broken.meaning, "events": [_event(event) for event in broken.events],
         },
@@ -72,5 +68,5 @@ def _open(event: Event, reasons: tuple[str, ...]) -> dict[str, Any]:
     return {**_event(event), "reasons": list(reasons)}
 
 
-def _taken(taken: Taken) -> dict[str, Any]:
+def _step(taken: Taken) -> dict[str, Any]:
     return {"events": [_event(event) for event in taken.events], "steps": [item.label for item in taken.moves]}

@@ -4,44 +4,34 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from acked.cluster.exercising.course import MEANING, Disturbance, Kind
-from acked.cluster.exercising.exercise import Exercised, Told
+from acked.cluster.exercising.course import MEANING, Kind
+from acked.cluster.exercising.exercise import Exercised
 from acked.cluster.reports.observations.document import judged_document
 from acked.cluster.validating.judge import Judged
 from acked.reports import units
-from acked.reports.console import glyphs_of, put_paragraph
-from acked.reports.progress import Displayed, LiveDisplay, one_line
-
-if TYPE_CHECKING:
-    from rich.console import Console
+from acked.reports.console import Console, glyphs_of, put_paragraph
+from acked.reports.progress import LiveDisplay
 
 _SHOWN = 10
 """Missing offsets that are named."""
 
 
-class ExerciseProgress(Displayed):
+class ExerciseProgress(LiveDisplay):
     """Shows what is done to the cluster; use it in a `with` block."""
 
-    def __init__(self, is_quiet: bool, minutes: float) -> None:
-        self._seconds, self._line = 60 * minutes, "starting the cluster"
-        self._display = LiveDisplay(sys.stderr, lambda console: one_line(console, self.line()), self.line, is_quiet)
-
-    def told(self) -> Told:
-        """Who is told how the exercise goes."""
-        return Told(self._said, self._disturbs)
+    def __init__(self, is_quiet: bool) -> None:
+        super().__init__(sys.stderr, is_quiet)
+        self._line = "starting the cluster"
 
     def line(self) -> str:
         """`12 s of 120 s: kill of broker 1, 3.2 s`."""
         return self._line
 
-    def _said(self, line: str) -> None:
+    def __call__(self, line: str) -> None:
         self._line = line
-        self._display.changed()
-
-    def _disturbs(self, disturbance: Disturbance, seconds: float) -> None:
-        self._said(f"{seconds:.0f} s of {self._seconds:.0f} s: {disturbance}")
+        self.update()
 
 
 def print_exercise(console: Console, done: Exercised) -> None:

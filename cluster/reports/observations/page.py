@@ -9,7 +9,7 @@ from acked.cluster.observation.events import CONTROLLER, Event
 from acked.cluster.observation.moves import Move
 from acked.cluster.observation.validation import Verdict
 from acked.cluster.reports.observations.pictures import Stretches, name_of
-from acked.cluster.reports.observations.words import LIMITS, headline, where, who
+from acked.cluster.reports.observations.words import LIMITS, headline, shorten, where, who
 from acked.model.concrete.program import State
 from acked.reports.console import harmless
 from acked.reports.pages.page import render
@@ -36,7 +36,7 @@ def observation_page(verdict: Verdict, about: str) -> str:
 
 def page_data(verdict: Verdict, about: str) -> dict[str, Any]:
     """What the page shows: states of the model beside the lines that led to them."""
-    shown = [*_explained(verdict), *_last(verdict)]
+    shown = [*_explanation(verdict), *_last(verdict)]
     stretches = Stretches(verdict.subject, [state for _, _, state, _, _ in shown])
     model, logs = [], []
     for says, is_explained, state, events, wrong in shown:
@@ -63,7 +63,7 @@ Shown = tuple[str, bool, State, Sequence[Event], Sequence[str]]
 """A step: its sentence, whether it is explained, the state after it, its lines, and what is wrong with them."""
 
 
-def _explained(verdict: Verdict) -> list[Shown]:
+def _explanation(verdict: Verdict) -> list[Shown]:
     if verdict.stuck is None:
         broken = verdict.broken
         return [] if broken is None else [("before", True, broken.before, (), ())]
@@ -94,7 +94,7 @@ def _facts(events: Sequence[Event], wrong: Sequence[str], is_explained: bool) ->
         "says": "explained" if is_explained else "not explained",
         "differs": [harmless(text) for text in wrong],
         "rows": [] if is_explained else [name_of(broker) for broker in sorted(brokers)],
-        "lines": [[harmless(f"{where(event)} ({who(event)}): {_cut(event.text)}"), not is_explained] for event in events],
+        "lines": [[harmless(_line(event)), not is_explained] for event in events],
     }
 
 
@@ -103,8 +103,7 @@ def _verdicts(verdict: Verdict) -> list[list[str]]:
         assert verdict.broken is not None
         return [["bad", harmless(f"{verdict.broken.promise}: {verdict.broken.meaning}")]]
     event, reasons = verdict.stuck.open[0]
-    line = f"{where(event)} ({who(event)}): {_cut(event.text)}"
-    return [["bad", harmless(line)], *(["open", harmless(text)] for text in reasons)]
+    return [["bad", harmless(_line(event))], *(["open", harmless(text)] for text in reasons)]
 
 
 def _others(verdict: Verdict) -> list[list[str]]:
@@ -115,10 +114,9 @@ def _others(verdict: Verdict) -> list[list[str]]:
     for event, reasons in verdict.stuck.open[1:]:
         why = "; ".join(reasons) or "it could come next, and leads nowhere"
         heading = f"It might go on with {where(event)} ({who(event)})"
-        found.append([harmless(heading), harmless(f"{_cut(event.text)} — {why}")])
+        found.append([harmless(heading), harmless(f"{shorten(event.text, _LONGEST)} — {why}")])
     return found
 
 
-def _cut(text: str) -> str:
-    shown = text.strip()
-    return shown if len(shown) <= _LONGEST else f"{shown[:_LONGEST]}…"
+def _line(event: Event) -> str:
+    return f"{where(event)} ({who(event)}): {shorten(event.text, _LONGEST)}"

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from acked.cluster.observation.events import Event
 from acked.cluster.observation.validation import Verdict
-from acked.cluster.reports.observations.words import LIMITS, LIMITS_OF_LINES, heading, promise_counts, where, who
+from acked.cluster.reports.observations.words import LIMITS, LIMITS_OF_LINES, heading, promise_counts, shorten, where, who
 from acked.cluster.validating.judge import Judged
-from acked.reports.console import clean, glyphs_of, put_paragraph
+from acked.reports.console import Console, clean, glyphs_of, put_paragraph
 from acked.reports.units import count
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 _INDENT = "  "
 _MOST_OPEN = 6
@@ -93,9 +88,7 @@ def _print_stuck(console: Console, verdict: Verdict) -> None:
 
 def _print_line(console: Console, event: Event) -> None:
     put_paragraph(console, f"{where(event)} ({who(event)})", "bold", first=_INDENT, rest=_INDENT)
-    text = event.text.strip()
-    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-    put_paragraph(console, clean(shown, console), "", first=_INDENT * 2, rest=_INDENT * 2)
+    put_paragraph(console, clean(shorten(event.text, _LONGEST), console), "", first=_INDENT * 2, rest=_INDENT * 2)
 
 
 def _print_seen(console: Console, verdict: Verdict) -> None:

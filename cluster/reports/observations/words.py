@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from acked.cluster.observation.events import CONTROLLER, Event, shown
+from acked.cluster.observation.events import CONTROLLER, Event, value_in_words
 from acked.cluster.observation.validation import Verdict
 from acked.cluster.validating.judge import Judged, SoFar
 from acked.reports.units import count, plural
@@ -48,8 +48,14 @@ def so_far(now: SoFar) -> str:
     ends = ", ".join(f"{broker}: {end}" for broker, end in now.ends)
     return (
         f"{datetime.now():%H:%M:%S} valid so far: {plural(now.explained, 'event')} explained, {count(now.waiting)} waiting; "
-        f"log ends {ends}; ISR {shown(now.in_sync)}"
+        f"log ends {ends}; ISR {value_in_words(now.in_sync)}"
     )
+
+
+def shorten(text: str, most: int) -> str:
+    """A line of a log, or its beginning where it is longer than so many letters."""
+    shown = text.strip()
+    return shown if len(shown) <= most else f"{shown[:most]}…"
 
 
 def where(event: Event) -> str:

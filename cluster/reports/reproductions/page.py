@@ -136,7 +136,7 @@ def _facts(
         said.insert(0, f"it did not happen: {done.reason}")
     lines = () if done is None else done.lines
     more = len(lines) - MOST_LINES
-    shown = [[harmless(_cut(line)), tells_of_loss(line)] for line in lines[:MOST_LINES]]
+    shown = [[harmless(_shorten(line)), tells_of_loss(line)] for line in lines[:MOST_LINES]]
     names = [f"{presentation_of(prepared.question).look.row} {number}" for number in range(len(model["log"]))]
     return {
         "agreement": agreement.value,
@@ -152,5 +152,5 @@ def _is_about(what: str, name: str) -> bool:
     return what.startswith(f"{name}'") or what.endswith(name) or f"that {name} " in what
 
 
-def _cut(line: str) -> str:
+def _shorten(line: str) -> str:
     return line if len(line) <= MOST_LETTERS else f"{line[:MOST_LETTERS]}…"

@@ -77,12 +77,15 @@ def lines(document: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, few(document, "lines")))
 
 
-def numbered(document: Mapping[str, Any], key: str, letter: str, what: str) -> dict[int, Any]:
-    """By the number in its name what an object has; `letter` begins the names, `what` is what they name."""
+def numbered_entries(
+    document: Mapping[str, Any], key: str, letter: str, what: str, kind: type | None = None
+) -> dict[int, Any]:
+    """By the number in its name what an object has, of a kind; `letter` begins the names, `what` is what they name."""
     found = {}
     for name, value in part(document, key, dict).items():
         digits = name.removeprefix(letter)
         if not (name.startswith(letter) and digits.isdecimal() and name.isascii() and len(digits) < 5):
             raise SpecUnreadable(f"not a reproduction: {name!r} is not {what}, such as {letter}0")
-        found[int(digits)] = value
+        if kind in (None, type(value)):
+            found[int(digits)] = value
     return found

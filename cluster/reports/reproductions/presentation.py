@@ -17,8 +17,8 @@ from acked.reports.pictures.picture import Look, Picture
 class Presentation(Generic[S, A]):
     """How a protocol is shown: in cells of a table, in words, in pictures and in documents.
 
-    `modelled` and `real` are the cells of a state and of what is seen, under `heads`; `real` is told how many rows of the
-    model there are. `clients_in_words` is what `clients` were answered, `end_in_words` what has become of a promise by its
+    `model_cells` and `real_cells` are those of a state and of what is seen, under `heads`; `real_cells` is told how many rows
+    the model has. `clients_in_words` is what `clients` were answered, `end_in_words` what has become of a promise by its
     name (empty: of all), `details` what else is seen in the end, a line each. `painter` makes what draws one moment after the
     other. `answers_document` and `seen_document` are parts of a document, `end_document` all that is decided in the end, with
     what is the same of all protocols in it; `read_answers` and `read_seen` read them, `SpecUnreadable` if they are none.
@@ -29,8 +29,8 @@ class Presentation(Generic[S, A]):
     clients: str
     no_answers: A
     heads: Callable[[State], list[str]]
-    modelled: Callable[[State], list[str]]
-    real: Callable[[S, int], list[str]]
+    model_cells: Callable[[State], list[str]]
+    real_cells: Callable[[S, int], list[str]]
     clients_in_words: Callable[[PlayedRun[S, A]], str]
     end_in_words: Callable[[PlayedRun[S, A], str], str]
     painter: Callable[[PreparedRun], Callable[[S, A], Picture]]

@@ -19,10 +19,9 @@ from acked.checker.replay.trace_file import replay
 from acked.cluster.observation.promises import PROMISES
 from acked.cluster.playing.play import PlayedRun, SeenStep
 from acked.cluster.playing.protocol import PreparedRun
-from acked.cluster.playing.reproduce import Reproduction
+from acked.cluster.playing.reproduce import Found, LogValidation, Reproduction
 from acked.cluster.playing.script import Script, ScriptStep, script_of
 from acked.cluster.playing.setting import Brokers, Changed, OtherRule, Setting
-from acked.cluster.playing.validation import Found, LogValidation
 from acked.cluster.releases.release import Mode, release
 from acked.cluster.reports.reproductions.document import FORMAT
 from acked.cluster.reports.reproductions.parts import (
@@ -36,7 +35,7 @@ from acked.cluster.reports.reproductions.parts import (
 )
 from acked.cluster.reports.reproductions.presentation import Presentation
 from acked.cluster.reports.reproductions.words import Answer, presentation_of
-from acked.cluster.topics.views import Difference
+from acked.cluster.topics.topic import Difference
 
 
 def read_answer(path: Path) -> tuple[Answer, dict[str, str]]:
@@ -60,7 +59,7 @@ def _answer(document: object) -> tuple[Answer, dict[str, str]]:
     changed = second = None
     if "control" in document:
         control = part(document, "control", dict)
-        changed, second = Changed.of(part(control, "changed", str)), _reproduction(control, found, "the control")
+        changed, second = Changed.parse(part(control, "changed", str)), _reproduction(control, found, "the control")
     return Answer(found.title, found.property, first, changed, second), left_out
 
 
@@ -78,13 +77,13 @@ def _reproduction(document: Mapping[str, Any], found: Counterexample, what: str)
     brokers = Brokers(release(part(document, "kafka", str)).version, mode)
     setting = Setting(rows, acks, topic, transaction_version=clients)
     prepared = PreparedRun(shown.played, found.question, found.run, script, setting, brokers, others)
-    played = _played(document, script, shown)
+    played = _played_run(document, script, shown)
     if played.parted is None and len(played.steps) != len(script.steps):
         raise SpecUnreadable(f"not a reproduction: {what} neither takes all steps nor parts at one")
-    return Reproduction(prepared, played, number(document, "start_seconds"), None, _observed(document))
+    return Reproduction(prepared, played, number(document, "start_seconds"), None, _log_validation(document))
 
 
-def _observed(document: Mapping[str, Any]) -> LogValidation | None:
+def _log_validation(document: Mapping[str, Any]) -> LogValidation | None:
     """What a validation of the brokers' logs found, where one was made."""
     if "observed" not in document:
         return None
@@ -109,7 +108,7 @@ def _script(document: Mapping[str, Any], found: Counterexample) -> Script:
     return replace(script, steps=tuple(compared), order=tuple(integers(document, "assignment")))
 
 
-def _played(document: Mapping[str, Any], script: Script, shown: Presentation[Any, Any]) -> PlayedRun[Any, Any]:
+def _played_run(document: Mapping[str, Any], script: Script, shown: Presentation[Any, Any]) -> PlayedRun[Any, Any]:
     rows = len(script.initial["log"])
     pairs = list(zip(document["steps"], script.steps, strict=True))
     taken = tuple(_step(one, step, shown, rows) for one, step in pairs if one.get("taken") is True)

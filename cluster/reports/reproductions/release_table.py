@@ -6,20 +6,17 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum, unique
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.base.errors import ExitCode, SpecUnreadable
-from acked.cluster.playing.validation import Found
+from acked.cluster.playing.reproduce import Found
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.verdict import Verdict
 from acked.cluster.reports.reproductions.words import MODES
-from acked.reports.console import put_paragraph
+from acked.reports.console import Console, put_paragraph
 from acked.reports.table import Column as TableColumn
 from acked.reports.table import ColumnKind, Mark, Table, TableCell, numbers, print_table, table
 from acked.reports.units import plural
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 FORMAT = "acked-release/1"
 _LATER = ("logged", "unexplained")
@@ -74,7 +71,7 @@ class ReleaseRow:
     logged: Found | None = None
     unexplained: str = ""
 
-    def in_words(self, version: str) -> str:
+    def sentence(self, version: str) -> str:
         """A line of progress."""
         did = f"{self.deed.value} on Kafka {version}"
         if self.deed is Deed.NOTHING:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from acked.cluster.releases.jars import Jars, is_fetched
 from acked.cluster.releases.release import Release, releases
 from acked.cluster.reports.reproductions.words import MODES
-from acked.reports.console import put_paragraph
+from acked.reports.console import Console, put_paragraph
 from acked.reports.table import print_table, table
 from acked.reports.units import plural, size
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 
 def print_releases(console: Console) -> None:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from acked.base.errors import SpecUnreadable
 from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.play import PlayedRun
+from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import State
 from acked.cluster.replicating.compare import replica_of, value_of
 from acked.cluster.replicating.producers import NO_OFFSET, Answers
 from acked.cluster.replicating.promises import forks, leader_of, lost_records, repeated_records
 from acked.cluster.replicating.protocol import REPLICATION
-from acked.cluster.reports.reproductions.parts import few, integer_or_none, integers, numbered, part
-from acked.cluster.reports.reproductions.pictures import painter
+from acked.cluster.reports.reproductions.parts import few, integer_or_none, integers, numbered_entries, part
 from acked.cluster.reports.reproductions.presentation import Presentation
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from acked.cluster.wire.apis import error_name
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
-from acked.model.language.words import says_list, says_set
-from acked.reports.pictures.kafka import KAFKA
+from acked.model.language.telling import CONTROLLER, PRODUCER, says_list, says_set
+from acked.reports.pictures.kafka import IN_ISR, KAFKA, LEADER, OUT_OF_ISR
+from acked.reports.pictures.picture import Badge, Box, Cell, Fact, Marker, MarkerKind, Picture, Row, Tone
 
 _OF_CONTROLLERS: Mapping[str, tuple[str, str]] = {
     "BrokersFollowZookeeper": (
@@ -46,7 +47,7 @@ def replica_in_words(values: Iterable[str], mark: int | None, is_down: bool) -> 
     return f"{held} | hw {mark or 0}{', down' if is_down else ''}"
 
 
-def modelled(state: State) -> list[str]:
+def model_cells(state: State) -> list[str]:
     """What every broker of the model has, and the controller."""
     found = []
     for log, broker in zip(state["log"], state["broker"], strict=True):
@@ -56,7 +57,7 @@ def modelled(state: State) -> list[str]:
     return [*found, _controller(controller["leader"], controller["isr"])]
 
 
-def real(seen: TopicView, replicas: int) -> list[str]:
+def real_cells(seen: TopicView, replicas: int) -> list[str]:
     """What every real broker has, and the controller."""
     found = []
     for broker in range(replicas):
@@ -115,11 +116,83 @@ def _values(records: Iterable[int]) -> list[str]:
     return [value_of(record) for record in records]
 
 
+# -- pictures ----------------------------------------------------------------------------------------------------------
+
+
+def painter(prepared: PreparedRun) -> Callable[[TopicView, Answers], Picture]:
+    """What draws what is seen, and what producers were answered by then, one moment after the other.
+
+    A log has as many places as in the model, and the first free one stands for what its replica had before and lost.
+    """
+    offsets = prepared.question.instance.constants["log_size"]
+    records = len(prepared.script.initial["producer"]["status"])
+    before = [set[str]() for _ in range(prepared.setting.replicas)]
+
+    def picture(seen: TopicView, answers: Answers) -> Picture:
+        kept, rows = {value_of(record) for record in answers.acknowledged}, []
+        for one, had in zip(seen.replicas, before, strict=False):  # There may be brokers without replicas.
+            had |= set(one.values)
+            mark, end = one.high_watermark or 0, len(one.log)
+            gone = ", ".join(sorted((had - set(one.values)) & kept))
+            cells = [
+                Cell(offset, record.text, record.epoch, offset < mark, record.text in kept)
+                for offset, record in enumerate(one.log)
+            ]
+            cells += [Cell(at, None, None, lost=(gone or None) if at == end else None) for at in range(end, offsets)]
+            marks = (Marker(MarkerKind.HIGH_WATERMARK, "high watermark", mark), Marker(MarkerKind.LOG_END, "log end", end))
+            badges = tuple(_badges(seen, one.broker))
+            rows.append(Row(str(one.broker), f"{KAFKA.row} {one.broker}", None, tuple(cells), marks, badges))
+        return Picture(tuple(rows), (_controller_box(seen), _producer_box(records, answers)), ())
+
+    return picture
+
+
+def _badges(seen: TopicView, broker: int) -> Iterator[Badge]:
+    partition = seen.partition
+    if partition is not None and broker in partition.isr:
+        yield IN_ISR
+    elif partition is not None and broker in (partition.eligible or ()):
+        yield Badge("elr", "eligible leader")
+    else:
+        yield OUT_OF_ISR
+    if broker not in seen.running:
+        yield Badge("down", "down", Tone.WRONG)
+    elif partition is not None and partition.leader == broker:
+        yield LEADER
+
+
+def _controller_box(seen: TopicView) -> Box:
+    partition = seen.partition
+    if partition is None:
+        return Box(CONTROLLER.name, CONTROLLER.name, None, (Fact("leader", "the partition is not there"),))
+    leader = "no leader" if partition.leader < 0 else f"leader: broker {partition.leader}"
+    facts = [Fact("leader", leader), Fact("isr", f"ISR {says_set(sorted(partition.isr))}")]
+    if partition.eligible:
+        facts.append(Fact("elr", f"eligible leaders {says_set(sorted(partition.eligible))}"))
+    return Box(CONTROLLER.name, CONTROLLER.name, partition.epoch, tuple(facts))
+
+
+def _producer_box(records: int, answers: Answers) -> Box:
+    facts = [Fact(f"r{record}", _answer_in_words(record, answers)) for record in range(records)]
+    return Box(PRODUCER.name, PRODUCER.name, None, tuple(facts))
+
+
+def _answer_in_words(record: int, answers: Answers) -> str:
+    """`r0: acknowledged at offset 0`."""
+    said = "no answer"
+    if record in answers.acknowledged:
+        offset = answers.acknowledged[record]
+        said = "taken for written" if offset == NO_OFFSET else f"acknowledged at offset {offset}"
+    elif record in answers.refused:
+        said = f"answered with {error_name(answers.refused[record])}"
+    return f"{value_of(record)}: {said}"
+
+
 # -- documents ---------------------------------------------------------------------------------------------------------
 
 
 def _answers_document(answers: Answers) -> dict[str, Any]:
-    return {"acknowledged": _by_value(answers.acknowledged), "refused": _by_value(answers.refused)}
+    return {"acknowledged": _values_document(answers.acknowledged), "refused": _values_document(answers.refused)}
 
 
 def _end_document(played: PlayedRun[TopicView, Answers], judged: dict[str, Any]) -> dict[str, Any]:
@@ -133,7 +206,7 @@ def _end_document(played: PlayedRun[TopicView, Answers], judged: dict[str, Any])
     }
 
 
-def _by_value(records: Mapping[int, int]) -> dict[str, int]:
+def _values_document(records: Mapping[int, int]) -> dict[str, int]:
     return {value_of(record): number for record, number in sorted(records.items())}
 
 
@@ -158,8 +231,7 @@ def _seen_document(seen: TopicView, replicas: int) -> dict[str, Any]:
 
 
 def _read_answers(document: Mapping[str, Any]) -> Answers:
-    found = (numbered(document, key, "r", "a record") for key in ("acknowledged", "refused"))
-    return Answers(*({record: one for record, one in each.items() if type(one) is int} for each in found))
+    return Answers(*(numbered_entries(document, key, "r", "a record", int) for key in ("acknowledged", "refused")))
 
 
 def _read_seen(document: Mapping[str, Any], replicas: int) -> TopicView:
@@ -185,6 +257,6 @@ def _read_replica(number: int, document: Any) -> Replica:
 
 
 REPLICATION_SHOWN = Presentation(
-    REPLICATION, KAFKA, "Producer", Answers(), _heads, modelled, real, acknowledged_in_words, end_in_words, painter,
+    REPLICATION, KAFKA, "Producer", Answers(), _heads, model_cells, real_cells, acknowledged_in_words, end_in_words, painter,
     _answers_document, _seen_document, _end_document, _read_answers, _read_seen,
 )

@@ -9,16 +9,16 @@ from acked.base.errors import SpecUnreadable
 from acked.cluster.playing.play import PlayedRun
 from acked.cluster.playing.protocol import PreparedRun
 from acked.cluster.playing.script import State
-from acked.cluster.reports.reproductions.parts import few, integer, integers, numbered, part
+from acked.cluster.reports.reproductions.parts import few, integer, integers, numbered_entries, part
 from acked.cluster.reports.reproductions.presentation import Presentation
-from acked.cluster.transacting.compare import TransactionView, modelled, name_of, text_of, view_of
+from acked.cluster.transacting.compare import TransactionView, model_view, name_of, text_of, view_of
 from acked.cluster.transacting.driver import HANGS_FOR
 from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, records_under
 from acked.cluster.transacting.protocol import TRANSACTIONS
 from acked.cluster.wire.records import LogEntry
 from acked.cluster.wire.transactional import CoordinatorView, LedgerView
 from acked.model.language.context import resolve
-from acked.model.language.words import says_list, says_set
+from acked.model.language.telling import says_list, says_set
 from acked.model.transactions.settings import log_size
 from acked.model.transactions.words import COORDINATOR
 from acked.reports.pictures.picture import Box, Cell, Fact, Marker, MarkerKind, Picture, Row
@@ -145,12 +145,12 @@ def _seen_document(seen: TransactionView, partitions: int) -> dict[str, Any]:
 
 
 def _read_answers(document: Mapping[str, Any]) -> Answers:
-    fates = numbered(document, "told", "t", "a transaction")
+    fates = numbered_entries(document, "told", "t", "a transaction")
     if not set(fates.values()) <= {COMMITTED, ABORTED, ASKED}:
         raise SpecUnreadable(f"not a reproduction: clients are told one of {COMMITTED}, {ABORTED} and {ASKED}")
     inputs = None
     if document.get("inputs") is not None:
-        inputs = {txn: read for txn, read in numbered(document, "inputs", "t", "a transaction").items() if type(read) is int}
+        inputs = numbered_entries(document, "inputs", "t", "a transaction", int)
         if not fates.keys() <= inputs.keys():
             raise SpecUnreadable("not a reproduction: 'inputs' lacks that of a transaction")
     return Answers(fates, inputs)
@@ -174,11 +174,11 @@ def _read_ledger(document: Mapping[str, Any]) -> LedgerView:
     readable = tuple(LogEntry(-1, -1, str(text), False) for text in few(document, "read_committed"))
     keys = ("last_stable_offset", "high_watermark", "producer_epoch", "last_sequence")
     stable, mark, epoch, sequence = (integer(document, key) for key in keys)
-    return LedgerView(log, stable, mark, epoch, sequence, -1, readable)
+    return LedgerView(log, stable, mark, epoch, sequence, readable)
 
 
 TRANSACTIONS_SHOWN = Presentation(
-    TRANSACTIONS, DRAWN.look, "Clients", Answers(), _heads, lambda state: _cells(modelled(state)),
+    TRANSACTIONS, DRAWN.look, "Clients", Answers(), _heads, lambda state: _cells(model_view(state)),
     lambda seen, partitions: _cells(seen), clients_in_words, end_in_words, _painter, _answers_document, _seen_document,
     lambda played, judged: judged, _read_answers, _read_seen, seen_in_words,
 )

@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum, unique
-from typing import Protocol
+from typing import Any
 
 from acked.base.errors import ExitCode
+from acked.cluster.playing.play import PlayedRun
 
-
-class Ended(Protocol):
-    """How a run ended on real brokers: where they went another way than the model, if they did, and what they broke."""
-
-    @property
-    def parted(self) -> object | None:
-        """The step at which they did; None if there is none."""
-
-    def is_broken(self, promise: str) -> bool | None:
-        """Whether a promise was seen broken; None for one that brokers do not show. Of no promise: whether any was."""
+Played = PlayedRun[Any, Any]
 
 
 @unique
@@ -70,12 +62,12 @@ class Judgement:
         return self.verdict.exit_code
 
 
-def judge(promise: str, first: Ended, control: Ended | None = None) -> Judgement:
+def judge(promise: str, first: Played, control: Played | None = None) -> Judgement:
     """Judges a run, and that of its control, by the promise that the trace breaks in the model; empty: it breaks none."""
     return Judgement(verdict_of(promise, first), None if control is None else control_of(promise, control))
 
 
-def verdict_of(promise: str, played: Ended) -> Verdict:
+def verdict_of(promise: str, played: Played) -> Verdict:
     """The verdict of a run: reproduced only if the promise was seen broken, whatever the model says of the last state."""
     if played.parted is not None:
         return Verdict.PARTED
@@ -84,7 +76,7 @@ def verdict_of(promise: str, played: Ended) -> Verdict:
     return Verdict.REPRODUCED if played.is_broken(promise) else Verdict.AS_MODELLED
 
 
-def control_of(promise: str, played: Ended) -> Control:
+def control_of(promise: str, played: Played) -> Control:
     """What a control did: it keeps a promise only if that was seen to hold."""
     if played.parted is None:
         return Control.SAME_WAY
@@ -106,7 +98,7 @@ class Ending(StrEnum):
     OPEN = "open"
 
 
-def verdict_in_words(verdict: Verdict, where: str, promise: str, played: Ended, end: str) -> tuple[Ending, str]:
+def verdict_in_words(verdict: Verdict, where: str, promise: str, played: Played, end: str) -> tuple[Ending, str]:
     """What a run that did not part says, in a sentence: `where` names the brokers, `end` is what has become of them."""
     if verdict is Verdict.REPRODUCED:
         return Ending.BAD, f"{verdict.value} on {where} ({promise}): {end}"
@@ -117,7 +109,7 @@ def verdict_in_words(verdict: Verdict, where: str, promise: str, played: Ended, 
     return Ending.OPEN, f"{verdict.value} on {where}, and {why_not_reproduced(promise, played)}: {end}"
 
 
-def why_not_reproduced(promise: str, played: Ended) -> str:
+def why_not_reproduced(promise: str, played: Played) -> str:
     """Of a run as the model says: why it is no reproduction."""
     if played.is_broken(promise) is None:
         return f"brokers do not show whether {promise} holds"

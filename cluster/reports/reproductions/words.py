@@ -7,9 +7,8 @@ from typing import Any
 
 from acked.checker.question.question import Question
 from acked.cluster.playing.protocol import PreparedRun
-from acked.cluster.playing.reproduce import Reproduction
+from acked.cluster.playing.reproduce import Found, Reproduction
 from acked.cluster.playing.setting import Changed, Setting
-from acked.cluster.playing.validation import Found
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.presentation import Presentation
 from acked.cluster.reports.reproductions.replication import REPLICATION_SHOWN

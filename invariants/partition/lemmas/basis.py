@@ -6,16 +6,18 @@ action breaks which claim if it is left out (at the constants given: brokers, of
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas.words import leads_in_newest_epoch
+from acked.invariants.partition.lemmas.words import leads_in_newest_epoch, lemma
+from acked.invariants.quantifiers import every_three, every_two
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
-from acked.model.partition.common import in_one_epoch, presumes_leadership
+from acked.model.partition.common import presumes_leadership, share_epoch
 from acked.model.partition.rules.controllers import many_controllers
-from acked.model.partition.rules.derived import truncates_by_request
+from acked.model.partition.rules.facts import truncates_by_request
 from acked.model.partition.rules.settings import asynchronous_isr, idempotence, sequence_check
 from acked.model.partition.state import Epoch, Offset, Replica, State
 
 
+@lemma("no broker knows a leader epoch that was not used", "kip320's EpochSent")
 def epoch_sent(s: State) -> Bool:
     """No broker knows a leader epoch that the controller has not used.
 
@@ -29,19 +31,21 @@ def epoch_sent(s: State) -> Bool:
     return every(Replica, is_known)
 
 
+@lemma("no record is of an epoch beyond its broker's", "kip320's RecordEpoch")
 def record_epoch(s: State) -> Bool:
     """No log holds a record of a leader epoch that the controller has not used, or that its broker has not reached.
 
     So nothing is written in an epoch before it begins. Without it ElectLeader breaks VacantEpoch (2, 1, 1).
     """
 
-    def reached(r: Replica, epoch: Epoch) -> Bool:
+    def has_reached(r: Replica, epoch: Epoch) -> Bool:
         known = s.broker[r].leader_epoch
         return (epoch <= s.controller.leader_epoch) & (known.is_none | (known >= epoch))
 
-    return every(Replica, lambda r: every(Offset, lambda o: implies(s.log[r].has(o), reached(r, s.log[r].at(o).epoch))))
+    return every_two(Replica, Offset, lambda r, o: implies(s.log[r].has(o), has_reached(r, s.log[r].at(o).epoch)))
 
 
+@lemma("no high watermark is beyond its log", "kip320's HwInLog")
 def hw_in_log(s: State) -> Bool:
     """No high watermark is beyond its log.
 
@@ -50,6 +54,7 @@ def hw_in_log(s: State) -> Bool:
     return every(Replica, lambda r: s.broker[r].hw <= s.log[r].end)
 
 
+@lemma("brokers of one leader epoch agree on its leader", "kip320's KnowsLeader")
 def knows_leader(s: State) -> Bool:
     """Brokers of one leader epoch agree on its leader, and in the newest they agree with the controller.
 
@@ -60,13 +65,14 @@ def knows_leader(s: State) -> Bool:
         known = s.broker[a].leader_epoch
         return implies(known.is_some & (known == s.broker[b].leader_epoch), s.broker[a].leader == s.broker[b].leader)
 
-    def as_elected(r: Replica) -> Bool:
+    def agrees_with_election(r: Replica) -> Bool:
         is_newest = s.broker[r].leader_epoch == s.controller.leader_epoch
         return implies(is_newest & s.controller.leader.is_some, s.broker[r].leader == s.controller.leader)
 
-    return every(Replica, as_elected) & every(Replica, lambda a: every(Replica, lambda b: agree(a, b)))
+    return every(Replica, agrees_with_election) & every_two(Replica, Replica, agree)
 
 
+@lemma("the leader is in the ISR", "kip320's QuorumIsrHasLeader")
 def quorum_isr_has_leader(s: State) -> Bool:
     """The controller's leader is in its ISR.
 
@@ -75,6 +81,7 @@ def quorum_isr_has_leader(s: State) -> Bool:
     return every(Replica, lambda r: implies(s.controller.leader == r, s.controller.isr.contains(r)))
 
 
+@lemma("only leaders know an ISR, and are in it", "kip320's IsrHasLeader")
 def only_leaders_know_isr(s: State) -> Bool:
     """Who does not presume leadership keeps no ISR, no change of it and no follower's log end; a leader is in its own ISR.
 
@@ -93,7 +100,8 @@ def only_leaders_know_isr(s: State) -> Bool:
     return every(Replica, keeps)
 
 
-def log_matching(s: State) -> Bool:
+@lemma("logs that meet at an offset agree below", "kip320's LogMatching")
+def log_matching_closed(s: State) -> Bool:
     """Two logs that hold records of one leader epoch at an offset hold the same records there and below.
 
     So a leader that knows the epoch of a fetch's last record knows what lies below it. Without it FetchNothingNew breaks
@@ -105,9 +113,10 @@ def log_matching(s: State) -> Bool:
         is_met = here.has(o) & there.has(o) & (here.at(o).epoch == there.at(o).epoch)
         return implies(is_met, every(Offset, lambda p: implies(p <= o, here.same_record_at(there, p))))
 
-    return every(Replica, lambda a: every(Replica, lambda b: every(Offset, lambda o: same_up_to(a, b, o))))
+    return every_three(Replica, Replica, Offset, same_up_to)
 
 
+@lemma("a leader holds all records of its epoch", "kip320's FollowerPrefix")
 def written_by_leader(s: State) -> Bool:
     """Who takes itself for the leader, rightly or not, holds every record of its own epoch that anybody holds.
 
@@ -125,6 +134,7 @@ def written_by_leader(s: State) -> Bool:
     )
 
 
+@lemma("the newest leader knows the committed ISR", "kip320's TrueLeaderIsr")
 def true_leader_isr(s: State) -> Bool:
     """The current leader in the newest epoch knows the committed ISR, or there is news for it.
 
@@ -141,24 +151,26 @@ def true_leader_isr(s: State) -> Bool:
     return every(Replica, knows)
 
 
-def vacant_epoch_is_unwritten(s: State) -> Bool:
+@lemma("no record of an epoch before its leader acts", "kip320's LeaderFirst")
+def vacant_epoch(s: State) -> Bool:
     """Until an elected leader takes office there is no record of its epoch.
 
     kip320's LeaderFirst says that nobody follows before; here a broker does, as soon as it hears. Without it BecomeLeader
     breaks WrittenByLeader (2, 1, 1).
     """
-    if many_controllers.value:
+    if many_controllers.on:
         return truth(True)  # A leader may take office twice: what is so then says OfficeIsHeld.
 
-    def unwritten(r: Replica) -> Bool:
+    def is_unwritten(r: Replica) -> Bool:
         return every(Offset, lambda o: ~(s.log[r].has(o) & (s.log[r].at(o).epoch == s.controller.leader_epoch)))
 
     def is_vacant(leader: Replica) -> Bool:
         return (s.controller.leader == leader) & ~leads_in_newest_epoch(s, leader)
 
-    return every(Replica, lambda a: implies(is_vacant(a), every(Replica, unwritten)))
+    return every(Replica, lambda a: implies(is_vacant(a), every(Replica, is_unwritten)))
 
 
+@lemma("records of later epochs are at later offsets", "kip320's LogEpochsAscend")
 def epochs_ascend(s: State) -> Bool:
     """In a log, records of later epochs are at later offsets.
 
@@ -170,9 +182,10 @@ def epochs_ascend(s: State) -> Bool:
         log = s.log[r]
         return implies((p < o) & log.has(o), log.at(p).epoch <= log.at(o).epoch)
 
-    return every(Replica, lambda r: every(Offset, lambda o: every(Offset, lambda p: ascend(r, o, p))))
+    return every_three(Replica, Offset, Offset, ascend)
 
 
+@lemma("a truncated log is its leader's prefix", "kip320's FollowerPrefix")
 def truncated_follower(s: State) -> Bool:
     """Where truncation is a request (to 2.7): who has truncated in its leader's epoch holds nothing that the leader lacks.
 
@@ -180,16 +193,16 @@ def truncated_follower(s: State) -> Bool:
     own last record. From 2.8 on the leader compares epochs at each fetch instead. Without it FetchNothingNew breaks
     KnownEndIsHeld (2, 1, 1, Kafka 2.7).
     """
-    if not truncates_by_request.value:
+    if not truncates_by_request.on:
         return truth(True)
 
     def has(leader: Replica, f: Replica) -> Bool:
         mine, theirs = s.log[leader], s.log[f]
-        is_told = presumes_leadership(s, leader) & (leader != f) & in_one_epoch(s, leader, f) & ~s.broker[f].truncating
+        is_told = presumes_leadership(s, leader) & (leader != f) & share_epoch(s, leader, f) & ~s.broker[f].truncating
         within = every(Offset, lambda o: implies(theirs.has(o), theirs.same_record_at(mine, o)))
         is_vacant = (s.controller.leader == leader) & ~leads_in_newest_epoch(s, leader)
         is_newest = s.broker[f].leader_epoch == s.controller.leader_epoch
-        if many_controllers.value:  # A leader may take office twice: see OfficeIsHeld and TruncatedForOffice.
+        if many_controllers.on:  # A leader may take office twice: see OfficeIsHeld and TruncatedForOffice.
             return implies(is_told, within)
         return implies(is_told, within) & implies(is_vacant & is_newest, s.broker[f].truncating)
 
@@ -199,9 +212,10 @@ def truncated_follower(s: State) -> Bool:
         is_known = log.is_empty | (log.last.epoch <= known.value)
         return implies(s.broker[r].truncating, ~presumes_leadership(s, r) & is_known)
 
-    return every(Replica, may_truncate) & every(Replica, lambda a: every(Replica, lambda f: has(a, f)))
+    return every(Replica, may_truncate) & every_two(Replica, Replica, has)
 
 
+@lemma("records of a producer id are in a log once and in order", "KIP-98")
 def records_ascend(s: State) -> Bool:
     """With idempotence: in a log the records of one producer id are in the order in which they were given to it, each once.
 
@@ -215,4 +229,4 @@ def records_ascend(s: State) -> Bool:
         earlier, later = s.log[r].at(p), s.log[r].at(o)
         return implies((p < o) & s.log[r].has(o) & (earlier.session == later.session), earlier.id < later.id)
 
-    return every(Replica, lambda r: every(Offset, lambda o: every(Offset, lambda p: ascend(r, o, p))))
+    return every_three(Replica, Offset, Offset, ascend)

@@ -6,7 +6,7 @@ an in-sync replica dies they say nothing.
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas.words import leads_in_newest_epoch, may_commit, one_machine_dies
+from acked.invariants.partition.lemmas.words import leads_in_newest_epoch, lemma, may_commit, one_machine_dies
 from acked.model.language.quantify import every, implies, ite, some, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import presumes_leadership
@@ -14,6 +14,7 @@ from acked.model.partition.rules.settings import alter_bumps_epoch, leadership_m
 from acked.model.partition.state import ACKED, RecordId, Replica, State
 
 
+@lemma("who acts as leader is the controller's", "no zombies, no moves")
 def leaders_are_true(s: State) -> Bool:
     """Where no session is lost and leadership never moves, who takes itself for the leader leads in the newest epoch.
 
@@ -21,7 +22,7 @@ def leaders_are_true(s: State) -> Bool:
     machine died least of all. Without it Crash breaks KnownEndIsHeld (2, 1, 1).
     """
     ends_silently = zombies.on or leadership_moves.on or shrink_bumps_epoch.on or alter_bumps_epoch.on
-    if not one_machine_dies.value or ends_silently:
+    if not one_machine_dies.on or ends_silently:
         return truth(True)
 
     def is_true(r: Replica) -> Bool:
@@ -30,18 +31,20 @@ def leaders_are_true(s: State) -> Bool:
     return every(Replica, is_true)
 
 
+@lemma("whose machine died is down and eligible", "KIP-966")
 def killed_are_eligible(s: State) -> Bool:
     """Whose machine died is down and an eligible leader; while none has died there is no such broker.
 
     So whoever is elected or joins the ISR has its log. Without it ElectLeader breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
-    if not one_machine_dies.value:
+    if not one_machine_dies.on:
         return truth(True)
     killed = s.killed
     kept = every(killed, lambda r: s.broker[r].down & s.controller.elr.contains(r))
     return kept & implies(s.lossy_left > 0, killed.is_empty)
 
 
+@lemma("two may be elected, or one after a machine died", "KIP-966")
 def somebody_is_left(s: State) -> Bool:
     """Once anything may be committed: two brokers may be elected, and one of those after a machine has died.
 
@@ -49,7 +52,7 @@ def somebody_is_left(s: State) -> Bool:
     becomes too small stays eligible. So a log that counts is left, and the last known leader, which may have lost its own, is
     elected only where nothing was ever committed. Without it Crash breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
-    if not one_machine_dies.value:
+    if not one_machine_dies.on:
         return truth(True)
 
     def is_named(r: Replica) -> Bool:

@@ -8,16 +8,17 @@ records; min.insync.replicas is one less than brokers).
 
 from __future__ import annotations
 
-from acked.invariants.partition.lemmas.words import may_yet_join
+from acked.invariants.partition.lemmas.words import lemma, may_yet_join
 from acked.model.language.quantify import every, implies, some, truth
 from acked.model.language.values import Bool
-from acked.model.partition.assignment import is_moving, is_replica
 from acked.model.partition.common import counted_isr, is_true_leader, presumes_leadership
-from acked.model.partition.rules.derived import moves_again
+from acked.model.partition.rules.facts import moves_again
 from acked.model.partition.rules.settings import eligible_leader_replicas, reassignment
 from acked.model.partition.state import Replica, State
+from acked.model.partition.vocabulary.assignment import is_moving, is_replica
 
 
+@lemma("every member of the ISR is a replica", "KIP-455")
 def isr_are_replicas(s: State) -> Bool:
     """Every member of the controller's ISR is a replica.
 
@@ -27,6 +28,7 @@ def isr_are_replicas(s: State) -> Bool:
     return s.controller.isr.issubset(s.controller.replicas) if reassignment.on else truth(True)
 
 
+@lemma("a leader counts those that it knows as replicas", "KIP-455")
 def counted_are_assigned(s: State) -> Bool:
     """Whomever a leader counts it knows to be a replica.
 
@@ -35,12 +37,13 @@ def counted_are_assigned(s: State) -> Bool:
     if not reassignment.on:
         return truth(True)
 
-    def known(r: Replica) -> Bool:
+    def is_known(r: Replica) -> Bool:
         return implies(presumes_leadership(s, r), counted_isr(s, r).issubset(s.broker[r].assigned))
 
-    return every(Replica, known)
+    return every(Replica, is_known)
 
 
+@lemma("the leader knows the assignment, or it is news", "KIP-455")
 def assignment_is_known(s: State) -> Bool:
     """The current leader in the newest epoch knows the assignment, or there is news for it.
 
@@ -56,6 +59,7 @@ def assignment_is_known(s: State) -> Bool:
     return every(Replica, knows)
 
 
+@lemma("before a move every eligible leader is a replica", "KIP-966")
 def named_are_replicas(s: State) -> Bool:
     """Every eligible leader and the last leader is a replica, as long as another reassignment may be asked for.
 
@@ -68,15 +72,16 @@ def named_are_replicas(s: State) -> Bool:
     last = s.controller.last_leader
     named = s.controller.elr.issubset(s.controller.replicas)
     named &= every(Replica, lambda r: implies(last == r, is_replica(s, r) & s.controller.isr.is_empty))
-    return named if moves_again.value else implies(s.moves_left > 0, named & ~is_moving(s))
+    return named if moves_again.on else implies(s.moves_left > 0, named & ~is_moving(s))
 
 
+@lemma("who was removed is in no epoch of a present leader", "KIP-455")
 def removed_are_late(s: State) -> Bool:
     """Where brokers may come back, who was removed and may not have heard is in no epoch of a present leader.
 
     So no leader takes it in before it has heard. Without it AskToExpand breaks ReturnedAreOut (2, 1, 1).
     """
-    if not moves_again.value:
+    if not moves_again.on:
         return truth(True)
 
     def is_late(r: Replica) -> Bool:
@@ -87,12 +92,13 @@ def removed_are_late(s: State) -> Bool:
     return every(Replica, is_late)
 
 
+@lemma("who may delete its log though it is back does not count", "KIP-455")
 def returned_are_out(s: State) -> Bool:
     """Who is back and may yet hear that it had been removed is not in the ISR, no eligible leader, and will not join.
 
     So it may delete its log though it is a replica. Without it DeleteReplica breaks AckedInPlace, CommitQuorum (2, 1, 1).
     """
-    if not moves_again.value:
+    if not moves_again.on:
         return truth(True)
 
     def is_out(r: Replica) -> Bool:

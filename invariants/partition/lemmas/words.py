@@ -7,26 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from acked.model.language.context import Computed
-from acked.model.language.quantify import abbreviated, every, implies, some, truth
+from acked.invariants.property import Property, promise
+from acked.model.language.context import fact
+from acked.model.language.quantify import abbreviate, every, implies, some, truth
 from acked.model.language.values import Bool
-from acked.model.partition.assignment import is_replica
-from acked.model.partition.common import enough_in_sync, in_one_epoch, presumes_leadership
+from acked.model.partition.common import enough_in_sync, presumes_leadership, share_epoch
+from acked.model.partition.rules import settings
 from acked.model.partition.rules.controllers import many_controllers
-from acked.model.partition.rules.derived import begins_again, dies_uncleanly
-from acked.model.partition.rules.settings import (
-    LOSSY_CRASHES,
-    alter_bumps_epoch,
-    crashes,
-    eligible_leader_replicas,
-    kills,
-    lossy_crashes,
-    reassignment,
-    reelection_forgets_ends,
-    shrink_bumps_epoch,
-    strict_min_isr,
-)
+from acked.model.partition.rules.facts import begins_again, dies_uncleanly
 from acked.model.partition.state import Offset, Replica, State
+from acked.model.partition.vocabulary.assignment import is_replica
+
+
+def lemma(text: str, origin: str) -> Callable[[Callable[[State], Bool]], Property]:
+    """Makes a lemma of a predicate; `origin` is the lemma of KIP-320's proof that it comes from, or what it is about."""
+    return promise(text, origin, "the latest release, where no in-sync replica loses its log")
 
 
 def epochs_run_ahead() -> bool:
@@ -35,16 +30,15 @@ def epochs_run_ahead() -> bool:
     To 3.5, and with ZooKeeper, the controller takes a new leader epoch when a broker leaves the ISR; with KRaft also when a
     reassignment ends that removes somebody.
     """
-    return (shrink_bumps_epoch.on or alter_bumps_epoch.on or reassignment.on) and not reelection_forgets_ends.on
+    takes_epochs = settings.shrink_bumps_epoch.on or settings.alter_bumps_epoch.on or settings.reassignment.on
+    return takes_epochs and not settings.reelection_forgets_ends.on
 
 
-one_machine_dies = Computed(
-    lambda given: int(
-        given[crashes.name] == LOSSY_CRASHES
-        and given[lossy_crashes.name] == 1
-        and not given[kills.name]
-        and bool(dies_uncleanly.make(given))
-    )
+one_machine_dies = fact(
+    lambda has: has[settings.crashes.name] == settings.LOSSY_CRASHES
+    and has[settings.lossy_crashes.name] == 1
+    and not has[settings.kills.name]
+    and dies_uncleanly.make(has)
 )
 """Whether one machine may die, an in-sync replica's too, and its broker tells by registering again (KIP-966).
 
@@ -64,14 +58,14 @@ def is_electable(s: State, r: Replica) -> Bool:
     died is none of them: it is down, and no eligible leader once it is back.
     """
     chosen = s.controller.isr.contains(r)
-    if one_machine_dies.value:
+    if one_machine_dies.on:
         chosen |= s.controller.elr.contains(r) & ~s.killed.contains(r)
         chosen |= s.controller.isr.is_empty & s.controller.elr.is_empty & (s.controller.last_leader == r)
-    elif eligible_leader_replicas.on:
+    elif settings.eligible_leader_replicas.on:
         chosen |= s.controller.elr.contains(r)
         chosen |= s.controller.isr.is_empty & (s.controller.last_leader == r)
     # Whoever is named and was removed is not elected.
-    return abbreviated(chosen & is_replica(s, r) if reassignment.on else chosen)
+    return abbreviate(chosen & is_replica(s, r) if settings.reassignment.on else chosen)
 
 
 def is_heeded(s: State, r: Replica) -> Bool:
@@ -80,8 +74,8 @@ def is_heeded(s: State, r: Replica) -> Bool:
     An electable broker that has not heard of the newest epoch still truncates to the leader that it has, so that leader's
     log decides what the electable one keeps.
     """
-    is_followed = some(Replica, lambda m: is_electable(s, m) & in_one_epoch(s, r, m))
-    return abbreviated(is_electable(s, r) | (presumes_leadership(s, r) & is_followed))
+    is_followed = some(Replica, lambda m: is_electable(s, m) & share_epoch(s, r, m))
+    return abbreviate(is_electable(s, r) | (presumes_leadership(s, r) & is_followed))
 
 
 def every_electable(s: State, body: Callable[[Replica], Bool]) -> Bool:
@@ -96,7 +90,7 @@ def every_heeded(s: State, body: Callable[[Replica], Bool]) -> Bool:
 
 def may_commit(s: State, leader: Replica) -> Bool:
     """The ISR that the leader knows is large enough for its high watermark to move."""
-    return enough_in_sync(s.broker[leader].isr, s.broker[leader].assigned) if strict_min_isr.on else truth(True)
+    return enough_in_sync(s.broker[leader].isr, s.broker[leader].assigned) if settings.strict_min_isr.on else truth(True)
 
 
 def may_yet_join(s: State, leader: Replica, f: Replica) -> Bool:
@@ -111,7 +105,7 @@ def takes_office_again() -> bool:
 
     Its high watermark may be lower then, and the start of its epoch is its log end.
     """
-    return bool(many_controllers.value and begins_again.value)
+    return many_controllers.on and begins_again.on
 
 
 def is_behind_leader(s: State, leader: Replica, o: Offset) -> Bool:

@@ -8,7 +8,7 @@ A leaf of cardinality c holds a code 0..c-1 in `(c-1).bit_length()` bits; no lea
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -59,7 +59,7 @@ class Leaf:
         if code.lo >= 0 and code.hi < self.cardinality:
             return None
         pool, zero = code.pool, code.pool.int(0)
-        inner = self._inner
+        inner = self.domain.bare
         # Of ids nothing is said that would tell one from another, such as that they have an order.
         is_id = isinstance(inner, (IdDomain, OptionalDomain)) and issubclass(inner.item, Id)
         if is_id and code.lo == -1 and code.hi < self.cardinality:
@@ -69,9 +69,9 @@ class Leaf:
         return pool.or_(pool.lt(code, zero), pool.le(pool.int(self.cardinality), code))
 
 
-    def told(self, code: int, constants: Constants) -> str:
+    def code_text(self, code: int, constants: Constants) -> str:
         """A code that the leaf may not hold, as what an author assigned."""
-        inner = self._inner
+        inner = self.domain.bare
         if isinstance(inner, SetDomain):
             return "a set that has none for a member"
         item = getattr(inner, "item", None)
@@ -80,22 +80,18 @@ class Leaf:
         least, skipped = self._least(constants)
         return str(least + code - (skipped if code >= 0 else 0))
 
-    def held(self, constants: Constants) -> str:
+    def range_text(self, constants: Constants) -> str:
         """What the leaf can hold: `0..2`."""
-        if isinstance(self._inner, SetDomain):
-            return f"sets of {self._inner.item.type_name}s"
+        if isinstance(self.domain.bare, SetDomain):
+            return f"sets of {self.domain.bare.item.type_name}s"
         least, skipped = self._least(constants)
         return f"{least}..{least + self.cardinality - 1 - skipped}"
 
-    @property
-    def _inner(self) -> LeafDomain:
-        return self.domain.inner if isinstance(self.domain, PresentDomain) else self.domain
-
     def _least(self, constants: Constants) -> tuple[int, int]:
         """The least number, and how many codes come before its own: that of none."""
-        if isinstance(self._inner, OptionalDomain):
-            return self._inner.least(constants), 1
-        return (self._inner.bounds(constants)[0] if isinstance(self._inner, Range) else 0), 0
+        if isinstance(self.domain.bare, OptionalDomain):
+            return self.domain.bare.least(constants), 1
+        return (self.domain.bare.bounds(constants)[0] if isinstance(self.domain.bare, Range) else 0), 0
 
 
 class Schema:
@@ -131,12 +127,8 @@ class Schema:
         self.words = len(free)
         self.bits = sum(leaf.bits for leaf in leaves)
         self.by_path = {leaf.path: index for index, leaf in enumerate(leaves)}
-        self.counts: dict[Path, int] = {}
+        self.counts = counts_of(leaves)
         """By the path of an array or of a log's records: how many elements there are."""
-        for leaf in leaves:
-            for at, part in enumerate(leaf.path):
-                if isinstance(part, int):
-                    self.counts[leaf.path[:at]] = max(part + 1, self.counts.get(leaf.path[:at], 0))
         if self.words > MAX_WORDS:
             raise ModelError(
                 f"a state would need {self.words} words of {WORD_BITS} bits and {MAX_WORDS} are supported; "
@@ -144,8 +136,7 @@ class Schema:
             )
 
     def _is_slot_id(self, domain: LeafDomain) -> bool:
-        inner = domain.inner if isinstance(domain, PresentDomain) else domain
-        return isinstance(inner, SlotDomain) and not is_absent(domain, self.constants)
+        return isinstance(domain.bare, SlotDomain) and not is_absent(domain, self.constants)
 
     def _slot(self, path: Path, before: Sequence[Leaf]) -> tuple[int, int]:
         """The leaf of the end of the log that a field is in, and the number of the slot."""
@@ -180,6 +171,16 @@ class Schema:
         return [codes[leaf.path] for leaf in self.leaves]
 
 
+def counts_of(leaves: Iterable[Leaf]) -> dict[Path, int]:
+    """How many elements there are at each path that leads to several."""
+    counts: dict[Path, int] = {}
+    for leaf in leaves:
+        for at, part in enumerate(leaf.path):
+            if isinstance(part, int):
+                counts[leaf.path[:at]] = max(part + 1, counts.get(leaf.path[:at], 0))
+    return counts
+
+
 def _logs(domain: Domain, path: Path, constants: Constants) -> Iterator[Path]:
     if isinstance(domain, LogDomain):
         yield path
@@ -199,9 +200,9 @@ def meanings(state: type[Declaration], constants: Constants) -> Iterator[str]:
     """
     sorts: dict[type[Any], int] = {}
 
-    def of_leaf(domain: LeafDomain) -> str:
+    def leaf_meaning(domain: LeafDomain) -> str:
         if isinstance(domain, PresentDomain):
-            return "absent" if domain.is_absent(constants) else of_leaf(domain.inner)
+            return "absent" if domain.is_absent(constants) else leaf_meaning(domain.inner)
         item = getattr(domain, "item", None)
         kind = type(domain).__name__
         if item is None:
@@ -209,7 +210,7 @@ def meanings(state: type[Declaration], constants: Constants) -> Iterator[str]:
         if isinstance(domain, Range):
             return f"{kind} {item.__name__} {domain.bounds(constants)}"
         if isinstance(domain, OptionalDomain) and not isinstance(domain, SlotDomain):
-            return f"{kind} {of_leaf(as_leaf(item))}"
+            return f"{kind} {leaf_meaning(as_leaf(item))}"
         return f"{kind} {item.__name__} {sorts.setdefault(item, len(sorts))} of {IdDomain(item).cardinality(constants)}"
 
     def walk(domain: Domain, path: str) -> Iterator[str]:
@@ -217,21 +218,21 @@ def meanings(state: type[Declaration], constants: Constants) -> Iterator[str]:
             for name, inner in domain.struct.domains().items():
                 yield from walk(inner, f"{path}.{name}")
         elif isinstance(domain, ArrayDomain):
-            yield from walk(domain.element, f"{path}[{of_leaf(domain.index)}]")
+            yield from walk(domain.element, f"{path}[{leaf_meaning(domain.index)}]")
         elif isinstance(domain, LogDomain):
             yield from walk(domain.end, f"{path}.{LogDomain.END}")
             for inside, leaf in domain.record_leaves():
                 yield from walk(leaf, f"{path}.{LogDomain.RECORDS}[].{path_name(inside)}")
         else:
             assert isinstance(domain, LeafDomain)
-            yield f"{path} {of_leaf(domain)}"
+            yield f"{path} {leaf_meaning(domain)}"
 
     return walk(StructDomain(state), "")
 
 
 def _emptiness(domain: LeafDomain, constants: Constants) -> str:
     """Why a domain has no value, and what to do."""
-    inner = domain.inner if isinstance(domain, PresentDomain) else domain
+    inner = domain.bare
     if isinstance(inner, Range):
         lo, hi = inner.bounds(constants)
         return f"there is no number from {lo} to {hi}; raise the upper bound, or leave the field out with Present(…)"

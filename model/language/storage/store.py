@@ -9,17 +9,19 @@ slot of a log is kept as none where there is no record (`domain.SlotDomain`).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, cast
+from typing import Any, NoReturn, cast
 
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.expr import Expr
-from acked.model.formulas.located import authors_place
+from acked.model.formulas.places import authors_place
 from acked.model.language.context import literal, resolve
 from acked.model.language.domain import IdDomain, LeafDomain, Path, PresentDomain, SlotDomain
+from acked.model.language.storage.composites import LogDomain
 from acked.model.language.storage.layout import Leaf, Schema
-from acked.model.language.values import Id, IntLike, OptionalValue
+from acked.model.language.values import Id, OptionalValue
 
 SymbolicPath = tuple[Any, ...]
 """A path whose indices are plain numbers or expressions."""
@@ -39,46 +41,49 @@ class Write:
     before: dict[int, Expr] = field(default_factory=dict)
 
 
-class StateStore(Protocol):
-    """What stands behind a struct; codes are expressions, or what a reading has in their place."""
+class StateStore(ABC):
+    """What stands behind a struct; codes are expressions, or what a reading has in their place.
 
-    @property
-    def changes(self) -> Sequence[Write]:
-        """What has changed, in order, if the store keeps a history."""
+    As it is here nothing changes in it, and it has no logs: that is so of structs that are not part of a state.
+    """
 
+    changes: Sequence[Write] = ()
+    """What has changed, in order, if the store keeps a history."""
+
+    @abstractmethod
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
         """The code at a path, now or before the change of that number."""
 
     def is_changed(self, path: SymbolicPath, number: int) -> bool:
         """Whether the change of that number changed the code at a path."""
+        return False
 
     def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
         """What is written from now on is one change."""
+        return
 
     def write(self, path: SymbolicPath, code: Expr, when: Expr | None = None) -> None:
         """Replaces the code at a path, where a condition holds; an index beyond the array writes nowhere."""
+        return
 
-    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
-        """Blanks the fields of every slot of a log, of which there are `count`, from `cut` on."""
+    def blank_from(self, slots: SymbolicPath, log: LogDomain, cut: Expr) -> None:
+        """Blanks the fields of every slot of a log from `cut` on."""
+        return
 
-    def copy(
-        self,
-        slots: SymbolicPath,
-        source: SymbolicPath,
-        fields: Sequence[tuple[Path, LeafDomain]],
-        count: int,
-        between: tuple[Expr, Expr],
-    ) -> None:
+    def copy(self, slots: SymbolicPath, source: SymbolicPath, log: LogDomain, between: tuple[Expr, Expr]) -> None:
         """Writes to the slots of a log, from the first offset up to and without the second, what another log has there."""
+        return
 
-    def slot(self, offset: int | Expr, size: IntLike) -> int | Expr | None:
-        """The index of the slot that an offset of a log of `size` slots reads from; None if the log has no slots."""
+    def slot(self, offset: int | Expr, log: LogDomain) -> int | Expr | None:
+        """The index of the slot that an offset of a log reads from; None if the log has no slots."""
+        return None
 
     def leaves(self) -> tuple[Schema, Sequence[Expr]]:
         """The layout and the code of every leaf; `ModelError` of a store that is not a state's."""
+        raise ModelError("only a whole state has leaves")
 
 
-class Store:
+class Store(StateStore):
     """The current expression of every leaf while one action is traced; assignments take effect at once."""
 
     def __init__(self, schema: Schema, codes: list[Expr]) -> None:
@@ -87,11 +92,9 @@ class Store:
         self.changes: list[Write] = []
 
     def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
-        """What is written from now on is one change."""
         self.changes.append(Write(writer, replaces, place))
 
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
-        """The code at a path, now or before the change of that number."""
         leaf = self.schema.by_path.get(path)
         if leaf is not None:
             return _declare(self.schema.leaves[leaf], self.codes[leaf] if moment is None else self._code_at(leaf, moment))
@@ -109,7 +112,6 @@ class Store:
         return value
 
     def is_changed(self, path: SymbolicPath, number: int) -> bool:
-        """Whether the change of that number changed the code at a path."""
         # Most changes are of other leaves, which is seen without making the expressions before and after.
         before = self.changes[number].before
         leaf = self.schema.by_path.get(path)
@@ -124,7 +126,6 @@ class Store:
         return next(later, self.codes[leaf])
 
     def write(self, path: SymbolicPath, code: Expr, when: Expr | None = None) -> None:
-        """Replaces the code at a path, where a condition holds; an index beyond the array writes nowhere."""
         at, index = _first_symbolic(path)
         if index is not None:
             self._write_each(path, at, index, lambda leaf: _encode(self.schema.leaves[leaf], code), when)
@@ -135,11 +136,10 @@ class Store:
             raise StepError(f"assignment outside the domain: {self._misfit(target, new)}")
         self._set(leaf, new, when)
 
-    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
-        """Blanks the fields of every slot of a log, of which there are `count`, from `cut` on."""
-        for k in range(count):
+    def blank_from(self, slots: SymbolicPath, log: LogDomain, cut: Expr) -> None:
+        for k in range(resolve(log.size)):
             dropped = cut.pool.le(cut, literal(k))
-            for field_path, _ in fields:
+            for field_path, _ in log.record_leaves():
                 path = (*slots, k, *field_path)
                 at, index = _first_symbolic(path)
                 if index is None:
@@ -147,34 +147,25 @@ class Store:
                 else:
                     self._write_each(path, at, index, lambda _: literal(0), dropped)
 
-    def copy(
-        self,
-        slots: SymbolicPath,
-        source: SymbolicPath,
-        fields: Sequence[tuple[Path, LeafDomain]],
-        count: int,
-        between: tuple[Expr, Expr],
-    ) -> None:
-        """Writes to the slots of a log, from the first offset up to and without the second, what another log has there."""
+    def copy(self, slots: SymbolicPath, source: SymbolicPath, log: LogDomain, between: tuple[Expr, Expr]) -> None:
         first, stop = between
         pool = first.pool
-        for slot in range(count):
+        for slot in range(resolve(log.size)):
             taken = pool.and_(pool.le(first, literal(slot)), pool.lt(literal(slot), stop))
-            for path, _ in fields:
+            for path, _ in log.record_leaves():
                 self.write((*slots, slot, *path), self.read((*source, slot, *path)), taken)
 
-    def slot(self, offset: int | Expr, size: IntLike) -> int | Expr | None:
+    def slot(self, offset: int | Expr, log: LogDomain) -> int | Expr | None:
         """The offset itself; of a known one beyond the log the last slot."""
-        slots = resolve(size)
+        slots = resolve(log.size)
         if not slots:
             return None
         return slots - 1 if isinstance(offset, int) and not 0 <= offset < slots else offset
 
     def leaves(self) -> tuple[Schema, Sequence[Expr]]:
-        """The layout and the code of every leaf."""
         return self.schema, self.codes
 
-    def left(self) -> list[Expr]:
+    def codes_after(self) -> list[Expr]:
         """The code of every leaf, for the one who has the trace made: that he looks is no part of it (`tracings.py`)."""
         return list.copy(self.codes)
 
@@ -209,8 +200,9 @@ class Store:
             self.codes[leaf] = new
 
     def _misfit(self, target: Leaf, code: Expr) -> str:
-        values = (target.told(at, self.schema.constants) for at in (code.lo, code.hi))
-        return f"{target.name} holds {target.held(self.schema.constants)}, and this is {'..'.join(dict.fromkeys(values))}"
+        values = (target.code_text(at, self.schema.constants) for at in (code.lo, code.hi))
+        given = "..".join(dict.fromkeys(values))
+        return f"{target.name} holds {target.range_text(self.schema.constants)}, and this is {given}"
 
     def _count(self, prefix: SymbolicPath) -> int:
         return self.schema.counts.get(prefix, 0)
@@ -239,51 +231,13 @@ class _Over(list[Expr]):
     __iter__ = __getitem__
 
 
-class _Apart:
-    """What a store of a struct that is not part of a state has no use for."""
-
-    changes: Sequence[Write] = ()
-
-    def is_changed(self, path: SymbolicPath, number: int) -> bool:
-        """Nothing changes here."""
-        return False
-
-    def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
-        """Nothing changes here."""
-
-    def write(self, path: SymbolicPath, code: Expr, when: Expr | None = None) -> None:
-        """Nothing changes here."""
-
-    def blank_from(self, slots: SymbolicPath, fields: Sequence[tuple[Path, LeafDomain]], count: int, cut: Expr) -> None:
-        """There are no logs."""
-
-    def copy(
-        self,
-        slots: SymbolicPath,
-        source: SymbolicPath,
-        fields: Sequence[tuple[Path, LeafDomain]],
-        count: int,
-        between: tuple[Expr, Expr],
-    ) -> None:
-        """There are no logs."""
-
-    def slot(self, offset: int | Expr, size: IntLike) -> int | Expr | None:
-        """There are no logs."""
-        return None
-
-    def leaves(self) -> tuple[Schema, Sequence[Expr]]:
-        """There is no layout."""
-        raise ModelError("only a whole state has leaves")
-
-
-class LiteralStore(_Apart):
+class LiteralStore(StateStore):
     """The fields of a struct made in place, such as `Record(id=…, epoch=…)`."""
 
     def __init__(self, codes: Mapping[SymbolicPath, Expr]) -> None:
         self.codes = codes
 
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
-        """The code at a path."""
         return self.codes[path]
 
     def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
@@ -291,7 +245,7 @@ class LiteralStore(_Apart):
         raise ModelError("a struct made in place cannot be changed; make a new one")
 
 
-class NoStore(_Apart):
+class NoStore(StateStore):
     """The record of a log that has room for none: it is blank, and what is written to it goes nowhere."""
 
     def __init__(self, fields: Sequence[tuple[Path, LeafDomain]]) -> None:
@@ -331,12 +285,11 @@ def _encode(leaf: Leaf, code: Expr) -> Expr:
 
 
 def _item(leaf: Leaf) -> type[Id]:
-    inner = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
-    assert isinstance(inner, SlotDomain)
-    return cast(type[Id], inner.item)
+    assert isinstance(leaf.domain.bare, SlotDomain)
+    return cast(type[Id], leaf.domain.bare.item)
 
 
-def shown(path: SymbolicPath) -> str:
+def path_text(path: SymbolicPath) -> str:
     """A path as people write it, with … for an index that depends on the state."""
     known = ("[…]" if isinstance(part, Expr) else f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return "".join(known).lstrip(".")

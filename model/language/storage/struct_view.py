@@ -15,7 +15,7 @@ from acked.model.formulas.errors import StepError
 from acked.model.formulas.expr import Expr
 from acked.model.language.domain import LeafDomain
 from acked.model.language.storage.composites import ArrayDomain, Declaration, LogDomain, StructDomain
-from acked.model.language.storage.store import StateStore, SymbolicPath, Write, shown
+from acked.model.language.storage.store import StateStore, SymbolicPath, Write, path_text
 from acked.model.language.values import Bool
 
 
@@ -71,8 +71,9 @@ class StructView(Declaration):
         if is_gone or (change.replaces and all(later.replaces for _, later in changes)):
             return self._store.read(path, number)
         raise StepError(
-            f"{shown(path)} was assigned through another variable after this {self.type_name} was taken, so it is not clear "
-            f"which value is meant; take the field before that for the old one, or the {self.type_name} again for the new one"
+            f"{path_text(path)} was assigned through another variable after this {self.type_name} was taken, so it is not "
+            "clear which value is meant; take the field before that for the old one, or the "
+            f"{self.type_name} again for the new one"
         )
 
     def _refuse_if_replaced(self) -> None:
@@ -83,8 +84,8 @@ class StructView(Declaration):
             path = (*self._path, *part)
             if isinstance(domain, LeafDomain) and any(change.replaces for _, change in self._foreign_changes(path)):
                 raise StepError(
-                    f"{shown(self._path)} was replaced, or its log changed, after this {self.type_name} was taken, and an "
-                    f"assignment through it would go to what is there now; take the {self.type_name} again"
+                    f"{path_text(self._path)} was replaced, or its log changed, after this {self.type_name} was taken, and "
+                    f"an assignment through it would go to what is there now; take the {self.type_name} again"
                 )
 
     @property

@@ -11,12 +11,11 @@ from acked.model.language.domain import Domain, LeafDomain
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.storage.store import NoStore, StateStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
-from acked.model.language.values import Bool, Id, Int, IntLike, Value, type_name_of
+from acked.model.language.values import Bool, Id, IntLike, N, Value, type_name_of
 
 D = TypeVar("D", bound=Domain)
 T = TypeVar("T")
 W = TypeVar("W")
-N = TypeVar("N", bound=Int)
 S = TypeVar("S", bound=StructView)
 K = TypeVar("K", bound=Value)
 
@@ -185,7 +184,7 @@ class LogView(View[LogDomain], Generic[S, N]):
         """
         domain = self._domain
         record = cast(type[S], domain.record)
-        index = self._store.slot(_plain(domain.offset.lift(offset)), domain.size)
+        index = self._store.slot(_plain(domain.offset.lift(offset)), domain)
         if index is None:
             return record.at(NoStore(domain.record_leaves()), ())
         return record.at(self._store, (*self._path, LogDomain.RECORDS, index), None, lambda: self.has(offset))
@@ -211,7 +210,7 @@ class LogView(View[LogDomain], Generic[S, N]):
         end, stop = self.end, self._domain.offset.lift(until)
         self._store.begin(None, True)
         slots, source = (*self._path, LogDomain.RECORDS), (*other._path, LogDomain.RECORDS)
-        self._store.copy(slots, source, self._domain.record_leaves(), self._slots(), (end.expr, stop))
+        self._store.copy(slots, source, self._domain, (end.expr, stop))
         self._set_end(type(end)(pool.ite(pool.lt(end.expr, stop), stop, end.expr)))
 
     def truncate(self, offset: N | IntLike) -> None:
@@ -220,7 +219,7 @@ class LogView(View[LogDomain], Generic[S, N]):
         cut = self._domain.offset.lift(offset)
         end = self.end
         self._store.begin(None, True)
-        self._store.blank_from((*self._path, LogDomain.RECORDS), self._domain.record_leaves(), self._slots(), cut)
+        self._store.blank_from((*self._path, LogDomain.RECORDS), self._domain, cut)
         self._set_end(type(end)(pool.ite(pool.lt(cut, end.expr), cut, end.expr)))
 
     def _end_is(self, offset: int) -> Bool:

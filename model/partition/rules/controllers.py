@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acked.model.language.context import Computed, Constant, choice, switch
+from acked.model.language.context import Computed, Constant, choice, fact, switch
 from acked.model.language.ranks import highest_rank
 
 ONE, MANY = range(2)
@@ -80,11 +80,7 @@ def known_epochs(constants: Mapping[str, int]) -> int:
     """Leader epochs that may be in use because controllers remember them."""
     if not are_many(constants):
         return 0
-    return constants["candidates"] * (1 + constants["replicas"] * _queues(constants))
-
-
-def _queues(constants: Mapping[str, int]) -> int:
-    return int(are_many(constants) and constants["requests_queued"] > 1)
+    return constants["candidates"] * (1 + constants["replicas"] * queues.make(constants))
 
 
 def _highest_controller_epoch(constants: Mapping[str, int]) -> int:
@@ -97,41 +93,35 @@ def _highest_controller_epoch(constants: Mapping[str, int]) -> int:
     return highest_rank(in_use, "controller epochs", max_controller_epoch.name)
 
 
-many_controllers = Computed(lambda constants: int(are_many(constants)))
+many_controllers = fact(are_many)
 """Whether there may be several controllers."""
 
 candidate_count = Computed(lambda constants: constants["candidates"] if are_many(constants) else 1)
 """How many brokers may be the controller."""
 
-fails_over = Computed(lambda constants: int(are_many(constants) and constants["candidates"] > 1))
+fails_over = fact(lambda has: are_many(has) and has["candidates"] > 1)
 """Whether a controller may lose its session: another is there to take its place."""
 
 highest_controller_epoch = Computed(_highest_controller_epoch)
 """The greatest controller epoch, or rank of one."""
 
-elected_in_two_steps = Computed(lambda constants: int(are_many(constants) and not constants["elected_at_once"]))
+elected_in_two_steps = fact(lambda has: are_many(has) and not has["elected_at_once"])
 """Whether a broker may have created /controller and not have a controller epoch yet."""
 
-remembers_writer = Computed(lambda constants: int(are_many(constants) and not constants["old_controllers_refused"]))
+remembers_writer = fact(lambda has: are_many(has) and not has["old_controllers_refused"])
 """Whether it matters which controller has written the partition last."""
 
-stops_late = Computed(
-    lambda constants: int(
-        bool(are_many(constants) and constants["late_requests"]) and not constants["requests_name_incarnation"]
-    )
-)
+stops_late = fact(lambda has: are_many(has) and has["late_requests"] and not has["requests_name_incarnation"])
 """Whether a StopReplica request may come to another incarnation of its broker than it was meant for."""
 
-queues = Computed(_queues)
+queues = fact(lambda has: are_many(has) and has["requests_queued"] > 1)
 """Whether a request may be on its way behind an older one of the same controller."""
 
-restarts_between = Computed(lambda constants: int(bool(fails_over.make(constants)) and constants["crashes"] > 0))
+restarts_between = fact(lambda has: fails_over.make(has) and has["crashes"] > 0)
 """Whether a broker may go down and come back while nobody is in charge, so that the next controller tells it what it knew."""
 
-misses_incarnations = Computed(
-    lambda constants: int(bool(restarts_between.make(constants)) and constants["requests_name_incarnation"])
-)
+misses_incarnations = fact(lambda has: restarts_between.make(has) and has["requests_name_incarnation"])
 """Whether an old controller may name an incarnation of a broker that is over."""
 
-asked_in_vain = Computed(lambda constants: int(are_many(constants) and constants["asynchronous_isr"]))
+asked_in_vain = fact(lambda has: are_many(has) and has["asynchronous_isr"])
 """Whether a leader's request may come to a controller that is behind; a leader that asks again never waits in vain."""

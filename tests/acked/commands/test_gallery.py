@@ -15,19 +15,19 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, StopReason, Verdict
 from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, load_spec
-from acked.checker.spec.variants import specs_under
 from acked.commands.gallery import gallery, is_wanted
 from acked.reports.pages.checking import check_data
 from acked.reports.pages.gallery import MAX_BYTES
 from acked.reports.pages.page import render, trace_data
 from tests.places import SPECS
+from tests.shipped import shipped
 
 MOST_OF_KEPT = 100_000
 """What a page of promises that are kept takes: a script and a module for 32-bit addresses."""
 
 
 def wanted() -> list[Spec]:
-    return [spec for path in specs_under(SPECS) if is_wanted(spec := load_spec(path), (), False)]
+    return [spec for spec in shipped() if is_wanted(spec, (), False)]
 
 
 @pytest.mark.slow
@@ -126,5 +126,5 @@ def test_a_damaged_entry_of_the_cache_is_answered_anew(cached: Path, monkeypatch
 
 @pytest.mark.slow
 def test_every_bundled_spec_has_a_title_in_words() -> None:
-    titles = [load_spec(path).title for path in specs_under(SPECS)]
+    titles = [spec.title for spec in shipped()]
     assert [title for title in titles if len(title.split()) < 4 or re.search(r"\(\d, \d", title)] == []

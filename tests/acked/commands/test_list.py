@@ -14,6 +14,7 @@ from acked.base.names import choices_or, near
 from acked.cli import cli
 from acked.commands.list import Filter, list_
 from acked.model.catalogue import PROTOCOLS
+from tests.places import CHECKOUT
 
 
 def listed(*arguments: str) -> str:
@@ -119,3 +120,20 @@ def test_help_has_the_commands_by_task_and_each_once() -> None:
     for name in cli.list_commands(click.Context(cli)):
         assert sum(line.startswith(f"{name} ") and "  " in line for line in lines) == 1, name
     assert ".md" not in shown
+
+
+# -- what was found -----------------------------------------------------------------------------------------------------
+
+
+def test_every_finding_is_listed_with_a_page_that_is_there_and_a_command_that_names_a_bundled_spec() -> None:
+    found = json.loads(listed("found", "--format", "json"))["found"]
+    specs = listed("specs", "--names").split()
+    assert [one["id"] for one in found] == listed("found", "--names").split()
+    for one in found:
+        assert (CHECKOUT / one["page"]).is_file()
+        assert one["command"].split()[2].rpartition("/")[2] in specs
+        assert one["title"] in " ".join(listed("found", one["id"]).split())
+
+
+def test_findings_are_no_part_of_everything_that_may_be_asked() -> None:
+    assert "found" not in json.loads(listed("all", "stale-ends", "--format", "json"))

@@ -20,8 +20,7 @@ import pytest
 from acked.checker.explore.nearest import Nearest
 from acked.checker.question.question import Question
 from acked.checker.replay.trace_file import replay
-from acked.explorer.peer import UNKNOWN, user_behind
-from acked.explorer.server import MAX_BODY_BYTES, ExplorerServer, page_of
+from acked.explorer.server import MAX_BODY_BYTES, UNKNOWN, ExplorerServer, page_of, user_behind
 from acked.explorer.session import RequestRefused, Walk
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from acked.audit.clusters.topics import TopicGroup
 from acked.audit.commands.audit import audit
 from acked.audit.commands.output_files import check_fixable
-from acked.audit.decision.gather import gather
+from tests.audit.reading import gather
 
 TOPICS = """\
 Topic: orders	TopicId: a	PartitionCount: 1	ReplicationFactor: 1	Configs: flush.messages=1

@@ -11,8 +11,7 @@ import pytest
 
 from acked.audit.commands import plan as command
 from acked.audit.moves.ask import PlanAudit
-from acked.audit.reports.moves import plan_markdown, plan_page, print_plan
-from acked.audit.reports.plan import plan_document
+from acked.audit.reports.moves import plan_document, plan_markdown, plan_page, print_plan
 from acked.cli import main
 from acked.reports.console import open_console
 

@@ -11,8 +11,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from acked.audit.commands import apart
-from acked.audit.commands.apart import ask_apart
+from acked.audit.commands import live
+from acked.audit.commands.live import ask_apart
 from acked.base import processes
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.processes import Service
@@ -112,9 +112,9 @@ def test_a_cluster_that_is_refused_apart_is_refused_as_here() -> None:
 
 @pytest.mark.slow
 def test_a_process_that_finds_no_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apart, "_MORE", -1.0)
+    monkeypatch.setattr(live, "_MORE", -1.0)
     monkeypatch.setattr(processes, "GRACE", 0.5)
-    monkeypatch.setattr(apart, "_SERVICE", Service("tests.audit.commands.test_hostile_broker:Sleeper", "client library"))
+    monkeypatch.setattr(live, "_SERVICE", Service("tests.audit.commands.test_hostile_broker:Sleeper", "client library"))
     began = time.monotonic()
     with pytest.raises(SystemFailure, match="the client library did not stop within"):
         ask_apart("127.0.0.1:1", {}, 1.5)

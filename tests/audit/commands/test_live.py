@@ -19,16 +19,16 @@ import pytest
 from click.testing import CliRunner
 from confluent_kafka import KafkaError, KafkaException
 
-from acked.audit.clusters.live import live_entries, with_producers
+from acked.audit.clusters.live import assume_producers, live_entries
 from acked.audit.clusters.several import Asked, audit_groups
 from acked.audit.clusters.topics import TopicGroup, groups_of
 from acked.audit.commands import live
 from acked.audit.commands.live import ask_cluster, client_properties
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.gather import Given, gather, recognise
+from acked.audit.decision.gather import Given, recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.release import contexts
-from acked.audit.formats.read import read_all
+from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError, ConfigurationError
 from acked.base.release import release
 from acked.cli import cli
@@ -36,6 +36,7 @@ from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.release import Mode
 from acked.cluster.vocabulary import keys
 from acked.cluster.waiting import wait_for
+from tests.audit.reading import gather
 from tests.cluster.conftest import real_plan, users_cache
 from tests.docs.test_ci import CHECKOUT, in_the_action
 
@@ -207,7 +208,7 @@ def test_where_no_broker_may_be_read_nothing_is_answered(admin: type[FakeAdmin])
 
 
 def test_without_producers_both_kinds_are_answered_and_the_careful_ones_decide(admin: type[FakeAdmin]) -> None:
-    groups = with_producers(asked("logs"))
+    groups = assume_producers(asked("logs"))
     assert [(group.given.entries[keys.ACKS].value, group.decides) for group in groups] == [("all", True), ("1", False)]
 
 

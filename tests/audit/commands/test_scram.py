@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acked.audit.commands.scram import HASHES, Scram, Unavailable
+from acked.audit.commands.connection import HASHES, Scram, Unavailable
 
 SALT = b"W22ZaJ0SNY7soEsUEjb6gQ=="
 

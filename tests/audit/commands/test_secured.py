@@ -10,14 +10,13 @@ import pytest
 from confluent_kafka import admin as kafka
 
 from acked.audit.clusters.live import LiveCluster, LivePartition, live_entries
-from acked.audit.commands.connection import Connection
+from acked.audit.commands.connection import Connection, Unavailable
 from acked.audit.commands.live import ask_cluster, client_properties
-from acked.audit.commands.scram import Unavailable
 from acked.audit.decision.gather import facts_in
 from acked.base.errors import SystemFailure
 from acked.cluster.nodes.addresses import free_ports
 from acked.cluster.nodes.cluster import Cluster
-from acked.cluster.releases.java import broker_java
+from acked.cluster.nodes.jvm import broker_java
 from acked.cluster.releases.release import Mode
 from acked.cluster.vocabulary.note import Noticed, settings_of
 from acked.cluster.waiting import wait_for

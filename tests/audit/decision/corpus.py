@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acked.audit.decision.gather import Given, gather
-from acked.audit.formats.read import read_all
+from acked.audit.decision.gather import Given
+from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.cluster.vocabulary.note import Assigned, Described, Fact, Imported, Listed, Nodes, Noticed, Read
+from tests.audit.reading import gather
 from tests.places import DATA
 
 CORPUS = DATA / "audit" / "corpus"

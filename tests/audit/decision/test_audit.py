@@ -9,10 +9,10 @@ import pytest
 
 from acked.audit.decision.audit import Auditor
 from acked.audit.decision.faults import CrashKind, Faults
-from acked.audit.decision.gather import gather
 from acked.audit.decision.questions import (
     BY_DEFAULT,
     CLASSES,
+    LEADER_MOVES,
     QUESTIONS,
     Assumptions,
     AuditQuestion,
@@ -28,7 +28,7 @@ from acked.checker.spec.question_text import QuestionText
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.partition.protocol import partition
 from tests.audit.decision.kept import KEPT
-from tests.audit.reading import read_settings
+from tests.audit.reading import gather, read_settings
 from tests.places import DATA
 
 AUDIT = DATA / "audit"
@@ -192,7 +192,7 @@ def test_records_of_acks_all_and_one_in_sync_replica_are_lost_with_a_machine_and
     """Three replicas, acks=all, min.insync.replicas=1: processes that die lose nothing, and the exit goes by the worse."""
     given = gather([SettingEntry("replication.factor", "3", "t", 1), SettingEntry("acks", "all", "p", 1)])
     asked = (AuditQuestion.LOSS, AuditQuestion.WRITES)
-    assumed = replace(BY_DEFAULT, besides=())  # What else the table shows decides nothing.
+    assumed = replace(BY_DEFAULT, besides=(), of_loss_besides=())  # What else the table shows decides nothing.
     audit = Auditor(given, release("4.1"), assumed=assumed, runner=KEPT).run(asked, advise=False)
     found = {answer.faults.name: answer.reply for answer in audit.all_of(AuditQuestion.LOSS)}
     assert found == {"clean": NO, "one-machine": YES}
@@ -225,8 +225,9 @@ def test_the_default_audit_of_careful_settings_takes_no_more_than_people_wait_an
     audit = Auditor(given, release("4.1"), assumed=BY_DEFAULT, runner=KEPT).run()
     assert sum(answer.outcome.distinct_states for answer in audit.answers if answer.outcome is not None) < 25_000_000
     cells = {(answer.question.asked, answer.faults) for answer in audit.answers}
-    assert cells == {(asked, faults) for asked in AuditQuestion for faults in CLASSES}
+    asked = {(asked, faults) for asked in AuditQuestion for faults in CLASSES}
+    assert cells == asked | {(AuditQuestion.LOSS, LEADER_MOVES)}
     decisive = {answer.reply for answer in audit.answers if answer.decides}
     assert decisive == {NO}
     worst = {answer.faults.name: answer.reply for answer in audit.answers if answer.question.asked is AuditQuestion.LOSS}
-    assert (worst["lossy"], worst["none,zombies"]) == (YES, AuditVerdict.UNDECIDED)
+    assert (worst["lossy"], worst["none,moves"], worst["none,zombies"]) == (YES, YES, AuditVerdict.UNDECIDED)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from acked.audit.decision.advice import Advice, SettingsChange, costly, preferred, price_of
+from acked.audit.decision.advice import Advice, SettingsChange, costly, preferences, price_of
 from acked.audit.decision.audit import Answer, Audit, Auditor
 from acked.audit.decision.faults import CrashKind, Faults
-from acked.audit.decision.gather import Given, gather
+from acked.audit.decision.gather import Given
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import configure
 from acked.audit.reports.build import no_cause_in_words, undecided_in_words
 from acked.base.release import release
 from acked.cluster.vocabulary.entry import SettingEntry
 from tests.audit.decision.kept import KEPT
+from tests.audit.reading import gather
 
 LOSS, WRITES = AuditQuestion.LOSS, AuditQuestion.WRITES
 
@@ -151,7 +152,7 @@ def test_the_order_of_preference_is_acks_and_idempotence_replicas_in_sync_featur
     asked: AuditQuestion, crashes: CrashKind, values: dict[str, str]
 ) -> None:
     configuration = configure(given_of(**{"factor": "3", **values}), release("4.0"))
-    found = preferred(configuration, asked, Faults(crashes))
+    found = preferences(configuration, asked, Faults(crashes))
     order = ["acks", "enable.idempotence", "max.in.flight.requests.per.connection", "unclean.leader.election.enable",
              "replication.factor", "min.insync.replicas", "eligible.leader.replicas.version"]  # fmt: skip
     places = [order.index(key) for key, _ in found]

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from acked.audit.decision.gather import Given, gather
-from acked.audit.formats import tree
-from acked.audit.formats.read import read_all, read_file
-from acked.audit.formats.tree import documents
+from acked.audit.decision.gather import Given
+from acked.audit.formats.parts import tree
+from acked.audit.formats.parts.tree import documents
+from acked.audit.formats.reading import read_all, read_file
 from acked.base.errors import ConfigurationError, SpecUnreadable, SystemFailure
 from acked.cluster.vocabulary.entry import SettingEntry
 from tests.audit.decision.corpus import CORPUS
-from tests.audit.reading import read_settings
+from tests.audit.reading import gather, read_settings
 
 COMPOSE = """\
 services:

@@ -11,8 +11,8 @@ from pathlib import Path
 import javaproperties
 import pytest
 
-from acked.audit.formats.images import release_of_image
-from acked.audit.formats.properties import property_entries
+from acked.audit.formats.parts.images import release_of_image
+from acked.audit.formats.parts.properties import property_entries
 from acked.audit.moves.plan import read_plan
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import SettingEntry
@@ -27,6 +27,20 @@ def test_a_file_of_a_megabyte_takes_less_than_two_seconds(tmp_path: Path, text: 
     began = time.process_time()
     assert read_settings(tmp_path / "server.properties")[0].value == "all"
     assert time.process_time() - began < 2
+
+
+RESOURCE = "apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: a\ndata:\n  server.properties: |\n    acks=all\n"
+
+
+@pytest.mark.parametrize("text", [
+    "min.insync.replicas: 2\n" + "ab\n" * 160_000, RESOURCE + "    a\n" * 50_000,
+], ids=["lines that are none", "names that are none"])  # fmt: skip
+def test_yaml_of_many_short_lines_takes_less_than_a_second(tmp_path: Path, text: str) -> None:
+    (tmp_path / "kafka.yml").write_text(text)
+    began = time.process_time()
+    with suppress(SpecUnreadable):
+        read_settings(tmp_path / "kafka.yml")
+    assert time.process_time() - began < 1
 
 
 DESCRIBED = "Topic: a\tPartitionCount: 1\tReplicationFactor: 3\tConfigs: \n\tTopic: a"

@@ -9,14 +9,13 @@ import pytest
 from hypothesis import given as drawn
 from hypothesis import strategies as st
 
-from acked.audit.decision.gather import gather
-from acked.audit.formats.read import read_file
+from acked.audit.formats.reading import read_file
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
-from acked.cluster.vocabulary.names import DECIDING, known_names, meant, named_within
+from acked.cluster.vocabulary.names import DECIDING, known_names, likely_setting, setting_within
 from acked.cluster.vocabulary.note import Listed, Note
-from tests.audit.reading import read_settings
+from tests.audit.reading import gather, read_settings
 
 HARMLESS = SettingEntry("log.dirs", "/data", "f", 9)
 
@@ -95,7 +94,7 @@ def test_a_file_that_is_not_understood_is_refused_beside_one_that_is(tmp_path: P
      ("process.role", "process.roles"), ("log.flush.interval.message", "log.flush.interval.messages")],
 )  # fmt: skip
 def test_a_name_that_resembles_a_setting_that_decides_is_an_error_or_by_wish_a_warning(name: str, wanted: str) -> None:
-    assert meant(name) == wanted
+    assert likely_setting(name) == wanted
     entries = [HARMLESS, SettingEntry(name, "1", "server.properties", 4)]
     with pytest.raises(ConfigurationError, match=r"^server\.properties:4: .* seems to be meant.*--lenient") as caught:
         gather(entries)
@@ -111,13 +110,13 @@ def test_a_name_that_resembles_a_setting_that_decides_is_an_error_or_by_wish_a_w
                                   "confluent.metrics.reporter.zookeeper.connect", "listener.name.x.ssl.keystore.location",
                                   "KAFKA_LOG_DIRS", "KAFKA_HEAP_OPTS"])  # fmt: skip
 def test_names_that_are_kafkas_or_unrelated_stay_without_a_word(name: str) -> None:
-    assert meant(name) is None
+    assert likely_setting(name) is None
     assert gather([HARMLESS, SettingEntry(name, "1", "f", 1)]).findings == ()
 
 
 def test_no_name_of_kafkas_is_taken_for_another() -> None:
     assert len(known_names()) > 600
-    assert {name: meant(name) for name in known_names() if meant(name) is not None} == {}
+    assert {name: likely_setting(name) for name in known_names() if likely_setting(name) is not None} == {}
     assert set(KEYS) <= known_names()
 
 
@@ -143,9 +142,9 @@ def test_the_spelling_of_environment_variables_never_goes_unnoticed(key: str, pr
 
 
 def test_a_setting_inside_the_value_of_a_name_that_nobody_knows_is_an_error() -> None:
-    assert named_within("--override unclean.leader.election.enable=true") == "unclean.leader.election.enable"
-    assert named_within("KAFKA_CFG_MIN_INSYNC_REPLICAS=1") == "min.insync.replicas"
-    assert named_within("MAX_RETRIES=5 tracks=3") is None
+    assert setting_within("--override unclean.leader.election.enable=true") == "unclean.leader.election.enable"
+    assert setting_within("KAFKA_CFG_MIN_INSYNC_REPLICAS=1") == "min.insync.replicas"
+    assert setting_within("MAX_RETRIES=5 tracks=3") is None
     with pytest.raises(ConfigurationError, match=r"min\.insync\.replicas seems to be meant"):
         gather([HARMLESS, SettingEntry("key", "min.insync.replicas", "f", 1), SettingEntry("value", "1", "f", 1)])
     with pytest.raises(ConfigurationError, match=r"unclean\.leader\.election\.enable seems to be meant"):

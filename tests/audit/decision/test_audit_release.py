@@ -7,24 +7,26 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from acked.audit.decision.audit import Auditor
 from acked.audit.decision.faults import Faults
-from acked.audit.decision.gather import Given, gather
+from acked.audit.decision.gather import Given
 from acked.audit.decision.questions import NEEDS, QUESTIONS, Assumptions, AuditQuestion, AuditVerdict, constants_of, task_of
 from acked.audit.decision.release import Deployment, contexts, span
 from acked.audit.decision.settings import RefusedByKafka, configure
-from acked.audit.formats.images import release_of_image
-from acked.audit.formats.read import read_file
+from acked.audit.formats.parts.images import release_of_image
+from acked.audit.formats.reading import read_file
 from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, NEWEST, release
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import VERSIONS, planes_of
 from tests.audit.decision.kept import KEPT
+from tests.audit.reading import gather
 
 LISTED = [name for name in VERSIONS if name != LATEST]
 ZK, IBP, ROLES, MV = "zookeeper.connect", "inter.broker.protocol.version", "process.roles", "metadata.version"
@@ -180,13 +182,14 @@ def test_every_rule_that_is_left_out_of_a_question_says_nothing_there() -> None:
     constants = dict(task.asked.constants)
     rules = {rule.name: switches for rule, switches in NEEDS.items()} | {settings.in_flight_refused.name: ()}
 
+    @cache
     def fingerprint(**other: int) -> str:
         asked = replace(task.asked, constants=tuple({**constants, **other}.items()))
         return asked.question().fingerprint
 
     for rule, switches in rules.items():
         off = {switch.name: 0 for switch in switches}
-        assert fingerprint(**off, **{rule: 0}) == fingerprint(**off, **{rule: 1}), rule
+        assert fingerprint(**{**constants, **off, rule: 0}) == fingerprint(**{**constants, **off, rule: 1}), rule
     for switch in NEEDS[settings.assignment_keeps_elr]:
         on = {"eligible_leader_replicas": 1, switch.name: 1}
         assert fingerprint(**on, assignment_keeps_elr=0) != fingerprint(**on, assignment_keeps_elr=1), "it needs one of them"

@@ -10,11 +10,11 @@ import pytest
 
 from acked.audit.decision.audit import Answer
 from acked.audit.decision.faults import CrashKind, Faults, read_faults
-from acked.audit.decision.gather import Severity, gather
+from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import QUESTIONS, Assumptions, AuditQuestion, task_of
 from acked.audit.decision.release import Deployment
 from acked.audit.decision.settings import Configuration, RefusedByKafka, configure
-from acked.audit.formats.read import read_file
+from acked.audit.formats.reading import read_file
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
 from acked.base.release import LATEST, release
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
@@ -24,7 +24,7 @@ from acked.cluster.vocabulary.note import Assigned, Listed, Note, settings_of
 from acked.model.language.context import Switch
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import VERSIONS, planes_of, profile, rules_of
-from tests.audit.reading import read_settings
+from tests.audit.reading import gather, read_settings
 from tests.places import DATA
 
 AUDIT = DATA / "audit"

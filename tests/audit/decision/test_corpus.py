@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from acked.audit.decision.audit import Auditor
 from acked.audit.decision.faults import read_faults
-from acked.audit.decision.gather import Given, gather
+from acked.audit.decision.gather import Given
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import configure
-from acked.audit.formats.read import read_all
+from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError, ConfigurationError
 from acked.base.release import release
 from acked.cluster.vocabulary import keys
@@ -28,6 +28,7 @@ from acked.cluster.vocabulary.names import DECIDING
 from acked.cluster.vocabulary.note import Read, settings_of
 from tests.audit.decision.corpus import CORPUS, FILES, TRAPS, expected, name_of, reading, understood
 from tests.audit.decision.kept import KEPT
+from tests.audit.reading import gather
 
 READ = [path for path in FILES if not expected(path).startswith("refused")]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.audit.decision.durability import Axes, DurabilityTable, Filled, State, check, fill, read_table, with_axis
+from acked.audit.decision.durability import Axes, DurabilityTable, Filled, State, check, fill, read_table, set_axis
 from acked.audit.decision.faults import CrashKind
 from acked.base.errors import AckedError, ConfigurationError
 from acked.checker.batch.cache import ResultCache
@@ -92,7 +92,7 @@ def test_a_file_gives_axes_and_bounds(tmp_path: Path) -> None:
     assert (table.property, table.log_size, table.records) == ("ReadsStay", 2, 2)
     with pytest.raises(ConfigurationError, match="twice"):
         check(table)
-    check(replace(table, axes=with_axis(table.axes, "acks", ["all"])))
+    check(replace(table, axes=set_axis(table.axes, "acks", ["all"])))
 
 
 @pytest.mark.parametrize(
@@ -126,7 +126,7 @@ def test_a_wrong_file_is_one_sentence(text: str, reason: str, tmp_path: Path) ->
 )  # fmt: skip
 def test_values_that_there_are_not_are_refused(axis: str, values: list[str], reason: str) -> None:
     with pytest.raises(ConfigurationError, match=reason):
-        check(replace(DurabilityTable(), axes=with_axis(Axes(), axis, values)))
+        check(replace(DurabilityTable(), axes=set_axis(Axes(), axis, values)))
 
 
 def test_a_property_that_there_is_not_is_refused() -> None:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.gather import Given, gather
-from acked.audit.decision.joint import Searches, joined, of_one
+from acked.audit.decision.gather import Given
+from acked.audit.decision.joint import Searches, join, part_of_outcome
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
 from acked.base.processes import Done
 from acked.base.release import release
@@ -20,10 +20,12 @@ from acked.checker.question.result import StopReason, Verdict
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Op
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.versions import VERSIONS, planes_of
+from tests.audit.reading import gather
 from tests.checker.question.test_levels import BELOW_3, BELOW_4, level, one_counter
 
 ONE = BatchLimits(1, 1 << 29)
@@ -83,11 +85,11 @@ def test_a_consumer_only_watches(version: str, whom: int) -> None:
 def test_the_default_audit_of_a_group_searches_less_often_than_it_has_cells() -> None:
     given = given_of(replication_factor="3", min_insync_replicas="2")
     tasks = Auditor(given, release("4.1"), assumed=BY_DEFAULT).tasks(tuple(AuditQuestion), (AuditQuestion.LOSS,))
-    assert (len(tasks), len(set(joined(tasks).values()))) == (25, 16)
+    assert (len(tasks), len(set(join(tasks).values()))) == (25, 16)
 
 
 def test_sizes_are_never_smaller_and_the_bound_is_that_of_both() -> None:
-    for task, search in joined(list(tasks_of().values())).items():
+    for task, search in join(list(tasks_of().values())).items():
         mine, shared = dict(task.asked.constants), dict(search.asked.constants)
         assert all(shared[name] >= value for name, value in mine.items())
         assert {name for name in mine if mine[name] != shared[name]} <= {"consumer", "log_size"}
@@ -97,7 +99,7 @@ def test_sizes_are_never_smaller_and_the_bound_is_that_of_both() -> None:
 def test_writes_of_a_producer_without_idempotence_keep_their_smaller_log() -> None:
     tasks = tasks_of(acks="1")
     writes = tasks["WritesWithOneDown"]
-    assert joined(list(tasks.values()))[writes] == writes
+    assert join(list(tasks.values()))[writes] == writes
 
 
 # -- what a shared search says of each ----------------------------------------------------------------------------------
@@ -127,9 +129,9 @@ def outcome(stopped: StopReason, verdict: Verdict) -> Outcome:
 
 
 def test_a_property_is_not_decided_by_a_search_that_ended_early() -> None:
-    assert of_one(outcome(StopReason.MAX_STATES, Verdict.VIOLATED), "ReadsStay").verdict is Verdict.INCOMPLETE
-    assert of_one(outcome(StopReason.VIOLATION, Verdict.VIOLATED), "ReadsStay").verdict is Verdict.INCOMPLETE
-    assert of_one(outcome(StopReason.COMPLETE, Verdict.VIOLATED), "ReadsStay").verdict is Verdict.HOLDS
+    assert part_of_outcome(outcome(StopReason.MAX_STATES, Verdict.VIOLATED), "ReadsStay").verdict is Verdict.INCOMPLETE
+    assert part_of_outcome(outcome(StopReason.VIOLATION, Verdict.VIOLATED), "ReadsStay").verdict is Verdict.INCOMPLETE
+    assert part_of_outcome(outcome(StopReason.COMPLETE, Verdict.VIOLATED), "ReadsStay").verdict is Verdict.HOLDS
 
 
 class Bounded:
@@ -164,5 +166,5 @@ def test_a_search_until_all_is_decided_ends_with_the_last_property() -> None:
     ledger = Ledger(one_counter(BELOW_4, BELOW_3), StopPolicy.UNTIL_DECIDED)
     assert ledger.commit(level(1, 1, states={1: (3,)}))
     assert not ledger.commit(level(1, 1, states={0: (8,), 1: (9,)}))
-    assert [(found.position, found.state) for found in ledger.reported()] == [(1, (3,)), (0, (8,))]
+    assert [(found.position, found.state) for found in ledger.findings_to_report()] == [(1, (3,)), (0, (8,))]
     assert ledger.stopped is StopReason.VIOLATION

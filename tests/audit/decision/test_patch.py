@@ -7,14 +7,13 @@ from pathlib import Path
 import pytest
 
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.gather import gather
 from acked.audit.decision.patch import make_patches, write_patches
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
-from acked.audit.formats.read import read_all
+from acked.audit.formats.reading import read_all
 from acked.base.errors import ConfigurationError
 from acked.base.release import release
 from tests.audit.decision.kept import KEPT
-from tests.audit.reading import read_settings
+from tests.audit.reading import gather, read_settings
 
 FORMS = {
     "p.properties": (
@@ -83,7 +82,7 @@ def test_one_change_serves_every_required_answer_and_is_checked(tmp_path: Path) 
     audit = Auditor(given, release("4.1"), assumed=Assumptions(), runner=KEPT).run(required)
     assert audit.recommended is not None
     assert dict(audit.recommended.settings) == {"acks": "all", "enable.idempotence": "true"}
-    assert any("latency" in cost for cost in audit.recommended.costs)
+    assert any("latency" in cost for cost in audit.recommended.price)
     write_patches(make_patches(given, audit.recommended.settings), tmp_path / "out")
     mended = gather(read_all([tmp_path / "out" / "p.properties"]))
     again = Auditor(mended, release("4.1"), assumed=Assumptions(), runner=KEPT).run(required, advise=False)

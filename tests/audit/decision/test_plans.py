@@ -9,9 +9,9 @@ import pytest
 
 from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, live_entries
 from acked.audit.decision.gather import recognise
-from acked.audit.formats.described import described_entries
+from acked.audit.formats.listings import described_entries
 from acked.audit.moves.plan import ReassignmentPlan, read_plan
-from acked.audit.moves.shapes import MoveShape, moves_of, with_assignment
+from acked.audit.moves.shapes import MoveShape, add_assignment, moves_of
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.vocabulary.note import Assigned
 
@@ -43,19 +43,19 @@ def test_partitions_that_are_moved_alike_are_one_group_and_those_that_stay_none(
     shapes = {(group.topics.topics, group.shape) for group in moves.groups}
     assert shapes == {(("orders",), MoveShape(3, 3, 1)), (("logs",), MoveShape(2, 3, 1))}
     assert [group.shape.words for group in moves.groups] == ["3 replicas, 1 added and 1 removed", "2 replicas, 1 added"]
-    assert [group.given(3).entries["replication.factor"].value for group in moves.groups] == ["3", "3"]
+    assert [group.settings_with(3).entries["replication.factor"].value for group in moves.groups] == ["3", "3"]
 
 
 def test_a_plan_with_directories_and_what_generate_prints_are_read(tmp_path: Path) -> None:
     partitions = [{"topic": "t", "partition": 0, "replicas": [2, 3], "log_dirs": ["any", "/data/1"]}]
-    assert read(tmp_path, json.dumps({"partitions": partitions})).with_directories == ("t-0",)
+    assert [one.replicas for one in read(tmp_path, json.dumps({"partitions": partitions})).wanted] == [(2, 3)]
     printed = (
         f"Current partition replica assignment\n{plan(('t', 0, [1, 2]))}\n\n"
         f"Proposed partition reassignment configuration\n{plan(('t', 0, [2, 3]))}\n"
     )
     both = read(tmp_path, printed)
     assert (both.now, both.wanted) == ((Assigned("t", 0, (1, 2)),), (Assigned("t", 0, (2, 3)),))
-    (group,) = moves_of(with_assignment(recognise([]), both), both).groups
+    (group,) = moves_of(add_assignment(recognise([]), both), both).groups
     assert (group.shape, group.topics.topics) == (MoveShape(2, 2, 1), ("t",))
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from acked.audit.formats import read
-from acked.audit.formats.read import READERS, read_all
-from acked.audit.formats.reader import Reader, Sign, Source
+from acked.audit.formats import reading
+from acked.audit.formats.parts.reader import Reader, Sign, Source
+from acked.audit.formats.reading import READERS, read_all
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import SettingEntry
 from tests.audit.reading import read_settings
@@ -32,7 +32,7 @@ def test_a_new_format_is_one_record_and_its_name_in_the_list(tmp_path: Path, mon
     path.write_text(TEXT)
     with pytest.raises(SpecUnreadable, match=r"settings\.toml is TOML, which is not read here"):
         read_settings(path)
-    monkeypatch.setattr(read, "READERS", (TOML, *READERS))
+    monkeypatch.setattr(reading, "READERS", (TOML, *READERS))
     entry = SettingEntry("min.insync.replicas", "2", str(path), 1)
     assert read_all([path]) == [entry]
     assert read_all([tmp_path]) == [entry]

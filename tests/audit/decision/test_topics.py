@@ -9,7 +9,7 @@ from acked.audit.clusters.topics import TopicGroup, groups_of, left_out
 from acked.audit.decision.faults import CrashKind, Faults
 from acked.audit.decision.gather import recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
-from acked.audit.formats.described import described_entries
+from acked.audit.formats.listings import described_entries
 from acked.audit.reports.topics import groups_table, topics_markdown, topics_view
 from acked.base.errors import ConfigurationError
 from acked.cluster.vocabulary import keys

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.gather import Given, gather
+from acked.audit.decision.gather import Given
 from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.decision.settings import Configuration, configure
@@ -21,6 +21,7 @@ from acked.audit.reports.transactional import transactions_markdown, transaction
 from acked.base.release import release
 from acked.cluster.vocabulary.entry import OPTION, SettingEntry
 from tests.audit.made import audit
+from tests.audit.reading import gather
 
 MOST = 1_000_000
 

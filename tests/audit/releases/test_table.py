@@ -30,7 +30,7 @@ from acked.checker.batch.local import BatchLimits
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.commands.check import check
-from acked.commands.prove import prove
+from acked.commands.proving.prove import prove
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.settings import CLEAN_CRASHES, RULES
 from acked.model.partition.rules.versions import KRAFT, VERSIONS, ZOOKEEPER, planes_of
@@ -98,7 +98,7 @@ def test_a_command_of_the_page_asks_what_refuted_the_cell() -> None:
     for command in commands:
         _, _, name, *options = shlex.split(command)
         given = check.make_context("check", [name, *options]).params
-        changed = AskedSpec.given(**{key: given[key] for key in ("name", "constants", "version", "control_plane")})
+        changed = AskedSpec.from_options(**{key: given[key] for key in ("name", "constants", "version", "control_plane")})
         assert changed.load().constants == dict(asked[command].asked.constants), command
 
 

@@ -16,11 +16,9 @@ from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.baseline import Cell, cells_of, differences, read_baseline
 from acked.audit.reports.build import always
 from acked.audit.reports.junit import audit_junit
-from acked.audit.reports.overview import overview
-from acked.audit.reports.page import audit_page
+from acked.audit.reports.pages import StoryPage, audit_page, link_pages
 from acked.audit.reports.sarif import audit_sarif
-from acked.audit.reports.stories import StoryPage, with_pages
-from acked.audit.reports.terminal import audit_markdown
+from acked.audit.reports.terminal import audit_markdown, overview
 from acked.audit.reports.topics import print_topics, table_legend, topics_markdown
 from acked.audit.reports.view import (
     PassedOverView,
@@ -118,7 +116,7 @@ def test_what_is_said_of_transactions_is_a_note_where_the_id_is_set_and_never_re
 
 def test_the_page_tells_of_transactions_and_links_to_their_pictures() -> None:
     page = StoryPage("transactions-hanging-old-clients.html", "", 1, "hanging", "old clients")
-    linked = with_pages(whole(), [page])
+    linked = link_pages(whole(), [page])
     text = audit_page(linked)
     assert '<p class="no">new clients: no</p>' in text
     assert '<p class="yes">old clients: yes</p>' in text

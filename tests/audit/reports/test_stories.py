@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 
 from acked.audit.decision.audit import Auditor
-from acked.audit.decision.gather import gather
 from acked.audit.decision.questions import Assumptions, AuditQuestion
-from acked.audit.reports import stories
-from acked.audit.reports.stories import counterexample, easiest_counterexample
+from acked.audit.reports import pages
+from acked.audit.reports.pages import counterexample, easiest_counterexample
 from acked.base.release import release
 from acked.checker.batch.local import BatchLimits
 from acked.checker.diagnosis.easiest import cost_of
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.reports.pictures.effort import effort_of
+from tests.audit.reading import gather
 
 
 @pytest.mark.slow
@@ -28,6 +28,6 @@ def test_the_page_of_a_story_leaves_out_what_it_does_not_need(monkeypatch: pytes
     assert [cost.faults for cost in costs] == [2, 0]
     assert [step.action.name for step in first.run.actions[:2]] == ["Crash", "Crash"]
     assert [step.action.name for step in easiest.run.actions[:2]] == ["Produce", "Retry"]
-    monkeypatch.setattr(stories, "MAX_STATES", 10)
+    monkeypatch.setattr(pages, "MAX_STATES", 10)
     again = easiest_counterexample(answer)
     assert [step.label for step in again.run.actions] == [step.label for step in first.run.actions]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from acked.checker.allconstants.closure import is_proved, kept_clauses, missing_for
 from acked.checker.allconstants.obligations import INITIAL, PROMISES, TERMS
-from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult, SolverVerdict, on_demand
+from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult, SolverVerdict, decide_cones
 
 LEMMAS = {"Low": (), "Middle": ("Low",), "Odd": ("Odd", "Low"), "High": ("Middle", "Odd'")}
 """The clauses of a small argument, with those that the step's obligation of each uses."""
@@ -63,7 +63,7 @@ def test_a_lemma_is_not_kept_as_long_as_an_action_was_not_asked() -> None:
 
 @dataclass
 class Asked:
-    """What `on_demand` reads of obligations."""
+    """What `decide_cones` reads of obligations."""
 
     all: list[ObligationResult]
 
@@ -78,7 +78,7 @@ def demanded(wanted: tuple[str, ...], *broken: tuple[str, str]) -> list[Obligati
     def decide(numbers: Sequence[int]) -> Iterator[tuple[int, ObligationResult]]:
         return ((number, known[number]) for number in numbers)
 
-    return [item for _, item in on_demand(Asked(known), wanted, decide)]  # type: ignore[arg-type]
+    return [item for _, item in decide_cones(Asked(known), wanted, decide)]  # type: ignore[arg-type]
 
 
 def test_only_what_a_promise_rests_on_is_asked() -> None:

@@ -27,7 +27,7 @@ from acked.checker.allconstants.proof import (
     prove_all_constants,
 )
 from acked.checker.allconstants.prover import Prover
-from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, shipped_file, shipped_sets, with_older_sets
+from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, add_older_sets, shipped_file, shipped_sets
 from acked.checker.spec.spec import load_spec
 from acked.invariants.partition.lemmas.catalogue import MACHINE_LEMMAS
 from acked.invariants.proofs import Argument, argument_of
@@ -131,6 +131,21 @@ def test_a_sample_of_them_is_proved_with_the_shipped_sets() -> None:
         assert prover().solve(item, core.lemmas, PROOF_EFFORT, core.way) is not None, item.key
 
 
+def test_a_sample_of_them_is_proved_where_the_partition_is_moved() -> None:
+    """As docs/partition_proof.md shows it: one move, by the rules of the latest release; its own steps, and some others."""
+    moved = {**switches_of((LATEST, KRAFT), FaultClass.CLEAN), "reassignment": 1}
+    argued = argument_of(partition, moved)
+    assert argued is not None
+    asked = Prover(Obligations(partition, argued, (), moved))
+    known = add_older_sets(CoreFile.load(shipped_file(argued)), argued).cores
+    still = {item.subject for item in obligations().all}
+    shipped = [item for item in asked.obligations.all if item.key in known]
+    of_moves = [item for item in shipped if item.subject not in still]
+    assert {item.subject for item in of_moves} >= {"Reassign", "CancelMove", "DeleteReplica"}
+    for item in (*of_moves, *shipped[::97]):
+        assert asked.solve(item, known[item.key].lemmas, PROOF_EFFORT, known[item.key].way) is not None, item.key
+
+
 def test_the_promises_follow_from_the_lemmas_and_are_no_lemmas() -> None:
     asked = prover().obligations
     assert [item.clause for item in asked.all if item.subject == PROMISES] == list(argument().goals)
@@ -205,7 +220,7 @@ def test_where_a_machine_dies_crashes_and_elections_are_proved_with_sets_of_thei
     argued = argument_of(partition, rules)
     assert argued is not None
     own = CoreFile.load(PACKAGE / "invariants" / "partition" / "partition_machine_cores.json").cores
-    known = with_older_sets(SHIPPED, argued).cores
+    known = add_older_sets(SHIPPED, argued).cores
     asked = Prover(Obligations(partition, argued, (), rules))
     named = {item.key: item for item in asked.obligations.all}
     assert {"Crash|AckedInPlace", "Restart|AckedInPlace", "ElectLeader|AckedInPlace"} <= set(own) <= set(named)
@@ -223,7 +238,7 @@ QUICK = "FetchNothingNew|AckedInPlace"
 def test_a_step_that_does_more_under_older_rules_is_proved_with_their_sets(key: str) -> None:
     """Until 2.6 a leader writes the ISR itself, when a follower fetches that has caught up (KIP-497)."""
     asked = prover_of_2_5().obligations
-    known = with_older_sets(SHIPPED, asked.argument).cores[key]
+    known = add_older_sets(SHIPPED, asked.argument).cores[key]
     (item,) = (item for item in asked.all if item.key == key)
     assert known == older().cores[key]
     assert prover_of_2_5().effort(item, known, EFFORT) is not None
@@ -234,9 +249,9 @@ def test_a_step_that_does_more_under_older_rules_is_proved_with_their_sets(key: 
 def test_sets_of_older_rules_are_used_under_these_and_only_where_sets_are_known() -> None:
     asked = prover_of_2_5().obligations.argument
     assert QUICK in older().cores
-    assert with_older_sets(SHIPPED, argument()) == SHIPPED
-    assert with_older_sets(CoreFile(), asked) == CoreFile()
-    assert with_older_sets(SHIPPED, asked).cores == {**SHIPPED.cores, **older().cores}
+    assert add_older_sets(SHIPPED, argument()) == SHIPPED
+    assert add_older_sets(CoreFile(), asked) == CoreFile()
+    assert add_older_sets(SHIPPED, asked).cores == {**SHIPPED.cores, **older().cores}
 
 
 def test_sets_that_may_do_have_the_known_one_and_more_the_largest_first() -> None:

@@ -70,7 +70,7 @@ def test_the_first_step_that_the_others_do_not_have_is_found(first: tuple, secon
                 codes = question.instance.schema.unpack(side.run.states[at])
                 fired = question.instance.fire(step, codes) if step in question.instance.actions else None
                 assert fired is None or question.instance.schema.pack(fired) == side.run.states[at + 1]
-                assert step.label in {item.label for item in question.instance.enabled(codes)}
+                assert step.label in {item.label for item in question.instance.enabled_actions(codes)}
         assert found.differs
     one, two = ([side.run.states if side.run else None for side in found.sides] for found in answers)
     assert one == two

@@ -17,7 +17,7 @@ from acked.checker.search.local import search
 from acked.checker.spec.spec import parse_spec
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
-from acked.reports.runs.blocked import prevented_in_words
+from acked.reports.runs.refusals import prevented_in_words
 from acked.reports.runs.view import steps_of
 from tests.places import SPECS
 

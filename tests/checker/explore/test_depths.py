@@ -16,7 +16,7 @@ def levels(instance: Instance, most: int) -> list[list[tuple[int, ...]]]:
         reached = dict.fromkeys(
             instance.schema.pack(instance.fire(step, codes))
             for codes in map(instance.schema.unpack, found[-1])
-            for step in instance.enabled(codes)
+            for step in instance.enabled_actions(codes)
         )
         found.append([state for state in reached if state not in known])
         known.update(reached)
@@ -30,7 +30,7 @@ def test_every_state_lies_where_a_plain_search_finds_it_first() -> None:
     plain = levels(instance, 100)
     assert sum(map(len, plain)) == 277
     for steps, level in enumerate(plain):
-        assert {depths.of(state) for state in level} == {Depth(steps, True)}
+        assert {depths.depth_of(state) for state in level} == {Depth(steps, True)}
     assert depths.states == 277
 
 
@@ -38,7 +38,7 @@ def test_beyond_the_states_that_were_looked_at_only_the_least_is_known() -> None
     instance = PROTOCOLS["kip320"].instantiate(SMALL)
     depths = Depths(instance, most_states=100)
     plain = levels(instance, 100)
-    answers = [{depths.of(state) for state in level} for level in plain]
+    answers = [{depths.depth_of(state) for state in level} for level in plain]
     assert depths.states < 277
     for steps, found in enumerate(answers):
         for depth in found:

@@ -39,7 +39,7 @@ def by_hand(question: Question, plan: Plan) -> tuple[dict[str, int], int, int]:
         for _ in range(plan.depth):
             codes = instance.schema.unpack(state)
             total, choice = 0, None
-            for step in instance.enabled(codes):
+            for step in instance.enabled_actions(codes):
                 weight = plan.weights.get(step.action.name, 1)
                 if weight:
                     total += weight
@@ -93,7 +93,7 @@ def test_what_is_found_is_a_run_that_needs_every_step(protocol: str, name: str, 
     assert len(shortest.actions) <= len(run.actions) <= (found.length or 0)
     codes = instance.schema.unpack(run.states[0])
     for step, target in zip(run.actions, run.states[1:], strict=True):
-        assert step in instance.enabled(codes)
+        assert step in instance.enabled_actions(codes)
         codes = instance.fire(step, codes)
         assert instance.schema.pack(codes) == target
     space = Space(question)
@@ -103,7 +103,7 @@ def test_what_is_found_is_a_run_that_needs_every_step(protocol: str, name: str, 
         state = run.states[0]
         for step in run.actions[:at] + run.actions[at + 1 :]:
             codes = instance.schema.unpack(state)
-            if step not in instance.enabled(codes):
+            if step not in instance.enabled_actions(codes):
                 break
             state = instance.schema.pack(instance.fire(step, codes))
             assert state not in bad

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from acked.checker.loops import slots
 from acked.checker.loops.language import (
     P8,
     P16,
@@ -43,6 +44,18 @@ def unknown_call(a: U64) -> U64:
 
 def method(a: U64) -> U64:
     return a.bit_length()
+
+
+def name_of_no_constant(a: U64) -> U64:
+    return a + slots.NOBODY  # type: ignore[attr-defined,no-any-return]
+
+
+def part_of_a_variable(slots: U64) -> U64:
+    return slots.OUT  # type: ignore[attr-defined,no-any-return]
+
+
+def constant_of_a_module(a: U64) -> U64:
+    return a + slots.OUT
 
 
 def chained(a: U64) -> U64:
@@ -120,6 +133,8 @@ def too_few_arguments(a: U64) -> U64:
         (unknown_name, "nowhere is neither a variable nor a constant"),
         (unknown_call, "abs is not a word of the subset"),
         (method, "only plain functions can be called"),
+        (name_of_no_constant, "slots.NOBODY is not a constant of a module"),
+        (part_of_a_variable, "slots.OUT is not a constant of a module"),
         (chained, "Compare is outside the subset"),
         (loop_over_a_list, "only `for … in range"),
         (unrolled_by_a_variable, "needs a literal"),
@@ -151,3 +166,7 @@ def test_a_signature_of_other_types_is_refused(function: Callable[..., Any]) -> 
 def test_an_operator_outside_the_subset_is_refused() -> None:
     with pytest.raises(LowLevelError, match="Div"):
         translate([true_division], {})
+
+
+def test_a_constant_of_a_module_is_a_literal() -> None:
+    assert f", {slots.OUT}\n" in translate([constant_of_a_module], {})

@@ -70,7 +70,7 @@ def expanded(library: ctypes.CDLL, words: tuple[int, ...]) -> tuple[bool, list[t
 def judged(instance: Instance, codes: list[int]) -> list[tuple[int, list[int]]]:
     """The successors by the evaluator, as leaf codes."""
     number = {step.label: at for at, step in enumerate(instance.actions)}
-    return [(number[step.label], instance.fire(step, codes)) for step in instance.enabled(codes)]
+    return [(number[step.label], instance.fire(step, codes)) for step in instance.enabled_actions(codes)]
 
 
 @pytest.mark.parametrize(

@@ -17,11 +17,11 @@ from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.result import ProofResult
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
-from acked.checker.question.symmetry import named_initially
 from acked.checker.search.local import LocalSearch, search
-from acked.checker.solver.lowered import LoweredProblem
 from acked.checker.solver.problem import conditions, make_problem
+from acked.checker.solver.terms import LoweredProblem
 from acked.checker.spec.variants import file_and_variant, specs_under
+from acked.checker.symmetry.check import named_initially
 from acked.invariants.property import Kind, Property
 from acked.invariants.replication.properties import PROPERTIES
 from acked.model.catalogue import FAMILY as PROTOCOLS
@@ -67,7 +67,7 @@ def test_a_run_that_it_shows_is_a_run() -> None:
     assert run.states[0] in instance.initial
     for before, step, after in zip(run.states, run.actions, run.states[1:], strict=False):
         codes = instance.schema.unpack(before)
-        assert step in instance.enabled(codes)
+        assert step in instance.enabled_actions(codes)
         assert instance.schema.pack(instance.fire(step, codes)) == after
     holds = instance.state_predicate("WeakIsr", KNOWN["WeakIsr"].predicate)
     assert [Evaluator([holds])(instance.schema.unpack(words))[0] for words in run.states] == [1] * 8 + [0]
@@ -257,7 +257,7 @@ def states(draw: st.DrawFn) -> tuple[str, list[int]]:
         return name, [draw(st.integers(0, leaf.cardinality - 1)) for leaf in instance.schema.leaves]
     state = list(instance.schema.unpack(instance.initial[0]))
     for choice in draw(st.lists(st.integers(0, 10**6), max_size=25)):
-        steps = instance.enabled(state)
+        steps = instance.enabled_actions(state)
         if not steps:
             break
         state = instance.fire(steps[choice % len(steps)], state)
@@ -270,11 +270,11 @@ def states(draw: st.DrawFn) -> tuple[str, list[int]]:
 def test_z3_makes_the_one_successor_that_the_evaluator_makes(where: tuple[str, list[int]], choice: int) -> None:
     import z3
 
-    from acked.model.language.smt import Lowering
+    from acked.checker.solver.smt import Lowering
 
     name, state = where
     instance = family(name)
-    steps = instance.enabled(state)
+    steps = instance.enabled_actions(state)
     assume(steps)
     step = steps[choice % len(steps)]
     assume(not any(Evaluator([bad for _, bad in step.overflows])(state)))
@@ -282,7 +282,7 @@ def test_z3_makes_the_one_successor_that_the_evaluator_makes(where: tuple[str, l
     now, then = lowering.frame("@0"), lowering.frame("@1")
     solver = z3.SolverFor("QF_BV")
     updates = dict(step.updates)
-    solver.add(*now.is_state(state), now.term(step.guard), *then.in_domain())
+    solver.add(*now.is_state(state), now.term(step.guard), *then.domain_terms())
     for leaf, item in enumerate(instance.schema.leaves):
         if item.bits:
             new = now.term(updates[leaf]) if leaf in updates else now.field(leaf)
@@ -300,7 +300,7 @@ def test_z3_makes_the_one_successor_that_the_evaluator_makes(where: tuple[str, l
 def test_the_native_code_makes_the_successors_that_the_evaluator_makes(where: tuple[str, list[int]]) -> None:
     name, state = where
     instance, schema = native(name).instance, native(name).instance.schema
-    steps = instance.enabled(state)
+    steps = instance.enabled_actions(state)
     assume(not any(any(Evaluator([bad for _, bad in step.overflows])(state)) for step in steps))
     instance.initial = (schema.pack(state),)
     explorer = LocalSearch(native(name), Bounds(workers=1, memory=1 << 28, max_depth=2), keeps_states=True)
@@ -311,7 +311,7 @@ def test_the_native_code_makes_the_successors_that_the_evaluator_makes(where: tu
     assert seen == {schema.pack(state), *(schema.pack(instance.fire(step, state)) for step in steps)}
     # A second level that leads nowhere new is known to be the last one, and then what it fires counts, too.
     expanded = {schema.pack(state)} if found.stopped is StopReason.MAX_DEPTH else seen
-    assert found.generated_states == 1 + sum(len(instance.enabled(list(schema.unpack(item)))) for item in expanded)
+    assert found.generated_states == 1 + sum(len(instance.enabled_actions(list(schema.unpack(item)))) for item in expanded)
 
 
 @pytest.mark.slow
@@ -323,7 +323,7 @@ def test_what_a_solver_process_is_told_means_what_was_meant(where: tuple[str, li
     engine = engine_of(name)
     guards = Evaluator([engine.rows[step.guard] for step in engine.problem.steps])(state)
     told = [step.label for step, holds in zip(engine.problem.steps, guards, strict=True) if holds]
-    assert told == [step.label for step in instance.enabled(state)]
+    assert told == [step.label for step in instance.enabled_actions(state)]
     for number, step in enumerate(instance.actions):
         if guards[number] and not any(Evaluator([bad for _, bad in step.overflows])(state)):
             after = instance.fire(step, state)

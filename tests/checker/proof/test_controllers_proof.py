@@ -18,7 +18,7 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
-from acked.checker.solver.lemma_sets import CoreFile, shipped_file, with_older_sets
+from acked.checker.solver.lemma_sets import CoreFile, add_older_sets, shipped_file
 from acked.invariants.catalogue import properties_of
 from acked.invariants.partition.lemmas.catalogue import CONTROLLER_EPOCHS_ARE_DENSE, CONTROLLER_LEMMAS, PARTITION_LEMMAS
 from acked.invariants.proofs import all_lemmas, argument_of
@@ -36,7 +36,7 @@ PROMISES = tuple(
     properties_of(partition)[name] for name in ("AckedRecordsSurvive", "AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr")
 )
 LEMMAS = (*PARTITION_LEMMAS, *CONTROLLER_LEMMAS)
-RIVALS: dict[str, Any] = {
+SEVERAL: dict[str, Any] = {
     "acks": "all", "retries": False, "idempotence": False, "crashes": "clean", "unclean_election": False,
     "controllers": "many",
 }  # fmt: skip
@@ -47,7 +47,7 @@ QUICK = ("OfficeBegan",)
 
 
 def constants(version: str = "3.9", **changed: object) -> dict[str, Any]:
-    return {**{name: item.value for name, item in partition.profile(version, ZOOKEEPER).items()}, **RIVALS, **changed}
+    return {**{name: item.value for name, item in partition.profile(version, ZOOKEEPER).items()}, **SEVERAL, **changed}
 
 
 def instance(version: str = "3.9", **changed: object) -> Instance:
@@ -161,7 +161,7 @@ def test_the_argument_for_all_constants_says_which_controllers_it_covers() -> No
 @pytest.mark.slow
 def test_a_sample_of_the_obligations_is_proved_with_the_shipped_sets() -> None:
     found = prover().obligations
-    known = with_older_sets(CoreFile.load(shipped_file(found.argument)), found.argument)
+    known = add_older_sets(CoreFile.load(shipped_file(found.argument)), found.argument)
     for item in [item for item in found.all if item.may_use][::97]:
         core = known.cores[item.key]
         assert prover().solve(item, core.lemmas, PROOF_EFFORT, core.way) is not None, item.key

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from acked.checker.proof.mutations import Mutated, MutationSetup, without_clause
 from acked.checker.search.local import search
 from acked.checker.solver.lemma_sets import shipped_sets
 from acked.checker.spec.question_text import QuestionText
 from acked.invariants.proofs import argument_of
 from acked.model.partition.protocol import partition
 from tools import proof_mutations as tool
+from tools.parts.mutated_proof import Mutated, MutationSetup, without_clause
 
 
 @cache

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 from acked.base.processes import Limits
@@ -80,10 +82,15 @@ def proposed(question: Question, lemmas: list[Property]) -> Suggestion:
     return found
 
 
+@cache
+def proposed_of_three() -> Suggestion:
+    return proposed(locks(3), [])
+
+
 @pytest.mark.slow
 def test_the_missing_fact_about_a_lock_is_found() -> None:
     assert prove_by_induction(locks(3), (), LIMITS).verdict is Verdict.INCOMPLETE
-    found = proposed(locks(3), [])
+    found = proposed_of_three()
     assert found.completes
     texts = [item.text for item in found.conjuncts]
     assert texts in (
@@ -95,14 +102,14 @@ def test_the_missing_fact_about_a_lock_is_found() -> None:
 
 @pytest.mark.slow
 def test_with_what_is_proposed_the_proof_succeeds_also_where_it_was_not_looked_for() -> None:
-    found = proposed(locks(3), [])
+    found = proposed_of_three()
     added = [item.property for item in found.conjuncts]
     assert prove_by_induction(locks(6), added, LIMITS).verdict is Verdict.HOLDS
 
 
 @pytest.mark.slow
 def test_what_is_proposed_holds_in_every_reachable_state() -> None:
-    found = proposed(locks(3), [])
+    found = proposed_of_three()
     asked = Question(locking.instantiate({"nodes": 5}), tuple(item.property for item in found.conjuncts))
     assert search(asked).verdict is Verdict.HOLDS
     assert (found.searched, found.is_complete) == (4, True)

@@ -55,7 +55,7 @@ def test_a_level_that_is_abandoned_does_not_count() -> None:
     ledger.commit(level(1, 3, fired=3))
     ledger.abandon(StopReason.MEMORY)
     assert (ledger.stopped, ledger.depth, ledger.generated_states) == (StopReason.MEMORY, 1, 1)
-    assert ledger.reported() == []
+    assert ledger.findings_to_report() == []
 
 
 def test_the_depth_bound_stops_after_its_level_unless_the_space_ends_there() -> None:
@@ -82,7 +82,7 @@ def test_an_invariant_that_ties_with_a_later_named_step_property_is_the_one_repo
     ledger = Ledger(one_counter(BELOW_3, STEPS_BELOW_3), FIRST)
     ledger.commit(level(1, 1, steps={1: ((0,), 0)}))
     assert not ledger.commit(level(1, 1, states={0: (1,)}))
-    [found] = ledger.reported()
+    [found] = ledger.findings_to_report()
     assert (found.position, found.trace_length, ledger.depth) == (0, 2, 2)
 
 
@@ -92,7 +92,7 @@ def test_looking_ahead_in_vain_leaves_no_trace_in_the_counts() -> None:
     before = (ledger.depth, ledger.level_sizes, ledger.generated_states)
     assert not ledger.commit(level(9, 5))
     assert (ledger.depth, ledger.level_sizes, ledger.generated_states) == before
-    [found] = ledger.reported()
+    [found] = ledger.findings_to_report()
     assert (found.position, found.trace_length) == (1, 2)
     assert ledger.stopped is StopReason.VIOLATION
 
@@ -103,7 +103,7 @@ def test_a_search_abandoned_while_it_looks_ahead_reports_what_it_has(reason: Sto
     ledger.commit(level(1, 1, steps={1: ((0,), 0)}))
     ledger.abandon(reason)
     assert ledger.stopped is StopReason.VIOLATION
-    assert [found.position for found in ledger.reported()] == [1]
+    assert [found.position for found in ledger.findings_to_report()] == [1]
 
 
 def test_a_search_that_goes_on_keeps_the_first_violation_of_every_property() -> None:
@@ -111,7 +111,7 @@ def test_a_search_that_goes_on_keeps_the_first_violation_of_every_property() -> 
     assert ledger.commit(level(1, 1, states={1: (3,)}))
     assert ledger.commit(level(1, 1, states={0: (8,), 1: (9,)}))
     assert not ledger.commit(level(1, 0))
-    assert [(found.position, found.state) for found in ledger.reported()] == [(1, (3,)), (0, (8,))]
+    assert [(found.position, found.state) for found in ledger.findings_to_report()] == [(1, (3,)), (0, (8,))]
     assert ledger.stopped is StopReason.COMPLETE
 
 

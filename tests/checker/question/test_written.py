@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.checker.batch.outcome import Probing, Task
+from acked.checker.predicate.parse import PredicateError, parse_predicate
 from acked.checker.question.ledger import StopPolicy
-from acked.checker.question.predicate import PredicateError, parse_predicate
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason
-from acked.checker.question.user_properties import reached, sought, written_invariant
+from acked.checker.question.user_properties import reach_lengths, sought, written_invariant
 from acked.checker.question.vacuity import vacuity_probes, vacuous
 from acked.checker.search.local import search
 from acked.checker.spec.spec import Spec, parse_spec
@@ -161,7 +161,7 @@ def test_a_spec_is_answered_with_what_it_writes_itself() -> None:
         result = search(question, policy=StopPolicy.EVERY_PROPERTY)
         assert result.stopped is StopReason.COMPLETE
         assert not result.violations
-        assert reached(result.probes.items()) == {"Alone": 5, "Nobody": None}
+        assert reach_lengths(result.probes.items()) == {"Alone": 5, "Nobody": None}
         assert vacuous(result.probes) == []
         assert spec.expect is not None
         assert spec.expect.differences(result) == []

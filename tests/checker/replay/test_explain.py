@@ -22,7 +22,7 @@ def walk(instance: Instance, rng: random.Random, steps: int) -> list[list[int]]:
     """The codes of the states of a random run."""
     states = [instance.schema.unpack(instance.initial[0])]
     for _ in range(steps):
-        enabled = instance.enabled(states[-1])
+        enabled = instance.enabled_actions(states[-1])
         if not enabled:
             break
         states.append(instance.fire(rng.choice(enabled), states[-1]))
@@ -35,7 +35,7 @@ def test_refusals_are_exactly_the_false_clauses_of_exactly_the_disabled_actions(
     explainer, rng = Explainer(instance), random.Random(protocol)
     for codes in walk(instance, rng, 12):
         refused = {item.step.label: [clause.label for clause in item.clauses] for item in explainer.refusals(codes)}
-        enabled = {step.label for step in instance.enabled(codes)}
+        enabled = {step.label for step in instance.enabled_actions(codes)}
         assert set(refused) == {step.label for step in instance.actions} - enabled
         for step in instance.actions:
             holds = Evaluator([guard.condition for guard in step.guards])(codes)

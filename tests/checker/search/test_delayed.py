@@ -214,7 +214,7 @@ def test_a_level_that_is_not_read_again_changes_the_answer(
     expected = in_memory(around())
     assert answer(on_disk(path, around(), ENOUGH)) == expected
     cut(path, 2)
-    all_blocks = DelayedSearch._visited
+    all_blocks = DelayedSearch._read_visited
 
     def forgetful(self: DelayedSearch, level: int) -> Iterator[Any]:
         known = self._run.files_of
@@ -222,7 +222,7 @@ def test_a_level_that_is_not_read_again_changes_the_answer(
         yield from all_blocks(self, level)
         monkeypatch.setattr(self._run, "files_of", known)
 
-    monkeypatch.setattr(DelayedSearch, "_visited", forgetful)
+    monkeypatch.setattr(DelayedSearch, "_read_visited", forgetful)
     assert answer(on_disk(path, around(), ENOUGH, max_depth=40)) != expected
 
 

@@ -19,7 +19,8 @@ from hypothesis import strategies as st
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SpecUnreadable
-from acked.checker.batch.outcome import Outcome, Probing, Task, from_document, to_document
+from acked.base.plain import from_plain, to_plain
+from acked.checker.batch.outcome import Outcome, Probing, Task
 from acked.checker.gate.gate import judge
 from acked.checker.question.fairness import Group
 from acked.checker.question.ledger import StopPolicy
@@ -84,7 +85,7 @@ class Walk:
                 found.append((how == "strong", own))
         return found
 
-    def enabled(self, group: frozenset[Step], place: int, lifted: bool) -> bool:
+    def enabled_actions(self, group: frozenset[Step], place: int, lifted: bool) -> bool:
         """Whether a step of a group can change the place; one that is held up counts if bounds are `lifted`."""
         return any(
             (step in self.held and lifted) or (step in self.steps and step not in self.held and step[2] != place)
@@ -149,7 +150,7 @@ def can_stay(walk: Walk, places: set[int], lifted: bool) -> bool:
     if any(reached({place}, inner, places) != places for place in places):
         return False
     for is_strong, group in walk.groups():
-        enabled = [walk.enabled(group, place, lifted) for place in places]
+        enabled = [walk.enabled_actions(group, place, lifted) for place in places]
         passed_over = any(enabled) if is_strong else all(enabled)
         if passed_over and not any(step in group for step in inner):
             return False
@@ -198,7 +199,7 @@ def check_lasso(walk: Walk, places: list[int], run: Run) -> None:
     assert any(all(here < at for here in bad) for at in asks)
     assert not set(loop) & walk.goal
     for is_strong, group in walk.groups():
-        enabled = [walk.enabled(group, place, lifted=True) for place in loop]
+        enabled = [walk.enabled_actions(group, place, lifted=True) for place in loop]
         assert any(step in group for step in inner) or not (any(enabled) if is_strong else all(enabled))
 
 
@@ -233,7 +234,7 @@ def test_the_fair_parts_are_the_union_of_all_sets_in_which_a_fair_run_can_stay(w
     groups = []
     for is_strong, group in walk.groups():
         taken = np.array([step in group and step[1] != step[2] for step in steps])
-        enabled = np.array([walk.enabled(group, place, lifted=False) for place in range(PLACES)])
+        enabled = np.array([walk.enabled_actions(group, place, lifted=False) for place in range(PLACES)])
         groups.append(_Fair(Group("", is_strong, ()), taken, enabled))
     region = np.array([place not in walk.goal for place in range(PLACES)])
     inside = [place for place in range(PLACES) if place not in walk.goal]
@@ -386,7 +387,7 @@ def test_all_that_the_graph_says_is_reported_and_nothing_that_it_refutes_holds()
 def test_an_outcome_survives_its_file() -> None:
     spec = shipped("leader-in-office-weak")
     outcome = Outcome.of(search(Task.of(spec).question(), Bounds(1, MEMORY)))
-    assert from_document(json.loads(json.dumps(to_document(outcome)))) == outcome
+    assert from_plain(Outcome, json.loads(json.dumps(to_plain(outcome)))) == outcome
     assert outcome.violations[0].loop == 3
     assert outcome.fingerprint == spec.question().fingerprint
 

@@ -79,8 +79,25 @@ def test_ranks_of_leader_epochs_never_have_gaps(version: str) -> None:
     assert result.distinct_states > 500
 
 
+CELLS = [(version, plane) for version in VERSIONS for plane in planes_of(version)]
+EVERY_RULE = [
+    ("0.8", "zookeeper"), ("0.11", "zookeeper"), ("2.1", "zookeeper"), ("2.8", "zookeeper"), ("3.5.1", "kraft"),
+    ("4.1", "kraft"), (LATEST, "kraft"),
+]  # fmt: skip
+"""Releases among which every rule has each of its values."""
+
+
+def test_few_releases_have_every_rule_as_any_release_has_it() -> None:
+    def rules(cells: list[tuple[str, str]]) -> set[tuple[str, object]]:
+        return {(name, setting.value) for cell in cells for name, setting in partition.profile(*cell).items()}
+
+    assert rules(EVERY_RULE) == rules(CELLS)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("version", "plane"), [(v, p) for v in VERSIONS for p in planes_of(v)])
+@pytest.mark.parametrize(
+    ("version", "plane"), [pytest.param(*cell, marks=() if cell in EVERY_RULE else pytest.mark.long) for cell in CELLS]
+)
 def test_no_action_of_any_release_leaves_a_domain(version: str, plane: str) -> None:
     instance = release(version, plane, **{**TINY, "log_size": 2, "records": 2, **EVERYTHING})
     proofs = prove_domains(instance, DOMAIN_LEMMAS)

@@ -23,7 +23,7 @@ from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import DomainOverflow
 from acked.model.formulas.expr import Expr, Op
-from acked.model.language.protocol import ActionInstance
+from acked.model.language.tracings import ActionInstance
 from tests.oracle import Answer, Space, TooLarge, assert_same_answer, explore
 from tests.random_protocols import Plan, plans, question_of
 

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SpecUnreadable
-from acked.checker.batch.outcome import Outcome, Task, from_document, to_document
+from acked.base.plain import from_plain, to_plain
+from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Result, StopReason, Verdict
@@ -65,7 +66,7 @@ def plainly(question: Question, space: Space) -> tuple[str, int | None]:
         (instance.schema.pack(instance.fire(step, codes)), state)
         for state in space.level_of
         for codes in [instance.schema.unpack(state)]
-        for step in instance.enabled(codes)
+        for step in instance.enabled_actions(codes)
         if step.action.name not in item.without
     ]
 
@@ -178,7 +179,7 @@ def test_the_name_of_a_promise_says_all_of_it() -> None:
 def test_an_outcome_survives_its_file() -> None:
     spec = load_spec(SPECS / "kafka-19522.toml")
     outcome = Outcome.of(search(Task.of(spec).question(), Bounds(1, MEMORY)))
-    assert from_document(json.loads(json.dumps(to_document(outcome)))) == outcome
+    assert from_plain(Outcome, json.loads(json.dumps(to_plain(outcome)))) == outcome
     assert outcome.fingerprint == spec.question().fingerprint
 
 

@@ -94,8 +94,8 @@ def test_the_bound_on_depth_commits_the_same_levels_on_any_number_of_workers(dep
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2, 3])
-@pytest.mark.parametrize("memory", [1, 10_000, 400_000, 600_000, 1_000_000, 3_000_000])
+@pytest.mark.parametrize("workers", [1, 3])
+@pytest.mark.parametrize("memory", [1, 10_000, 600_000, 3_000_000])
 def test_the_memory_budget_commits_whole_levels_and_the_same_ones_each_time(workers: int, memory: int) -> None:
     whole = search(grid(6, 6), Bounds(1, MEMORY)).level_sizes
     results = [search(grid(6, 6), Bounds(workers, memory)) for _ in range(2)]
@@ -149,7 +149,7 @@ def test_a_table_that_grows_many_times_forgets_and_repeats_nothing(
     assert sum(grown["levels"]) == 7**6
 
 
-@pytest.mark.slow
+@pytest.mark.long  # In every run kip320-large has 9,985,570 states, too.
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_table_of_millions_forgets_and_repeats_nothing(workers: int) -> None:
     result = search(grid(7, 9), Bounds(workers, 2 << 30))
@@ -320,8 +320,7 @@ def bytes_for(question: Question, states: int, workers: int) -> int:
 
 @pytest.mark.usefixtures("_keeps_states")
 @pytest.mark.slow
-@pytest.mark.parametrize("workers", [1, 2, 3, 5, 16])
-@pytest.mark.parametrize("buckets", [1, 512])
+@pytest.mark.parametrize(("workers", "buckets"), [(1, 512), (2, 1), (5, 512), (16, 1)])
 def test_a_level_counts_if_and_only_if_it_fits_whoever_finds_what(
     workers: int, buckets: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

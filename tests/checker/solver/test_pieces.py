@@ -10,13 +10,13 @@ import pytest
 from acked.base.processes import Limits
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.question.question import Question
-from acked.checker.question.symmetry import check_symmetry
 from acked.checker.solver import step_proof
 from acked.checker.solver.conjuncts import Pieces, hints, pieces_of
 from acked.checker.solver.engine import SolverProcess
 from acked.checker.solver.lemma_sets import shipped_sets
 from acked.checker.solver.problem import conditions, ids_of, make_problem
 from acked.checker.solver.tasks import StepAnswer, StepTask
+from acked.checker.symmetry.check import check_symmetry
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.evaluate import Evaluator
@@ -41,7 +41,7 @@ def states(instance: Instance, count: int) -> list[list[int]]:
     found = []
     state = list(instance.schema.unpack(instance.initial[0]))
     while len(found) < count:
-        steps = instance.enabled(state)
+        steps = instance.enabled_actions(state)
         state = instance.fire(draw.choice(steps), state) if steps else list(instance.schema.unpack(instance.initial[0]))
         other = list(state)
         for _ in range(draw.randrange(4)):

@@ -57,35 +57,29 @@ def kill_worker(machines: Cluster) -> None:
         kill(pid)
 
 
-def test_a_cluster_has_the_local_answer_and_its_tasks_meet_through_sockets(driver: SparkDriver, tmp_path: Path) -> None:
-    for name in ("kip320-3221", "kip101"):
-        question, met = spec(name), set[str]()
-        with RunDirectory.create(tmp_path / name, question, 7) as run:
-            looks = At(5, lambda: met.update(path.name for path in run.path.glob("scratch/*/*")))  # noqa: B023
-            result = SparkSearch(question, run, driver, observer=looks).run()
-        assert answer(result) == answer(search(spec(name), BOUNDS))
-        assert result.workers == 2
-        assert {"address-0", "address-1"} <= met
-        assert not any(name.endswith(".parcels") for name in met)
-
-
-@pytest.mark.parametrize("victims", [executors, pytest.param(daemons, marks=pytest.mark.long)])
-def test_a_process_killed_in_the_middle_of_a_level_changes_no_answer(
-    machines: Cluster, driver: SparkDriver, tmp_path: Path, victims: Callable[[Cluster], list[int]]
+@pytest.mark.parametrize(
+    ("name", "depth", "victims"),
+    [("kip320-3221", 9, executors), pytest.param("kip320-3222", 12, daemons, marks=pytest.mark.long)],
+)
+def test_a_cluster_has_the_local_answer_through_sockets_and_when_a_process_is_killed_in_a_level(
+    machines: Cluster, driver: SparkDriver, tmp_path: Path, name: str, depth: int, victims: Callable[[Cluster], list[int]]
 ) -> None:
-    killed: list[int] = []
+    killed, met = list[int](), set[str]()
     assert driver.slots(2, 120.0) == 2
+    question = spec(name)
+    with RunDirectory.create(tmp_path / "run", question, 7) as run:
 
-    def act() -> None:
-        killed.extend(victims(machines)[:1])
-        kill(killed[0])
+        def act() -> None:
+            met.update(path.name for path in run.path.glob("scratch/*/*"))
+            killed.extend(victims(machines)[:1])
+            kill(killed[0])
 
-    question = spec("kip320-3222")
-    with RunDirectory.create(tmp_path / "run", question) as run:
-        result = SparkSearch(question, run, driver, observer=At(12, act)).run()
+        result = SparkSearch(question, run, driver, observer=At(depth, act)).run()
     assert killed
-    assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
+    assert answer(result) == answer(search(spec(name), BOUNDS))
     assert any("tasks were lost at level" in note for note in result.notes), result.notes
+    assert {"address-0", "address-1"} <= met
+    assert not any(name.endswith(".parcels") for name in met)
 
 
 @pytest.mark.long

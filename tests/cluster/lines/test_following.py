@@ -20,7 +20,7 @@ def test_a_line_is_given_when_it_is_whole_and_a_rotated_file_is_read_to_its_end(
     file = tmp_path / "0.log"
     file.write_text("one\ntw", "utf-8")
     following = Following()
-    with following.opened(str(file)) as lines:
+    with following.follow(str(file)) as lines:
         assert [next(lines), next(lines)] == ["one\n", None]
         with file.open("a", encoding="utf-8") as more:
             more.write("o\nthree\n")
@@ -49,7 +49,7 @@ def test_files_that_came_and_went_between_two_looks_are_read(tmp_path: Path, is_
 
     file = tmp_path / "0.log"
     file.write_text("0\n", "utf-8")
-    with Following().opened(str(file)) as lines:
+    with Following().follow(str(file)) as lines:
         assert [next(lines), next(lines)] == ["0\n", None]
         for number in (1, 2, 3):
             rotate(number)
@@ -81,7 +81,7 @@ def event(at: int, by: int) -> Event:
 def test_events_of_nodes_are_merged_by_their_times_and_a_silent_node_does_not_hold_up_the_others() -> None:
     following = Following(pause=0.001, delay=0.02)
     streams = [iter([event(1, 0), event(5_000, 0), None, None]), iter([None, event(3, 1), None]), iter([None] * 50)]
-    assert [(one.at, one.by) for one in following.merged(streams)] == [(1, 0), (3, 1), (5_000, 0)]
+    assert [(one.at, one.by) for one in following.merge(streams)] == [(1, 0), (3, 1), (5_000, 0)]
 
 
 def test_while_old_lines_are_caught_up_with_nodes_are_read_side_by_side() -> None:
@@ -97,7 +97,7 @@ def test_while_old_lines_are_caught_up_with_nodes_are_read_side_by_side() -> Non
             yield one
 
     following = Following(pause=0.001, delay=0.02)
-    merged = following.merged([counted(), iter([event(at, 1) for at in range(0, 100_000, 1_000)])])  # type: ignore[arg-type]
+    merged = following.merge([counted(), iter([event(at, 1) for at in range(0, 100_000, 1_000)])])  # type: ignore[arg-type]
     next(merged)
     assert read_ahead < 20
     assert len(list(merged)) == 199

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.cluster.exercising.load import Load, first_leader
+from acked.cluster.exercising.exercise import Load, first_leader
 from acked.cluster.lines.configuration import configuration
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.release import Mode, release

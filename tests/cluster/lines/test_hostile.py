@@ -18,7 +18,7 @@ from acked.cli import main
 from acked.cluster.lines import reading
 from acked.cluster.lines.facts import Fact, Node
 from acked.cluster.lines.joining import Joiner
-from acked.cluster.lines.wordings import WORDINGS, Tells, Wording
+from acked.cluster.lines.wordings import WORDINGS, Kind, Wording
 from acked.cluster.observation.events import Says
 from tests.cluster.lines.test_lines import recorded_lines
 from tests.observations import LINES
@@ -137,8 +137,8 @@ def test_an_acknowledged_offset_that_is_none_is_one_sentence(
 
 
 def test_a_follower_that_truncates_by_an_answer_whose_line_is_missing_truncates_all_the_same() -> None:
-    took = Fact(Tells.TOOK, 1, "fetcher", {"leader_hw": 1}, "0.log", 1, "took")
-    cuts = Fact(Tells.TRUNCATING, 2, "fetcher", {"to": 0, "leader": 1}, "0.log", 2, "truncates")
+    took = Fact(Kind.TOOK, 1, "fetcher", {"leader_hw": 1}, "0.log", 1, "took")
+    cuts = Fact(Kind.TRUNCATING, 2, "fetcher", {"to": 0, "leader": 1}, "0.log", 2, "truncates")
     [event] = Joiner(Node(("0.log",), 0)).events([took, cuts])
     assert event is not None
     assert (event.says, event.fields) == (Says.TRUNCATES, {"to": 0, "leader": 1})

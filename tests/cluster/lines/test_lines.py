@@ -17,8 +17,8 @@ import pytest
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.lines.configuration import DROPPED, PATTERN, Format, configuration, loggers
 from acked.cluster.lines.facts import HEAD, Lines, Node, reassigns
-from acked.cluster.lines.recorded import Recording
-from acked.cluster.lines.wordings import STRICT, WORDINGS, Tells, Wording
+from acked.cluster.lines.recording import Recording
+from acked.cluster.lines.wordings import STRICT, WORDINGS, Kind, Wording
 from acked.cluster.observation.events import Event, Says
 from tests.observations import LINES, RUNS, run
 
@@ -41,6 +41,7 @@ def recorded_lines() -> list[tuple[str, str, str, str]]:
         lines = (LINES / "exercises" / f"{release}.txt").read_text("utf-8").splitlines()
         topics += [(release, "exercise", line) for line in lines]
     topics += [("4.1.0", "played", line) for line in (LINES / "reproduced.txt").read_text("utf-8").splitlines()]
+    topics += [("4.4.0", "attempt-3-0", line) for line in (LINES / "paused.txt").read_text("utf-8").splitlines()]
     split = []
     for release, topic, line in topics:
         if head := HEAD.match(line):
@@ -52,7 +53,7 @@ def recorded_lines() -> list[tuple[str, str, str, str]]:
 
 @pytest.mark.parametrize("wording", WORDINGS, ids=lambda item: item.text[:40])
 def test_every_wording_fits_a_recorded_line_of_every_release_that_it_is_known_of(wording: Wording) -> None:
-    patterns = {topic: wording.pattern(topic, 0) for topic in ("t", "exercise", "played")}
+    patterns = {topic: wording.pattern(topic, 0) for topic in ("t", "exercise", "played", "attempt-3-0")}
     seen = {
         release
         for release, topic, logger, said in recorded_lines()
@@ -63,8 +64,8 @@ def test_every_wording_fits_a_recorded_line_of_every_release_that_it_is_known_of
 
 
 NEEDED = {
-    Tells.CREATED, Tells.APPENDED, Tells.RECORDED, Tells.RAISED, Tells.EXPANDING, Tells.ISR, Tells.LEADER, Tells.FOLLOWER,
-    Tells.GOT, Tells.TOOK, Tells.OPENED, Tells.LOADED, Tells.ALTERED, Tells.CHANGED, Tells.FENCED, Tells.UNFENCED,
+    Kind.CREATED, Kind.APPENDED, Kind.RECORDED, Kind.RAISED, Kind.EXPANDING, Kind.ISR, Kind.LEADER, Kind.FOLLOWER,
+    Kind.GOT, Kind.TOOK, Kind.OPENED, Kind.LOADED, Kind.ALTERED, Kind.CHANGED, Kind.FENCED, Kind.UNFENCED,
 }  # fmt: skip
 
 
@@ -73,7 +74,7 @@ def test_of_every_exercised_release_a_line_of_every_kind_that_matters_is_read(re
     lines = [(logger, said) for found, _, logger, said in recorded_lines() if found == release]
     patterns = [(wording, wording.pattern("exercise", 0)) for wording in WORDINGS]
     told = {
-        wording.tells for wording, pattern in patterns for logger, said in lines
+        wording.kind for wording, pattern in patterns for logger, said in lines
         if logger in wording.loggers and pattern.match(said)
     }  # fmt: skip
     assert told >= NEEDED
@@ -281,7 +282,7 @@ def test_release_and_settings_are_read_from_start_up_lines() -> None:
 def test_matches_are_counted_by_what_they_tell() -> None:
     node = Node((str(LINES / "k4-s1" / "0.log.gz"),))
     facts = list(Lines("t", 0).facts(node))
-    assert node.met[Tells.APPENDED] == sum(fact.tells is Tells.APPENDED for fact in facts) == 2
+    assert node.met[Kind.APPENDED] == sum(fact.kind is Kind.APPENDED for fact in facts) == 2
 
 
 # -- the configuration --------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,7 @@ from acked.base.cache import SealedStore
 from acked.base.errors import SystemFailure
 from acked.base.files import listing
 from acked.cluster.nodes.addresses import CLIENT, CONTROLLER, ZOOKEEPER, free_ports, open_network
-from acked.cluster.nodes.archive import archive_path, keep, with_archive
+from acked.cluster.nodes.archive import add_archive, archive_path, keep
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.formatting import CLUSTER_ID, format_arguments, format_directories, meta_of
 from acked.cluster.nodes.jvm import Exited, Jvm, Program, why_it_ended
@@ -420,7 +421,10 @@ def test_addresses_that_are_taken_are_left_to_others(monkeypatch: pytest.MonkeyP
     first, one = open_network(Mode.KRAFT, (0,))
     octets = iter([first.octet, first.octet, 77])
     monkeypatch.setattr("acked.cluster.nodes.addresses.random.randrange", lambda low, high: next(octets))
-    monkeypatch.setattr("acked.cluster.nodes.addresses._proxy_ports", lambda: (first.port, first.client_port))
+    draw, wanted = random.sample, [first.port, first.client_port]
+    monkeypatch.setattr(
+        "acked.cluster.nodes.addresses.random.sample", lambda among, count: wanted if count == 2 else draw(among, count)
+    )
     second, other = open_network(Mode.KRAFT, (0,))
     with one, other:
         assert (second.octet, second.port) == (77, first.port)
@@ -440,7 +444,7 @@ def test_a_loopback_without_addresses_is_one_sentence(monkeypatch: pytest.Monkey
 def test_without_a_class_archive_starts_take_longer_and_nothing_else(tmp_path: Path, temporary: Path) -> None:
     lines: list[str] = []
     asked = plan(script(tmp_path, "echo 'Error: no such option' >&2; exit 1"), Mode.ZOOKEEPER, "1.1.1")
-    assert with_archive(asked, lines.append) == asked
+    assert add_archive(asked, lines.append) == asked
     assert lines[0] == "making a class archive for Kafka 1.1.1, once"
     assert lines[-1].startswith(
         "no class archive could be made, so starts take longer: ZooKeeper exited with code 1: “Error: no such"
@@ -450,7 +454,7 @@ def test_without_a_class_archive_starts_take_longer_and_nothing_else(tmp_path: P
     assert list(place.parent.iterdir()) == list(temporary.iterdir()) == []
     place.write_bytes(b"classes")
     keep(place)
-    assert with_archive(asked, lines.append).archive == place
+    assert add_archive(asked, lines.append).archive == place
 
 
 def test_a_class_archive_that_was_put_into_the_cache_is_not_given_to_java(tmp_path: Path, temporary: Path) -> None:
@@ -460,11 +464,11 @@ def test_a_class_archive_that_was_put_into_the_cache_is_not_given_to_java(tmp_pa
     place.write_bytes(b"classes")
     keep(place)
     place.write_bytes(b"others")
-    assert with_archive(asked).archive is None
+    assert add_archive(asked).archive is None
     place.with_name(f"{place.name}.sealed").unlink()
-    assert with_archive(asked).archive is None
+    assert add_archive(asked).archive is None
     SealedStore(place.parent, b"another's key").write(f"{place.name}.sealed", listing(place.parent, [place]))
-    assert with_archive(asked).archive is None
+    assert add_archive(asked).archive is None
 
 
 def test_a_class_archive_belongs_to_one_java_one_class_path_and_one_mode(tmp_path: Path, temporary: Path) -> None:

@@ -19,7 +19,7 @@ class Simulated:
 
     def __init__(self, seed: int, release: str = "4.1", failures: int = 20, delay: int = 200) -> None:
         self.subject = Subject(release, (0, 1, 2), {"min_insync_replicas": 2})
-        self.state: State = self.subject.created(0, (0, 1, 2), 0)
+        self.state: State = self.subject.creation(0, (0, 1, 2), 0)
         self.events: list[Event] = []
         self._draw = random.Random(seed)
         self._failures, self._delay = failures, delay

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from acked.cluster.lines.recorded import Recording
+from acked.cluster.lines.recording import Recording
 from acked.cluster.observation.events import CONTROLLER, Event, Says
 from acked.cluster.observation.lanes import Slack
 from acked.cluster.observation.subject import Subject

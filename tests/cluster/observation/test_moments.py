@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from acked.cluster.lines.recorded import Recording
-from acked.cluster.observation.events import CONTROLLER, Event, Says, checked
+from acked.cluster.lines.recording import Recording
+from acked.cluster.observation.events import CONTROLLER, Event, Says
 from acked.cluster.observation.lanes import Slack
 from acked.cluster.observation.subject import Subject
 from acked.cluster.observation.validation import Verdict, validate
+from tests.cluster.observation.fields import checked
 from tests.observations import OBSERVED
 
 

@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from acked.base.errors import ConfigurationError
-from acked.cluster.observation.events import CONTROLLER, Event, Says, checked
+from acked.cluster.observation.events import CONTROLLER, Event, Says
 from acked.cluster.observation.subject import Subject, rules_of
 from acked.cluster.observation.validation import Verdict, validate
+from tests.cluster.observation.fields import checked
 from tests.cluster.observation.simulated import CREATED, Simulated
 from tests.observations import RUNS, Run, edited, run
 

@@ -9,7 +9,7 @@ import pytest
 
 from acked.base.errors import SpecUnreadable
 from acked.cluster.observation.validation import Held
-from acked.cluster.observe.acknowledged import look_for, read_acknowledged, write_acknowledged
+from acked.cluster.observe.acknowledgements import look_for, read_acknowledged, write_acknowledged
 from acked.cluster.observe.directories import META, compare, find_directories, folders_of
 from acked.cluster.observe.disk import EpochStart, partition_folder, write_epochs
 from acked.cluster.wire.records import write_records

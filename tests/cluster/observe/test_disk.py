@@ -55,7 +55,6 @@ def test_a_replica_is_its_records_its_epochs_and_its_high_watermark(data: Path) 
     assert found.epochs == (EpochStart(0, 0), EpochStart(2, 1))
     assert found.high_watermark == 2
     assert found.values == ("r0", "r1", "r2")
-    assert str(found) == "broker 1: [r0(0) r1(2) r2(2)] high watermark 2"
 
 
 def test_a_replica_that_is_not_there_is_empty(tmp_path: Path) -> None:

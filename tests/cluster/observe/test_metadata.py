@@ -15,7 +15,7 @@ from kio.records.schema import NewRecordBatch, Record
 from kio.records.writers import write_new_batch
 
 from acked.base.errors import SpecUnreadable
-from acked.cluster.lines.recorded import Recording
+from acked.cluster.lines.recording import Recording
 from acked.cluster.observation.events import CONTROLLER, Event, Says
 from acked.cluster.observe.metadata import FOLDER, controller_events
 from tests.observations import OBSERVED

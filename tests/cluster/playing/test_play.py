@@ -16,7 +16,7 @@ from acked.cluster.playing.play import PlayedRun, play
 from acked.cluster.playing.script import ScriptStep
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.promises import Judge
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from tests.cluster.reports.made import prepared, seen
 
 
@@ -27,6 +27,10 @@ class Fakes:
     error: Exception | None
     ended: Exited | None = None
     closed: list[str] = field(default_factory=list)
+
+    def check(self) -> None:
+        if self.ended is not None:
+            raise self.ended
 
     def driver(self, *_: object) -> Driver[TopicView, Answers]:
         return FakeDriver(self)
@@ -54,17 +58,13 @@ class FakeDriver(Driver[TopicView, Answers]):
     def broken_promises(self, moments: Sequence[TopicView]) -> Mapping[str, bool]:
         return Judge(prepared().script, self.answers(), moments, {0, 1}, [], []).broken_promises()
 
-    def check(self) -> None:
-        if self.fakes.ended is not None:
-            raise self.fakes.ended
-
     def close(self) -> None:
         self.fakes.closed.append("everything")
 
 
 def played(fakes: Fakes) -> PlayedRun[TopicView, Answers]:
     made = prepared()
-    cluster: Any = SimpleNamespace(seconds=1.0)
+    cluster: Any = SimpleNamespace(seconds=1.0, check=fakes.check)
     return play(replace(made, protocol=replace(made.protocol, driver=fakes.driver)), cluster, "t")
 
 

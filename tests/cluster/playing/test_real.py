@@ -10,9 +10,8 @@ import pytest
 
 from acked.cluster.commands.playable import playable_run
 from acked.cluster.playing.protocol import PreparedRun
-from acked.cluster.playing.reproduce import reproduce
+from acked.cluster.playing.reproduce import Found, reproduce
 from acked.cluster.playing.setting import Brokers, Changed
-from acked.cluster.playing.validation import Found
 from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
@@ -63,7 +62,7 @@ def test_a_counterexample_is_played_on_real_brokers(case: Case, users_cache: Non
     assert [step.step.index for step in found.played.steps] == list(range(1, len(prepared.script.steps) + 1))
     assert found.observed is None or found.observed.found is not Found.NOT_EXPLAINED, found.observed
     if case.control:
-        control = reproduce(prepared.control(Changed.of(case.control)))
+        control = reproduce(prepared.control(Changed.parse(case.control)))
         assert control.played.parted is not None, told(control)
         assert control.played.parted.index == case.parts, told(control)
         kept = Control.KEEPS if case.outcome == Verdict.REPRODUCED else Control.NOT_SHOWN

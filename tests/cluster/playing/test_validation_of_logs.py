@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from acked.cluster.playing.reproduce import can_be_validated
+from acked.cluster.playing.reproduce import Found, LogValidation, can_be_validated, validate_logs
 from acked.cluster.playing.setting import Brokers
-from acked.cluster.playing.validation import Found, LogValidation, validate_logs
 from acked.cluster.releases.release import Mode
 from acked.cluster.reports.reproductions.document import answer_document
 from acked.cluster.reports.reproductions.reading import read_answer

@@ -10,9 +10,9 @@ import pytest
 from acked.base.cache import SealedStore
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.files import listing
+from acked.cluster.nodes.jvm import broker_java
 from acked.cluster.nodes.plan import make_plan
 from acked.cluster.releases.jars import MANIFEST, home_jars, home_release, is_fetched, release_jars, zookeeper_jars
-from acked.cluster.releases.java import broker_java
 from acked.cluster.releases.release import (
     JAXB,
     OLDER_ZOOKEEPER_CLIENT,

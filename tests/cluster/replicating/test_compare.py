@@ -7,7 +7,7 @@ from dataclasses import replace
 from acked.cluster.observe.disk import Replica
 from acked.cluster.playing.script import State
 from acked.cluster.replicating.compare import differences
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
 from tests.cluster.playing.runs import question, run

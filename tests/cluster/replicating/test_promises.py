@@ -14,7 +14,7 @@ from acked.cluster.replicating.promises import (
     repeated_records,
     sayings,
 )
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
 

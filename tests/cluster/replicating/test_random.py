@@ -9,7 +9,7 @@ from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.playable import refusal
 from tests.cluster.conftest import real_plan
-from tests.cluster.playing.runs import question
+from tests.cluster.playing.runs import ON_KRAFT, question
 from tests.cluster.replicating.walks import play_walks, walk
 from tools.real_random import question as default_question
 
@@ -23,7 +23,7 @@ def asked_of(version: str, plane: str | None) -> Question:
 @pytest.mark.slow
 def test_a_random_trace_of_playable_steps_is_refused_by_no_clause() -> None:
     asked = asked_of("4.1", None)
-    assert [refusal(asked, walk(asked, Mode.KRAFT, seed), Mode.KRAFT) for seed in range(3)] == [None] * 3
+    assert [refusal(asked, walk(asked, Mode.KRAFT, seed), ON_KRAFT) for seed in range(3)] == [None] * 3
 
 
 @pytest.mark.real

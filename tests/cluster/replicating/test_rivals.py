@@ -13,7 +13,7 @@ from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.jars import Jars
 from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.protocol import REPLICATION
-from acked.cluster.replicating.rivals import Rivals, of_controller
+from acked.cluster.replicating.rivals import Rivals, controller_settings
 from tests.cluster.playing.runs import question, run
 
 EXPIRES, CREATES = "Expire(controller=0)", "CreateControllerNode(controller=1)"
@@ -26,8 +26,8 @@ def test_the_first_controller_moves_leadership_by_itself_only_where_an_old_one_d
     asked = question("2.0", controllers="many", leadership_moves=True, replicas=2, acks="1")
     moved, idle = (REPLICATION.prepare(asked, run(asked, labels), Brokers("2.0.1"))
                    for labels in ([EXPIRES, CREATES, TAKES, MOVES], [EXPIRES, CREATES, TAKES]))  # fmt: skip
-    assert of_controller(moved.script)["auto.leader.rebalance.enable"] == "true"
-    assert of_controller(idle.script) == {}
+    assert controller_settings(moved.script)["auto.leader.rebalance.enable"] == "true"
+    assert controller_settings(idle.script) == {}
     assert (moved.setting.rivals, moved.setting.replicas) == (1, 2)
 
 

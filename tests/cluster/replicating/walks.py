@@ -10,16 +10,17 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.playing.play import PlayedRun, play
-from acked.cluster.playing.protocol import PreparedRun, as_asked
-from acked.cluster.playing.reproduce import clear_away, cluster_plan
+from acked.cluster.playing.protocol import PreparedRun, restore_actions
+from acked.cluster.playing.reproduce import cluster_plan
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.playable import ELECTIONS, playable
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.protocol import REPLICATION
-from acked.cluster.topics.views import TopicView
-from acked.model.language.protocol import ActionInstance
+from acked.cluster.topics.topic import TopicView
+from acked.model.language.tracings import ActionInstance
+from tools.plays import clear_away
 
 STEPS, RESTARTS = 18, 2
 """The most steps of a trace, and restarts in it: with KRaft each waits for the end of a session."""
@@ -39,13 +40,13 @@ class PlayedWalk:
 
 def walk(asked: Question, mode: Mode, seed: int) -> Run:
     """A trace of steps that can be played: every action is as likely as any other, but for the rare ones."""
-    instance, draw = playable(asked, mode).instance, random.Random(seed)
+    instance, draw = playable(asked, Brokers("3.9.1", mode)).instance, random.Random(seed)
     codes = instance.schema.unpack(instance.initial[0])
     states = [instance.initial[0]]
     actions: list[ActionInstance] = []
-    while len(actions) < STEPS or any(step.action.name in ELECTIONS for step in instance.enabled(codes)):
+    while len(actions) < STEPS or any(step.action.name in ELECTIONS for step in instance.enabled_actions(codes)):
         restarts = sum(step.action.name == "Restart" for step in actions)
-        steps = [step for step in instance.enabled(codes) if step.action.name != "Restart" or restarts < RESTARTS]
+        steps = [step for step in instance.enabled_actions(codes) if step.action.name != "Restart" or restarts < RESTARTS]
         steps = [step for step in steps if draw.random() < RARE.get(step.action.name, 1.0)]
         if not steps:
             break
@@ -54,7 +55,7 @@ def walk(asked: Question, mode: Mode, seed: int) -> Run:
         codes = instance.fire(chosen, codes)
         states.append(instance.schema.pack(codes))
         actions.append(chosen)
-    return as_asked(asked, Run(tuple(states), tuple(actions)))
+    return restore_actions(asked, Run(tuple(states), tuple(actions)))
 
 
 def play_walks(asked: Question, brokers: Brokers, seeds: Sequence[int]) -> Iterator[PlayedWalk]:

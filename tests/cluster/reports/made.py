@@ -13,7 +13,7 @@ from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.reports.reproductions.words import Answer
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from acked.cluster.wire.client import PartitionView
 from acked.cluster.wire.records import Record
 from tests.cluster.playing.runs import question, run

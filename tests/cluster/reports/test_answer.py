@@ -19,11 +19,11 @@ from acked.checker.replay.trace_file import replay
 from acked.cluster.reports.reproductions.document import answer_document
 from acked.cluster.reports.reproductions.page import page_data, reproduction_page
 from acked.cluster.reports.reproductions.reading import read_answer
-from acked.cluster.reports.reproductions.replication import end_in_words, modelled, real
+from acked.cluster.reports.reproductions.replication import end_in_words, model_cells, real_cells
 from acked.cluster.reports.reproductions.terminal import print_answer
 from acked.cluster.reports.reproductions.verdict import Judgement, Verdict
 from acked.cluster.reports.reproductions.words import Answer
-from acked.cluster.topics.views import TopicView
+from acked.cluster.topics.topic import TopicView
 from acked.reports.console import open_console
 from tests.cluster.reports.made import answer, played, prepared, seen
 
@@ -185,8 +185,8 @@ def test_the_document_has_all_of_it() -> None:
 
 def test_a_line_of_the_model_and_one_of_brokers_are_written_alike() -> None:
     script = prepared().script
-    assert modelled(script.steps[0].after) == real(seen(0), 2) == ["r0 | hw 0", "- | hw 0", "0, ISR {0, 1}"]
-    assert real(TopicView(None, seen(0).replicas, ()), 2) == ["r0 | hw 0, down", "- | hw 0, down", "nobody, ISR {}"]
+    assert model_cells(script.steps[0].after) == real_cells(seen(0), 2) == ["r0 | hw 0", "- | hw 0", "0, ISR {0, 1}"]
+    assert real_cells(TopicView(None, seen(0).replicas, ()), 2) == ["r0 | hw 0, down", "- | hw 0, down", "nobody, ISR {}"]
 
 
 @pytest.mark.parametrize(

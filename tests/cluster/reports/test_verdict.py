@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from acked.base.errors import ExitCode
-from acked.cluster.commands.whole_release import _judged
+from acked.cluster.commands.whole_release import _judgement
 from acked.cluster.reports.reproductions.document import answer_document
 from acked.cluster.reports.reproductions.page import page_data
 from acked.cluster.reports.reproductions.reading import read_answer
@@ -146,5 +146,5 @@ def test_a_row_of_a_whole_release_has_the_verdict_of_its_run(
     taken: int, broken: Mapping[str, bool], deed: Deed, reason: str
 ) -> None:
     row = ReleaseRow("s", "t", None, "P", (), Predicted.VIOLATED, Deed.NOTHING)
-    found = _judged(row, replace(played(prepared(), taken).played, broken=broken), "P")
+    found = _judgement(row, replace(played(prepared(), taken).played, broken=broken), "P")
     assert (found.deed, found.reason) == (deed, reason)

@@ -58,7 +58,7 @@ class LibraryProducer:
             self._producer.poll(_FLUSH_SECONDS)
             return value in self.told
 
-        wait_for(look, f"what becomes of {value}", SECONDS, self._stage.check)
+        wait_for(look, f"what becomes of {value}", SECONDS, self._stage.cluster.check)
         said = self.told[value]
         if isinstance(said, int):
             self._stage.acknowledged.append(value)

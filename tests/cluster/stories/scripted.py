@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from acked.cluster.nodes.addresses import CLIENT, CONTROLLER
 from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.observe.disk import partition_folder
 from acked.cluster.proxies.frame import Phase
 from acked.cluster.topics.topic import SECONDS
 from acked.cluster.waiting import wait_for
@@ -168,7 +170,7 @@ def diverging_fetch_counts(stage: Stage) -> StoryOutcome:
     answers = network.hold(1, 2, Api.FETCH, Phase.RESPONSE)
     later.let(seconds=SECONDS)
     response = answers.wait(SECONDS)
-    stage.tell(f"broker 1 fetches from broker 2; the response is held: {response.facts}")
+    stage.tell("broker 1 fetches from broker 2; the response is held")
     stage.acknowledge(stage.send(2, "r1", timeout_ms=3000), "r1")
     answers.drop(response)
     stage.crash(2)
@@ -261,7 +263,7 @@ def reset(stage: Stage, cluster: Cluster) -> None:
     """Makes the cluster ready for another story: dead brokers back without the topic, the topic deleted, gates lifted."""
     for broker in cluster.plan.brokers:
         if not cluster.nodes[broker].is_running:
-            cluster.forget_topic(broker, stage.name)
+            shutil.rmtree(partition_folder(cluster.nodes[broker].data, stage.name), ignore_errors=True)
             cluster.restart(broker)
     cluster.await_known()
     stage.delete()

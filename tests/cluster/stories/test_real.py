@@ -121,11 +121,11 @@ def running(pids: list[str]) -> list[str]:
 DRIVER = """\
 import sys, time
 from pathlib import Path
-from acked.cluster.nodes.archive import with_archive
+from acked.cluster.nodes.archive import add_archive
 from acked.cluster.nodes.addresses import CONTROLLER
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.nodes.plan import make_plan
-with Cluster(with_archive(make_plan("0.11.0.3", brokers=(0,)))) as cluster:
+with Cluster(add_archive(make_plan("0.11.0.3", brokers=(0,)))) as cluster:
     print(cluster.folder, *(node.jvm.pid for node in cluster.nodes.values()), flush=True)
     time.sleep(600)
 """

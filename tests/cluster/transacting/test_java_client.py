@@ -21,8 +21,8 @@ import pytest
 
 from acked.cluster.nodes.addresses import CLIENT
 from acked.cluster.nodes.cluster import Cluster
+from acked.cluster.nodes.jvm import broker_java
 from acked.cluster.nodes.plan import make_plan
-from acked.cluster.releases.java import broker_java
 from acked.cluster.transacting.protocol import SETTINGS
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.apis import Api, error_name

@@ -28,7 +28,7 @@ def test_a_trace_of_transactions_is_played_on_real_brokers(case: dict[str, Any],
     first = reproduce(prepared).played
     assert verdict_of(promise, first) is Verdict.REPRODUCED, (first.reason, first.last)
     if "control" in case:
-        control = reproduce(prepared.control(Changed.of(case["control"]))).played
+        control = reproduce(prepared.control(Changed.parse(case["control"]))).played
         assert control.parted is not None, control.last
         assert control.parted.index == case["parts"], control.reason
         assert control_of(promise, control) is Control.KEEPS, control.last

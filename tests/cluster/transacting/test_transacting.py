@@ -20,7 +20,7 @@ from acked.base.errors import ConfigurationError, ExitCode, SpecUnreadable
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.cluster.playing.play import PlayedRun, SeenStep
-from acked.cluster.playing.protocol import PreparedRun, as_asked
+from acked.cluster.playing.protocol import PreparedRun, restore_actions
 from acked.cluster.playing.reproduce import Reproduction
 from acked.cluster.playing.setting import Brokers, Changed
 from acked.cluster.releases.release import Mode
@@ -30,7 +30,7 @@ from acked.cluster.reports.reproductions.reading import read_answer
 from acked.cluster.reports.reproductions.terminal import print_answer
 from acked.cluster.reports.reproductions.verdict import Control
 from acked.cluster.reports.reproductions.words import Answer, verdicts_in_words
-from acked.cluster.transacting.compare import LedgerState, TransactionView, differences, modelled, view_of
+from acked.cluster.transacting.compare import LedgerState, TransactionView, differences, model_view, view_of
 from acked.cluster.transacting.driver import STEPS
 from acked.cluster.transacting.promises import ABORTED, ASKED, COMMITTED, Answers, broken_promises
 from acked.cluster.transacting.protocol import NOT_PLAYED, TRANSACTIONS
@@ -43,7 +43,7 @@ from acked.model.transactions.protocol import transactions
 from tests.oracle import Space
 
 CHANGED = Changed("3.6.2")
-FATES = {states.COMMITTED: COMMITTED, states.COMMITTING: ASKED, states.ABORTED: ABORTED}
+FATES = {states.Fate.COMMITTED: COMMITTED, states.Fate.COMMITTING: ASKED, states.Fate.ABORTED: ABORTED}
 
 
 @cache
@@ -56,7 +56,7 @@ def bug() -> PreparedRun:
     asked = question()
     brokers = Brokers("3.5.1", Mode.KRAFT)
     (found,) = search(TRANSACTIONS.playable(asked, brokers, False), Bounds(workers=1)).violations
-    return TRANSACTIONS.prepare(asked, as_asked(asked, found.run), brokers)
+    return TRANSACTIONS.prepare(asked, restore_actions(asked, found.run), brokers)
 
 
 def told(state: dict[str, Any]) -> dict[int, str]:
@@ -94,7 +94,7 @@ def test_promises_are_judged_of_what_is_seen_as_the_model_judges_them(changed: d
         codes = made.schema.unpack(words)
         state = made.schema.decode(codes)
         inputs = {n: txn["input"] for n, txn in enumerate(state["txn"])} if has_offsets else None
-        said = broken_promises(modelled(state), Answers(told(state), inputs))
+        said = broken_promises(model_view(state), Answers(told(state), inputs))
         assert said == {item.name: not holds for item, holds in zip(promises, judge(codes), strict=True)}
         found |= {name for name, is_broken in said.items() if is_broken}
     expected = {"late_produce": {"NoAbortedRead", "NoRecordOfAnother", "NoHangingTransaction"}, "offsets": {"NoInputTwice"}}
@@ -103,7 +103,7 @@ def test_promises_are_judged_of_what_is_seen_as_the_model_judges_them(changed: d
 
 def test_what_brokers_say_is_compared_in_the_models_terms() -> None:
     marker, record = LogEntry(0, 7, "ABORT", True), LogEntry(1, 7, "r0", False)
-    ledger = LedgerView((marker, record), 1, 2, 0, 0, 1, ())
+    ledger = LedgerView((marker, record), 1, 2, 0, 0, ())
     seen = view_of(CoordinatorView("CompleteAbort", 0, frozenset({"p0"})), (ledger,), ("p0",))
     assert seen.partitions == frozenset(), "what is complete has no partitions"
     assert seen.ledgers == (LedgerState(("r0",), 0, 0, 0),), "a marker that ends nothing does not count"
@@ -137,8 +137,8 @@ def test_what_cannot_be_played_is_refused_in_a_sentence() -> None:
 
 def played(prepared: PreparedRun, hangs: bool, parts: bool) -> Reproduction[TransactionView, Answers]:
     late = [LogEntry(1, 7, "r0", False)] if hangs else []
-    ledger = LedgerView((LogEntry(0, 7, "ABORT", True), *late), 1, 1 + hangs, 0, 0, 1, ())
-    other = LedgerView((), 0, 0, -1, -1, -1, ())
+    ledger = LedgerView((LogEntry(0, 7, "ABORT", True), *late), 1, 1 + hangs, 0, 0, ())
+    other = LedgerView((), 0, 0, -1, -1, ())
     end = view_of(CoordinatorView("CompleteAbort", 0, frozenset()), (ledger, other), ("p0", "p1"))
     *most, last = prepared.script.steps
     reason = "the late r0 is refused" if parts else ""

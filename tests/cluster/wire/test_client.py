@@ -19,7 +19,7 @@ from acked.cluster.wire.codec import Values, read_request, request_head, write_r
 from acked.cluster.wire.records import Record, write_records
 from tests.cluster.fakes import Answer, fake_broker
 
-OLD, NEW = Dialect.of((0, 10, 2, 2)), Dialect.of((4, 1, 0))
+OLD, NEW = Dialect((0, 10, 2, 2)), Dialect((4, 1, 0))
 
 
 def answering(values: Values) -> Answer:
@@ -112,11 +112,11 @@ def test_newer_metadata_have_the_leaders_epoch() -> None:
 def test_eligible_leaders_are_part_of_a_description() -> None:
     part = {
         "error_code": 0, "partition_index": 0, "leader_id": -1, "leader_epoch": 6, "replica_nodes": (0, 1), "isr_nodes": (),
-        "eligible_leader_replicas": (1,), "last_known_elr": (0,),
+        "eligible_leader_replicas": (1,),
     }  # fmt: skip
     values = {"throttle_time": 0, "topics": [{"error_code": 0, "name": "t", "topic_id": None, "partitions": [part]}]}
     with fake_broker(answering(values)) as broker, Client(broker.address, NEW) as ask:
-        assert ask.describe("t") == PartitionView(0, -1, (0, 1), (), 6, (1,), (0,))
+        assert ask.describe("t") == PartitionView(0, -1, (0, 1), (), 6, (1,))
 
 
 def test_topics_are_created_reordered_and_deleted_by_request() -> None:

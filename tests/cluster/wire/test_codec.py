@@ -10,7 +10,6 @@ from kafka.protocol.old.admin import CreateTopicsRequest, DeleteTopicsRequest
 from kafka.protocol.old.fetch import FetchRequest, FetchResponse
 from kafka.protocol.old.list_offsets import ListOffsetsRequest
 from kafka.protocol.old.metadata import MetadataRequest
-from kafka.protocol.old.offset_for_leader_epoch import OffsetForLeaderEpochRequest, OffsetForLeaderEpochResponse
 from kafka.protocol.old.produce import ProduceRequest, ProduceResponse
 
 from acked.cluster.wire.apis import Api, api_name
@@ -59,17 +58,10 @@ def create(version: int) -> tuple[Values, bytes]:
     return {"topics": [topic], "timeout": 9000}, expected.encode()
 
 
-def epoch_end(version: int) -> tuple[Values, bytes]:
-    values = {"topics": [{"topic": "t", "partitions": [{"partition": 0, "leader_epoch": 4}]}]}
-    current = [-1] if version >= 2 else []
-    return values, OffsetForLeaderEpochRequest[version]([("t", [(0, *current, 4)])]).encode()
-
-
 CASES = [
     *((Api.FETCH, version, *fetch(version)) for version in range(5)),
     *((Api.PRODUCE, version, *produce(version)) for version in range(4)),
     *((Api.CREATE_TOPICS, version, *create(version)) for version in range(3)),
-    *((Api.OFFSET_FOR_LEADER_EPOCH, version, *epoch_end(version)) for version in range(3)),
     (Api.DELETE_TOPICS, 0, {"topic_names": ("t",), "timeout": 5}, DeleteTopicsRequest[0](["t"], 5).encode()),
     (Api.METADATA, 1, {"topics": [{"name": "t"}]}, MetadataRequest[1](["t"]).encode()),
     (Api.METADATA, 1, {"topics": None}, MetadataRequest[1](None).encode()),
@@ -116,14 +108,6 @@ def test_a_produce_response_that_kafka_python_writes_is_read(version: int) -> No
     )
     [partition] = found.responses[0].partition_responses
     assert (partition.error_code, partition.base_offset) == (7, 4)
-
-
-@pytest.mark.parametrize("version", range(3))
-def test_the_end_of_an_epoch_that_kafka_python_writes_is_read(version: int) -> None:
-    epoch, throttle = [2] if version >= 1 else [], [0] if version >= 2 else []
-    message = OffsetForLeaderEpochResponse[version](*throttle, [("t", [(0, 0, *epoch, 9)])])
-    [partition] = read_response(Api.OFFSET_FOR_LEADER_EPOCH, version, old_response(message)).topics[0].partitions
-    assert (partition.end_offset, getattr(partition, "leader_epoch", None)) == (9, 2 if version >= 1 else None)
 
 
 def test_a_field_that_a_version_lacks_is_left_out_and_one_that_it_needs_is_missed() -> None:

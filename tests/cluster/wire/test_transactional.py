@@ -31,7 +31,7 @@ def asked(request: Asked, values: Values) -> tuple[int, object, tuple[int, Ident
         head = request_head(payload)
         return write_response(head.api, head.version, head.correlation, values)
 
-    with fake_broker(answer) as broker, Client(broker.address, Dialect.of((4, 0))) as ask:
+    with fake_broker(answer) as broker, Client(broker.address, Dialect((4, 0))) as ask:
         request.send(ask)
         given = request.receive(ask)
         return request_head(broker.asked[0]).version, read_request(broker.asked[0]), given
@@ -77,7 +77,7 @@ def test_an_id_that_the_coordinator_does_not_know_is_empty_without_an_epoch() ->
             assert head.api == Api.DESCRIBE_TRANSACTIONS
             return write_response(head.api, head.version, head.correlation, values)
 
-        with fake_broker(answer) as broker, Client(broker.address, Dialect.of((4, 0))) as ask:
+        with fake_broker(answer) as broker, Client(broker.address, Dialect((4, 0))) as ask:
             found = describe_id(ask, "id")
             assert found == expected if expected is not None else found[0] == 15
 

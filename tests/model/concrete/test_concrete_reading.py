@@ -18,7 +18,8 @@ from acked.model.concrete.reading import Concrete
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.domain import BoolDomain, IdDomain
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import Offset
 

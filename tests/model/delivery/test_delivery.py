@@ -9,16 +9,18 @@ from typing import Any
 import pytest
 
 from acked.base.bounds import Bounds
+from acked.base.release import LATEST
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
 from acked.model.delivery.protocol import delivery
-from acked.model.delivery.versions import LATEST, VERSIONS, profile
+from acked.model.delivery.versions import profile
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
+from acked.model.releases import TRANSACTIONAL
 from tests.model.delivery.enumeration import Rules, explore
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
@@ -113,7 +115,7 @@ def test_two_owners_are_of_one_generation_until_one_of_them_is_told_or_dies() ->
     def owners(*steps: tuple[str, int]) -> tuple[Any, Any]:
         codes = made.schema.unpack(made.initial[0])
         for name, member in (("Rebalance", 0), ("GiveTwice", 1), *steps):
-            codes = made.fire(made.fired(name, {"member": member}), codes)
+            codes = made.fire(made.action_instance(name, {"member": member}), codes)
         state = made.schema.decode(codes)
         return state["owner"], state["also"]
 
@@ -128,7 +130,7 @@ def test_with_the_rules_on_the_state_has_no_second_owner() -> None:
 
 
 def test_releases_have_the_rules_that_came_with_them() -> None:
-    rules = {version: {name: item.value for name, item in profile(version, None).items()} for version in VERSIONS}
+    rules = {version: {name: item.value for name, item in profile(version, None).items()} for version in TRANSACTIONAL}
     assert rules["2.4"] == {"idempotence": 0, "group_metadata": 0, "stable_offsets": 0}
     assert rules["2.5"] == {"idempotence": 0, "group_metadata": 1, "stable_offsets": 1}
     assert rules[LATEST] == {item.name: item.default for item in delivery.constants if item.name in rules[LATEST]}

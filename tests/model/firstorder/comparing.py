@@ -15,12 +15,13 @@ from acked.checker.question.result import StopReason
 from acked.checker.search.local import LocalSearch
 from acked.checker.shards.shard import address
 from acked.invariants.property import Kind, Property
-from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.reading import Reading
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
+from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Bool
+from tests.model.firstorder.expansion import Expansion
 
 Codes = list[int]
 

@@ -9,7 +9,6 @@ import pytest
 
 from acked.invariants.proofs import argument_of
 from acked.model.catalogue import FAMILY as PROTOCOLS
-from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.normal import Normaliser
 from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.symbols import BOOL, INT, Op, Sort, Symbol
@@ -21,6 +20,7 @@ from acked.model.language.context import Constant
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.replication.state import CONSTANTS, Replica, State
 from tests.model.firstorder.comparing import Comparison
+from tests.model.firstorder.expansion import Expansion
 
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 2}
 LARGER = {"replicas": 3, "log_size": 3, "max_records": 2, "max_leader_epoch": 2}

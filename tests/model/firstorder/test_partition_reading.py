@@ -12,7 +12,6 @@ from acked.base.release import LATEST
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason, Verdict
 from acked.checker.search.local import search
-from acked.model.firstorder.expand import Expansion
 from acked.model.firstorder.reading import Reading
 from acked.model.firstorder.symbols import Op
 from acked.model.formulas.connectives import evaluation_order
@@ -22,6 +21,7 @@ from acked.model.language.quantify import for_each
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import Replica, State
 from tests.model.firstorder.comparing import Comparison, drawn_evenly
+from tests.model.firstorder.expansion import Expansion
 
 CLEAN = {"acks": "all", "retries": False, "idempotence": False, "crashes": "clean", "min_insync_replicas": 2}
 EVERYTHING = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from acked.checker.question.symmetry import check_symmetry
+from acked.checker.symmetry.check import check_symmetry
 from acked.model.formulas.errors import ModelError
 from acked.model.language.action import require
 from acked.model.language.context import Constant, switch

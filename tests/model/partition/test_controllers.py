@@ -15,8 +15,9 @@ from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
 from acked.model.formulas.errors import ModelError
+from acked.model.language.action import actions_of
 from acked.model.language.protocol import Instance
-from acked.model.partition import hearing, racing
+from acked.model.partition.controllers import hearing, racing
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import profile
 from tests.model.partition.controllers_enumeration import Rules
@@ -86,7 +87,7 @@ def test_one_controller_takes_as_many_steps_to_as_many_states(version: str, more
 
 def test_without_several_controllers_no_action_of_theirs_and_no_field_is_there() -> None:
     made = instance()
-    assert not {item.name for item in made.action_rules} & {item.name for item in (*racing.ACTIONS, *hearing.ACTIONS)}
+    assert not {item.name for item in made.action_rules} & {item.name for item in actions_of(racing, hearing)}
     own = [leaf for leaf in made.schema.leaves if leaf.name.startswith(("zookeeper", "candidate")) or "known_c" in leaf.name]
     assert own
     assert {leaf.cardinality for leaf in own} == {1}

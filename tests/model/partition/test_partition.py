@@ -12,12 +12,13 @@ import pytest
 from acked.base.release import LATEST
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
 from acked.model.language.ranks import MAX_RANKS
+from acked.model.language.tracings import ActionInstance
 from acked.model.partition.protocol import partition
-from acked.model.partition.rules.derived import most_epochs
+from acked.model.partition.rules.facts import most_epochs
 from acked.model.partition.rules.settings import CONSTANTS
-from acked.model.partition.rules.versions import CHANGES, VERSIONS, changes_of, plane_of, planes_of
+from acked.model.partition.rules.versions import HISTORY, VERSIONS, changes_of, plane_of, planes_of
 from acked.model.partition.state import ACKED, FAILED, SENT
 from tests.playing import TINY, can, play, release
 
@@ -100,7 +101,7 @@ def test_every_release_runs_on_each_of_its_control_planes(version: str) -> None:
         instance = release(version, plane, **TINY)
         assert {"Produce", "BecomeLeader", "BecomeFollower", "FetchRecord", "ElectLeader"} <= names(instance)
         decided = changes_of(version, plane)
-        assert {change.constant.name for change in CHANGES if change.plane is None} <= set(decided)
+        assert {change.constant.name for change in HISTORY.changes if change.plane is None} <= set(decided)
         assert plane_of(instance.constants) == plane
 
 

@@ -17,7 +17,7 @@ from acked.checker.question.question import Question
 from acked.model.language.protocol import Protocol
 from acked.model.transactions import initialising, marking, producing
 from acked.model.transactions.settings import CONSTANTS
-from acked.model.transactions.state import NEW, State, initial
+from acked.model.transactions.state import Phase, State, initial
 from tests.model.transactions.public_model import Sizes, World, broken, reach, without_fencing
 from tests.oracle import Space
 
@@ -62,7 +62,7 @@ def ours_at_rest(space: Space, words: tuple[int, ...]) -> Rest:
     schema = space.instance.schema
     s: Any = schema.decode(schema.unpack(words))
     c = s["coordinator"]
-    clients = [(-1, ()) if p["phase"] == NEW else (p["epoch"], p["added"]) for p in s["producer"]]
+    clients = [(-1, ()) if p["phase"] == Phase.NEW else (p["epoch"], p["added"]) for p in s["producer"]]
     return rest((STATES[c["state"]], c["epoch"], c["partitions"]), clients)
 
 

@@ -26,10 +26,11 @@ from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
 from acked.model.language.quantify import every, implies
 from acked.model.language.values import Bool
+from acked.model.releases import TRANSACTIONAL
 from acked.model.transactions.protocol import transactions
 from acked.model.transactions.settings import APPLICATION, CIRCUMSTANCES, RULES
 from acked.model.transactions.state import Offset, Partition, State
-from acked.model.transactions.versions import CHANGES, VERSIONS, profile
+from acked.model.transactions.versions import HISTORY, profile
 from tests.model.transactions.enumeration import Rules, compared, explore, ordered, reach
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
@@ -315,18 +316,18 @@ def test_producer_epochs_never_run_out() -> None:
 
 
 def test_a_release_has_the_rules_that_came_with_it_or_before() -> None:
-    rules = {version: {name: item.value for name, item in profile(version, None).items()} for version in VERSIONS}
+    rules = {version: {name: item.value for name, item in profile(version, None).items()} for version in TRANSACTIONAL}
     assert set(rules["0.11"]) == {item.name for item in RULES}
-    assert [version for version in VERSIONS if not rules[version]["timeout_bumps_epoch"]] == ["0.11"]
+    assert [version for version in TRANSACTIONAL if not rules[version]["timeout_bumps_epoch"]] == ["0.11"]
     for name, since in (("verification", "3.6"), ("transaction_version", "4.0"), ("marker_epoch_above", "4.2")):
-        newest = [version for version in VERSIONS if rules[version][name] == rules["latest"][name]]
-        assert newest == list(VERSIONS[VERSIONS.index(since) :])
+        newest = [version for version in TRANSACTIONAL if rules[version][name] == rules["latest"][name]]
+        assert newest == list(TRANSACTIONAL[TRANSACTIONAL.index(since) :])
     defaults = {item.name: item.default for item in RULES}
     assert rules["latest"] == rules["4.4"] == rules["4.3"] == defaults
-    assert {version for version in VERSIONS if not rules[version]["fence_takes_one_epoch"]} == {"4.0"}
-    bumps = [rules[version]["client_bumps_epoch"] for version in VERSIONS]
-    assert bumps == [int(VERSIONS.index(version) >= VERSIONS.index("2.5")) for version in VERSIONS]
-    assert all(change.source for change in CHANGES)
+    assert {version for version in TRANSACTIONAL if not rules[version]["fence_takes_one_epoch"]} == {"4.0"}
+    bumps = [rules[version]["client_bumps_epoch"] for version in TRANSACTIONAL]
+    assert bumps == [int(TRANSACTIONAL.index(version) >= TRANSACTIONAL.index("2.5")) for version in TRANSACTIONAL]
+    assert all(change.source for change in HISTORY.changes)
 
 
 def test_releases_and_control_planes_that_there_are_not_are_refused_in_a_sentence() -> None:

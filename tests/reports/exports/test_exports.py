@@ -23,8 +23,8 @@ from acked.checker.search.local import search
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.exports.catalogue import FORMATS
 from acked.reports.exports.diagrams import SHIVIZ_PARSER
-from acked.reports.exports.exported import Exported
-from acked.reports.runs.blocked import blocked_in_words
+from acked.reports.exports.subject import Exported
+from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.view import view_of
 
 HOSTILE = '</script><img src=x onerror=alert(1)> "q" \'a\' `b` | *c* [d](javascript:e) =1+1;--\u202eevil שלום\nend\x1b[2J'

@@ -67,7 +67,7 @@ def test_a_line_is_due_also_while_nothing_runs(monkeypatch: pytest.MonkeyPatch) 
     with GateProgress(stream) as progress:
         progress.observer.begins(Chosen((), ()))
         time.sleep(0.01)
-        progress._display.changed()
+        progress.update()
     assert set(stream.getvalue().splitlines()) == {"0 of 0 specs"}
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from html.parser import HTMLParser
 
 from acked.api import load_spec
-from acked.reports.pages.gallery import Story, front_page
-from acked.reports.pages.gallery_stories import on_real_brokers, settings_of, subject_of
+from acked.reports.pages.gallery import Story, add_broker_outcome, front_page, settings_of, subject_of
 from tests.places import SPECS
 
 HOSTILE = '</td><script>alert(1)</script><img src=x onerror=alert(1)> "q" \'a\' {{ 7*7 }} \\u202e שלום ' + "long" * 200
@@ -69,7 +68,7 @@ def test_settings_are_a_few_always_and_the_others_where_they_are_not_at_their_de
 
 def test_a_violation_says_what_real_brokers_did_where_they_were_asked() -> None:
     broken = Story("t", "s", "3.9", (), "AckedRecordsSurvive", "m0", False, "✗ broken in 4 steps", "t.html")
-    told = on_real_brokers(broken, "reproduced on 3.9.1").answer
+    told = add_broker_outcome(broken, "reproduced on 3.9.1").answer
     assert told == "✗ broken in 4 steps; on real brokers reproduced on 3.9.1"
     kept = Story("t", "s", "3.9", (), "AckedRecordsSurvive", "m1", True, "✓ kept in all 9 states", None)
-    assert [on_real_brokers(broken, None), on_real_brokers(kept, "reproduced on 3.9.1")] == [broken, kept]
+    assert [add_broker_outcome(broken, None), add_broker_outcome(kept, "reproduced on 3.9.1")] == [broken, kept]

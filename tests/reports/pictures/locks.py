@@ -115,7 +115,7 @@ def run_of(*labels: str) -> tuple[Question, Run]:
     codes = instance.schema.unpack(instance.initial[0])
     states, actions = [instance.initial[0]], []
     for label in labels:
-        step = next(item for item in instance.enabled(codes) if item.label.startswith(label))
+        step = next(item for item in instance.enabled_actions(codes) if item.label.startswith(label))
         codes = instance.fire(step, codes)
         states.append(instance.schema.pack(codes))
         actions.append(step)

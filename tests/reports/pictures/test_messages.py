@@ -15,8 +15,9 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.model.catalogue import FAMILY, PROTOCOLS
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.language.protocol import ActionInstance, Instance
+from acked.model.language.protocol import Instance
 from acked.model.language.telling import Role
+from acked.model.language.tracings import ActionInstance
 from acked.model.partition.state import ACKED
 from acked.reports.pictures.messages import actor_of, ids_of, sorts_of
 from acked.reports.pictures.picture import Message
@@ -323,7 +324,7 @@ def test_a_late_answer_ends_with_either_connection_and_where_answers_name_epochs
         run = late
         for label in ending:
             codes = instance.schema.unpack(run.states[-1])
-            step = next(item for item in instance.enabled(codes) if item.label.startswith(label))
+            step = next(item for item in instance.enabled_actions(codes) if item.label.startswith(label))
             run = replayed(instance, (*run.actions, step))
         (answer,) = (item for item in messages_of(steps_of(Question(instance, ()), run)[-1]) if item.is_late)
         assert (answer.sender, answer.receiver) == ("broker 1", "broker 0")

@@ -23,7 +23,7 @@ from acked.model.language.state import Array, Struct, field
 from acked.model.language.telling import CLIENT, Role, Tells, Those
 from acked.model.language.values import Bool, Id
 from acked.reports.exports.catalogue import FORMATS
-from acked.reports.exports.exported import Exported
+from acked.reports.exports.subject import Exported
 from acked.reports.pages.page import trace_data
 from acked.reports.pictures.picture import Moment, Tone
 from acked.reports.pictures.providers import provider_of
@@ -125,7 +125,7 @@ def protocol(**how: Any) -> Protocol:
 def switched(made: Protocol) -> tuple[Question, Run]:
     instance = made.instantiate({"things": 2})
     codes = instance.schema.unpack(instance.initial[0])
-    step = instance.enabled(codes)[-1]
+    step = instance.enabled_actions(codes)[-1]
     after = instance.schema.pack(instance.fire(step, codes))
     return Question(instance, ()), Run((instance.initial[0], after), (step,))
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from acked.checker.proof.variants import PROMISES, Breach, How, Matrix, VariantAnswer
 from acked.checker.question.result import Verdict
 from acked.model.catalogue import FAMILY
-from acked.reports.proofs.variants import breaches_table, matrix_document, print_matrix, verdicts_table
+from acked.reports.proofs.variants import matrix_document, print_matrix
 from acked.reports.table import table_markdown
-from tools.proofs import matrix
+from tools.proofs import breaches_table, matrix, promises_table
 
 MATRIX = Matrix(
     {"replicas": 3},
@@ -37,7 +37,7 @@ def test_the_document_counts_states_as_traces_do() -> None:
 
 
 def test_the_page_is_made_of_tables() -> None:
-    page = [*table_markdown(verdicts_table(MATRIX)), *table_markdown(breaches_table(MATRIX))]
+    page = [*table_markdown(promises_table(MATRIX)), *table_markdown(breaches_table(MATRIX))]
     assert "| kip101 | durable | StrongIsr | violated in 10 steps | bmc, shortest trace | 1 min 10 s |" in page
     assert "| kip101 | FollowerReplicate | LogMatching, CommitQuorum | follows in this epoch |" in page
 

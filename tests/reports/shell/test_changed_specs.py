@@ -59,6 +59,6 @@ def test_a_predicate_that_says_nothing_under_the_constants_asked_is_refused(
 def test_a_property_of_a_part_that_the_command_line_switches_on_is_asked(tmp_path: Path) -> None:
     spec = written(tmp_path, READS)
     with pytest.raises(ConfigurationError, match="ReadsStay would hold vacuously"):
-        AskedSpec.given(str(spec), constants=(), version=None, control_plane=None).load()
-    asked = AskedSpec.given(str(spec), constants=(("consumer", "leader"),), version=None, control_plane=None).load()
+        AskedSpec.from_options(str(spec), constants=(), version=None, control_plane=None).load()
+    asked = AskedSpec.from_options(str(spec), constants=(("consumer", "leader"),), version=None, control_plane=None).load()
     assert [item.name for item in asked.properties] == ["ReadsStay"]

@@ -54,11 +54,11 @@ def test_a_spec_with_the_option_is_the_spec_that_names_the_release_itself(versio
 def test_a_release_refuses_what_spec_and_command_line_say_together_and_not_the_spec_alone() -> None:
     """A producer of 0.11 that is idempotent has one request in flight (KAFKA-5494); the spec has three."""
     with pytest.raises(ConfigurationError, match="connection=3"):
-        AskedSpec.given("idempotence-keeps-order", version="0.11").load()
-    asked = AskedSpec.given("idempotence-keeps-order", constants=(("in_flight", 1),), version="0.11").load()
+        AskedSpec.from_options("idempotence-keeps-order", version="0.11").load()
+    asked = AskedSpec.from_options("idempotence-keeps-order", constants=(("in_flight", 1),), version="0.11").load()
     assert (asked.constants["in_flight"], asked.constants["idempotence"], asked.warnings) == (1, 1, ())
     with pytest.raises(ConfigurationError, match="connection=2"):
-        AskedSpec.given("idempotence-keeps-order", constants=(("in_flight", 2),), version="0.11").load()
+        AskedSpec.from_options("idempotence-keeps-order", constants=(("in_flight", 2),), version="0.11").load()
 
 
 def test_a_default_of_the_release_that_the_spec_alone_would_drop_is_kept_by_what_the_command_line_says() -> None:
@@ -69,10 +69,10 @@ def test_a_default_of_the_release_that_the_spec_alone_would_drop_is_kept_by_what
 
 
 def test_what_the_spec_says_itself_stays_and_what_the_command_line_says_comes_last() -> None:
-    spec = AskedSpec.given("partition", constants=(("retries", True),), version="2.0").load()
+    spec = AskedSpec.from_options("partition", constants=(("retries", True),), version="2.0").load()
     assert spec.constants["retries"] == 1
     assert spec.constants["acks"] == find_spec("partition").constants["acks"]
-    assert spec.constants != AskedSpec.given("partition", constants=(("retries", True),)).load().constants
+    assert spec.constants != AskedSpec.from_options("partition", constants=(("retries", True),)).load().constants
     assert spec.expect is None
 
 
@@ -90,13 +90,13 @@ def test_a_release_that_cannot_be_is_refused_with_those_that_can(
     name: str, version: str, plane: str | None, sentence: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=sentence):
-        AskedSpec.given(name, version=version, control_plane=plane).load()
+        AskedSpec.from_options(name, version=version, control_plane=plane).load()
 
 
 def test_a_patch_release_has_the_rules_of_the_newest_release_before_it_that_is_told_apart() -> None:
-    assert AskedSpec.given("partition", version="3.6.2").load().version == "3.6"
+    assert AskedSpec.from_options("partition", version="3.6.2").load().version == "3.6"
 
 
 def test_a_release_that_is_named_as_a_constant_is_led_to_the_option() -> None:
     with pytest.raises(ConfigurationError, match="or --kafka-version"):
-        AskedSpec.given("partition", constants=(("version", "3.6"),)).load()
+        AskedSpec.from_options("partition", constants=(("version", "3.6"),)).load()

@@ -13,8 +13,8 @@ from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
+from acked.reports.shell.specs import find_spec
 from acked.reports.tables.listing import (
-    SpecRow,
     _configurations,
     guard_labels,
     print_constants,
@@ -74,11 +74,13 @@ def test_a_constant_is_listed_with_range_meaning_and_users(drawn: Drawn) -> None
 
 
 def test_a_spec_is_listed_with_what_it_expects_and_its_title_is_only_text(drawn: Drawn) -> None:
-    row = SpecRow("specs/a.toml", "[bold]A[/bold]", "partition", "3.6", {"replicas": 3, "acks": "all"}, "holds")
-    text = words(drawn(print_specs, [row]).text)
-    assert text == "specs/a.toml [bold]A[/bold] protocol partition: version=3.6, replicas=3, acks=\"all\" expected holds"
-    played = replace(row, brokers="reproduced on 3.6.2, not on 3.9.1")
-    assert words(drawn(print_specs, [played]).text) == f"{text} real brokers reproduced on 3.6.2, not on 3.9.1"
+    shipped = find_spec("acks-1-loses")
+    spec = replace(shipped, title="[bold]A[/bold]", version="3.6", given={"replicas": 3, "acks": "all"})
+    text = words(drawn(print_specs, [spec], {}).text)
+    settings = 'partition: version=3.6, replicas=3, acks="all"'
+    assert text == f"acks-1-loses [bold]A[/bold] protocol {settings} expected violated AckedRecordsSurvive"
+    played = {"acks-1-loses": "reproduced on 3.6.2, not on 3.9.1"}
+    assert words(drawn(print_specs, [spec], played).text) == f"{text} real brokers reproduced on 3.6.2, not on 3.9.1"
 
 
 def test_a_protocol_that_refuses_small_constants_is_still_listed(drawn: Drawn) -> None:

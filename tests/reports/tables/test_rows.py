@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Callable
 
-from acked.reports.tables.rows import as_csv, as_json, print_rows
+from acked.reports.tables.rows import print_rows, rows_csv, rows_json
 
 NAMES = ["n", "=cmd|'/c calc'!A1", "isr"]
 ROWS = [
@@ -16,7 +16,7 @@ ROWS = [
 
 
 def test_csv_has_values_and_no_formula() -> None:
-    heading, *rows = csv.reader(io.StringIO(as_csv(NAMES, ROWS)))
+    heading, *rows = csv.reader(io.StringIO(rows_csv(NAMES, ROWS)))
     assert heading == ["n", "'=cmd|'/c calc'!A1", "isr"]
     assert rows == [["1234", "'@SUM(A1)", "[0, 1]"], ["-5", "\\x1b[31m", ""]]
 
@@ -29,4 +29,4 @@ def test_the_terminal_groups_digits_and_says_that_there_is_more(drawn: Callable[
 
 
 def test_json_keeps_the_values() -> None:
-    assert '"isr": null' in as_json(ROWS)
+    assert '"isr": null' in rows_json(ROWS)

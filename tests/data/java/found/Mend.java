@@ -17,9 +17,10 @@ import org.objectweb.asm.tree.MethodNode;
 import org.objectweb.asm.tree.VarInsnNode;
 
 /**
- * Kafka's own class with one rule of it changed, written below the folder that is the second argument. The first is the class:
+ * Kafka's own class with one rule of it changed, written below the folder that is the second argument. The first is the rule:
  * Partition: makeLeader resets what it knows of a follower's log if isNewLeaderEpoch, not if isNewLeader.
  * PartitionChangeBuilder: of those that might become eligible leaders, maybePopulateTargetElr keeps the target replicas.
+ * LastKnownLeader: where nobody is eligible, PartitionChangeBuilder does not elect the last known leader.
  */
 public final class Mend {
     private static final String PARTITION = "kafka/cluster/Partition";
@@ -67,11 +68,26 @@ public final class Mend {
         return count;
     }
 
-    private static int mended(String name, MethodNode method) {
-        if (name.equals(PARTITION)) {
-            return method.name.contains("makeLeader") ? resetInNewEpochs(method) : 0;
+    /** return false. */
+    private static int refuses(MethodNode method) {
+        method.instructions.clear();
+        method.localVariables.clear();
+        method.instructions.add(new InsnNode(Opcodes.ICONST_0));
+        method.instructions.add(new InsnNode(Opcodes.IRETURN));
+        return 1;
+    }
+
+    private static int mended(String rule, MethodNode method) {
+        switch (rule) {
+            case "Partition":
+                return method.name.contains("makeLeader") ? resetInNewEpochs(method) : 0;
+            case "PartitionChangeBuilder":
+                return method.name.equals("maybePopulateTargetElr") ? eligibleAreReplicas(method) : 0;
+            case "LastKnownLeader":
+                return method.name.equals("canElectLastKnownLeader") ? refuses(method) : 0;
+            default:
+                throw new IllegalArgumentException(rule);
         }
-        return method.name.equals("maybePopulateTargetElr") ? eligibleAreReplicas(method) : 0;
     }
 
     public static void main(String[] arguments) throws Exception {
@@ -83,7 +99,7 @@ public final class Mend {
             reader.accept(found, 0);
             writer = new ClassWriter(reader, 0);
         }
-        int count = found.methods.stream().mapToInt(method -> mended(name, method)).sum();
+        int count = found.methods.stream().mapToInt(method -> mended(arguments[0], method)).sum();
         if (count != 1) {
             throw new IllegalStateException(name + " has the rule in " + count + " places; 1 is known");
         }

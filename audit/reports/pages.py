@@ -1,0 +1,182 @@
+"""An audit as one HTML page, the traces of its answers as pages of the viewer, one for each that is told, and as traces."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from acked.audit.clusters.several import Audited
+from acked.audit.decision.audit import Answer, Audit
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.reports.terminal import group_answers, head_of, legend, not_asked_of, overview
+from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_once, title_of
+from acked.audit.reports.transactional import SCOPE, group_transactions, page_name, transaction_run
+from acked.audit.reports.view import AuditView, TopicsView, View
+from acked.base.bounds import Bounds
+from acked.checker.diagnosis.easiest import TooMany, easiest_of
+from acked.checker.question.result import Counterexample, Violation
+from acked.checker.spec.resolve import property_named
+from acked.model.partition.protocol import partition
+from acked.reports.pages.page import render, render_report, trace_data
+from acked.reports.pictures.effort import effort_of
+from acked.reports.table import Table
+
+
+@dataclass(frozen=True)
+class StoryPage:
+    """A page of one counterexample, and the answer that it shows: its group from 1, question and faults, or clients."""
+
+    name: str
+    text: str
+    group: int
+    question: str
+    faults: str
+
+
+def story_pages(audited: Sequence[Audited], view: View) -> Iterator[StoryPage]:
+    """A page for every yes whose steps have not been told before in its group; `view` is what is told of the groups."""
+    parts = [view] if isinstance(view, AuditView) else [group.audit for group in view.groups]
+    for number, (one, part) in enumerate(zip(audited, parts, strict=True), 1):
+        if one.audit is None or part is None:
+            continue
+        of = "" if isinstance(view, AuditView) else f"group-{number}-"
+        for answer, told in zip(one.audit.answers, part.answers, strict=True):
+            if answer.story is not None and told.same_as is None:
+                asked, faults = answer.question.asked.value, answer.faults.name
+                text = render(trace_data(easiest_counterexample(answer)), packed=True)
+                yield StoryPage(f"{of}{asked}-{faults.replace(',', '-')}.html", text, number, asked, faults)
+        yield from _transaction_pages(one.audit, number, of)
+
+
+def _transaction_pages(audit: Audit, number: int, of: str) -> Iterator[StoryPage]:
+    for answer in audit.transactions:
+        found = transaction_run(answer, audit.context.words)
+        if found is not None:
+            text = render(trace_data(found), packed=True)
+            yield StoryPage(f"{of}{page_name(answer)}", text, number, answer.asked.question.value, answer.clients.value)
+
+
+def counterexample(answer: Answer) -> Counterexample:
+    """The shortest run that shows a yes."""
+    assert answer.story is not None
+    question = answer.task.question()
+    title = f"{answer.question.text} {answer.context.words}, {answer.faults.name}"
+    return Counterexample(title, question, answer.story.run(question), property_named(partition, answer.story.property))
+
+
+MAX_STATES = 2_000_000
+"""States among which an easiest run is looked for; brokers are told apart there, so they are some times as many."""
+
+
+def easiest_counterexample(answer: Answer) -> Counterexample:
+    """Of all shortest runs that show a yes the one that is easiest to follow, or the first where there are too many."""
+    found = counterexample(answer)
+    assert found.property is not None
+    violation, effort = Violation(found.property, found.run), effort_of(found.question.instance)
+    try:
+        easiest = easiest_of(found.question, violation, effort, Bounds(1, _MEMORY), max_states=MAX_STATES)
+    except TooMany:
+        return found
+    return replace(found, run=easiest.violation.run)
+
+
+_MEMORY = 1 << 30
+"""Bytes of states for that."""
+
+
+def worst_counterexample(audited: Sequence[Audited], required: Sequence[AuditQuestion]) -> Counterexample | None:
+    """The first required yes, of the worst group; where that is so only in another release, its run there."""
+    for one in audited:
+        for asked in required if one.audit is not None and one.group.decides else ():
+            assert one.audit is not None
+            for answer in one.audit.all_of(asked):
+                for found in (answer, *answer.elsewhere):
+                    if found.reply is AuditVerdict.YES and found.story is not None:
+                        return counterexample(found)
+    return None
+
+
+def link_pages(view: View, pages: Sequence[StoryPage]) -> View:
+    """The view in which answers name the pages of their stories."""
+    named = {(page.group, page.question, page.faults): page.name for page in pages}
+
+    def link(audit: AuditView, number: int) -> AuditView:
+        answers = tuple(
+            replace(answer, page=named.get((number, answer.question.value, answer.same_as or answer.faults.name)))
+            for answer in audit.answers
+        )
+        about_transactions = tuple(
+            replace(item, page=named.get((number, item.question, item.clients))) for item in audit.transactions
+        )
+        return replace(audit, answers=answers, transactions=about_transactions)
+
+    if isinstance(view, AuditView):
+        return link(view, 1)
+    groups = tuple(
+        group if group.audit is None else replace(group, audit=link(group.audit, number))
+        for number, group in enumerate(view.groups, 1)
+    )
+    return replace(view, groups=groups)
+
+
+# -- the audit itself ---------------------------------------------------------------------------------------------------
+
+
+def audit_page(view: View) -> str:
+    """The page, for several groups of topics with their table first; it needs no script and no network."""
+    if isinstance(view, AuditView):
+        return _page(Heads(*head_of(view), view.model, is_common=True), view, view, [_part("", "", view)])
+    heads = Heads.from_view(view)
+    parts = [
+        {"title": title_of(group), "id": f"group-{group.number}-", "refusal": group.refusal}
+        if audit is None
+        else {**_part(title_of(group), f"group-{group.number}-", audit), "head": heads.group_lines(audit)}
+        for group, audit in tell_once(view)
+    ]
+    return _page(heads, view, view.first, parts, {**grid(groups_table(view)), "legend": table_legend(view)})
+
+
+def _page(
+    heads: Heads,
+    view: AuditView | TopicsView,
+    audit: AuditView | None,
+    parts: list[dict[str, Any]],
+    groups: dict[str, Any] | None = None,
+) -> str:
+    data = {
+        "title": heads.title,
+        "head": heads.lines,
+        "verdict_of": view.verdict.value,
+        "verdict": view.verdict_in_words,
+        "not_asked": "" if audit is None else not_asked_of(audit),
+        "model": "" if audit is None else heads.model,
+        "groups": groups,
+        "about_transactions": SCOPE,
+        "parts": parts,
+    }
+    return render_report("audit.html.j2", data)
+
+
+def _part(title: str, name: str, audit: AuditView) -> dict[str, Any]:
+    grouped = group_answers(audit)
+    questions = [{"id": answers[0].question.value, "text": text, "answers": answers} for text, answers in grouped]
+    return {
+        "title": title,
+        "id": name,
+        "head": [],
+        "refusal": None,
+        **grid(overview(audit)),
+        "legend": legend(audit) if not title else [],
+        "questions": questions,
+        "transactions": list(group_transactions(audit)),
+        "recommended": audit.recommended,
+        "settings": audit.settings,
+        "findings": audit.findings,
+    }
+
+
+def grid(shown: Table) -> dict[str, Any]:
+    """A table for the templates: heads, and of each cell the text with its mark."""
+    heads = [column.title for column in shown.columns]
+    return {"heads": heads, "rows": [[(cell.marked, cell.mark.value) for cell in row] for row in shown.rows]}

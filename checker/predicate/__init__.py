@@ -1,0 +1,4 @@
+"""Predicates that people type, read as expressions over a protocol's fields.
+
+Floor 1.
+"""

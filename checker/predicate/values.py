@@ -1,0 +1,134 @@
+"""What the terms of a predicate stand for: numbers, sets of ids and truth values, any of which may be None.
+
+`Fields` has those that a state holds. Of a record past a log's end everything is None, as is an optional field without a
+value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from acked.base.names import choices, near
+from acked.model.formulas.expr import Expr
+from acked.model.language.domain import (
+    BoolDomain,
+    IdDomain,
+    OptionalDomain,
+    Path,
+    PresentDomain,
+    Range,
+    SetDomain,
+    path_name,
+)
+from acked.model.language.storage.composites import LogDomain, as_leaf
+from acked.model.language.storage.layout import Schema
+from acked.model.language.values import Id
+
+
+@dataclass(frozen=True)
+class IdSet:
+    """A set of ids as a mask where `none` is false; `sort` is the type of its members where that is known."""
+
+    mask: Expr
+    none: Expr
+    sort: type[Id] | None = None
+
+    @property
+    def size(self) -> int:
+        """Ids from 0 on that may be members."""
+        return self.mask.hi.bit_length()
+
+    def has(self, member: int) -> Expr:
+        """Whether an id is a member; nothing is in None."""
+        pool = self.mask.pool
+        inside = pool.not_(pool.eq(pool.bitand(self.mask, pool.int(1 << member)), pool.int(0)))
+        return pool.and_(pool.not_(self.none), inside)
+
+
+@dataclass(frozen=True)
+class Flag:
+    """A truth value where `none` is false."""
+
+    true: Expr
+    none: Expr
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number where `none` is false; `sort` is the type of an id, which is only compared with others of its type."""
+
+    code: Expr
+    none: Expr
+    sort: type[Id] | None = None
+
+
+Value = Flag | IdSet | Number
+
+
+def equal(a: Value, b: Value) -> Expr:
+    """Whether two values of one kind are the same; None is equal to nothing else."""
+    pool = a.none.pool
+    if isinstance(a, IdSet) and isinstance(b, IdSet):
+        same = pool.eq(a.mask, b.mask)
+    elif isinstance(a, Number) and isinstance(b, Number):
+        same = pool.eq(a.code, b.code)
+    else:
+        assert isinstance(a, Flag)
+        assert isinstance(b, Flag)
+        same = pool.or_(pool.and_(a.true, b.true), pool.and_(pool.not_(a.true), pool.not_(b.true)))
+    both = pool.and_(pool.not_(a.none), pool.not_(b.none))
+    return pool.or_(pool.and_(a.none, b.none), pool.and_(both, same))
+
+
+class Fields:
+    """The values of the leaves of a state, which have these codes under a schema; `paths` are those of leaves and parts."""
+
+    def __init__(self, schema: Schema, codes: Sequence[Expr]) -> None:
+        self._schema, self._codes, self._pool = schema, codes, codes[0].pool
+        self.paths = {path[:length] for path in schema.by_path for length in range(len(path) + 1)}
+
+    def value(self, path: Path) -> Value | None:
+        """What a field holds; None if the path is that of several."""
+        if path not in self._schema.by_path:
+            return None
+        at = self._schema.by_path[path]
+        leaf, code = self._schema.leaves[at], self._codes[at]
+        domain = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
+        past = self._past_the_end(path)
+        if isinstance(domain, SetDomain):
+            return IdSet(code, past, domain.item)
+        if isinstance(domain, BoolDomain):
+            return Flag(self._pool.eq(code, self._pool.int(1)), past)
+        value = self._number(domain, code)
+        return replace(value, none=self._pool.or_(value.none, past))
+
+    def _past_the_end(self, path: Path) -> Expr:
+        """Of a field of a log's record: that the log is too short to have that record."""
+        pool = self._pool
+        for at, part in enumerate(path):
+            if part == LogDomain.RECORDS and path[:at] in self._schema.logs:
+                end, offset = self._codes[self._schema.by_path[(*path[:at], LogDomain.END)]], path[at + 1]
+                assert isinstance(offset, int)
+                return pool.not_(pool.lt(pool.int(offset), end))
+        return pool.false
+
+    def _number(self, domain: object, code: Expr) -> Number:
+        """What the code of a leaf stands for that holds a number or an id."""
+        pool, constants = self._pool, self._schema.constants
+        if isinstance(domain, Range):
+            return Number(pool.add(code, pool.int(domain.bounds(constants)[0])), pool.false)
+        if isinstance(domain, OptionalDomain):
+            inner = self._number(as_leaf(domain.item), pool.sub(code, pool.int(1)))
+            return replace(inner, none=pool.eq(code, pool.int(0)))
+        assert isinstance(domain, IdDomain)
+        return Number(code, pool.false, domain.item)
+
+    def lacks(self, path: Path, part: str | int) -> str:
+        """The sentence that what is at a path has no such part."""
+        known = sorted({str(other[-1]) for other in self.paths if other and other[:-1] == path})
+        whole = path_name(path) or "the state"
+        if not known:
+            return f"{whole} has no parts"
+        more = [] if path else [*self._schema.constants]
+        return f"{whole} has no {part!r}{near(str(part), [*known, *more])}; it has {choices(known)}"

@@ -1,0 +1,1 @@
+"""Several controllers with ZooKeeper: the race for /controller, and what brokers make of their requests."""
