@@ -7,5 +7,5 @@ JavaScript: `machine.js` for `checker/shards`, `ledger.js` and `traces.js` for t
 
 Counts, verdicts and traces are those of the native search: one worker, the table with states, the canonical trace.
 
-Floor 4.
+Floor 5.
 """

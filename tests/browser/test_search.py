@@ -26,8 +26,8 @@ from acked.checker.wasm.script import script_of
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import DomainOverflow
-from tests.checker.question.test_orbits import SHIFTING, symmetric
 from tests.checker.search.test_random_protocols import WIDE
+from tests.checker.symmetry.test_orbits import SHIFTING, symmetric
 from tests.checker.toys import always, ask, counters, every_step, overflowing
 from tests.random_protocols import Plan, plans, question_of
 from tools.firefox import HOW_TO_GET_ONE, installed
