@@ -33,7 +33,7 @@ from acked.checker.wasm.module import WIDTHS  # noqa: E402
 from acked.checker.wasm.script import script_of  # noqa: E402
 from acked.model.formulas.errors import DomainOverflow  # noqa: E402
 from acked.reports.shell.specs import find_spec  # noqa: E402
-from tools.firefox import Firefox  # noqa: E402
+from tools.parts.firefox import Firefox  # noqa: E402
 
 FOLDERS = ("specs/gallery", "specs/claims")
 DATA = ROOT / "docs" / "in_browser.csv"

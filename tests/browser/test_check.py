@@ -18,7 +18,7 @@ from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.pages.checking import check_data
 from acked.reports.pages.page import render, trace_data
-from tools.firefox import HOW_TO_GET_ONE, Firefox, installed
+from tools.parts.firefox import HOW_TO_GET_ONE, Firefox, installed
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

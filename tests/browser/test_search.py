@@ -30,8 +30,8 @@ from tests.checker.search.test_random_protocols import WIDE
 from tests.checker.symmetry.test_orbits import SHIFTING, symmetric
 from tests.checker.toys import always, ask, counters, every_step, overflowing
 from tests.random_protocols import Plan, plans, question_of
-from tools.firefox import HOW_TO_GET_ONE, installed
 from tools.in_browser import ANSWER, MOST_STATES, LeftOut, Tab, all_specs, compared, differences, firefox
+from tools.parts.firefox import HOW_TO_GET_ONE, installed
 
 pytestmark = pytest.mark.browser
 
