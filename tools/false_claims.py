@@ -30,7 +30,7 @@ from acked.checker.question.result import Verdict  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.spec.variants import specs_under  # noqa: E402
 from acked.invariants.property import ONE_TRACE  # noqa: E402
-from tools.asking import REFUSED, TIME_OUT, ask  # noqa: E402
+from tools.shared.asking import REFUSED, TIME_OUT, ask  # noqa: E402
 
 ANSWERS = ROOT / "docs" / "false_claims.json"
 

@@ -111,7 +111,7 @@ def picture() -> str:
     for number, room in enumerate(HOUSE):
         boxes, x, y = [], LEFT, GAP
         for part in reversed(parts_of(room)):
-            wide = 7 * len(_short(part)) + 30
+            wide = 7 * len(f"{part.floor} {_short(part)}") + 16
             if x + wide > WIDTH - 2 * GAP:
                 x, y = LEFT, y + LINE + GAP
             boxes.append(_box(x, top + y, wide, part))

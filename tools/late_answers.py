@@ -24,7 +24,7 @@ from acked.base.files import write_text  # noqa: E402
 from acked.checker.spec.spec import Spec, load_spec  # noqa: E402
 from acked.checker.spec.variants import specs_under  # noqa: E402
 from acked.invariants.property import Kind  # noqa: E402
-from tools.asking import REFUSED, TIME_OUT, ask  # noqa: E402
+from tools.shared.asking import REFUSED, TIME_OUT, ask  # noqa: E402
 
 ANSWERS = ROOT / "docs" / "late_answers.json"
 SECONDS = 120.0

@@ -45,8 +45,8 @@ from acked.model.transactions.protocol import transactions  # noqa: E402
 from acked.reports.escaping import md_text  # noqa: E402
 from acked.reports.table import Column, ColumnKind, numbers, table, table_markdown  # noqa: E402
 from tools.parts.spec_pages import OnBrokers  # noqa: E402
-from tools.plays import reproduce_each  # noqa: E402
 from tools.real_stories import NINE, OTHERS  # noqa: E402
+from tools.shared.plays import reproduce_each  # noqa: E402
 
 RELEASES, STORIES = ROOT / "docs" / "real_releases", ROOT / "docs" / "real_stories.json"
 ON_BROKERS = ROOT / "specs" / "on_brokers.json"

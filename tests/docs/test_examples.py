@@ -19,16 +19,6 @@ from tools.examples import NOT_RUN, SCRIPTS, Example, agrees, answers, examples,
 SPARK = re.compile(r"^\$ acked (query|.*--(engine spark|master))", re.MULTILINE)
 
 
-def documents() -> list[Any]:
-    """The pages with examples; those that start Spark are marked."""
-    found = []
-    for path in pages():
-        text = path.read_text("utf-8")
-        if any(True for _ in examples(text)):
-            found.append(pytest.param(path, marks=[pytest.mark.spark] * bool(SPARK.search(text)), id=path.name))
-    return found
-
-
 SELDOM = {
     # Proofs, each of which is held by tests of its own.
     "acked prove induction stale-ends-latest -c crashes=clean -c zombies=true -c replicas=2 --quiet":
@@ -47,6 +37,16 @@ SELDOM = {
         "test_suggest.py: a lemma of KIP-320 that is left out is proposed again",
 }
 """Examples that `make test-long` runs, with all others, and `make test` leaves out; by the command, what holds it there."""
+
+
+def documents() -> list[Any]:
+    """The pages with examples; those that start Spark are marked."""
+    found = []
+    for path in pages():
+        text = path.read_text("utf-8")
+        if any(example.command not in SELDOM for example in examples(text)):
+            found.append(pytest.param(path, marks=[pytest.mark.spark] * bool(SPARK.search(text)), id=path.name))
+    return found
 
 
 @pytest.mark.slow

@@ -17,7 +17,6 @@ from acked.base.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import DEFAULT_DEPTH, PROOF, ProofResult
-from acked.checker.proof.suggest import suggest as find_conjuncts
 from acked.checker.proof.variants import prove_matrix
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.spec import Spec
@@ -135,6 +134,8 @@ def suggest(asked: AskedSpec, options: ProofOptions, solver: Solver, output: Out
     \b
     acked prove suggest my.toml
     """
+    from acked.checker.proof.suggest import suggest as find_conjuncts
+
     spec = asked.load()
     refuse_unasked(spec)
     question = spec.question()

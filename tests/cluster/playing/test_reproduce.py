@@ -10,7 +10,7 @@ import pytest
 from acked.cluster.nodes.jvm import Exited
 from acked.cluster.playing.setting import Changed
 from tests.cluster.reports.made import played, prepared
-from tools.plays import reproduce_each
+from tools.shared.plays import reproduce_each
 
 
 class Fakes:
@@ -47,7 +47,7 @@ class Fakes:
 
 
 def used(monkeypatch: pytest.MonkeyPatch, fakes: Fakes) -> Fakes:
-    module = "tools.plays"
+    module = "tools.shared.plays"
     monkeypatch.setattr(f"{module}.Cluster", fakes.cluster)
     monkeypatch.setattr(f"{module}.play", fakes.play)
     monkeypatch.setattr(f"{module}.clear_away", fakes.cleared)

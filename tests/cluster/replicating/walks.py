@@ -20,7 +20,7 @@ from acked.cluster.replicating.producers import Answers
 from acked.cluster.replicating.protocol import REPLICATION
 from acked.cluster.topics.topic import TopicView
 from acked.model.language.tracings import ActionInstance
-from tools.plays import clear_away
+from tools.shared.plays import clear_away
 
 STEPS, RESTARTS = 18, 2
 """The most steps of a trace, and restarts in it: with KRaft each waits for the end of a session."""

@@ -28,7 +28,7 @@ from tests.model.partition.late_answers_enumeration import explore
 from tests.model.partition.test_reassignment import PROMISES, instance
 from tests.places import CHECKOUT
 from tools import late_answers as tool
-from tools.asking import REFUSED, TIME_OUT
+from tools.shared.asking import REFUSED, TIME_OUT
 
 COMPARED = ("AckedRecordsSurvive", "AckedRecordsInIsr", "AckedRecordsExist", "LogsAgreeBelowHw", "CommittedInIsr")
 OF_MOVES = ("assigned", "moves", "moved_to", "move_completion", "moves_replaceable")
