@@ -9,6 +9,7 @@ import click
 
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable, write_text
+from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample
 from acked.checker.replay.retrace import under
@@ -17,6 +18,7 @@ from acked.checker.spec.resolve import protocol_named
 from acked.checker.spec.variants import name_of
 from acked.cluster.commands.reproductions import is_reproduction, read_saved
 from acked.model.formulas.errors import ModelError
+from acked.reports.pages.checking import check_data
 from acked.reports.pages.page import pair_data, render, trace_data
 from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.terminal import print_trace
@@ -24,7 +26,7 @@ from acked.reports.runs.view import view_of
 from acked.reports.shell.completion import bundled_or_file, shipped_protocols
 from acked.reports.shell.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace, shows_without_progress
 from acked.reports.shell.output import Output, say
-from acked.reports.shell.runs import run_of, trace_of
+from acked.reports.shell.runs import is_trace, run_of, trace_of, violation_of
 
 
 @click.command(short_help="Make one HTML page of a trace, to step through.")
@@ -68,8 +70,13 @@ def view(
             raise ConfigurationError(f"{target} is a reproduction, shown as it was played; leave everything else out")
         _write(page, _reproduction(target))
         return
-    shown = run_of(target, changes, source.spec, quiet=quiet, trusts=source.trusts)
-    data = trace_data(shown, decides=True)
+    is_alone = other is None and against is None and source.spec is None and not is_trace(target)
+    if is_alone:
+        shown, result = violation_of(target, changes, quiet)
+        check = check_data(result, StopPolicy.FIRST_VIOLATION, result.violations[0])
+    else:
+        shown, check = run_of(target, changes, source.spec, quiet=quiet, trusts=source.trusts), {}
+    data = {**trace_data(shown, decides=True), **check}
     if other is not None:
         second = run_of(other, changes, quiet=quiet, trusts=source.trusts)
         beside = trace_data(second, decides=True)

@@ -11,12 +11,13 @@ from acked.checker.spec.spec import Spec
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings
 from acked.reports.console import harmless
-from acked.reports.pages.page import render, render_report, style_text, trace_data
+from acked.reports.pages.checking import check_data
+from acked.reports.pages.page import KEPT, page_of, render, render_report, style_text, trace_data
 from acked.reports.runs.answers import PropertyAnswer, answers, subject_in_words, violated_how
 from acked.reports.units import plural
 
-MAX_BYTES = 16_000_000
-"""What the whole site may take: some 180 stories of 80 kB, and room for those to come."""
+MAX_BYTES = 48_000_000
+"""What the whole site may take: some 180 violations of 120 kB and 200 pages of kept promises of 60 kB, and room for more."""
 
 MARK = '<meta name="generator" content="acked gallery">'
 """By this line a folder is known as a gallery that may be written again."""
@@ -84,7 +85,10 @@ _KINDS = {True: "m1", False: "m0", None: "mn"}
 
 
 def stories_of(spec: Spec, result: Result) -> tuple[list[Story], dict[str, str]]:
-    """The answers of a spec for the front page, and the pages of its violations: their HTML by the name of the file."""
+    """The answers of a spec for the front page, and its pages: their HTML by the name of the file.
+
+    A page for each violation, and one for the promises that a complete search saw kept.
+    """
     instance = result.question.instance
     headings = tuple(map(harmless, settings_of(spec)))
     version = instance.protocol.name if instance.protocol is not partition else release_in_words(spec.version or LATEST)
@@ -95,15 +99,31 @@ def stories_of(spec: Spec, result: Result) -> tuple[list[Story], dict[str, str]]
         if answer.violation is not None:
             page = f"{spec.name}-{answer.violation.property.name}.html"
             data = trace_data(Counterexample.of(spec.title, result.question, answer.violation), decides=True)
-            pages[page] = render({**data, "home": "index.html"}, packed=True)
+            check = check_data(result, spec.policy, answer.violation)
+            pages[page] = render({**data, **check, "home": "index.html"}, packed=True)
+        elif answer.holds and not result.violations and not result.question.graph_properties:
+            page = f"{spec.name}.html"
+            if page not in pages:
+                pages[page] = _kept_page(spec, result, subject)
         text, kind, name = _words(result, answer), _KINDS[answer.holds], answer.property.name
         stories.append(Story(harmless(spec.title), subject, version, headings, name, kind, answer.holds, text, page))
     return stories, pages
 
 
+def _kept_page(spec: Spec, result: Result, subject: str) -> str:
+    """The page on which promises that are kept in every state can be seen to be."""
+    promises = [
+        {"name": item.name, "promise": harmless(item.promise), "source": harmless(item.source)}
+        for item in result.question.properties
+    ]
+    text = f"Kept in all {plural(result.distinct_states, 'state')} that can be reached, in {plural(result.depth, 'level')}."
+    data = {"title": harmless(spec.title), "subject": subject, "home": "index.html", "answer": text, "promises": promises}
+    return page_of({**data, **check_data(result, spec.policy)}, KEPT)
+
+
 def add_broker_outcome(story: Story, brokers: str | None) -> Story:
     """A violation with what real brokers did, where they were asked."""
-    if brokers is None or story.page is None:
+    if brokers is None or story.holds is not False:
         return story
     return replace(story, answer=f"{story.answer}; on real brokers {brokers}")
 

@@ -26,10 +26,14 @@ from acked.reports.runs.view import story_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STILL = ("dom", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
+STILL = ("dom", "check", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
 EXPLORER = (*STILL[:-1], "live", "explorer")
 PLAYED = (*STILL[:-1], "played", "reproduction")
-"""The modules in `reports/web/` of the three kinds of pages, each after those that it imports."""
+KEPT = ("dom", "check", "kept")
+"""The modules in `reports/web/` of the kinds of pages, each after those that it imports."""
+
+_SEARCHES = "'wasm-unsafe-eval'; worker-src blob:"
+"""What the policy of a page allows besides if it searches in a worker (`check.js`)."""
 
 _IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
@@ -69,14 +73,26 @@ def render(data: Mapping[str, Any], *, live: bool = False, packed: bool = False)
 
     A `live` one may talk to the server that it came from; a `packed` one holds its data compressed, a fifth of the size.
     """
-    from markupsafe import Markup
-
     is_played = "played" in data
     modules = EXPLORER if live else PLAYED if is_played else STILL
-    script, style = script_text(modules), style_text(*(["played.css"] if is_played else []))
+    return page_of(data, modules, ("played.css",) if is_played else (), live=live, packed=packed)
+
+
+def page_of(
+    data: Mapping[str, Any],
+    modules: tuple[str, ...],
+    styles: tuple[str, ...] = (),
+    *,
+    live: bool = False,
+    packed: bool = False,
+) -> str:
+    """The HTML of data under a title that these modules of `reports/web/` show; see `render`."""
+    from markupsafe import Markup
+
+    script, style = script_text(modules), style_text(*styles)
     policy = [
         "default-src 'none'",
-        f"script-src '{hash_of(script)}'",
+        f"script-src '{hash_of(script)}'{' ' + _SEARCHES if 'check' in data else ''}",
         f"style-src '{hash_of(style)}'",
         "img-src data:",
         "base-uri 'none'",

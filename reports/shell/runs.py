@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
-from acked.checker.question.result import Counterexample
+from acked.checker.question.result import Counterexample, Result
 from acked.checker.replay.foreign import read_foreign
 from acked.checker.replay.retrace import retrace
 from acked.checker.replay.trace_file import is_ours, read_trace
@@ -33,21 +33,26 @@ def run_of(
     With `trusts` the protocol file that a trace names is run.
     """
     path = Path(target)
-    is_trace = path.suffix == ".json" or (path.is_file() and path.suffix != ".toml")
     if spec is not None and not changes.are_none:
         raise ConfigurationError(
             f"{target} is a trace of {spec}, whose constants are fixed; leave -c and --kafka-version out"
         )
     if spec is not None:
         return trace_of(path, spec)
-    if is_trace:
+    if is_trace(target):
         if not changes.are_none:
             raise ConfigurationError(
                 f"{target} is a trace, whose constants are fixed; leave -c and --kafka-version out, or name a spec"
             )
 
         return read_trace(path, trusts=trusts)
-    return _violation(target, changes, quiet)
+    return violation_of(target, changes, quiet)[0]
+
+
+def is_trace(target: str) -> bool:
+    """Whether a target is a trace file, and not a spec."""
+    path = Path(target)
+    return path.suffix == ".json" or (path.is_file() and path.suffix != ".toml")
 
 
 def trace_of(path: Path, spec_name: str) -> Counterexample:
@@ -56,7 +61,8 @@ def trace_of(path: Path, spec_name: str) -> Counterexample:
     return read_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
 
 
-def _violation(name: str, changes: SpecChanges, quiet: bool) -> Counterexample:
+def violation_of(name: str, changes: SpecChanges, quiet: bool) -> tuple[Counterexample, Result]:
+    """The shortest counterexample of a spec, and the answer of the search that found it, which ended at it."""
     spec = changes.put_into(find_spec(name, not changes.are_none))
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         result = search(spec.question(), observer=observer)
@@ -64,7 +70,7 @@ def _violation(name: str, changes: SpecChanges, quiet: bool) -> Counterexample:
         raise ConfigurationError(
             f"{name} has no counterexample ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
         )
-    return Counterexample.of(spec.title, result.question, result.violations[0])
+    return Counterexample.of(spec.title, result.question, result.violations[0]), result
 
 
 def _foreign(path: Path, spec: Spec) -> Counterexample:

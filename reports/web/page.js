@@ -1,5 +1,6 @@
 // The page: controls that all panes share, keys, the link that holds the step, printing.
 
+import { Check } from "./check.js";
 import { el, show } from "./dom.js";
 import { gridElement, legendElement } from "./grid.js";
 import { Pane } from "./pane.js";
@@ -159,7 +160,8 @@ export class Page {
             story.prevented ? el("p", { class: "prevented" }, story.prevented) : null,
             el("p", { class: "source" }, story.source)
           )
-        : null
+        : null,
+      this.data.check ? new Check(this.data.check).element : null
     );
   }
 

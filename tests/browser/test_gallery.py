@@ -30,3 +30,22 @@ def test_the_gallerys_index_is_readable_at_any_width_and_leads_to_stories(watche
     expect(page.locator(".happened")).to_contain_text("Step 9 of 9 breaks it")
     page.get_by_role("link", name="acked: all stories").click()
     expect(page.locator("h1")).to_have_text("Does your Kafka keep what it acknowledged?")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1440, 390])
+def test_kept_promises_have_a_page_on_which_all_states_are_seen_again(watched: Any, tmp_path: Path, width: int) -> None:
+    site = tmp_path / "site"
+    assert acked("gallery", "--out", site, "--quiet", "--select", "kip320-2111").returncode == 0
+    watched.own.append(site.as_uri())
+    watched.page.set_viewport_size({"width": width, "height": 800})
+    page = watched.page
+    page.goto((site / "index.html").as_uri())
+    page.get_by_role("link", name="kept in all 277 states").first.click()
+    expect(page.locator("main")).to_contain_text("Kept in all 277 states that can be reached, in 12 levels.")
+    page.get_by_role("button", name="Check all states here").click()
+    expect(page.locator(".check")).to_contain_text("holds: every reachable state was seen (277 distinct states)")
+    expect(page.locator(".check")).to_contain_text("Equal, level by level.")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert watched.findings() == []
+    assert (site / "kip320-2111.html").stat().st_size < 100_000

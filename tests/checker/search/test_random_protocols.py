@@ -13,8 +13,9 @@ import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 
 from acked.base.bounds import Bounds
-from acked.checker.native import instructions, kernel
+from acked.checker.native import kernel
 from acked.checker.native.compile import ObjectCode, compile_kernel, compile_optimized, load_kernel
+from acked.checker.native.instructions import Code
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.plan import KernelPlan
 from acked.checker.question.question import DEADLOCK, Question
@@ -156,7 +157,7 @@ def negated_guard(emit: Callable[[KernelPlan], str]) -> Callable[[KernelPlan], s
 def at_most_for_below(node: Callable[..., str]) -> Callable[..., str]:
     """Every `<` compares as `<=`."""
 
-    def faulty(self: instructions.Code, expr: Expr, args: list[str]) -> str:
+    def faulty(self: Code, expr: Expr, args: list[str]) -> str:
         if expr.op is Op.LT:
             return self.let(f"icmp sle {self.int_type} {args[0]}, {args[1]}")
         return node(self, expr, args)
@@ -167,7 +168,7 @@ def at_most_for_below(node: Callable[..., str]) -> Callable[..., str]:
 def disjunction_for_conjunction(node: Callable[..., str]) -> Callable[..., str]:
     """Every `and` is an `or`."""
 
-    def faulty(self: instructions.Code, expr: Expr, args: list[str]) -> str:
+    def faulty(self: Code, expr: Expr, args: list[str]) -> str:
         if expr.op is Op.AND:
             return self.let(f"or {self.bool_type} {args[0]}, {args[1]}")
         return node(self, expr, args)
@@ -186,8 +187,8 @@ def lost_update(fire: Callable[..., str]) -> Callable[..., str]:
 
 FAULTS = [
     (kernel, "_guards", negated_guard),
-    (instructions.Code, "_node", at_most_for_below),
-    (instructions.Code, "_node", disjunction_for_conjunction),
+    (Code, "_node", at_most_for_below),
+    (Code, "_node", disjunction_for_conjunction),
     (kernel, "_fire", lost_update),
 ]
 

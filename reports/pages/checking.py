@@ -1,0 +1,49 @@
+"""What a page needs to answer its question again in the reader's browser: `reports/web/check.js` is its other half."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.result import Result, Violation
+from acked.checker.wasm.module import WIDTHS
+from acked.checker.wasm.script import script_of
+
+_SLOT_BYTES = 16
+"""What a state takes in the table, about: eight bytes, in a table that is half full on average."""
+
+_MOST_BYTES = 3 << 30
+"""Up to this need the module for 32-bit addresses is enough, with room for the steps in which a table grows."""
+
+
+def _search_data(result: Result, policy: StopPolicy) -> dict[str, Any] | None:
+    """The search as a script, and what acked answered; None where a browser cannot decide the question."""
+    question = result.question
+    if question.graph_properties:
+        return None
+    need = result.distinct_states * (8 * question.instance.schema.words + _SLOT_BYTES)
+    return {
+        "script": script_of(question, policy, WIDTHS if need > _MOST_BYTES else WIDTHS[:1]),
+        "native": {
+            "verdict": result.verdict.value,
+            "states": result.distinct_states,
+            "generated": result.generated_states,
+            "levels": list(result.level_sizes),
+            "bytes": need,
+        },
+    }
+
+
+def check_data(result: Result, policy: StopPolicy, shown: Violation | None = None) -> dict[str, Any]:
+    """The entry `check` of a page, with the run that the page shows; none where a browser cannot decide the question."""
+    data = _search_data(result, policy)
+    return {} if data is None else {"check": {**data, "run": None if shown is None else _run_data(result, shown)}}
+
+
+def _run_data(result: Result, shown: Violation) -> dict[str, Any]:
+    """The run that the page shows, as the search tells runs."""
+    numbers = {id(step): number for number, step in enumerate(result.question.instance.actions)}
+    return {
+        "states": [[hex(word) for word in state] for state in shown.run.states],
+        "actions": [numbers[id(step)] for step in shown.run.actions],
+    }
