@@ -303,7 +303,7 @@ def _certificate(corpus: Mapping[str, bytes], mutator: Mutator, folder: Path) ->
 
 def _verified(folder: Path) -> None:
     told = read_certificate(folder)
-    is_same = (told.protocol, told.drop, told.switches) == ("kip320", (), {})
+    is_same = (told.protocol, told.drop, told.constants) == ("kip320", (), {})
     derived = _derivation() if is_same else derivation_of(told)
     for _ in islice(faults_of(folder, told, derived), 5):
         pass

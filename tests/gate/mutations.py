@@ -287,7 +287,7 @@ MUTATIONS: tuple[Mutation, ...] = (
         "floor",
     ),
     Mutation(
-        "an emitted comparison is flipped", "checker/native/kernel.py",
+        "an emitted comparison is flipped", "checker/native/instructions.py",
         r"icmp slt (\{t\} \{args)", r"icmp sle \1", HOLDS, "verdict"
     ),
     Mutation(
