@@ -56,8 +56,8 @@ def likely(kind: str) -> Callable[[Source], Sign]:
     """Whether the first line shows a format: what turns into it later on is broken, as is a file of properties that does."""
 
     def recognises(source: Source) -> Sign:
-        is_asked = source.suffix != ".properties" and bool(source.lines)
-        return Sign.LIKELY if is_asked and _kind(source.lines, 0) == kind else Sign.NONE
+        is_asked = source.suffix != ".properties" and bool(source.first_lines)
+        return Sign.LIKELY if is_asked and _kind(source.first_lines, 0) == kind else Sign.NONE
 
     return recognises
 

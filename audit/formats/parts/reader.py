@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import IntEnum, unique
 from functools import cached_property
+from itertools import islice
 from pathlib import PurePath
 
 from acked.cluster.vocabulary.note import Read
 
 _COMMENT = re.compile(r"^\s*[#!]")
+_LINE = re.compile(r"([^\r\n]*)(?:\r\n|\r|\n|$)")
 
 
 @unique
@@ -39,8 +41,16 @@ class Source:
     @cached_property
     def lines(self) -> Sequence[tuple[int, str]]:
         """The lines with something in them, by their numbers from 1, without comments of properties."""
-        numbered = enumerate(re.split(r"\r\n|\r|\n", self.text), 1)
-        return [(at, line) for at, line in numbered if line.strip() and not _COMMENT.match(line)]
+        return tuple(self._lines())
+
+    @cached_property
+    def first_lines(self) -> Sequence[tuple[int, str]]:
+        """The first two of `lines`, for which the others are not read."""
+        return tuple(islice(self._lines(), 2))
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        numbered = enumerate(_LINE.finditer(self.text), 1)
+        return ((at, found[1]) for at, found in numbered if found[1].strip() and not _COMMENT.match(found[1]))
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from acked.base.errors import SpecUnreadable
@@ -26,7 +27,8 @@ _CORE = "tag:yaml.org,2002:"
 _KINDS = ("str", "int", "float", "bool", "null", "map", "seq", "merge", "timestamp", "value", "binary")
 _KNOWN_TAGS = frozenset(f"{_CORE}{kind}" for kind in _KINDS)
 _OCTAL = re.compile(r"[+-]?0\d+")
-_TEMPLATE = re.compile(r"^(?!\s*#).*?(?:\{\{|\{%|<%)")
+_OPENING = re.compile(r"\{\{|\{%|<%")
+_TEMPLATE = re.compile(rf"^(?!\s*#).*?(?:{_OPENING.pattern})")
 
 
 @dataclass(frozen=True)
@@ -102,6 +104,10 @@ def documents(name: str, text: str) -> list[Node]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         reading = _Reading(name)
+        if len(text) > MAX_NODES:  # Nodes take ten times as long to make as to count.
+            nodes = (event for event in yaml.parse(text, Loader=loader) if isinstance(event, yaml.NodeEvent))
+            if (event := next(islice(nodes, MAX_NODES, None), None)) is not None:
+                raise SpecUnreadable(_beyond(name, event.start_mark.line + 1))
         found = [reading.node(node, 0) for node in yaml.compose_all(text, Loader=loader) if node is not None]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
@@ -113,11 +119,16 @@ def documents(name: str, text: str) -> list[Node]:
 
 
 def _why(name: str, text: str, line: int, problem: str | None) -> str:
-    for at, item in enumerate(text.splitlines(), 1):
+    for at, item in enumerate(text.splitlines() if _OPENING.search(text) else (), 1):
         if _TEMPLATE.match(item):
             return (f"{name} looks like a template that was not filled in at line {at}; render it first (helm template, "
                     "docker compose config) and name what that prints")  # fmt: skip
     return f"{name}:{line}: no valid YAML: {problem or 'it cannot be read'}"
+
+
+def _beyond(name: str, line: int, is_deep: bool = False) -> str:
+    what = "is nested too deeply" if is_deep else f"has more than {MAX_NODES:,} values"
+    return f"{name}:{line}: the file {what}, aliases filled in; no file of settings does"
 
 
 class _Reading:
@@ -130,8 +141,7 @@ class _Reading:
         line = node.start_mark.line + 1
         self._count += 1
         if self._count > MAX_NODES or depth > MAX_DEPTH:
-            what = f"has more than {MAX_NODES:,} values" if self._count > MAX_NODES else "is nested too deeply"
-            raise SpecUnreadable(f"{self._name}:{line}: the file {what}, aliases filled in; no file of settings does")
+            raise SpecUnreadable(_beyond(self._name, line, is_deep=self._count <= MAX_NODES))
         if node.tag not in _KNOWN_TAGS:
             return Text(f"{node.tag.replace(_CORE, '!!')} …", line)
         if isinstance(node, yaml.ScalarNode):
