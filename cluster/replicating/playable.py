@@ -199,7 +199,7 @@ class _Clauses:
             pool.not_(heard),
         )
         reported = pool.any(step.guard for step in steps if step.action.name == REPORTS)
-        self._rivals = _OfRivals(instance) if are_many(instance.constants) else None
+        self._candidates = _OfCandidates(instance) if are_many(instance.constants) else None
         self._nothing_reported = _Clause("a broker tells of its new directory at once", pool.not_(reported))
         self._is_kraft = brokers.chosen_mode is Mode.KRAFT
 
@@ -209,8 +209,8 @@ class _Clauses:
         if name in ELECTIONS:
             return []
         clauses = [self._nobody_elected]
-        if self._rivals is not None:
-            clauses += self._rivals.gather(step)
+        if self._candidates is not None:
+            clauses += self._candidates.gather(step)
         if name in HEARS:
             return clauses
         if self._is_kraft:
@@ -295,7 +295,7 @@ class _Clauses:
         return self._instance.state_predicate("playable", lambda s: predicate(s, each(Replica)[broker]))
 
 
-class _OfRivals:
+class _OfCandidates:
     """The further clauses where there may be several controllers."""
 
     def __init__(self, instance: Instance) -> None:
