@@ -18,7 +18,6 @@ from acked.cluster.releases.release import Mode
 from acked.cluster.replicating.candidates import STEPS_OF_CANDIDATES, Candidates
 from acked.cluster.replicating.compare import agrees, is_up_to_date, value_of
 from acked.cluster.replicating.fetching import Fetches, Gates, let_all, pair_of
-from acked.cluster.replicating.playable import HEARS
 from acked.cluster.replicating.producers import Answers, NotAppended, Producers
 from acked.cluster.replicating.promises import Judge, leader_of, sayings
 from acked.cluster.replicating.sessions import Sessions, shut_down_unhindered
@@ -30,6 +29,8 @@ from acked.cluster.wire.facts import PartitionState
 from acked.model.language.telling import says_brokers
 from acked.model.partition.state import ACKED
 
+HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
+"""The actions by which a broker hears who leads, with the parameter that is this broker."""
 _UNFENCING = 8.0
 """Seconds that a fenced broker has to be unfenced, for which it needs a heartbeat or two."""
 
