@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from acked.model.language.action import require
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every, ite
-from acked.model.language.sets import SetValue
 from acked.model.language.state import Array, Log, Optional, SetOf, Struct, field
 from acked.model.language.values import Bool, Id, Int
 
@@ -378,14 +376,6 @@ def test_a_mistake_in_a_signature_names_action_and_line(mistake: Callable[..., N
         protocol_of(mistake).instantiate(CONSTANTS)
     place = f"({HERE}:{mistake.__code__.co_firstlineno})"
     assert str(caught.value).startswith(f"mistaken: action {action_name(mistake)} {place}: {message}")
-
-
-def test_the_set_that_a_mistake_in_a_signature_names_is_imported_from_where_it_says() -> None:
-    with pytest.raises(ModelError) as caught:
-        protocol_of(parameter_of_a_plain_type).instantiate(CONSTANTS)
-    named = re.search(r"a set of ids: (\w+)\[Broker\], from ([\w.]+)$", str(caught.value))
-    assert named is not None
-    assert getattr(import_module(named[2]), named[1]) is SetValue
 
 
 # -- outside actions -----------------------------------------------------------------------------------------------------
