@@ -11,7 +11,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from acked.base.names import near
 from acked.base.release import LATEST
+from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant, Setting, known_version
 
 TRANSACTIONAL = (
@@ -47,9 +49,21 @@ class History:
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
-        """Every rule and default that a release changed, oldest first for each constant."""
+        """Every rule and default that a release changed, oldest first for each constant; `ModelError` for what is unknown."""
         known = {constant.name: constant for constant in self.constants}
         table = tomllib.loads(self.table.read_text("utf-8"))
+        for name, rows in table.items():
+            if name not in known:
+                raise ModelError(
+                    f"{self.table.name} has [{name}], which is no constant of the protocol{near(name, known)}; declare it "
+                    "above the end of its group in the settings beside it"
+                )
+            for since in rows.keys() - set(self.versions):
+                hint = near(since, self.versions)
+                raise ModelError(
+                    f"{self.table.name} changes {name} in {since}, a release that is not told apart{hint}; name it in the "
+                    "versions beside it"
+                )
         return tuple(Change(known[name], since, *change) for name, rows in table.items() for since, change in rows.items())
 
     def changes_of(self, version: str, plane: str | None = None) -> dict[str, Change]:

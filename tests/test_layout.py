@@ -13,8 +13,9 @@ import grimp
 import pytest
 
 from acked.base.files import ROOMS
+from acked.model.catalogue import PROTOCOLS
 from tests.places import CHECKOUT
-from tools.house import HOUSE, PICTURE, part_of, picture, tables, upward
+from tools.house import HOUSE, PICTURE, above, part_of, parts_of, picture, tables, upward
 
 FOLDERS = (*ROOMS, "acked")
 """The folders of what is imported as `acked`."""
@@ -123,6 +124,18 @@ def test_an_import_that_does_not_go_down_is_found(importer: str, imported: str, 
     found = list(upward(graph_of((importer, imported)), "acked.checker"))
     assert len(found) == (0 if goes_down else 1)
     assert all(f"acked.checker.{importer} (floor" in line and f"imports acked.checker.{imported}" in line for line in found)
+
+
+def test_an_import_of_a_protocol_by_an_engine_is_found_whichever_protocol_it_is() -> None:
+    packages = {part.name for part in parts_of("model")}
+    protocols = {PROTOCOLS[name].state.__module__.rpartition(".")[0] for name in PROTOCOLS}
+    graph = grimp.ImportGraph()
+    for name in {"acked.model", "acked.checker", "acked.checker.search", *packages}:
+        graph.add_module(name)
+    for name in packages:
+        graph.add_import(importer="acked.checker.search", imported=name)
+    found = list(above(graph, "acked.checker", "acked.model", 3))
+    assert {line.split(" imports ")[1].split()[0] for line in found} == protocols
 
 
 def test_architecture_names_no_file_or_folder_that_is_not_there() -> None:

@@ -1,4 +1,4 @@
-"""The floors of the house, as each package says itself: the contract that imports go down, its tables and its picture.
+"""The floors of the house, as each package says itself: the contracts that they make, its tables and its picture.
 
     python tools/house.py            draws docs/house.svg anew; `tools/made.py` has the tables of ARCHITECTURE.md
 
@@ -50,21 +50,47 @@ def part_of(module: str) -> Part:
     return Part(module, int(found[1]) if found else 0, purpose, is_package)
 
 
-class FloorsContract(Contract):  # type: ignore[misc]  # The base class has no types.
+class _ImportContract(Contract):  # type: ignore[misc]  # The base class has no types.
+    """A contract that has a sentence for every import that it forbids."""
+
+    def wrong(self, graph: grimp.ImportGraph) -> Iterator[str]:
+        """Those sentences."""
+        raise NotImplementedError
+
+    def check(self, graph: grimp.ImportGraph, verbose: bool) -> ContractCheck:
+        """Kept if there is none."""
+        wrong = [*self.wrong(graph)]
+        return ContractCheck(kept=not wrong, metadata={"wrong": wrong})
+
+    def render_broken_contract(self, check: ContractCheck) -> None:
+        """Prints each of them."""
+        for line in check.metadata["wrong"]:
+            output.print_error(line)
+
+
+class FloorsContract(_ImportContract):
     """In every room a part imports only parts of lower floors; on the ground, modules import modules."""
 
     type_name = "floors"
     rooms = fields.ListField(subfield=fields.StringField())
 
-    def check(self, graph: grimp.ImportGraph, verbose: bool) -> ContractCheck:
+    def wrong(self, graph: grimp.ImportGraph) -> Iterator[str]:
         """Every import between two parts of a room that does not go down."""
-        wrong = [line for room in self.rooms for line in upward(graph, str(room))]
-        return ContractCheck(kept=not wrong, metadata={"wrong": wrong})
+        for room in self.rooms:
+            yield from upward(graph, str(room))
 
-    def render_broken_contract(self, check: ContractCheck) -> None:
-        """Prints each of those imports."""
-        for line in check.metadata["wrong"]:
-            output.print_error(line)
+
+class CeilingContract(_ImportContract):
+    """A room imports no package of another one that stands above a floor of it: nobody lists those that it may not know."""
+
+    type_name = "ceiling"
+    importer = fields.StringField()
+    room = fields.StringField()
+    highest = fields.IntegerField()
+
+    def wrong(self, graph: grimp.ImportGraph) -> Iterator[str]:
+        """Every import of a package that stands higher."""
+        return above(graph, self.importer, self.room, self.highest)
 
 
 def upward(graph: grimp.ImportGraph, room: str) -> Iterator[str]:
@@ -79,6 +105,16 @@ def upward(graph: grimp.ImportGraph, room: str) -> Iterator[str]:
                 continue
             if importer.floor or imported.floor or importer.is_package or imported.is_package:
                 yield f"{module} (floor {importer.floor} of {room}) imports {other} (floor {imported.floor})"
+
+
+def above(graph: grimp.ImportGraph, importer: str, room: str, highest: int) -> Iterator[str]:
+    """The imports of a room's packages above a floor by what is in another room, a sentence each."""
+    parts = [part for part in map(part_of, sorted(graph.find_children(room))) if part.is_package and part.floor > highest]
+    for part in parts:
+        for module in sorted({part.name, *graph.find_descendants(part.name)}):
+            for other in sorted(graph.find_modules_that_directly_import(module)):
+                if other.startswith(f"{importer}."):
+                    yield f"{other} imports {module} (floor {part.floor} of {room}); {importer} knows none above {highest}"
 
 
 def parts_of(room: str) -> list[Part]:

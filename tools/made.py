@@ -20,6 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from acked.audit.decision.fault_words import BESIDES  # noqa: E402
 from acked.base.files import write_text  # noqa: E402
 from acked.invariants.partition.lemmas.catalogue import (  # noqa: E402
     CONTROLLER_LEMMAS,
@@ -75,6 +76,11 @@ def found() -> Iterator[str]:
     yield from markdown_table(("finding", "what it is", "the promise", "releases", "shown by"), rows)
 
 
+def faults() -> Iterator[str]:
+    """What the audit may assume besides crashes."""
+    yield from markdown_table(("added", "what is assumed as well"), ((f"`{one.name}`", one.words) for one in BESIDES))
+
+
 def is_overview(row: list[str]) -> bool:
     """Whether git keeps a row of the durability table: acks=all, without unclean elections."""
     return (row[1], row[3]) == ("all", "off")
@@ -87,6 +93,7 @@ PARTS = {
     "counts-that-changed": Part(partial(rows_of, "counts_that_changed")),
     "exercised": Part(partial(rows_of, "exercised")),
     "false-claims": Part(false_claims.part),
+    "faults": Part(faults, faults),
     "found": Part(found, found),
     "gallery": Part(gallery.part_of_bugs, gallery.kept_of_bugs),
     "gate-mutations": Part(gate_mutations),

@@ -1,6 +1,6 @@
 """What may go wrong, by the names that people use, and every word that commands and reports have for it: one table.
 
-It knows nothing of the protocol, so that the help of a command can be made from it.
+It imports nothing of the protocol, so that the help of a command can be made from it; constants are named.
 """
 
 from __future__ import annotations
@@ -11,12 +11,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class FaultWords:
-    """A fault by its name, as the head of a column, as what there is (`processes that die`), and what it assumes exactly."""
+    """A fault by its name, as the head of a column, as what there is (`processes that die`), and what it assumes exactly.
+
+    `constant` is the one of `partition` that is 1 under it; kinds of crashes have none, for each says several
+    (`CrashKind.constants`).
+    """
 
     name: str
     heading: str
     brief: str
     words: str
+    constant: str = ""
 
 
 NONE, CLEAN, OUTSIDE_ISR = "none", "clean", "outside-isr"
@@ -71,6 +76,7 @@ BESIDES: tuple[FaultWords, ...] = (
         "cut off",
         "brokers whose session is over and that do not know",
         "brokers that lose their session and do not know",
+        "zombies",
     ),
     FaultWords(
         MOVES,
@@ -78,15 +84,17 @@ BESIDES: tuple[FaultWords, ...] = (
         "leadership that is moved",
         "leadership moves while the leader lives (by auto.leader.rebalance.enable, Cruise Control or an operator), and "
         "brokers hear late of it, such as those that are paused; fewer moves make it rarer, and none while one is paused",
+        "leadership_moves",
     ),
     FaultWords(
         PRODUCER_RESTART,
         "producer restarts",
         "a producer that is restarted",
         "a restart of the producer under a new producer id",
+        "producer_restarts",
     ),
 )
-"""What may go wrong besides: any of these."""
+"""What may go wrong besides: any of these, each with its constant. One more is one entry here."""
 
 WORDS = {item.name: item for item in (*CRASHES, *BESIDES)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import Enum, unique
 
@@ -10,7 +10,6 @@ from acked.audit.decision import fault_words
 from acked.audit.decision.fault_words import BESIDES, CRASHES, WORDS
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
-from acked.model.language.context import Constant
 from acked.model.partition.rules import settings
 
 BEFORE_KIP_380 = "2.2"
@@ -58,14 +57,6 @@ class CrashKind(Enum):
         }
 
 
-_MORE: Mapping[str, Constant] = {
-    fault_words.ZOMBIES: settings.zombies,
-    fault_words.MOVES: settings.leadership_moves,
-    fault_words.PRODUCER_RESTART: settings.producer_restarts,
-}
-"""What may go wrong besides crashes, and the constant that says so."""
-
-
 @dataclass(frozen=True)
 class Faults:
     """Kind of crashes and what may go wrong besides."""
@@ -95,7 +86,7 @@ class Faults:
         return {
             **self.crashes.constants(),
             settings.unnoticed_restarts.name: int(is_before_kip_380 and crashes),
-            **{constant.name: int(name in self.more) for name, constant in _MORE.items()},
+            **{item.constant: int(item.name in self.more) for item in BESIDES},
         }
 
 
@@ -109,15 +100,16 @@ def not_asked(asked: Iterable[Faults]) -> list[tuple[str, str]]:
 def read_faults(text: str) -> Faults:
     """`clean`, `lossy,zombies`: at most one kind of crashes, and any of the others."""
     kinds = {kind.value: kind for kind in CrashKind}
+    besides = [item.name for item in BESIDES]
     chosen: list[CrashKind] = []
     more: list[str] = []
     for name in (part.strip() for part in text.split(",")):
         if name in kinds:
             chosen.append(kinds[name])
-        elif name in _MORE:
+        elif name in besides:
             more.append(name)
         else:
-            known = (*kinds, *_MORE)
+            known = (*kinds, *besides)
             raise ConfigurationError(f"{name!r} is not a fault{near(name, known)}; choose from {', '.join(known)}")
     if len(set(chosen)) > 1:
         raise ConfigurationError(f"{text!r} names two kinds of crashes; choose one of {', '.join(kinds)}")

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from acked.model.language.domain import BoolDomain, IdDomain, OptionalDomain, PresentDomain, Range, SetDomain, path_name
+from acked.model.language.domain import BoolDomain, IdDomain, OptionalDomain, Range, SetDomain, path_name
 from acked.model.language.storage.composites import LogDomain
 from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.values import Id
@@ -134,7 +134,7 @@ def _about_one(schema: Schema) -> str:
 def _kinds(schema: Schema) -> Iterator[tuple[Leaf, str]]:
     """Every leaf that has more than one value, but for those of records, which may be past the log's end, with its kind."""
     for leaf in schema.leaves:
-        domain = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
+        domain = leaf.domain.bare
         if leaf.cardinality < 2 or LogDomain.RECORDS in leaf.path:
             continue
         if isinstance(domain, SetDomain):
@@ -148,6 +148,6 @@ def _kinds(schema: Schema) -> Iterator[tuple[Leaf, str]]:
 
 
 def _least(leaf: Leaf, schema: Schema) -> int:
-    domain = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
+    domain = leaf.domain.bare
     assert isinstance(domain, Range)
     return domain.bounds(schema.constants)[0]

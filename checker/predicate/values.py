@@ -11,16 +11,7 @@ from dataclasses import dataclass, replace
 
 from acked.base.names import choices, near
 from acked.model.formulas.expr import Expr
-from acked.model.language.domain import (
-    BoolDomain,
-    IdDomain,
-    OptionalDomain,
-    Path,
-    PresentDomain,
-    Range,
-    SetDomain,
-    path_name,
-)
+from acked.model.language.domain import BoolDomain, IdDomain, OptionalDomain, Path, Range, SetDomain, path_name
 from acked.model.language.storage.composites import LogDomain, as_leaf
 from acked.model.language.storage.layout import Schema
 from acked.model.language.values import Id
@@ -94,7 +85,7 @@ class Fields:
             return None
         at = self._schema.by_path[path]
         leaf, code = self._schema.leaves[at], self._codes[at]
-        domain = leaf.domain.inner if isinstance(leaf.domain, PresentDomain) else leaf.domain
+        domain = leaf.domain.bare
         past = self._past_the_end(path)
         if isinstance(domain, SetDomain):
             return IdSet(code, past, domain.item)

@@ -17,20 +17,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from acked.checker.symmetry.renaming import (
-    Asymmetric,
-    Forms,
-    IdKind,
-    Renaming,
-    kinds_of,
-    places,
-    renamed_code,
-    sort_named,
-)
+from acked.checker.symmetry.renaming import Asymmetric, Forms, IdKind, Renaming, kinds_of, places, renamed_code
 from acked.model.formulas.expr import Expr
 from acked.model.formulas.functions import place_text
 from acked.model.language.domain import IdDomain
 from acked.model.language.protocol import Instance
+from acked.model.language.telling import sort_of
 from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
 
@@ -124,7 +116,7 @@ def least(leader: list[int], number: int) -> int:
 def only_sort(instance: Instance) -> type[Id]:
     domains = [leaf.domain for leaf in instance.schema.leaves]
     domains += [domain for action in instance.protocol.actions for domain in action.parameters().values()]
-    sorts = {sort: None for domain in domains if (sort := sort_named(domain)) is not None}
+    sorts = {sort: None for domain in domains if (sort := sort_of(domain)) is not None}
     # Of a sort with one id, such as a part of the protocol has that is turned off, nothing can be renamed.
     several = [sort for sort in sorts if IdDomain(sort).cardinality(instance.constants) > 1] or list(sorts)
     if len(several) != 1:

@@ -11,10 +11,11 @@ from enum import Enum, unique
 from typing import cast
 
 from acked.model.formulas.expr import Expr, Op
-from acked.model.language.domain import Domain, IdDomain, LeafDomain, OptionalDomain, PresentDomain, SetDomain
+from acked.model.language.domain import Domain, IdDomain, LeafDomain, SetDomain
 from acked.model.language.protocol import Instance
 from acked.model.language.sets import sets_of
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
+from acked.model.language.telling import sort_of
 from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
 
@@ -45,17 +46,6 @@ _PLAIN = (IdKind.PLAIN, IdKind.OPEN)
 
 class Asymmetric(Exception):
     """Something that renaming cannot see through."""
-
-
-def sort_named(domain: LeafDomain) -> type[Id] | None:
-    """The sort of the ids that a field holds, if it holds any."""
-    if isinstance(domain, PresentDomain):
-        domain = domain.inner
-    if isinstance(domain, (IdDomain, SetDomain)):
-        return domain.item
-    if isinstance(domain, OptionalDomain) and issubclass(domain.item, Id):
-        return domain.item
-    return None
 
 
 class Forms:
@@ -384,12 +374,11 @@ def _is_literal(node: Expr, value: int) -> bool:
 
 
 def _kind_of(domain: LeafDomain, sort: type[Id]) -> IdKind:
-    if sort_named(domain) is not sort:
+    if sort_of(domain) is not sort:
         return IdKind.PLAIN
-    inner = domain.inner if isinstance(domain, PresentDomain) else domain
-    if isinstance(inner, IdDomain):
+    if isinstance(domain.bare, IdDomain):
         return IdKind.ID
-    return IdKind.SET if isinstance(inner, SetDomain) else IdKind.OPTIONAL_ID
+    return IdKind.SET if isinstance(domain.bare, SetDomain) else IdKind.OPTIONAL_ID
 
 
 def kinds_of(instance: Instance, sort: type[Id]) -> list[IdKind]:

@@ -61,8 +61,8 @@ def _seal(place: Path) -> str:
 def _make(plan: ClusterPlan, place: Path) -> None:
     """Starts one broker that writes its classes when it is shut down, after a record has been produced and fetched."""
     temporary = place.with_name(f".{place.name}.{os.getpid()}")
-    small = replace(plan, brokers=(0,), settings={}, features={}, archive=None, keep=False, witness=None, rivals=(),
-                    of_controller={})  # fmt: skip
+    small = replace(plan, brokers=(0,), settings={}, features={}, archive=None, keep=False, witness=None,
+                    other_candidates=(), of_controller={})  # fmt: skip
     try:
         with Cluster(small, options={0: (f"-XX:ArchiveClassesAtExit={temporary}",)}) as cluster:
             with cluster.admin() as ask:

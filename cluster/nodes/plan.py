@@ -20,8 +20,8 @@ class ClusterPlan:
     `archive` is a class archive for these jars, which halves what a start costs. With `keep` the cluster's folder stays.
     `witness` is a broker of KRaft without replicas, which hears of everything at once and is asked what the controller has
     decided; with ZooKeeper the controller is asked. `logging` is another configuration of what nodes log, a text
-    in which `acked.log` names the file. `rivals` are brokers of ZooKeeper without replicas, which may become the controller
-    after the first one, and `of_controller` are settings of the first one alone.
+    in which `acked.log` names the file. `other_candidates` are brokers of ZooKeeper without replicas, which may become the
+    controller after the first one, and `of_controller` are settings of the first one alone.
     """
 
     release: Release
@@ -36,17 +36,17 @@ class ClusterPlan:
     keep: bool = False
     witness: int | None = None
     logging: str | None = None
-    rivals: tuple[int, ...] = ()
+    other_candidates: tuple[int, ...] = ()
     of_controller: Mapping[str, str] = field(default_factory=dict)
 
 
 def make_plan(version: str, mode: Mode | None = None, home: Path | None = None, brokers: Sequence[int] = (0, 1, 2),
               settings: Mapping[str, str] | None = None, features: Mapping[str, int] | None = None, keep: bool = False,
               progress: Callable[[str], None] | None = None, has_witness: bool = False,
-              logging: str | None = None, rivals: int = 0,
+              logging: str | None = None, other_candidates: int = 0,
               of_controller: Mapping[str, str] | None = None) -> ClusterPlan:  # fmt: skip
     """A plan for a release by its version; jars that are missing are fetched. `has_witness`: with KRaft, one broker more;
-    `rivals`: with ZooKeeper, so many more.
+    `other_candidates`: with ZooKeeper, so many more.
 
     Raises `ConfigurationError` for what cannot be asked, `SystemFailure` for what this machine lacks, a sentence each.
     """
@@ -60,7 +60,7 @@ def make_plan(version: str, mode: Mode | None = None, home: Path | None = None, 
     jars = release_jars(chosen, home, progress)
     server = zookeeper_jars(progress) if found is Mode.ZOOKEEPER else None
     witness = max(brokers) + 1 if has_witness and found is Mode.KRAFT else None
-    others = tuple(range(max(brokers) + 1, max(brokers) + 1 + (rivals if found is Mode.ZOOKEEPER else 0)))
+    others = tuple(range(max(brokers) + 1, max(brokers) + 1 + (other_candidates if found is Mode.ZOOKEEPER else 0)))
     nodes = (*brokers, *others) if witness is None else (*brokers, witness)
     return ClusterPlan(chosen, found, jars, server, java, nodes, settings or {}, features or {}, keep=keep, witness=witness,
-                       logging=logging, rivals=others, of_controller=of_controller or {})  # fmt: skip
+                       logging=logging, other_candidates=others, of_controller=of_controller or {})  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic
 
@@ -18,6 +18,13 @@ from acked.cluster.topics.topic import Difference
 from acked.model.language.protocol import Protocol
 
 TOPIC = "played"
+_NO_STEP = "the driver has no step for it"
+
+
+def without_steps(model: Protocol, steps: Collection[str], known: Mapping[str, str]) -> Mapping[str, str]:
+    """By action that no step of a driver brings about the reason: the known one, or that there is no step."""
+    rest = {action.name: _NO_STEP for action in model.actions if action.name not in steps and action.name not in known}
+    return {**known, **rest}
 
 
 @dataclass(frozen=True)

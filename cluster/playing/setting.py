@@ -76,10 +76,10 @@ class Setting:
     """What is asked of brokers and producers. `topic` are settings of the topic, `brokers` of all nodes.
 
     `has_eligible_leaders`: whether the feature of KIP-966 is on, of releases that have it; None: as the release has it.
-    `is_idempotent`: records carry a producer id. `rivals`: brokers without replicas that may be the controller, beside the
-    first. `compares_eligible`: another set of eligible leaders is another way. In a control it is none: it follows from the
-    setting or the release by itself, before the run has come to what is mended, and where it matters another leader is
-    elected. `transaction_version`: that of clients with transactions; None: there are none.
+    `is_idempotent`: records carry a producer id. `other_candidates`: brokers without replicas that may be the controller,
+    beside the first. `compares_eligible`: another set of eligible leaders is another way. In a control it is none: it follows
+    from the setting or the release by itself, before the run has come to what is mended, and where it matters another leader
+    is elected. `transaction_version`: that of clients with transactions; None: there are none.
     """
 
     replicas: int
@@ -88,7 +88,7 @@ class Setting:
     brokers: Mapping[str, str] = field(default_factory=dict)
     has_eligible_leaders: bool | None = None
     is_idempotent: bool = False
-    rivals: int = 0
+    other_candidates: int = 0
     compares_eligible: bool = True
     transaction_version: int | None = None
 

@@ -15,12 +15,11 @@ from acked.cluster.playing.script import ScriptStep, State
 from acked.cluster.playing.setting import LAG_SECONDS
 from acked.cluster.proxies.frame import Frame, Phase
 from acked.cluster.releases.release import Mode
+from acked.cluster.replicating.candidates import STEPS_OF_CANDIDATES, Candidates
 from acked.cluster.replicating.compare import agrees, is_up_to_date, value_of
 from acked.cluster.replicating.fetching import Fetches, Gates, let_all, pair_of
-from acked.cluster.replicating.playable import HEARS
 from acked.cluster.replicating.producers import Answers, NotAppended, Producers
 from acked.cluster.replicating.promises import Judge, leader_of, sayings
-from acked.cluster.replicating.rivals import OF_RIVALS, Rivals
 from acked.cluster.replicating.sessions import Sessions, shut_down_unhindered
 from acked.cluster.topics.topic import Topic, TopicView
 from acked.cluster.waiting import NotSeen, wait_for
@@ -30,6 +29,8 @@ from acked.cluster.wire.facts import PartitionState
 from acked.model.language.telling import says_brokers
 from acked.model.partition.state import ACKED
 
+HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
+"""The actions by which a broker hears who leads, with the parameter that is this broker."""
 _UNFENCING = 8.0
 """Seconds that a fenced broker has to be unfenced, for which it needs a heartbeat or two."""
 
@@ -47,8 +48,8 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         self.fetches = Fetches(self.gates, seconds)
         self.producers = Producers(self.topic, setting.acks, seconds, setting.is_idempotent)
         self.sessions = Sessions(cluster, self.topic, prepared.brokers.sessions_expire, seconds)
-        rivals = Rivals(cluster, self.topic, self.script, self.gates, self.fetches.ask_epochs, seconds)
-        self.rivals = rivals if cluster.plan.rivals else None
+        candidates = Candidates(cluster, self.topic, self.script, self.gates, self.fetches.ask_epochs, seconds)
+        self.candidates = candidates if cluster.plan.other_candidates else None
         self._emptied: set[int] = set()
         self._uncommitted: dict[int, Frame] = {}
         """By leader: the controller's answer to its request for another ISR, which is held."""
@@ -61,8 +62,8 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         """Creates the topic in the order that leads to the script's elections; nobody hears of anything from then on."""
         self.topic.create(self.script.order, self._setting.topic)
         self.gates.hold_orders(self.replicas)
-        if self.rivals is not None:
-            self.rivals.hold_orders()
+        if self.candidates is not None:
+            self.candidates.hold_orders()
         leader = self.script.order[0]
         for follower in self.replicas:
             if follower != leader:
@@ -73,8 +74,8 @@ class ReplicationDriver(Driver[TopicView, Answers]):
         self.topic.begin_lines()
 
     def perform(self, step: ScriptStep) -> None:
-        if self.rivals is not None and step.action in OF_RIVALS:
-            OF_RIVALS[step.action](self.rivals, step)
+        if self.candidates is not None and step.action in STEPS_OF_CANDIDATES:
+            STEPS_OF_CANDIDATES[step.action](self.candidates, step)
         else:
             _STEPS[step.action](self, step)
         self._last_fetch = pair_of(step) if step.action.startswith("Fetch") else None
@@ -86,8 +87,8 @@ class ReplicationDriver(Driver[TopicView, Answers]):
 
     def hurry(self, seconds: float) -> None:
         self.seconds = self.fetches.seconds = self.producers.seconds = seconds
-        if self.rivals is not None:
-            self.rivals.seconds = seconds
+        if self.candidates is not None:
+            self.candidates.seconds = seconds
 
     # -- what is seen -----------------------------------------------------------------------------------------------------
 
@@ -134,7 +135,7 @@ class ReplicationDriver(Driver[TopicView, Answers]):
     def broken_promises(self, moments: Sequence[TopicView]) -> Mapping[str, bool]:
         alive = set(moments[-1].running) - self.sessions.lost
         judge = Judge(self.script, self.answers(), moments, alive, self.reads, self.latest)
-        return {**judge.broken_promises(), **({} if self.rivals is None else self.rivals.broken_promises())}
+        return {**judge.broken_promises(), **({} if self.candidates is None else self.candidates.broken_promises())}
 
     def sayings(self, last: TopicView) -> Mapping[str, bool]:
         return sayings(last, leader_of(last))
@@ -416,5 +417,5 @@ _STEPS: Mapping[str, Callable[[ReplicationDriver, ScriptStep], None]] = {
     "MoveLeadership": lambda driver, step: move_leadership(driver.cluster, driver.topic.name, step.order, driver.seconds),
     "Reassign": ReplicationDriver._reassign,
 }
-ACTIONS = _STEPS.keys() | OF_RIVALS.keys()
+ACTIONS = _STEPS.keys() | STEPS_OF_CANDIDATES.keys()
 """The actions of the model that have a driver step."""

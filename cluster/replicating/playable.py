@@ -16,9 +16,11 @@ from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.cluster.nodes.leadership import moves_only_in_sync
+from acked.cluster.playing.protocol import without_steps
 from acked.cluster.playing.script import Refusal, first_refusal
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
+from acked.cluster.replicating.driver import ACTIONS, HEARS
 from acked.cluster.wire.client import FOLLOWERS_SERVE
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
@@ -39,7 +41,7 @@ _RACE = "it is a race inside one broker, which drops the connection when its rol
 _REMOVAL = "nothing outside a broker comes between its new leader epoch and the removal of its fetcher"
 _LATE = "no step of the driver holds an answer to a fetch while its follower hears who leads; exercises came to it by chance"
 _ASKS_WHEN_FETCHED = "a leader asks when it is fetched from, and by that fetch it would learn more than it knows here"
-NOT_PLAYED: Mapping[str, str] = {
+_REASONS: Mapping[str, str] = {
     "ProduceWhileHwWaits": _WAITS,
     "FetchWhileHwWaits": _WAITS,
     "LearnIsrWhileHwWaits": _WAITS,
@@ -77,6 +79,8 @@ NOT_PLAYED: Mapping[str, str] = {
         "what brokers hear from the one that is",
     ),
 }
+"""By action why no step of the driver brings it about, where more can be said than that."""
+NOT_PLAYED = without_steps(partition, ACTIONS, _REASONS)
 """By action why it is not played. All others are, if the clauses of `_Clauses` hold."""
 TIMED: Mapping[str, str] = dict.fromkeys(
     ("ShrinkIsr", "AskToShrink"), "how slow is too slow is decided by the leader's clock (replica.lag.time.max.ms)"
@@ -96,8 +100,6 @@ ELECTIONS = ("ElectLeader", "ElectUncleanly")
 _RACES = ("CreateControllerNode", "TakeControllerEpoch", "BecomeController")
 _HEARS_OF_CONTROLLER = ("HearOfController", "BecomeLeaderAsTold", "BecomeFollowerAsTold")
 _BROKERS_LIVE = ("Crash", "ShutDown", "Restart", "LoseSession", "RegainSession", "ReplaceDisk", "ReturnWithEmptyDisk")
-HEARS = {"BecomeLeader": "leader", "BecomeFollower": "follower"}
-"""The actions by which a broker hears who leads, with the parameter that is this broker."""
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,7 @@ class _Clauses:
             pool.not_(heard),
         )
         reported = pool.any(step.guard for step in steps if step.action.name == REPORTS)
-        self._rivals = _OfRivals(instance) if are_many(instance.constants) else None
+        self._candidates = _OfCandidates(instance) if are_many(instance.constants) else None
         self._nothing_reported = _Clause("a broker tells of its new directory at once", pool.not_(reported))
         self._is_kraft = brokers.chosen_mode is Mode.KRAFT
 
@@ -209,8 +211,8 @@ class _Clauses:
         if name in ELECTIONS:
             return []
         clauses = [self._nobody_elected]
-        if self._rivals is not None:
-            clauses += self._rivals.gather(step)
+        if self._candidates is not None:
+            clauses += self._candidates.gather(step)
         if name in HEARS:
             return clauses
         if self._is_kraft:
@@ -295,7 +297,7 @@ class _Clauses:
         return self._instance.state_predicate("playable", lambda s: predicate(s, each(Replica)[broker]))
 
 
-class _OfRivals:
+class _OfCandidates:
     """The further clauses where there may be several controllers."""
 
     def __init__(self, instance: Instance) -> None:

@@ -13,11 +13,11 @@ from acked.cluster.playing.protocol import PlayedProtocol, PreparedRun
 from acked.cluster.playing.script import Script
 from acked.cluster.playing.setting import FIRST_WITH_ELIGIBLE_LEADERS, Changed, OtherRule, Setting, differing_rules
 from acked.cluster.releases.release import Mode, Release, mode_of
+from acked.cluster.replicating.candidates import controller_settings
 from acked.cluster.replicating.compare import differences
 from acked.cluster.replicating.driver import ReplicationDriver
 from acked.cluster.replicating.playable import NOT_PLAYED, TIMED, playable
 from acked.cluster.replicating.producers import Answers
-from acked.cluster.replicating.rivals import controller_settings
 from acked.cluster.replicating.script import is_timed, script_of
 from acked.cluster.topics.topic import TopicView
 from acked.cluster.wire.client import ALL_REPLICAS
@@ -45,7 +45,7 @@ def setting_of(question: Question) -> Setting:
     return Setting(constants["replicas"], _ACKS.get(constants[settings.acks.name], ALL_REPLICAS), topic, FOR_PLAYING,
                    has_eligible_leaders=bool(constants[settings.eligible_leader_replicas.name]),
                    is_idempotent=bool(constants[settings.idempotence.name]),
-                   rivals=constants["candidates"] - 1 if are_many(constants) else 0)  # fmt: skip
+                   other_candidates=constants["candidates"] - 1 if are_many(constants) else 0)  # fmt: skip
 
 
 def mode_for(question: Question, chosen: Release, asked: Mode | None) -> Mode:
@@ -88,7 +88,8 @@ def _control(setting: Setting, changed: Changed) -> Setting:
 
 def _plan(prepared: PreparedRun) -> Mapping[str, Any]:
     return {
-        "has_witness": True, "rivals": prepared.setting.rivals, "of_controller": controller_settings(prepared.script),
+        "has_witness": True, "other_candidates": prepared.setting.other_candidates,
+        "of_controller": controller_settings(prepared.script),
     }  # fmt: skip
 
 

@@ -13,7 +13,8 @@ from acked.cluster.playing.script import NotPlayable, Refusal, Script, ScriptSte
 from acked.cluster.playing.script import script_of as bare_script
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
-from acked.cluster.replicating.playable import ELECTIONS, HEARS, REPORTS, TIMED, refusal
+from acked.cluster.replicating.driver import HEARS
+from acked.cluster.replicating.playable import ELECTIONS, REPORTS, TIMED, refusal
 
 _SHUT_DOWN_WRITES = (
     "its broker comes back as one that was shut down in order, which writes down the high watermark that it has, and here an "

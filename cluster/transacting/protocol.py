@@ -9,13 +9,13 @@ from acked.base.errors import ConfigurationError
 from acked.base.release import release as number_of
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
-from acked.cluster.playing.protocol import PlayedProtocol
+from acked.cluster.playing.protocol import PlayedProtocol, without_steps
 from acked.cluster.playing.script import Script, first_refusal
 from acked.cluster.playing.script import script_of as bare_script
 from acked.cluster.playing.setting import Brokers, Changed, OtherRule, Setting, differing_rules
 from acked.cluster.releases.release import Release, release
 from acked.cluster.transacting.compare import TransactionView, differences
-from acked.cluster.transacting.driver import TransactionsDriver
+from acked.cluster.transacting.driver import STEPS, TransactionsDriver
 from acked.cluster.transacting.promises import Answers
 from acked.cluster.wire.client import ALL_REPLICAS
 from acked.model.releases import TRANSACTIONAL
@@ -29,7 +29,7 @@ _KNOWS_V2 = (4, 0)
 SETTINGS: Mapping[str, str] = {"transaction.state.log.num.partitions": "1"}
 """One partition of the coordinator's log, so that its leader is chosen with the topic."""
 _RACE = "it is a race inside the coordinator or a partition's leader"
-NOT_PLAYED: Mapping[str, str] = {
+_REASONS: Mapping[str, str] = {
     "Restart": "epochs of instances that start again are kept by rank",
     "TimeOut": "a coordinator looks for transactions that timed out when its clock says so",
     "MoveCoordinator": "no step of the driver moves the coordinator",
@@ -42,7 +42,8 @@ NOT_PLAYED: Mapping[str, str] = {
     "VerifyAnotherCopy": _RACE,
     "ForgetProducer": "it takes a week until a producer is forgotten",
 }
-"""Actions that no step of the driver brings about, each with the reason."""
+"""By action why no step of the driver brings it about, where more can be said than that."""
+NOT_PLAYED = without_steps(transactions, STEPS, _REASONS)
 
 
 def _playable(question: Question, brokers: Brokers, timed: bool) -> Question:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acked.model.language.context import Constant, choice, fact, switch
+from acked.model.language.context import Constant, choice, constants_in, fact, switch
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
@@ -47,6 +47,8 @@ lost_answers = switch(
     "lost_answers", "the answer to a result that was written may be lost, and the producer sends it again", default=True
 )
 
+_NOT_OF_RELEASES = constants_in(globals())
+
 # -- rules that releases changed, or that are set -----------------------------------------------------------------------
 
 idempotence = switch(
@@ -65,6 +67,8 @@ stable_offsets = switch(
     default=True,
 )
 
+RULES = constants_in(globals(), _NOT_OF_RELEASES)
+
 # -- rules that depend on how a group is made up, not on the release alone: every release's profile leaves them on -----
 
 one_owner = switch(
@@ -80,11 +84,7 @@ commits_returned = switch(
     default=True,
 )
 
-CONSTANTS: tuple[Constant, ...] = (
-    members, inputs, commits, threads, ids, crashes, rebalances, lost_answers, idempotence, group_metadata, stable_offsets,
-    one_owner, commits_returned,
-)  # fmt: skip
-RULES: tuple[Constant, ...] = (idempotence, group_metadata, stable_offsets)
+CONSTANTS = constants_in(globals())
 
 # -- what follows from them -------------------------------------------------------------------------------------------
 

@@ -97,7 +97,7 @@ class Action:
                 kind = getattr(hints[name], "__name__", repr(hints[name]))
                 raise ModelError(
                     f"{where}: parameter {name!r} has a type that cannot be enumerated, {kind}; a parameter is of "
-                    "a subclass of Int or Id, a Bool, or a set of ids: SetValue[Broker], from acked.model.language.values"
+                    "a subclass of Int or Id, a Bool, or a set of ids: SetValue[Broker], from acked.model.language.sets"
                 ) from error
         ids = [name for name, domain in domains.items() if sort_of(domain) is not None]
         for name in named_parameters(self.actor, self.messages):

@@ -150,6 +150,15 @@ def choice(name: str, names: tuple[str, ...], doc: str, default: str | None = No
     return Constant(name, 0, len(names) - 1, doc, None if default is None else names.index(default), names)
 
 
+def constants_in(namespace: Mapping[str, object], *groups: Sequence[Constant]) -> tuple[Constant, ...]:
+    """The constants that a module has declared so far, in their order, but for those of its earlier groups.
+
+    So a constant belongs to the group at the end of whose section it stands: `RULES = constants_in(globals(), SIZES)`.
+    """
+    earlier = [item for group in groups for item in group]
+    return tuple(item for item in namespace.values() if isinstance(item, Constant) and item not in earlier)
+
+
 @dataclass(frozen=True)
 class Setting:
     """What a release of Kafka has for a constant, and the source that says so."""

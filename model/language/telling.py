@@ -203,7 +203,7 @@ def asks(
 
 
 def sort_of(domain: LeafDomain) -> type[Id] | None:
-    """The sort of ids that a parameter's values are, or are made of; None of numbers and truth values."""
+    """The sort of ids that the values of a field or parameter are, or are made of; None of numbers and truth values."""
     item = getattr(domain.bare, "item", None)
     return item if item is not None and issubclass(item, Id) else None
 

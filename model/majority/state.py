@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Computed, Constant, choice, fact, switch
+from acked.model.language.context import Computed, Constant, choice, constants_in, fact, switch
 from acked.model.language.ranks import highest_rank
 from acked.model.language.state import Array, Between, Log, Optional, Present, SetOf, Struct, field
 from acked.model.language.values import Bool, Id, Int
@@ -45,9 +45,7 @@ lost_logs_vote = switch(
 )
 failures = Constant("failures", 0, 2, "how many replicas may be down at once while writes must still be possible", 1)
 
-CONSTANTS: tuple[Constant, ...] = (
-    replicas, log_size, records, max_term, votes, crashes, lossy_crashes, lost_logs_vote, failures,
-)  # fmt: skip
+CONSTANTS = constants_in(globals())
 
 # -- what follows from them ------------------------------------------------------------------------------------------
 

@@ -1,14 +1,14 @@
 """The constants of `transactions`: sizes, what may go wrong, and the rules that Kafka's releases changed.
 
 Each constant with its range, its default and one line of documentation. The default of a rule is that of the newest release
-with every known fix.
+with every known fix. A constant belongs to the group at the end of its section.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acked.model.language.context import Computed, Constant, choice, fact, switch
+from acked.model.language.context import Computed, Constant, choice, constants_in, fact, switch
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
 
@@ -30,6 +30,8 @@ max_producer_epoch = Constant(
     0,
 )
 
+SIZES = constants_in(globals())
+
 # -- what may go wrong ------------------------------------------------------------------------------------------------
 
 coordinator_moves = switch("coordinator_moves", "another broker may become the transaction coordinator", default=True)
@@ -47,6 +49,8 @@ late_add = switch("late_add", "one AddPartitionsToTxn request at a time may be l
 late_produce = switch("late_produce", "one Produce request at a time may be late", default=True)
 late_end = switch("late_end", "one EndTxn request at a time may be late", default=True)
 late_marker = switch("late_marker", "one WriteTxnMarkers request at a time may be late", default=True)
+
+CIRCUMSTANCES = constants_in(globals(), SIZES)
 
 # -- the application --------------------------------------------------------------------------------------------------
 
@@ -67,6 +71,8 @@ adds_first = switch(
     "transaction_version 1)",
     default=True,
 )
+
+APPLICATION = constants_in(globals(), SIZES, CIRCUMSTANCES)
 
 # -- rules that releases changed --------------------------------------------------------------------------------------
 
@@ -133,15 +139,15 @@ pending_by_epoch = switch(
     "of a later one (3.8, KAFKA-16352)",
     default=True,
 )
-marker_epoch_above = switch(
-    "marker_epoch_above",
-    "with transaction_version 2 a marker must have a higher producer epoch than the records that it ends (4.2, KAFKA-19446)",
-    default=True,
-)
 fence_takes_one_epoch = switch(
     "fence_takes_one_epoch",
     "with transaction_version 2 an open transaction that is aborted because another instance starts, or because it takes too "
     "long, is aborted under the next producer epoch, and not under the one after that (4.0.1, KAFKA-19367)",
+    default=True,
+)
+marker_epoch_above = switch(
+    "marker_epoch_above",
+    "with transaction_version 2 a marker must have a higher producer epoch than the records that it ends (4.2, KAFKA-19446)",
     default=True,
 )
 marker_retry_taken = switch(
@@ -151,17 +157,8 @@ marker_retry_taken = switch(
     default=True,
 )
 
-SIZES: tuple[Constant, ...] = (partitions, producers, transactions, max_coordinator_epoch, max_producer_epoch)
-CIRCUMSTANCES: tuple[Constant, ...] = (
-    coordinator_moves, aborts, timeouts, restarts, late_init, late_add, late_produce, late_end, late_marker,
-)  # fmt: skip
-RULES: tuple[Constant, ...] = (
-    transaction_version, timeout_bumps_epoch, marker_time_kept, unknown_producers_accepted, client_bumps_epoch, verification,
-    offsets_verified, guard_unique, completion_noticed, pending_by_epoch, fence_takes_one_epoch, marker_epoch_above,
-    marker_retry_taken,
-)  # fmt: skip
-APPLICATION: tuple[Constant, ...] = (offsets, init_first, adds_first)
-CONSTANTS: tuple[Constant, ...] = (*SIZES, *CIRCUMSTANCES, *APPLICATION, *RULES)
+RULES = constants_in(globals(), SIZES, CIRCUMSTANCES, APPLICATION)
+CONSTANTS = (*SIZES, *CIRCUMSTANCES, *APPLICATION, *RULES)
 
 # -- what follows from them -------------------------------------------------------------------------------------------
 

@@ -11,7 +11,6 @@ from typing import Any
 
 from acked.model.language.domain import BoolDomain, Domain, OptionalDomain, PresentDomain, SetDomain
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
-from acked.reports.console import harmless
 from acked.reports.exports.subject import Exported
 from acked.reports.runs.view import StepView
 
@@ -29,7 +28,7 @@ def itf(exported: Exported) -> str:
             "format": "ITF",
             "format-description": DESCRIPTION,
             "source": view.protocol,
-            "description": harmless(f"{view.title} ({view.subject})"),
+            "description": f"{view.title} ({view.subject})",
             "varTypes": {name: itf_type(domain, view.steps[0].state[name]) for name, domain in domains.items()},
         },
         "vars": list(domains),

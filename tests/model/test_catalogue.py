@@ -35,7 +35,7 @@ def test_every_action_and_constant_that_a_package_defines_is_one_of_its_protocol
     assert actions == set(), "the protocol is not given it, or its module, under actions="
     known = set(chain.from_iterable(one.constants for one in protocols))
     constants = {item.name for item in defined_in(package, Constant) if item not in known}
-    assert constants == set(), "add it to CONSTANTS at the end of its module; of partition to one of the groups there"
+    assert constants == set(), "declare it above the line that ends its group, such as RULES = … or CONSTANTS = …"
 
 
 @pytest.mark.parametrize("name", PROTOCOLS)

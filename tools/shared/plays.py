@@ -40,7 +40,8 @@ def reproduce_each(wanted: Iterable[PreparedRun]) -> Iterator[Reproduction[Any, 
                 left.popleft()
                 yield Reproduction(prepared, played, cluster.seconds, None)
                 is_new = False
-                stays = prepared.setting.rivals or prepared.setting.transaction_version  # Neither can be cleared away.
+                # Neither can be cleared away.
+                stays = prepared.setting.other_candidates or prepared.setting.transaction_version
                 if not left or stays or not clear_away(cluster, f"{TOPIC}{number}"):
                     break
 

@@ -9,17 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from acked.model.language.context import Computed, Constant, choice, fact, switch
+from acked.model.language.context import Computed, Constant, choice, constants_in, fact, switch
 from acked.model.language.ranks import highest_rank
 
 ONE, MANY = range(2)
-controllers = choice(
-    "controllers",
-    ("one", "many"),
-    "whether there is one controller, which never fails, or several brokers race for /controller in ZooKeeper and may take "
-    "themselves for the controller at once (see `candidates`)",
-    "one",
-)
 candidates = Constant(
     "candidates", 1, 3, "brokers that may be the controller and hold no copy (only with controllers = \"many\")", 2
 )
@@ -27,17 +20,28 @@ max_controller_epoch = Constant(
     "max_controller_epoch", 0, 14,
     "the last controller epoch; 0 stands for any number: they are then kept by rank (only with controllers = \"many\")", 0,
 )  # fmt: skip
+requests_queued = Constant(
+    "requests_queued", 1, 2,
+    "LeaderAndIsr requests of one controller that may be on their way to one broker: its newest, or also the oldest that has "
+    "not arrived (only with controllers = \"many\")", 1,
+)  # fmt: skip
+SIZES = constants_in(globals())
+
+controllers = choice(
+    "controllers",
+    ("one", "many"),
+    "whether there is one controller, which never fails, or several brokers race for /controller in ZooKeeper and may take "
+    "themselves for the controller at once (see `candidates`)",
+    "one",
+)
 late_requests = switch(
     "late_requests",
     "a StopReplica request may still be on its way when its broker is back from a shutdown (only with controllers = "
     "\"many\")",
     default=False,
 )
-requests_queued = Constant(
-    "requests_queued", 1, 2,
-    "LeaderAndIsr requests of one controller that may be on their way to one broker: its newest, or also the oldest that has "
-    "not arrived (only with controllers = \"many\")", 1,
-)  # fmt: skip
+CIRCUMSTANCES = constants_in(globals(), SIZES)
+
 elected_at_once = switch(
     "elected_at_once",
     "who creates /controller has the next controller epoch in the same write (2.1, KAFKA-6082)",
@@ -61,14 +65,7 @@ behind_controller_resent = switch(
     default=True,
 )
 
-SIZES: tuple[Constant, ...] = (candidates, max_controller_epoch, requests_queued)
-CIRCUMSTANCES: tuple[Constant, ...] = (controllers, late_requests)
-RULES: tuple[Constant, ...] = (
-    elected_at_once,
-    old_controllers_refused,
-    requests_name_incarnation,
-    behind_controller_resent,
-)
+RULES = constants_in(globals(), SIZES, CIRCUMSTANCES)
 
 
 def are_many(constants: Mapping[str, int]) -> bool:

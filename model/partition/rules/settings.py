@@ -1,12 +1,12 @@
 """The constants of `partition`: sizes, what users configure, what may go wrong, and the rules that Kafka's releases changed.
 
 Each constant with its range, its default and one line of documentation. The default of a rule is that of the newest release
-with every known fix.
+with every known fix. A constant belongs to the group at the end of its section.
 """
 
 from __future__ import annotations
 
-from acked.model.language.context import Constant, choice, switch
+from acked.model.language.context import Constant, choice, constants_in, switch
 from acked.model.partition.rules import controllers
 
 # -- sizes ------------------------------------------------------------------------------------------------------------
@@ -18,6 +18,8 @@ max_leader_epoch = Constant(
     "max_leader_epoch", 0, 14, "the last leader epoch; 0 stands for any number of elections: epochs are then kept by rank", 0
 )
 assigned = Constant("assigned", 0, 5, "brokers that hold a copy at first; 0: all of them (only with reassignment)", 0)
+
+SIZES = (*constants_in(globals()), *controllers.SIZES)
 
 # -- what users configure ---------------------------------------------------------------------------------------------
 
@@ -36,6 +38,10 @@ in_flight = Constant(
 )
 min_insync_replicas = Constant("min_insync_replicas", 1, 5, "min.insync.replicas", 1)
 unclean_election = switch("unclean_election", "unclean.leader.election.enable", default=False)
+
+CONFIGURED = constants_in(globals(), SIZES)
+
+# -- who reads --------------------------------------------------------------------------------------------------------
 
 NO_CONSUMER, FROM_LEADER, FROM_FOLLOWERS = range(3)
 consumer = choice("consumer", ("none", "leader", "followers"), "whom a consumer reads from", "none")
@@ -111,6 +117,8 @@ epoch_cache = switch(
     default=False,
 )
 producer_restarts = Constant("producer_restarts", 0, 2, "how often the producer is restarted, with a new producer id", 0)
+
+CIRCUMSTANCES = (*constants_in(globals(), SIZES, CONFIGURED), *controllers.CIRCUMSTANCES)
 
 # -- rules that releases changed --------------------------------------------------------------------------------------
 
@@ -321,24 +329,5 @@ in_flight_refused = switch(
     default=True,
 )
 
-SIZES: tuple[Constant, ...] = (replicas, log_size, records, max_leader_epoch, assigned, *controllers.SIZES)
-CONFIGURED: tuple[Constant, ...] = (
-    acks, retries, delivery_timeout, idempotence, in_flight, min_insync_replicas, unclean_election
-)  # fmt: skip
-CIRCUMSTANCES: tuple[Constant, ...] = (
-    consumer, offset_queries, crashes, lossy_crashes, kills, empty_disks, unnoticed_restarts, config_changes,
-    directories_move, zombies, leadership_moves, reassignment, moves, moved_to, moved_in, late_answers, late_reads,
-    epoch_cache, producer_restarts, *controllers.CIRCUMSTANCES,
-)  # fmt: skip
-RULES: tuple[Constant, ...] = (
-    truncation, fetch_fencing, truncation_fencing, truncate_under_same_leader, epoch_known_at_election,
-    epoch_cache_truncated, longer_follower_halts, expand_in_own_epoch, reelection_forgets_ends, caught_up_stay,
-    asynchronous_isr, hw_waits_for_caught_up, maximal_isr, alter_partition_settled, diverging_fetch_ignored,
-    answer_names_epoch, truncating_takes_none, fetcher_stops_first, appends_up_to_epoch, fetched_epoch_kept,
-    truncation_before_hw, fenced_stay_out, isr_checks_broker_epoch, shrink_bumps_epoch, alter_bumps_epoch, strict_min_isr,
-    eligible_leader_replicas,
-    assignment_keeps_elr, reregistration_noticed, move_completion, moves_in_one_record, larger_isr_shrinks,
-    moves_replaceable, query_waits_for_epoch, client_epoch, sequence_check, unknown_producers_accepted,
-    first_sequence_checked, five_in_flight, in_flight_refused, *controllers.RULES,
-)  # fmt: skip
+RULES = (*constants_in(globals(), SIZES, CONFIGURED, CIRCUMSTANCES), *controllers.RULES)
 CONSTANTS = (*SIZES, *CONFIGURED, *CIRCUMSTANCES, *RULES)

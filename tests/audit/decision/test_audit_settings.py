@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from acked.audit.decision.audit import Answer
+from acked.audit.decision.fault_words import BESIDES
 from acked.audit.decision.faults import CrashKind, Faults, read_faults
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import QUESTIONS, Assumptions, AuditQuestion, task_of
@@ -23,6 +24,7 @@ from acked.cluster.vocabulary.names import MAX_UNKNOWN
 from acked.cluster.vocabulary.note import Assigned, Listed, Note, settings_of
 from acked.model.language.context import Switch
 from acked.model.partition.rules import settings
+from acked.model.partition.rules.settings import CIRCUMSTANCES
 from acked.model.partition.rules.versions import VERSIONS, planes_of, profile, rules_of
 from tests.audit.reading import gather, read_settings
 from tests.places import DATA
@@ -474,6 +476,15 @@ def test_faults_are_read_by_name() -> None:
     for text in ("lossey", "clean,lossy", ""):
         with pytest.raises(AckedError):
             read_faults(text)
+
+
+def test_every_fault_besides_crashes_switches_on_its_constant_which_is_off_by_default() -> None:
+    off = {constant.name for constant in CIRCUMSTANCES if constant.default == 0}
+    wrong = [item.name for item in BESIDES if item.constant not in off]
+    assert wrong == [], "name in fault_words.py the circumstance of model/partition/rules/settings.py that is on under it"
+    for item in BESIDES:
+        switched = read_faults(f"none,{item.name}").constants(False)
+        assert {other.name for other in BESIDES if switched[other.constant]} == {item.name}
 
 
 def test_every_key_has_a_default_or_needs_none() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import pytest
@@ -332,3 +333,13 @@ def test_a_parameter_may_be_a_set_of_a_sort_without_ids() -> None:
         require("none", implies(s.n == 0, voters.is_empty))
 
     assert [step.label for step in instance_of({"n": field(Number)}, vote, nodes=0).actions] == ["Vote(voters=[])"]
+
+
+def test_the_set_that_is_named_for_a_parameter_of_another_type_is_imported_from_where_it_says() -> None:
+    def vote(s: Any, voters: list[Node]) -> None: ...
+
+    with pytest.raises(ModelError) as caught:
+        instance_of({"n": field(Number)}, vote, nodes=1)
+    named = re.search(r"a set of ids: (\w+)\[Broker\], from ([\w.]+)$", str(caught.value))
+    assert named is not None
+    assert getattr(import_module(named[2]), named[1]) is SetValue

@@ -119,15 +119,6 @@ def test_a_release_that_does_not_exist_is_refused(version: str, plane: str | Non
         partition.profile(version, plane)
 
 
-def test_the_newest_release_has_every_known_fix_which_is_also_what_a_constant_has_by_default() -> None:
-    latest = partition.profile(LATEST, None)
-    users = {"acks", "retries", "idempotence", "unclean_election"}
-    defaults = {item.name: item.default for item in CONSTANTS}
-    assert {name: setting.value for name, setting in latest.items() if name not in users} == {
-        name: defaults[name] for name in latest if name not in users
-    }
-
-
 def test_4_4_changed_no_rule_of_4_3_and_the_fixes_that_no_release_has_are_two() -> None:
     """4.4.0 was read as bytecode beside 4.3.1; docs/abstractions.md, "Releases, one by one"."""
     profiles = (partition.profile(version, None).items() for version in ("4.3", "4.4", LATEST))

@@ -7,6 +7,7 @@ import dataclasses
 import io
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -28,6 +29,7 @@ from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.view import view_of
 
 HOSTILE = '</script><img src=x onerror=alert(1)> "q" \'a\' `b` | *c* [d](javascript:e) =1+1;--\u202eevil שלום\nend\x1b[2J'
+UNSAFE = {"\n", "\x1b", "\u202e"}
 
 
 @pytest.fixture
@@ -40,7 +42,7 @@ def exported(violated: Result) -> Exported:
 @pytest.fixture
 def hostile(exported: Exported) -> Exported:
     steps = tuple(dataclasses.replace(step, sentence=f"{HOSTILE} {step.sentence}") for step in exported.view.steps)
-    return dataclasses.replace(exported, view=dataclasses.replace(exported.view, title=HOSTILE * 20, steps=steps))
+    return dataclasses.replace(exported, shown=dataclasses.replace(exported.view, title=HOSTILE * 20, steps=steps))
 
 
 def test_itf_has_the_root_and_values_that_apalache_documents(exported: Exported) -> None:
@@ -153,7 +155,7 @@ def test_a_csv_has_a_line_per_step_and_a_column_per_field(exported: Exported) ->
 
 
 @pytest.mark.parametrize("form", list(FORMATS))
-def test_hostile_texts_stay_texts_in_every_format(hostile: Exported, form: str) -> None:
+def test_hostile_texts_stay_texts_in_every_format(exported: Exported, hostile: Exported, form: str) -> None:
     text = FORMATS[form](hostile)
     for letter in ("\u202e", "\x1b"):
         assert letter not in text
@@ -177,8 +179,24 @@ def test_hostile_texts_stay_texts_in_every_format(hostile: Exported, form: str) 
         for row in csv.reader(io.StringIO(text)):
             assert not any(cell.startswith(("=", "+", "@")) for cell in row)
             assert len(row) == 4 + len(hostile.found.question.instance.schema.leaves)
-    else:
-        assert len(text.splitlines()) == len(FORMATS[form](hostile).splitlines())
+    if form not in ("svg", "markdown"):  # These fold what is long.
+        assert len(text.splitlines()) == len(FORMATS[form](exported).splitlines())
+
+
+def test_every_text_that_a_format_is_given_is_one_line_without_control_characters(hostile: Exported) -> None:
+    def texts(value: object) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (tuple, list)):
+            yield from (text for item in value for text in texts(item))
+        elif dataclasses.is_dataclass(value):
+            yield from (text for item in vars(value).values() for text in texts(item))
+
+    assert any(set(text) & UNSAFE for text in texts(hostile.shown))
+    assert [text for text in texts(hostile.view) if set(text) & UNSAFE] == []
+    assert hostile.view.steps[3].sentence.replace("\\n", "\n").replace("\\x1b", "\x1b").replace("\\u202e", "\u202e") == (
+        hostile.shown.steps[3].sentence
+    )
 
 
 # -- an answer that is late -------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ def controller_settings(script: Script) -> Mapping[str, str]:
     return REBALANCES if any(step.action == MOVES for step in script.steps) else {}
 
 
-class Rivals:
+class Candidates:
     """The brokers that may be the controller, by the model's number: the first controller, and those without replicas.
 
     `ask_epochs` lets a follower ask a leader where epochs end, until it fetches.
@@ -59,7 +59,7 @@ class Rivals:
                  ask_epochs: Callable[[int, int], None], seconds: float) -> None:  # fmt: skip
         self._cluster, self._topic, self._script, self._gates = cluster, topic, script, gates
         self._ask_epochs, self.seconds = ask_epochs, seconds
-        self._nodes = (CONTROLLER, *cluster.plan.rivals)
+        self._nodes = (CONTROLLER, *cluster.plan.other_candidates)
         self._replicas = tuple(range(len(script.initial["log"])))
         self._orders: dict[tuple[int, int], Gate] = {}
         """By candidate and broker: what the one tells the other about who leads."""
@@ -232,15 +232,15 @@ class Rivals:
         return self._cluster.network.hold(node, ZOOKEEPER, None, phase, predicate)
 
 
-OF_RIVALS: Mapping[str, Callable[[Rivals, ScriptStep], None]] = {
-    "Expire": Rivals._expire,
-    "CreateControllerNode": Rivals._create,
-    "TakeControllerEpoch": Rivals._take_epoch,
-    "BecomeController": Rivals._become,
-    MOVES: Rivals._move,
-    "ResignAsController": Rivals._resign,
-    "HearOfController": Rivals._hear,
-    "BecomeLeaderAsTold": Rivals._hear,
-    "BecomeFollowerAsTold": Rivals._hear,
+STEPS_OF_CANDIDATES: Mapping[str, Callable[[Candidates, ScriptStep], None]] = {
+    "Expire": Candidates._expire,
+    "CreateControllerNode": Candidates._create,
+    "TakeControllerEpoch": Candidates._take_epoch,
+    "BecomeController": Candidates._become,
+    MOVES: Candidates._move,
+    "ResignAsController": Candidates._resign,
+    "HearOfController": Candidates._hear,
+    "BecomeLeaderAsTold": Candidates._hear,
+    "BecomeFollowerAsTold": Candidates._hear,
 }
 """By action of the model, what it takes on real brokers."""
