@@ -4,6 +4,9 @@
 PYTHON ?= python3
 PYTEST_ARGS ?=
 
+# One more than there are cores: tests of Spark, of a browser and of processes that are killed wait most of their time.
+PROCESSES ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
+
 # Compiled once: every process of a run of tests would compile pytest's version of each test module again.
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -69,11 +72,11 @@ gate: bytecode
 	@$(BIN)/acked gate specs/
 
 test: bytecode
-	@$(BIN)/python -m pytest --numprocesses auto --dist worksteal $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal $(PYTEST_ARGS)
 	@$(BIN)/acked gate specs/
 
 test-long: bytecode
-	@$(BIN)/python -m pytest -m long --numprocesses auto --dist worksteal $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -m long --numprocesses $(PROCESSES) --dist worksteal $(PYTEST_ARGS)
 
 # One cluster at a time: brokers are processes that need the machine.
 test-real: bytecode
@@ -84,7 +87,7 @@ test-brokers: bytecode
 	@$(BIN)/python -m pytest -q -rs -m 'real and ci' tests/reports/shell tests/cluster/playing $(PYTEST_ARGS)
 
 test-fast: bytecode
-	@$(BIN)/python -m pytest -q -m 'not slow and not long and not real and not spark and not browser' --numprocesses auto --dist worksteal $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest -q -m 'not slow and not long and not real and not spark and not browser' --numprocesses $(PROCESSES) --dist worksteal $(PYTEST_ARGS)
 
 bench: bytecode
 	@$(BIN)/python benchmarks/local.py

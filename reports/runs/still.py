@@ -44,7 +44,7 @@ class _Drawing:
         room = max((len(row.cells) for picture in pictures for row in picture.rows), default=0)
         self._offsets = min(max(1, used), room)
         has_others = any(marker.place is MarkerKind.OTHER for marker in markers)
-        self._grid_end = _LEFT + _CELL * self._offsets + (80 if has_others else 40)
+        self._grid_end = _LEFT + _CELL * self._offsets + (80 if has_others else 60)
         self._width = max(720.0, self._grid_end + 330.0)
         self._y = 14.0
         self._root = ET.Element("svg", {"xmlns": "http://www.w3.org/2000/svg", "role": "img"})
