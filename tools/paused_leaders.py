@@ -6,7 +6,7 @@ Nothing is held back: brokers stand still for a while (SIGSTOP, as in a long col
 is moved), reassignments and elections of the preferred leader move leadership, and producers with acks=all write all the
 time. Timers are Kafka's defaults. An attempt is ten to twenty seconds on topics of its own; afterwards all brokers go on,
 all replicas are in sync, and every acknowledged record is looked for in their logs. `--keep` leaves, of the first partition
-that loses one, what `acked kafka validate` reads. The last line is the counts, as JSON.
+that loses one, what `acked kafka validate` reads. The last line is a row of docs/found/paused_leaders.json.
 """
 
 from __future__ import annotations

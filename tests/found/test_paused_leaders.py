@@ -30,6 +30,15 @@ def test_a_course_is_the_same_for_the_same_seed_and_another_in_the_next_attempt(
     assert len({course(1, attempt, pauses) for attempt in MANY for pauses in Pauses}) == len(MANY) * len(Pauses)
 
 
+def test_the_page_has_the_counts_that_were_measured_and_no_mended_broker_lost_a_record() -> None:
+    rows = json.loads((CHECKOUT / "docs" / "found" / "paused_leaders.json").read_text("utf-8"))
+    page = (CHECKOUT / "docs" / "found" / "stale-log-ends.md").read_text("utf-8").replace("**", "")
+    for row in rows:
+        lossy, partitions = f"{row['lossy_attempts']} of {row['attempts']}", f"{row['lossy_partitions']} of {row['partitions']}"
+        assert f"| {lossy} | {partitions} | {row['lost']} of {row['acknowledged']:,} |" in page
+    assert [row["lost"] for row in rows if row["mended"]] == [0, 0]
+
+
 @pytest.mark.parametrize("pauses", list(Pauses))
 def test_no_broker_stands_still_for_as_long_as_its_session(pauses: Pauses) -> None:
     stalls = [stall for attempt in MANY for stall in course(1, attempt, pauses).stalls]
