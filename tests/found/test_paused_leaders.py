@@ -34,8 +34,9 @@ def test_the_page_has_the_counts_that_were_measured_and_no_mended_broker_lost_a_
     rows = json.loads((CHECKOUT / "docs" / "found" / "paused_leaders.json").read_text("utf-8"))
     page = (CHECKOUT / "docs" / "found" / "stale-log-ends.md").read_text("utf-8").replace("**", "")
     for row in rows:
-        lossy, partitions = f"{row['lossy_attempts']} of {row['attempts']}", f"{row['lossy_partitions']} of {row['partitions']}"
-        assert f"| {lossy} | {partitions} | {row['lost']} of {row['acknowledged']:,} |" in page
+        attempts = f"{row['lossy_attempts']} of {row['attempts']}"
+        partitions = f"{row['lossy_partitions']} of {row['partitions']}"
+        assert f"| {attempts} | {partitions} | {row['lost']} of {row['acknowledged']:,} |" in page
     assert [row["lost"] for row in rows if row["mended"]] == [0, 0]
 
 
