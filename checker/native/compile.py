@@ -84,12 +84,6 @@ def literals(words: int, kind: LineKind | None = None) -> dict[str, int]:
 
 
 def _emit(ir: str, codegen: int, passes: int | None) -> bytes:
-    # In a thread of its own, which a Ctrl-C does not reach: LLVM's objects do not survive one in the wrong moment.
-    with ThreadPoolExecutor(1) as apart:
-        return apart.submit(_emit_here, ir, codegen, passes).result()
-
-
-def _emit_here(ir: str, codegen: int, passes: int | None) -> bytes:
     llvm = _llvm()
     module = llvm.parse_assembly(ir)
     module.verify()
@@ -126,20 +120,20 @@ def compile_kernel(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode
     With the loops for a table without states of this kind, or for one with states.
     """
     key = kernel_key(plan)
-    optimized = _look_up(f"{key}-optimized")
+    optimized = _look_up(f"{key}-optimized.o")
     if optimized is not None:
         return _add_loops(plan, optimized, kind)
     # The vector code is one long basic block that needs no IR passes; the successors of single states gain nothing from
     # codegen optimisation; the loops are written with variables in memory and need the whole pipeline.
-    vector = _compile_once(f"{key}-vector", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None))
-    fire = _compile_once(f"{key}-fire", lambda: _emit(fire_ir(plan), _CODEGEN_FAST, None))
+    vector = compile_once(f"{key}-vector.o", lambda: _emit(vector_ir(plan), _CODEGEN_GOOD, None))
+    fire = compile_once(f"{key}-fire.o", lambda: _emit(fire_ir(plan), _CODEGEN_FAST, None))
     return ObjectCode(processor(), (vector, fire, _loops(plan.instance.schema.words, kind)))
 
 
 def compile_optimized(plan: KernelPlan, kind: LineKind | None = None) -> ObjectCode:
     """The optimized tier, which takes up to some seconds to compile and makes up for it in a long search; cached too."""
-    name = f"{kernel_key(plan)}-optimized"
-    return _add_loops(plan, _compile_once(name, lambda: _emit(optimized_ir(plan), _CODEGEN_LESS, None)), kind)
+    name = f"{kernel_key(plan)}-optimized.o"
+    return _add_loops(plan, compile_once(name, lambda: _emit(optimized_ir(plan), _CODEGEN_LESS, None)), kind)
 
 
 def _add_loops(plan: KernelPlan, kernel: bytes, kind: LineKind | None) -> ObjectCode:
@@ -160,7 +154,7 @@ def _loops(words: int, kind: LineKind | None) -> bytes:
     constants = {**literals(words, kind), **_processor_literals()}
     functions = loops.FUNCTIONS if kind is None else loops.QUOTIENT_FUNCTIONS
     key = hashlib.sha256(f"{_source_hash()} {_version()} {processor()} {constants}".encode()).hexdigest()
-    return _compile_once(f"{key}-loops", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
+    return compile_once(f"{key}-loops.o", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
 
 
 def load_loops(words: int, kind: LineKind) -> Kernel:
@@ -171,18 +165,22 @@ def load_loops(words: int, kind: LineKind) -> Kernel:
 def _look_up(name: str) -> bytes | None:
     store = open_cache()
     try:
-        return None if store is None else store.read(f"{name}.o")
+        return None if store is None else store.read(name)
     except (OSError, NotOurs):
         return None
 
 
-def _compile_once(name: str, make: Callable[[], bytes]) -> bytes:
+def compile_once(name: str, make: Callable[[], bytes]) -> bytes:
+    """What the cache has under a file name, or what is compiled now and kept there."""
     stored = _look_up(name)
     if stored is not None:
         return stored
-    made, store = make(), open_cache()
+    # In a thread of its own, which a Ctrl-C does not reach: LLVM's objects do not survive one in the wrong moment.
+    with ThreadPoolExecutor(1) as apart:
+        made = apart.submit(make).result()
+    store = open_cache()
     if store is not None:
-        store.write(f"{name}.o", made)
+        store.write(name, made)
     return made
 
 
@@ -224,7 +222,7 @@ def compile_functions(functions: Sequence[Callable[..., object]], constants: Map
     sources = [Path(sys.modules[name].__file__ or "").read_bytes() for name in modules]
     parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), _version(), processor()]
     key = hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
-    return _compile_once(f"{key}-functions", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
+    return compile_once(f"{key}-functions.o", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
 
 
 @dataclass(frozen=True)

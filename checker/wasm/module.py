@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from acked.base.cache import NotOurs, open_cache
 from acked.checker.loops import expansion
 from acked.checker.loops import table as visited
 from acked.checker.native import translator
-from acked.checker.native.compile import kernel_key, literals
+from acked.checker.native.compile import compile_once, kernel_key, literals
 from acked.checker.native.kernel import fire_ir, vector_ir
 from acked.checker.question.plan import KernelPlan
 from acked.checker.wasm import sections
@@ -89,19 +87,7 @@ def called(plan: KernelPlan) -> tuple[str, ...]:
 
 def compile_module(plan: KernelPlan, bits: int) -> bytes:
     """The module of a plan for addresses of so many bits (`WIDTHS`), from the cache if it is there."""
-    store, name = open_cache(), f"{_key(plan, bits)}.wasm"
-    try:
-        stored = None if store is None else store.read(name)
-    except (OSError, NotOurs):
-        stored = None
-    if stored is not None:
-        return stored
-    # In a thread of its own, which a Ctrl-C does not reach: LLVM's objects do not survive one in the wrong moment.
-    with ThreadPoolExecutor(1) as apart:
-        made = apart.submit(_compiled, narrow(plan), bits).result()
-    if store is not None:
-        store.write(name, made)
-    return made
+    return compile_once(f"{_key(plan, bits)}.wasm", lambda: _compiled(narrow(plan), bits))
 
 
 def _key(plan: KernelPlan, bits: int) -> str:
