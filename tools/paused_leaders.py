@@ -45,7 +45,7 @@ from acked.cluster.releases.release import Mode, release  # noqa: E402
 from acked.cluster.topics.topic import Topic  # noqa: E402
 from acked.cluster.waiting import wait_for  # noqa: E402
 from acked.cluster.wire.client import ALL_REPLICAS  # noqa: E402
-from tests.found.java import home_with, kafka, mended  # noqa: E402
+from tests.found.java import mended_home  # noqa: E402
 
 REPLICAS = (0, 1, 2)
 DEFAULTS = {
@@ -254,11 +254,6 @@ class Attempts:
         )
 
 
-def mended_home(version: str, work: Path) -> Path:
-    """A release whose leaders forget in every epoch how far their followers were, and which is the release else."""
-    return home_with(kafka(version), mended("Partition", kafka(version), work), work / "home")
-
-
 def main() -> int:
     """Makes attempts until the time is over."""
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -275,7 +270,8 @@ def main() -> int:
     chosen, begun = release(asked.kafka), time.monotonic()
     logging = configuration(chosen.number, None, "attempt") if asked.keep else None
     with ExitStack() as left:
-        home = mended_home(asked.kafka, Path(left.enter_context(tempfile.TemporaryDirectory()))) if asked.mended else None
+        work = Path(left.enter_context(tempfile.TemporaryDirectory()))
+        home = mended_home("Partition", asked.kafka, work) if asked.mended else None
         plan = make_plan(asked.kafka, Mode.KRAFT, home, REPLICAS, DEFAULTS, has_witness=True, logging=logging)
         cluster = left.enter_context(Cluster(plan if asked.mended else add_archive(plan)))
         attempts, lossy = Attempts(cluster, asked.min_isr, asked.partitions, asked.producers), 0

@@ -46,9 +46,10 @@ def mended(rule: str, jars: Jars, work: Path) -> Path:
     return folder
 
 
-def home_with(jars: Jars, first: Path, home: Path) -> Path:
-    """An unpacked release whose class path begins with the classes of a folder."""
-    libs = home / "libs"
+def mended_home(rule: str, version: str, work: Path) -> Path:
+    """An unpacked release whose class path begins with the class that `Mend.java` changed, and which is the release else."""
+    jars, home = kafka(version), work / "home"
+    first, libs = mended(rule, jars, work), home / "libs"
     libs.mkdir(parents=True)
     for path in jars.paths:
         (libs / path.name).symlink_to(path)

@@ -17,7 +17,7 @@ from acked.cluster.topics.topic import Topic
 from acked.cluster.waiting import wait_for
 from acked.cluster.wire.client import PartitionView
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.java import SOURCES, compiled, home_with, kafka, mended, ran
+from tests.found.java import SOURCES, compiled, kafka, mended, mended_home, ran
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -83,7 +83,7 @@ def test_brokers_leave_a_reduced_partition_without_a_leader_and_with_the_mended_
     print(reduced, back)
     assert (reduced.leader, reduced.isr, reduced.eligible) == (0, (0,), (1,))
     assert (back.leader, back.isr, back.eligible, back.last_known) == (-1, (), (1,), (0,))
-    home = home_with(kafka(version), mended("PartitionChangeBuilder", kafka(version), tmp_path), tmp_path / "home")
+    home = mended_home("PartitionChangeBuilder", version, tmp_path)
     reduced, back = reduced_killed_and_back(version, home)
     print(reduced, back)
     assert (reduced.leader, reduced.isr, reduced.eligible) == (0, (0,), ())

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 import re
 import zipfile
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from acked.cluster.commands.playable import playable_run
-from acked.cluster.playing.reproduce import reproduce
-from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.jars import Jars
-from acked.cluster.replicating.protocol import REPLICATION
-from acked.cluster.reports.reproductions.verdict import Control, Verdict, control_of, verdict_of
+from acked.cluster.reports.reproductions.verdict import Control, control_of
 from tests.cluster.conftest import real_plan, users_cache
-from tests.found.java import SOURCES, compiled, home_with, kafka, mended, ran
+from tests.found.java import SOURCES, compiled, kafka, mended, ran
+from tests.found.plays import play_mended
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]
@@ -77,13 +73,7 @@ def test_brokers_with_the_mended_class_part_from_the_trace_at_the_step_of_the_fi
 ) -> None:
     version = "4.4.0"
     real_plan(version, {})  # Skips where there are none, and fetches the jars.
-    found, _ = playable_run("stale-ends-bug", {}, Brokers(version), True)
-    prepared, promise = REPLICATION.prepare(found.question, found.run, Brokers(version)), found.question.properties[0].name
-    lost = reproduce(prepared).played
-    assert verdict_of(promise, lost) is Verdict.REPRODUCED, (lost.reason, lost.last)
-    home = home_with(kafka(version), mended("Partition", kafka(version), tmp_path), tmp_path / "home")
-    monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path / "cache"))  # A class archive of these jars is of no use later.
-    kept = reproduce(replace(prepared, brokers=replace(prepared.brokers, home=home))).played
+    promise, kept = play_mended("stale-ends-bug", "Partition", version, monkeypatch, tmp_path)
     print(kept.reason, kept.last)
     assert kept.parted is not None, kept.last
     assert kept.parted.index == 14, kept.reason
