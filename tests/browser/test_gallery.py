@@ -13,15 +13,19 @@ from tests.e2e.driver import acked
 pytestmark = pytest.mark.browser
 
 
+def open_gallery(watched: Any, site: Path, chosen: str, width: int) -> Any:
+    """The index of a gallery of one spec, in a window of this width."""
+    assert acked("gallery", "--out", site, "--quiet", "--select", chosen).returncode == 0
+    watched.own.append(site.as_uri())
+    watched.page.set_viewport_size({"width": width, "height": 800})
+    watched.page.goto((site / "index.html").as_uri())
+    return watched.page
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1440, 360])
 def test_the_gallerys_index_is_readable_at_any_width_and_leads_to_stories(watched: Any, tmp_path: Path, width: int) -> None:
-    site = tmp_path / "site"
-    assert acked("gallery", "--out", site, "--quiet", "--select", "expand-unfenced").returncode == 0
-    watched.own.append(site.as_uri())
-    watched.page.set_viewport_size({"width": width, "height": 800})
-    page = watched.page
-    page.goto((site / "index.html").as_uri())
+    page = open_gallery(watched, tmp_path / "site", "expand-unfenced", width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     narrow = "[...document.querySelectorAll('td')].filter((cell) => cell.clientWidth < 60).length"
     assert page.evaluate(narrow) == 0
@@ -35,12 +39,7 @@ def test_the_gallerys_index_is_readable_at_any_width_and_leads_to_stories(watche
 @pytest.mark.slow
 @pytest.mark.parametrize("width", [1440, 390])
 def test_kept_promises_have_a_page_on_which_all_states_are_seen_again(watched: Any, tmp_path: Path, width: int) -> None:
-    site = tmp_path / "site"
-    assert acked("gallery", "--out", site, "--quiet", "--select", "kip320-2111").returncode == 0
-    watched.own.append(site.as_uri())
-    watched.page.set_viewport_size({"width": width, "height": 800})
-    page = watched.page
-    page.goto((site / "index.html").as_uri())
+    page = open_gallery(watched, tmp_path / "site", "kip320-2111", width)
     page.get_by_role("link", name="kept in all 277 states").first.click()
     expect(page.locator("main")).to_contain_text("Kept in all 277 states that can be reached, in 12 levels.")
     page.get_by_role("button", name="Check all states here").click()
@@ -48,4 +47,4 @@ def test_kept_promises_have_a_page_on_which_all_states_are_seen_again(watched: A
     expect(page.locator(".check")).to_contain_text("Equal, level by level.")
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert watched.findings() == []
-    assert (site / "kip320-2111.html").stat().st_size < 100_000
+    assert (tmp_path / "site" / "kip320-2111.html").stat().st_size < 100_000

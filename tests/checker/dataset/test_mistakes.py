@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from acked.base.errors import ConfigurationError
@@ -32,10 +34,17 @@ MISTAKES = {
 }
 
 
+def refusal(sql: str, views: Views) -> str | None:
+    try:
+        refuse_mistakes(sql, views)
+    except ConfigurationError as error:
+        return str(error)
+    return None
+
+
 @pytest.mark.parametrize("sql", MISTAKES)
 def test_a_mistake_is_named_with_what_was_probably_meant(views: Views, sql: str) -> None:
-    with pytest.raises(ConfigurationError, match=MISTAKES[sql]):
-        refuse_mistakes(sql, views)
+    assert re.search(MISTAKES[sql], refusal(sql, views) or "")
 
 
 @pytest.mark.parametrize("sql", [
@@ -52,7 +61,7 @@ def test_a_mistake_is_named_with_what_was_probably_meant(views: Views, sql: str)
     "SELECT 1; SELECT 2", "FROM states SELECT level", "SELECT level, rank() OVER (ORDER BY level) AS r FROM states",
 ])  # fmt: skip
 def test_a_query_without_a_mistake_is_spark_s_to_answer(views: Views, sql: str) -> None:
-    refuse_mistakes(sql, views)
+    assert refusal(sql, views) is None
 
 
 def test_nothing_is_searched_and_nothing_started_for_a_mistake(
