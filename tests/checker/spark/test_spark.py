@@ -252,8 +252,8 @@ def test_a_python_worker_killed_in_the_middle_of_a_level_changes_no_answer(
         killed.extend(python_workers(os.getpid())[:1])
         kill(killed[0])
 
-    result = over_spark(driver, spec("kip320-3221"), tmp_path, observer=At(depth, act))
-    assert answer(result) == answer(search(spec("kip320-3221"), BOUNDS))
+    result = over_spark(driver, spec("kip320-3222"), tmp_path, observer=At(depth, act))
+    assert answer(result) == answer(search(spec("kip320-3222"), BOUNDS))
     assert killed
     assert any("tasks were lost at level" in note for note in result.notes), result.notes
 

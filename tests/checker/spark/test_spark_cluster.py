@@ -59,7 +59,8 @@ def kill_worker(machines: Cluster) -> None:
 
 @pytest.mark.parametrize(
     ("name", "depth", "victims"),
-    [("kip320-3221", 9, executors), pytest.param("kip320-3222", 12, daemons, marks=pytest.mark.long)],
+    # Large enough that tasks, who do not wait for the driver, are still at work when it has seen level 9.
+    [("kip320-3222", 9, executors), pytest.param("kip320-3222", 12, daemons, marks=pytest.mark.long)],
 )
 def test_a_cluster_has_the_local_answer_through_sockets_and_when_a_process_is_killed_in_a_level(
     machines: Cluster, driver: SparkDriver, tmp_path: Path, name: str, depth: int, victims: Callable[[Cluster], list[int]]
