@@ -74,12 +74,28 @@ if TYPE_CHECKING:
     from acked.invariants.property import Kind, Property
     from acked.model.formulas.errors import DomainOverflow, ModelError
     from acked.model.language.action import action, require
+    from acked.model.language.choices import choose
     from acked.model.language.context import Constant, choice, literal, switch
     from acked.model.language.protocol import Protocol
-    from acked.model.language.quantify import each, every, greatest, implies, ite, least, smaller, some
+    from acked.model.language.quantify import (
+        count,
+        each,
+        every,
+        for_each,
+        greatest,
+        implies,
+        ite,
+        least,
+        one_of,
+        smaller,
+        some,
+        some_of,
+        those,
+    )
+    from acked.model.language.sets import SetValue
     from acked.model.language.state import Array, Between, Log, Optional, Present, SetOf, Struct, all_of, field, none_of
     from acked.model.language.telling import CLIENT, CONSUMER, CONTROLLER, PRODUCER, Course, Fault, Role, Tells, Those, asks
-    from acked.model.language.values import Bool, Id, Int
+    from acked.model.language.values import Bool, Enum, Id, Int
 
 __all__ = [
     "CLIENT",
@@ -95,6 +111,7 @@ __all__ = [
     "Constant",
     "Course",
     "DomainOverflow",
+    "Enum",
     "ExitCode",
     "Fault",
     "Id",
@@ -112,6 +129,7 @@ __all__ = [
     "Result",
     "Role",
     "SetOf",
+    "SetValue",
     "Simulation",
     "Spec",
     "SpecUnreadable",
@@ -131,9 +149,12 @@ __all__ = [
     "asks",
     "check",
     "choice",
+    "choose",
+    "count",
     "each",
     "every",
     "field",
+    "for_each",
     "greatest",
     "implies",
     "invariant",
@@ -143,14 +164,17 @@ __all__ = [
     "liveness",
     "load_spec",
     "none_of",
+    "one_of",
     "prove",
     "recoverable",
     "require",
     "simulate",
     "smaller",
     "some",
+    "some_of",
     "step_property",
     "switch",
+    "those",
 ]
 
 _PLACES = {
@@ -168,12 +192,14 @@ _PLACES = {
     "acked.invariants.property": "Kind Property",
     "acked.model.formulas.errors": "DomainOverflow ModelError",
     "acked.model.language.action": "action require",
+    "acked.model.language.choices": "choose",
     "acked.model.language.context": "Constant choice literal switch",
     "acked.model.language.protocol": "Protocol",
-    "acked.model.language.quantify": "each every greatest implies ite least smaller some",
+    "acked.model.language.quantify": "count each every for_each greatest implies ite least one_of smaller some some_of those",
+    "acked.model.language.sets": "SetValue",
     "acked.model.language.state": "Array Between Log Optional Present SetOf Struct all_of field none_of",
     "acked.model.language.telling": "CLIENT CONSUMER CONTROLLER PRODUCER Course Fault Role Tells Those asks",
-    "acked.model.language.values": "Bool Id Int",
+    "acked.model.language.values": "Bool Enum Id Int",
 }
 """The public names by the module that has them: what the imports above are to type checkers."""
 

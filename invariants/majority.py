@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from acked.invariants.property import Property, promise
 from acked.invariants.quantifiers import every_two
-from acked.model.language.quantify import every, implies, some
+from acked.model.language.quantify import count, every, implies, some
 from acked.model.language.values import Bool
-from acked.model.majority.common import could_win, holds, how_many, is_available, is_newest_leader, may_vote
+from acked.model.majority.common import could_win, holds, is_available, is_newest_leader, may_vote
 from acked.model.majority.state import Offset, RecordId, Replica, State, failures
 
 _RAFT = "Raft (Ongaro and Ousterhout 2014), §5.4"
@@ -156,7 +156,7 @@ def committed_records_stay(before: State, after: State) -> Bool:
 )
 def writes_with_some_down(s: State) -> Bool:
     """With at most `failures` replicas down or barred from voting, the others can elect a leader and commit."""
-    few = how_many(lambda r: ~is_available(s, r)) <= failures
+    few = count(Replica, lambda r: ~is_available(s, r)) <= failures
     return implies(
         few,
         some(Replica, lambda r: is_available(s, r) & could_win(s, r, lambda v: is_available(s, v))),

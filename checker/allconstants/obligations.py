@@ -122,8 +122,10 @@ class Obligations:
 
     def _make(self) -> Iterator[GeneralObligation]:
         constants = self.reading.constants_in_range()
+        chosen = self.reading.initially
+        initially = (constants,) if chosen is self.reading.logic.true else (constants, chosen)
         for name, at in self._at.items():
-            yield GeneralObligation(INITIAL, name, (constants,), (), at(self.reading.initial), False, {})
+            yield GeneralObligation(INITIAL, name, initially, (), at(self.reading.initial), False, {})
         for step in self.reading.steps:
             given = (constants, *(item.range for item in step.parameters))
             afterwards: dict[str, Term] = {}

@@ -16,11 +16,13 @@ from dataclasses import dataclass, replace
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
 from acked.checker.predicate.text import example_of, such_a_set, unknown_call, unreadable
-from acked.checker.predicate.values import Fields, Flag, IdSet, Number, Value, equal
+from acked.checker.predicate.values import Fields, Flag, IdSet, Names, Number, Value, equal
+from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.domain import Path, path_name
 from acked.model.language.protocol import Instance
 from acked.model.language.storage.layout import Schema
+from acked.model.language.values import Enum
 
 MAX_LENGTH = 2000
 MAX_CASES = 50_000
@@ -67,7 +69,7 @@ def meaning(text: str, schema: Schema, codes: Sequence[Expr], max_parts: int = M
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of Python about text that is none of its own
-            tree = ast.parse(flat.strip(), mode="eval")
+            tree = _Implications().visit(ast.parse(flat.strip(), mode="eval"))
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise PredicateError(unreadable(flat, error, schema)) from None
     lowering = _Lowering(flat, schema, codes, max_parts)
@@ -148,14 +150,32 @@ class _Lowering:
 
     def _comparison(self, node: ast.Compare, names: Mapping[str, int]) -> Expr:
         terms = [node.left, *node.comparators]
-        values = [self._value(term, names) for term in terms]
+        values = [_names(term) or self._value(term, names) for term in terms]
         parts = []
         for at, operator in enumerate(node.ops):
-            made = self._compare(operator, values[at], values[at + 1], terms[at + 1])
+            a, b = self._resolved(terms[at], values[at], values[at + 1])
+            made = self._compare(operator, a, b, terms[at + 1])
             if made.is_const and isinstance(operator, _EQUALITIES):
-                self._refuse_impossible(terms[at : at + 2], values[at : at + 2])
+                self._refuse_impossible(terms[at : at + 2], (a, b))
             parts.append(made)
         return self._pool.all(parts)
+
+    def _resolved(self, node: ast.expr, a: Value | Names, b: Value | Names) -> tuple[Value, Value]:
+        """Two values to be compared, with names as values of the type of what they are compared with."""
+        if not isinstance(a, Names):
+            return (a, self._resolved_name(node, b, a)) if isinstance(b, Names) else (a, b)
+        if isinstance(b, Names):
+            raise self.refuse(node, "two names that are written out are compared; one of them is to be a field")
+        return self._resolved_name(node, a, b), b
+
+    def _resolved_name(self, node: ast.expr, named: Names, other: Value) -> Value:
+        sort = None if isinstance(other, Flag) else other.sort
+        if sort is None or not issubclass(sort, Enum):
+            raise self.refuse(node, f"{named.texts[0]!r} is a name, and this is not a field that holds one of several names")
+        try:
+            return named.of(sort, self._pool)
+        except ModelError as error:
+            raise self.refuse(node, str(error)) from None
 
     def _refuse_impossible(self, terms: Sequence[ast.expr], values: Sequence[Value]) -> None:
         """A value that a field never has is a mistake, and would make a vacuous property."""
@@ -191,8 +211,9 @@ class _Lowering:
         if not isinstance(a, Number) or not isinstance(b, Number):
             what = "sets" if isinstance(a, IdSet) else "conditions"
             raise self.refuse(node, f"{what} are compared with == and !=")
-        if a.sort is not None or b.sort is not None:
-            raise self.refuse(node, "ids have no order; compare them with ==, != and in")
+        if sort := a.sort or b.sort:
+            kind = "names" if issubclass(sort, Enum) else "ids"
+            raise self.refuse(node, f"{kind} have no order; compare them with ==, != and in")
         small, large = (a.code, b.code) if isinstance(operator, (ast.Lt, ast.GtE)) else (b.code, a.code)
         order = pool.lt(small, large)
         if isinstance(operator, (ast.LtE, ast.GtE)):
@@ -209,9 +230,13 @@ class _Lowering:
 
     def _refuse_mixed(self, a: Value, b: Value, node: ast.expr) -> None:
         """An id beside a number that counts something, or beside an id of something else."""
+        pool = self._pool
         sorts = [value.sort for value in (a, b) if not isinstance(value, Flag) and value.sort is not None]
         if len(set(sorts)) > 1:
             raise self.refuse(node, f"a {sorts[0].__name__} is compared with a {sorts[1].__name__}")
+        named = next((sort for sort in sorts if issubclass(sort, Enum)), None)
+        if named and any(isinstance(value, Number) and value.sort is None and value.none is pool.false for value in (a, b)):
+            raise self.refuse(node, f"a {named.type_name} holds names and no numbers; write \"{named.names[0]}\"")
         if sorts and any(isinstance(value, Number) and value.sort is None and not value.code.is_const for value in (a, b)):
             raise self.refuse(node, f"a {sorts[0].__name__} is compared with a number that counts something else")
 
@@ -302,7 +327,9 @@ class _Lowering:
             if isinstance(node.value, int) and abs(node.value) < 2**31:
                 return self._constant(node.value)
             what = f"{node.value!r} is not a value of a field"
-            raise self.refuse(node, f"{what}; fields hold numbers, sets, True, False and None")
+            if isinstance(node.value, str):
+                what = f"{node.value!r} is a name, which is compared with a field"
+            raise self.refuse(node, f"{what}; fields hold numbers, names, sets, True, False and None")
         if isinstance(node, ast.Set):
             members = [self._number(item, names) for item in node.elts]
             if not all(0 <= member < 60 for member in members):
@@ -312,12 +339,12 @@ class _Lowering:
             return IdSet(pool.int(0), pool.false)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return self._constant(-self._number(node.operand, names))
-        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
             left, right = (self._value(side, names) for side in (node.left, node.right))
             if not isinstance(left, Number) or not isinstance(right, Number) or left.sort or right.sort:
-                raise self.refuse(node, "only numbers are added and subtracted")
-            made = (pool.add if isinstance(node.op, ast.Add) else pool.sub)(left.code, right.code)
-            return Number(made, pool.or_(left.none, right.none))
+                raise self.refuse(node, "only numbers are added, subtracted and multiplied")
+            make = {ast.Add: pool.add, ast.Sub: pool.sub, ast.Mult: pool.mul}[type(node.op)]
+            return Number(make(left.code, right.code), pool.or_(left.none, right.none))
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             return self._field(node, self._path(node, names))
         if isinstance(node, ast.Call):
@@ -326,8 +353,7 @@ class _Lowering:
             isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         ):
             return self._flag(self.bool(node, names))
-        sign = "`*` is" if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult) else "this is"
-        raise self.refuse(node, f"{sign} not part of the language of predicates")
+        raise self.refuse(node, "this is not part of the language of predicates")
 
     def _constant(self, number: int) -> Number:
         return Number(self._pool.int(number), self._pool.false)
@@ -381,6 +407,25 @@ class _Lowering:
         if value is None:
             raise self.refuse(node, f"{path_name(path)} is not a single field; name one of its parts")
         return value
+
+
+def _names(node: ast.expr) -> Names | None:
+    """A name or a set of names that is written out."""
+    parts = node.elts if isinstance(node, ast.Set) else [node]
+    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
+    return Names(tuple(texts), isinstance(node, ast.Set)) if texts and len(texts) == len(parts) else None
+
+
+class _Implications(ast.NodeTransformer):
+    """Writes `implies(A, B)` as `not A or B`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        is_one = isinstance(node.func, ast.Name) and node.func.id == "implies" and len(node.args) == 2 and not node.keywords
+        if not is_one:
+            return node
+        unmet = ast.copy_location(ast.UnaryOp(ast.Not(), node.args[0]), node.args[0])
+        return ast.copy_location(ast.BoolOp(ast.Or(), [unmet, node.args[1]]), node)
 
 
 def _is_literal(node: ast.expr) -> bool:

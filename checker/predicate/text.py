@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from acked.model.language.domain import BoolDomain, IdDomain, OptionalDomain, Range, SetDomain, path_name
+from acked.model.language.domain import BoolDomain, EnumDomain, IdDomain, OptionalDomain, Range, SetDomain, path_name
 from acked.model.language.storage.composites import LogDomain
 from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.values import Id
@@ -29,9 +29,9 @@ _TEXT_OR_SLIP = re.compile(
     r"""|(?P<sign>=|!|≤|≥|≠|∧|∨|¬|⇒|∀|∃|∈)|(?P<word>\b(?:true|false|null|AND|OR|NOT)\b)"""
 )
 _INSTEAD = {
-    "=>": "write not A or B instead of A => B",
-    "->": "write not A or B instead of A -> B",
-    "⇒": "write not A or B instead of A ⇒ B",
+    "=>": "write implies(A, B), or not A or B, instead of A => B",
+    "->": "write implies(A, B), or not A or B, instead of A -> B",
+    "⇒": "write implies(A, B), or not A or B, instead of A ⇒ B",
     "<=>": "write == instead of <=>",
     "/\\": "write and instead of /\\",
     "\\/": "write or instead of \\/",
@@ -70,14 +70,14 @@ def slip_in(text: str) -> Slip | None:
 
 
 _CALLED = {
-    "implies": "write not A or B instead of implies(A, B)",
+    "implies": "an implication has two parts, implies(A, B)",
     "sum": "count(… for r in …) counts; a sum is written with +",
     "max": "write all(x <= … for r in …), or a comparison, instead of max(…)",
     "min": "write all(x >= … for r in …), or a comparison, instead of min(…)",
     "every": "write all(… for r in …) instead of every(…)",
     "some": "write any(… for r in …) instead of some(…)",
 }
-_ONLY = "the only calls are any(…), all(…) and count(…), each of `… for r in …`, and len(…) of a set"
+_ONLY = "the only calls are any(…), all(…) and count(…), each of `… for r in …`, len(…) of a set, and implies(A, B)"
 
 
 def unknown_call(name: str) -> str:
@@ -116,10 +116,12 @@ def _about_the_whole(schema: Schema) -> str:
     said: dict[str, str] = {}
     for leaf, kind in _kinds(schema):
         if not any(isinstance(part, int) for part in leaf.path):
-            said.setdefault(kind, leaf.name)
+            domain = leaf.domain.bare
+            value = f' == "{domain.item.names[-1]}"' if isinstance(domain, EnumDomain) else ""
+            said.setdefault(kind, f"{leaf.name}{value}")
     if "set" in said:
         return f"{said['set']} == {{0}}"
-    return f"{said['id']} == 0" if "id" in said else said.get("flag", "")
+    return f"{said['id']} == 0" if "id" in said else said.get("flag") or said.get("name", "")
 
 
 def _about_one(schema: Schema) -> str:
@@ -143,6 +145,8 @@ def _kinds(schema: Schema) -> Iterator[tuple[Leaf, str]]:
             yield leaf, "id"
         elif isinstance(domain, BoolDomain):
             yield leaf, "flag"
+        elif isinstance(domain, EnumDomain):
+            yield leaf, "name"
         elif isinstance(domain, Range):
             yield leaf, "number"
 

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from acked.base.names import choices, near
-from acked.model.formulas.expr import Expr
-from acked.model.language.domain import BoolDomain, IdDomain, OptionalDomain, Path, Range, SetDomain, path_name
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.expr import Expr, Pool
+from acked.model.language.domain import BoolDomain, EnumDomain, IdDomain, OptionalDomain, Path, Range, SetDomain, path_name
 from acked.model.language.storage.composites import LogDomain, as_leaf
 from acked.model.language.storage.layout import Schema
-from acked.model.language.values import Id
+from acked.model.language.values import Enum, Id
 
 
 @dataclass(frozen=True)
@@ -23,7 +24,7 @@ class IdSet:
 
     mask: Expr
     none: Expr
-    sort: type[Id] | None = None
+    sort: type[Id] | type[Enum] | None = None
 
     @property
     def size(self) -> int:
@@ -47,11 +48,29 @@ class Flag:
 
 @dataclass(frozen=True)
 class Number:
-    """A number where `none` is false; `sort` is the type of an id, which is only compared with others of its type."""
+    """A number where `none` is false; `sort` is the type of an id or of a name, only compared with others of its type."""
 
     code: Expr
     none: Expr
-    sort: type[Id] | None = None
+    sort: type[Id] | type[Enum] | None = None
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names that are written out, one or a set of them: of which type is known when they are compared."""
+
+    texts: tuple[str, ...]
+    is_set: bool
+
+    def of(self, sort: type[Enum], pool: Pool) -> Number | IdSet:
+        """What they stand for as values of a type; `ModelError` if it has no such name."""
+        if strange := [text for text in self.texts if text not in sort.names]:
+            meant = near(strange[0], sort.names)
+            raise ModelError(f"{sort.type_name} is never {strange[0]!r}{meant}; it is {choices(sort.names)}")
+        codes = [sort.names.index(text) for text in self.texts]
+        if not self.is_set:
+            return Number(pool.int(codes[0]), pool.false, sort)
+        return IdSet(pool.int(sum(1 << code for code in dict.fromkeys(codes))), pool.false, sort)
 
 
 Value = Flag | IdSet | Number
@@ -107,6 +126,8 @@ class Fields:
     def _number(self, domain: object, code: Expr) -> Number:
         """What the code of a leaf stands for that holds a number or an id."""
         pool, constants = self._pool, self._schema.constants
+        if isinstance(domain, EnumDomain):
+            return Number(code, pool.false, domain.item)
         if isinstance(domain, Range):
             return Number(pool.add(code, pool.int(domain.bounds(constants)[0])), pool.false)
         if isinstance(domain, OptionalDomain):

@@ -9,6 +9,7 @@ from acked.checker.question.result import Run
 from acked.model.formulas.errors import DomainOverflow, StepError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.functions import place_text
+from acked.model.language.choices import Choices
 from acked.model.language.context import active
 from acked.model.language.finite import FINITE
 from acked.model.language.protocol import Instance
@@ -54,13 +55,11 @@ def overflowing(instance: Instance, codes: list[int]) -> ActionInstance | None:
 
 def assigned_at(instance: Instance, step: ActionInstance, leaf: int) -> tuple[str, int] | None:
     """The file and the line of the last assignment to a leaf by an action instance."""
-    store, trace = PlacedStore(instance.schema, instance.codes()), Trace(instance.pool, instance.constants, FINITE, [])
-    with active(trace), closing(store):
-        parameters = step.action.parameters().items()
-        codes = {name: domain.from_plain(step.arguments[name], instance.constants) for name, domain in parameters}
-        values = {name: domain.wrap(instance.pool.int(codes[name])) for name, domain in parameters}
+    constants, store = instance.constants, PlacedStore(instance.schema, instance.codes())
+    choices = Choices({name: item.from_plain(step.arguments[name], constants) for name, item in step.parameters.items()})
+    with active(Trace(instance.pool, constants, FINITE, [], choices)), closing(store):
         try:
-            step.action.apply(instance.protocol.state.at(store, ()), values)
+            step.action.apply(instance.protocol.state.at(store, ()), choices)
         except StepError:
             return None
     return store.places.get(leaf)

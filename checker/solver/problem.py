@@ -136,7 +136,7 @@ def make_problem(
 
 def ids_of(step: ActionInstance) -> tuple[int, ...]:
     """The arguments of a step that are ids, in the order of its parameters."""
-    domains = step.action.parameters()
+    domains = step.parameters
     named = step.arguments.items()
     return tuple(value for name, value in named if isinstance(value, int) and isinstance(domains[name], IdDomain))
 

@@ -115,7 +115,7 @@ def least(leader: list[int], number: int) -> int:
 
 def only_sort(instance: Instance) -> type[Id]:
     domains = [leaf.domain for leaf in instance.schema.leaves]
-    domains += [domain for action in instance.protocol.actions for domain in action.parameters().values()]
+    domains += [domain for step in instance.actions for domain in step.parameters.values()]
     sorts = {sort: None for domain in domains if (sort := sort_of(domain)) is not None}
     # Of a sort with one id, such as a part of the protocol has that is turned off, nothing can be renamed.
     several = [sort for sort in sorts if IdDomain(sort).cardinality(instance.constants) > 1] or list(sorts)

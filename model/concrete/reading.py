@@ -24,9 +24,9 @@ from acked.model.language.action import Action
 from acked.model.language.context import active
 from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, Path, Plain, SetDomain
 from acked.model.language.protocol import Protocol
-from acked.model.language.semantics import Guard, Trace
+from acked.model.language.semantics import Chooser, Guard, Trace
 from acked.model.language.state import Struct
-from acked.model.language.values import Bool, Int
+from acked.model.language.values import Bool, Int, Value
 
 BATCH = "batch"
 """The parameter of every step that says how many offsets an append takes."""
@@ -91,8 +91,8 @@ class Concrete:
     def initial(self) -> State:
         """The initial state."""
         store = self._store([self._pool.int(0)] * len(self._fields))
-        with active(self._context()), located(f"{self.protocol.name}: the initial state"):
-            self.protocol.run_initial(self._root(store))
+        with active(self._context([])), located(f"{self.protocol.name}: the initial state"):
+            self.protocol.run_initial(self._root(store), _refuse_choice)
         return (*(code.value for code in store.codes), *((),) * len(self.layout.log_places))
 
     def encode(self, state: Mapping[str, Any]) -> State:
@@ -159,15 +159,16 @@ class Concrete:
         batch = self._pool.parameter(BATCH, 1, self._greatest())
         store = self._store(list(self._fields), batch)
         names: list[str] = []
-        with active(self._context(guards)), located(f"{self.protocol.name}: action {item.name}"):
-            values = {}
-            for name, domain in item.parameters().items():
-                code = self._parameter(name, domain, bound)
-                values[name] = domain.wrap(code)
-                if not code.is_const:
-                    names.append(name)
+
+        def choose(name: str, domain: LeafDomain) -> Value:
+            code = self._parameter(name, domain, bound)
+            if not code.is_const:
+                names.append(name)
+            return domain.wrap(code)
+
+        with active(self._context(guards, choose)), located(f"{self.protocol.name}: action {item.name}"):
             try:
-                item.apply(self._root(store), values)
+                item.apply(self._root(store), choose)
             except StepError:
                 if all(guard.condition is not self._pool.false for guard in guards):
                     raise
@@ -189,8 +190,8 @@ class Concrete:
     def _greatest(self) -> int:
         return max(leaf.cardinality for leaf in self.layout.leaves)
 
-    def _context(self, guards: list[Guard] | None = None) -> Trace:
-        return Trace(self._pool, self.constants, AtBreaks(self._searched), guards)
+    def _context(self, guards: list[Guard] | None = None, chooser: Chooser | None = None) -> Trace:
+        return Trace(self._pool, self.constants, AtBreaks(self._searched), guards, chooser)
 
     def _store(self, codes: list[Expr], batch: Expr | None = None) -> RunStore:
         return RunStore(self.layout, codes, self._pool, self._pool.int(1) if batch is None else batch)
@@ -203,3 +204,7 @@ def _value_at(value: Any, path: Path) -> Any:
     for part in path:
         value = value[part]
     return value
+
+
+def _refuse_choice(name: str, domain: LeafDomain) -> Value:
+    raise ModelError(f"{name} is chosen, and only a protocol with one initial state can be followed")

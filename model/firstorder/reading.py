@@ -37,7 +37,7 @@ from acked.model.language.domain import (
     SetDomain,
 )
 from acked.model.language.protocol import Protocol
-from acked.model.language.semantics import Guard, Trace
+from acked.model.language.semantics import Chooser, Guard, Trace
 from acked.model.language.state import Struct
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_leaf
 from acked.model.language.values import Bool, Id, Value
@@ -96,7 +96,7 @@ class Reading:
             family.key: family for family in self._families(StructDomain(protocol.state), (), ())
         }
         self.before = self._store({key: self._open_content(family) for key, family in self.families.items()})
-        self.initial = self._trace_initial()
+        self.initial, self.initially = self._trace_initial()
         dropped = frozenset(drop)
         with active(self._context()):
             present = [item for item in protocol.actions if item.is_present()]
@@ -141,10 +141,12 @@ class Reading:
     def _store(self, contents: Mapping[Key, Content]) -> FunctionStore:
         return FunctionStore(self.logic, self.families, contents)
 
-    def _context(self, guards: list[Guard] | None = None, store: FunctionStore | None = None) -> Trace:
+    def _context(
+        self, guards: list[Guard] | None = None, store: FunctionStore | None = None, chooser: Chooser | None = None
+    ) -> Trace:
         pool: Code = self.logic
         meaning = self._meaning if store is None else FirstOrder(self.logic, self.constants, store)
-        return Trace(pool, self.constants, meaning, guards)
+        return Trace(pool, self.constants, meaning, guards, chooser)
 
     def _root(self, store: FunctionStore) -> Struct:
         return self.protocol.state.at(store, ())
@@ -227,29 +229,42 @@ class Reading:
         lo, hi = self._meaning.bounds(domain)
         return self.logic.sub(hi, lo)
 
-    def _trace_initial(self) -> FunctionStore:
+    def _trace_initial(self) -> tuple[FunctionStore, Term]:
+        """The initial state, and what it takes of the symbols that it speaks of, which stand for the choices."""
+
         def blank(family: Family) -> Content:
             return lambda _: zero(self.logic, family.domain)
 
         store = self._store({key: blank(family) for key, family in self.families.items()})
-        with active(self._context(store=store)):
-            self.protocol.run_initial(self._root(store))
-        return store
+        guards: list[Guard] = []
+        parameters: list[Parameter] = []
+        chooser = self._chooser("initial", parameters)
+        with active(self._context(guards, store, chooser)):
+            self.protocol.run_initial(self._root(store), chooser)
+        clauses = [*(item.range for item in parameters), *(term_of(Bool(guard.condition)) for guard in guards)]
+        return store, self.logic.all(clauses)
 
     def _trace(self, item: Action, dropped: frozenset[tuple[str, str]]) -> Step:
         guards: list[Guard] = []
         store = self._store(self.before.contents)
         parameters: list[Parameter] = []
-        with active(self._context(guards, store)):
-            values: dict[str, Value] = {}
-            for name, domain in item.parameters().items():
-                parameter, values[name] = self._parameter(f"{item.name}.{name}", name, domain)
-                parameters.append(parameter)
-            item.apply(self._root(store), values)
+        chooser = self._chooser(item.name, parameters)
+        with active(self._context(guards, store, chooser)):
+            item.apply(self._root(store), chooser)
         self._labels[item.name] = tuple(guard.label for guard in guards)
         kept = tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
         guard = self.logic.all(term_of(Bool(guard.condition)) for guard in kept)
         return Step(item, tuple(parameters), kept, guard, store)
+
+    def _chooser(self, action: str, parameters: list[Parameter]) -> Chooser:
+        """What adds a parameter for each value that a function is given or chooses."""
+
+        def choose(name: str, domain: LeafDomain) -> Value:
+            parameter, value = self._parameter(f"{action}.{name}", name, domain)
+            parameters.append(parameter)
+            return value
+
+        return choose
 
     def _parameter(self, symbol_name: str, name: str, domain: LeafDomain) -> tuple[Parameter, Value]:
         """An action's parameter, and the value that the action gets."""

@@ -6,18 +6,18 @@ import inspect
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path as FilePath
 from types import ModuleType
-from typing import get_type_hints
 
 from acked.model.formulas.errors import ModelError, UnknownName, raise_refusals
 from acked.model.formulas.functions import name_with_article, refuse_deferred, refuse_nameless, refuse_result
 from acked.model.formulas.places import located
-from acked.model.language.domain import LeafDomain
-from acked.model.language.semantics import Guard, tracing
-from acked.model.language.storage.composites import as_leaf
+from acked.model.language.choices import declared, given, leaves
+from acked.model.language.domain import Domain, LeafDomain
+from acked.model.language.semantics import Chooser, Guard, tracing
 from acked.model.language.telling import Fault, Message, Party, Telling, Words, functions_of, named_parameters, sort_of
-from acked.model.language.values import Bool, Value, type_name_of
+from acked.model.language.values import Bool, type_name_of
 
 
 def require(label: str, condition: Bool | bool = ...) -> None:  # type: ignore[assignment]
@@ -35,7 +35,7 @@ def require(label: str, condition: Bool | bool = ...) -> None:  # type: ignore[a
         kind = name_with_article(type_name_of(label))
         raise ModelError(f'a clause has a label before its condition, require("room is left", …), and this is {kind}')
     if guards is None:
-        raise ModelError("require(…) states a guard and belongs in an action")
+        raise ModelError("require(…) states a guard and belongs in an action, or in the initial state")
     if any(guard.label == label for guard in guards):
         raise ModelError(f"two clauses are labelled {label!r}; give each require its own label")
     caller = sys._getframe(1)
@@ -70,41 +70,26 @@ class Action:
             raise ModelError(f"{self._where}: when= answers {present!r}, and must say True or False of the constants")
         return bool(present)
 
-    def apply(self, state: object, values: Mapping[str, Value]) -> None:
+    def apply(self, state: object, chooser: Chooser) -> None:
         """States the guards and makes the assignments; a refusal is one, although the function may have caught it."""
         with raise_refusals():
+            values = {name: given(name, domain, chooser) for name, domain in self._declared.items()}
             result: object = self.function(state, **values)  # type: ignore[func-returns-value]
             refuse_result(result, "the function", "assign to the fields of the state, e.g. s.end[b] = s.end[b] + 1")
 
     def parameters(self) -> dict[str, LeafDomain]:
-        """The domain of every parameter after the state, from the annotations."""
-        where = self._where
-        names = list(inspect.signature(self.function).parameters)
-        if not names:
-            raise ModelError(f"{where}: an action's first parameter is the state, such as `s: State`")
-        names = names[1:]
-        try:
-            hints = get_type_hints(self.function)
-        except NameError as error:
-            raise ModelError(f"{where}: a parameter's type is unknown here ({error}); import it") from error
-        domains: dict[str, LeafDomain] = {}
-        for name in names:
-            if name not in hints:
-                raise ModelError(f"{where}: parameter {name!r} needs a type, such as `leader: Replica`")
-            try:
-                domains[name] = as_leaf(hints[name])
-            except ModelError as error:
-                kind = getattr(hints[name], "__name__", repr(hints[name]))
-                raise ModelError(
-                    f"{where}: parameter {name!r} has a type that cannot be enumerated, {kind}; a parameter is of "
-                    "a subclass of Int or Id, a Bool, or a set of ids: SetValue[Broker], from acked.model.language.sets"
-                ) from error
-        ids = [name for name, domain in domains.items() if sort_of(domain) is not None]
+        """The domain of every parameter after the state, from the annotations; of a struct those of its fields."""
+        return dict(part for name, domain in self._declared.items() for part in leaves(name, domain))
+
+    @cached_property
+    def _declared(self) -> dict[str, Domain]:
+        domains = declared(self.function, self._where)
+        ids = [name for name, domain in domains.items() if isinstance(domain, LeafDomain) and sort_of(domain) is not None]
         for name in named_parameters(self.actor, self.messages):
             if name not in ids:
                 known = f"it has {', '.join(ids)}" if ids else "it has none; name a Role, or ids with Those(…)"
                 raise ModelError(
-                    f"{where}: actor and messages name {name!r}, which is not a parameter that holds ids; {known}"
+                    f"{self._where}: actor and messages name {name!r}, which is not a parameter that holds ids; {known}"
                 )
         return domains
 

@@ -17,13 +17,13 @@ from acked.model.formulas.expr import Expr
 from acked.model.language.context import literal, resolve
 from acked.model.language.semantics import semantics
 from acked.model.language.sets import SetValue
-from acked.model.language.values import Bool, I, Id, Int, IntLike, V, Value
+from acked.model.language.values import Bool, Enum, I, Id, Int, IntLike, V, Value
 
 Constants = Mapping[str, int]
 Path = tuple[str | int, ...]
 Reader = Callable[[Sequence[int]], Any]
-Plain = int | bool | list[int] | None
-"""What a field holds, ready for JSON: a number, an id, a truth value, an ascending list of ids, or none."""
+Plain = int | bool | str | list[int] | None
+"""What a field holds, ready for JSON: a number, an id, a truth value, a name, an ascending list of ids, or none."""
 
 
 class Domain(ABC):
@@ -94,6 +94,8 @@ class Range(LeafDomain):
 
     def __post_init__(self) -> None:
         must_be(self.item, "numbers lo..hi are", Int)
+        if type(self) is Range and issubclass(self.item, Enum):
+            raise ModelError(f"{self.item.__name__} is an Enum, whose values have no order; make another Enum of fewer names")
 
     def bounds(self, constants: Constants | None = None) -> tuple[int, int]:
         """The least and the greatest value under the given constants, or those of the current trace."""
@@ -120,6 +122,21 @@ class Range(LeafDomain):
         if isinstance(value, bool) or not isinstance(value, int) or not lo <= value <= hi:
             raise ModelError(f"{value!r} is not one of {lo}..{hi}")
         return value - lo
+
+
+@dataclass(frozen=True)
+class EnumDomain(Range):
+    """All values of an `Enum`; plain values are their names."""
+
+    item: type[Enum]
+
+    def to_plain(self, code: int, constants: Constants) -> Plain:
+        return self.item.names[code]
+
+    def from_plain(self, value: object, constants: Constants) -> int:
+        if not isinstance(value, str) or value not in self.item.names:
+            raise ModelError(f"{value!r} is not one of {', '.join(self.item.names)}")
+        return self.item.names.index(value)
 
 
 @dataclass(frozen=True)
@@ -286,6 +303,8 @@ def must_be(item: object, what: str, *kinds: type[Value]) -> None:
 
 def scalar_domain(item: type[Value]) -> LeafDomain:
     """The domain of a type of one's own: a subclass of `Int` or `Id`; and of `Bool`."""
+    if issubclass(item, Enum):
+        return EnumDomain(item, item.lo, item.hi)
     if issubclass(item, Int):
         return Range(item, item.lo, item.hi)
     return IdDomain(item) if issubclass(item, Id) else BoolDomain()

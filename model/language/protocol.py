@@ -9,21 +9,21 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from functools import cached_property
-from itertools import product
 from pathlib import Path as FilePath
 from typing import Any
 
 from acked.model.formulas.errors import DomainOverflow, ModelError, raise_refusals
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
-from acked.model.formulas.functions import refuse_deferred, refuse_result, require_type
+from acked.model.formulas.functions import place_of, place_text, refuse_deferred, refuse_result, require_type
 from acked.model.formulas.places import located
 from acked.model.formulas.watch import CHANGED, is_shipped, watch
 from acked.model.language.action import Action, action, actions_by_name, refuse_unknown_names, unknown_clause
+from acked.model.language.choices import Domains, declared, each_binding, given, leaves
 from acked.model.language.context import Constant, Context, Setting, Settle, active
-from acked.model.language.domain import LeafDomain, Plain, is_name
+from acked.model.language.domain import Domain, LeafDomain, Plain, is_name
 from acked.model.language.finite import FINITE
-from acked.model.language.semantics import Trace
+from acked.model.language.semantics import Chooser, Trace
 from acked.model.language.state import Struct
 from acked.model.language.storage.layout import Schema, meanings
 from acked.model.language.storage.store import Store
@@ -36,12 +36,13 @@ class Protocol:
     """A named set of actions over one state, with declared constants.
 
     `source` says where the rules come from (KIP, JIRA id). `actions` are shared ones; `@protocol.action(…)` adds more.
-    `initial` assigns the initial state, zero by default. `profile` gives the constants of a version and a control plane,
-    `told_with` those under which a trace is shown: the same actions without what makes the search shorter. `settle` resolves
-    settings that contradict each other. `symmetric` names sorts of ids that are meant to be interchangeable, which is checked
-    before use. `budgets` are labels of clauses that only keep the model finite. `sizes` are the constants that a proof for
-    all constants leaves open, each with its least value, all if not said; the others are switches. `thresholds` are numbers,
-    above 0, that sizes of sets are compared with (`reaches`). `pictures` (see `Pictures`) draws the states.
+    `initial` assigns the initial state, zero by default; with parameters, `choose` and `require` there are several.
+    `profile` gives the constants of a version and a control plane, `told_with` those under which a trace is shown: the same
+    actions without what makes the search shorter. `settle` resolves settings that contradict each other. `symmetric` names
+    sorts of ids that are meant to be interchangeable, which is checked before use. `budgets` are labels of clauses that only
+    keep the model finite. `sizes` are the constants that a proof for all constants leaves open, each with its least value,
+    all if not said; the others are switches. `thresholds` are numbers, above 0, that sizes of sets are compared with
+    (`reaches`). `pictures` (see `Pictures`) draws the states.
 
     >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
     ...                  initial=lambda s: None)
@@ -57,7 +58,7 @@ class Protocol:
         title: str,
         source: str,
         constants: Sequence[Constant],
-        initial: Callable[[Any], None],
+        initial: Callable[..., None],
         actions: Sequence[Action] = (),
         profile: Callable[[str | None, str | None], dict[str, Setting]] | None = None,
         told_with: Callable[[Mapping[str, int]], dict[str, int]] | None = None,
@@ -79,7 +80,7 @@ class Protocol:
         self.source = source
         self.constants = tuple(constants)
         self.actions: tuple[Action, ...] = tuple(actions)
-        self._initial = initial
+        self.initial = initial
         self._profile = profile
         self._told_with = told_with
         self._settle = settle
@@ -184,10 +185,19 @@ class Protocol:
         instance = Instance(self, self.bind(constants), frozenset(), is_lazy=True)
         return {item.name: labels for item in instance.action_rules if (labels := instance.labels_of(item)) is not None}
 
-    def run_initial(self, state: Struct) -> None:
+    def initial_parameters(self) -> dict[str, LeafDomain]:
+        """The domain of every parameter of `initial` after the state; of a struct those of its fields."""
+        return dict(part for name, domain in self._initial_domains.items() for part in leaves(name, domain))
+
+    @cached_property
+    def _initial_domains(self) -> dict[str, Domain]:
+        return declared(self.initial, f"{self.name}: initial{place_text(place_of(self.initial))}")
+
+    def run_initial(self, state: Struct, chooser: Chooser) -> None:
         """Applies the initial assignments to a state of zeros, nones and empty sets."""
         with raise_refusals():
-            result = self._initial(state)
+            values = {name: given(name, domain, chooser) for name, domain in self._initial_domains.items()}
+            result = self.initial(state, **values)
             refuse_result(result, "initial", "assign to the fields of the state that it is given, e.g. s.leader = 0")
 
 
@@ -218,7 +228,7 @@ class Instance:
         self._tracer = Tracer(protocol.name, protocol.state, self.pool, self.fields, drop)
         self.action_rules = protocol.actions_under(constants)
         self._rules = actions_by_name(protocol.name, self.action_rules)
-        self.initial: tuple[tuple[int, ...], ...] = (self._trace_initial(),)
+        self.initial: tuple[tuple[int, ...], ...] = self._trace_initial()
         self._counterparts: dict[str, ActionInstance | None] = {}
         if is_lazy:
             return
@@ -254,14 +264,19 @@ class Instance:
 
     def _instance_of(self, name: str, arguments: Mapping[str, Plain]) -> ActionInstance | None:
         rule = self._rules.get(name)
-        if rule is None or (parameters := rule.parameters()).keys() != arguments.keys():
+        if rule is None:
+            return None
+        parameters: Domains = rule.parameters()
+        if parameters.keys() < arguments.keys():
+            parameters = self._trace_binding(rule, dict.fromkeys(parameters, 0)).parameters
+        if parameters.keys() != arguments.keys():
             return None
         with active(self._context()):
             try:
-                codes = [domain.from_plain(arguments[name], self.constants) for name, domain in parameters.items()]
+                codes = {key: domain.from_plain(arguments[key], self.constants) for key, domain in parameters.items()}
             except ModelError:
                 return None  # A value beyond the bounds of this instance.
-        return self._trace_binding(rule, parameters, codes)
+        return self._action_instance(rule, self._trace_binding(rule, codes), codes)
 
     @property
     def shown_constants(self) -> dict[str, Any]:
@@ -290,17 +305,20 @@ class Instance:
         """The code of every leaf before a step, for a store to change."""
         return list(self.fields)
 
-    def _trace_initial(self) -> tuple[int, ...]:
-        store, function = Store(self.schema, [self.pool.int(0)] * len(self.fields)), self.protocol._initial
-        with closing(store), active(self._context()), located(f"{self.protocol.name}: the initial state", function):
-            with watch(function):
-                self.protocol.run_initial(self.protocol.state.at(store, ()))
-            codes = store.codes_after()
-        return self.schema.pack([code.value for code in codes])
+    def _trace_initial(self, is_again: bool = False) -> tuple[tuple[int, ...], ...]:
+        def trace(codes: Mapping[str, int]) -> tuple[tuple[int, ...] | None, Domains]:
+            made, asked = self._tracer.initial(self.protocol.initial, self.protocol.run_initial, codes, self)
+            return None if made is None else self.schema.pack(made), asked
+
+        bindings = each_binding(trace, self.protocol.initial_parameters(), self._context(), is_again)
+        states = tuple(dict.fromkeys(made for made, _ in bindings if made is not None))
+        if not states:
+            raise ModelError(f"{self.protocol.name}: there is no initial state: its clauses rule out every choice")
+        return states
 
     def _refuse_changing(self) -> None:
         """Traces what an author's own file has once more, the last first; `ModelError` if it says something else now."""
-        if not is_shipped(self.protocol._initial) and self._trace_initial() != self.initial[0]:
+        if not is_shipped(self.protocol.initial) and {*self._trace_initial(is_again=True)} != {*self.initial}:
             raise ModelError(f"{self.protocol.name}: the initial state is another one when it is traced again; {CHANGED}")
         for item in reversed([item for item in self.action_rules if not is_shipped(item.function)]):
             again = [*self._trace_action(item, is_again=True)][::-1]
@@ -315,35 +333,32 @@ class Instance:
             parameters = item.parameters()
         except ModelError as error:
             raise ModelError(f"{self.protocol.name}: {error}") from error
-        with active(self._context()):
-            sizes = [domain.cardinality(self.constants) for domain in parameters.values()]
-        is_first = True
-        for codes in product(*(range(size)[:: -1 if is_again else 1] for size in sizes)):
-            made = self._trace_binding(item, parameters, codes, is_again, is_first)
-            if made is not None:
+        enabled: list[str] = []
+
+        def trace(codes: Mapping[str, int]) -> tuple[Effect, Domains]:
+            effect = self._trace_binding(item, codes, is_again, is_watched=not enabled)
+            return effect, effect.parameters
+
+        for effect, codes in each_binding(trace, parameters, self._context(), is_again):
+            if (made := self._action_instance(item, effect, codes)) is not None:
+                enabled.append(made.label)
                 yield made
-                is_first = False
 
     def _trace_binding(
-        self,
-        item: Action,
-        parameters: Mapping[str, LeafDomain],
-        codes: Sequence[int],
-        is_again: bool = False,
-        is_watched: bool = False,
-    ) -> ActionInstance | None:
-        def trace(ground: Ground) -> Effect | None:
-            return self._tracer.effect(item, parameters, codes, ground, is_watched)
+        self, item: Action, codes: Mapping[str, int], is_again: bool = False, is_watched: bool = False
+    ) -> Effect:
+        def trace(ground: Ground) -> Effect:
+            return self._tracer.effect(item, codes, ground, is_watched)
 
         common = None if is_again else self._common
-        made = trace(self) if common is None else common.effect(item.function, codes, self, self._kinds, trace)
-        if made is None:
+        return trace(self) if common is None else common.effect(item.function, codes, self, self._kinds, trace)
+
+    def _action_instance(self, item: Action, effect: Effect, codes: Mapping[str, int]) -> ActionInstance | None:
+        """The effect under a name and arguments; None of one that is nowhere enabled."""
+        if effect.guard is self.pool.false:
             return None
-        arguments = {
-            name: domain.to_plain(code, self.constants)
-            for (name, domain), code in zip(parameters.items(), codes, strict=True)
-        }
-        return ActionInstance(**vars(made), action=item, arguments=arguments)
+        arguments = {name: domain.to_plain(codes[name], self.constants) for name, domain in effect.parameters.items()}
+        return ActionInstance(**vars(effect), action=item, arguments=arguments)
 
     # -- properties ---------------------------------------------------------------------------------------------
 

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any, TypeVar, overload
 
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import active, current
+from acked.model.language.context import active, current, literal
 from acked.model.language.finite import ANTECEDENTS, Conditional
 from acked.model.language.semantics import semantics, tracing
 from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct
-from acked.model.language.values import Bool, I, IntLike, N, OptionalValue, V, Value, type_name_of
+from acked.model.language.values import Bool, Count, I, IntLike, N, OptionalValue, V, Value, type_name_of
 
 T = TypeVar("T")
 
@@ -145,6 +145,31 @@ def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) 
     'holds'
     """
     return semantics().extreme(over, body, otherwise, is_greatest=False)
+
+
+@overload
+def count(over: type[V], body: Callable[[V], Bool]) -> Count: ...
+@overload
+def count(over: SetValue[I], body: Callable[[I], Bool]) -> Count: ...
+def count(over: Any, body: Callable[[Any], Bool]) -> Count:
+    """For how many values of a type, or members of a set, the body holds; only where values are enumerated.
+
+    >>> @invariant
+    ... def most_hold(s: State) -> Bool:
+    ...     return 2 * count(Broker, lambda b: s.acked <= s.end[b]) > brokers.value
+    >>> check(ask(toylog, most_hold, brokers=3, records=1)).verdict.value
+    'holds'
+    """
+    one, none = Count(literal(1)), Count(literal(0))
+    if isinstance(over, SetValue):
+        counted = [ite(over.contains(value) & body(value), one, none) for value in each(over.item)]
+    else:
+        counted = [ite(body(value), one, none) for value in each(over)]
+    # What is so in any case is counted last, so that the sum is the same whatever ids are called.
+    total = none
+    for part in sorted(counted, key=lambda item: item.expr.is_const):
+        total = total + part
+    return total
 
 
 def smaller(a: N, b: N) -> N:

@@ -76,12 +76,17 @@ class Semantics(Protocol):
         """The set of all ids, or the empty one."""
 
 
+Chooser = Callable[[str, Any], Any]
+"""From the name of a choice and the domain of its values (a `LeafDomain`) to the value that is chosen."""
+
+
 @dataclass(frozen=True)
 class Trace(Context):
-    """The context of an action, a property or an initial state; `guards` is None outside actions."""
+    """The context of an action, a property or an initial state; `guards` and `chooser` are None in properties."""
 
     semantics: Semantics
     guards: list[Guard] | None = field(default=None)
+    chooser: Chooser | None = None
 
 
 def tracing() -> Trace:

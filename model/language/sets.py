@@ -12,10 +12,17 @@ from acked.model.language.values import Bool, Count, I, Id, IntLike, OptionalVal
 
 
 class SetValue(Value, Generic[I]):
-    """A set of ids. The expression is a mask: bit k stands for id k.
+    """A set of ids; a parameter that is one is declared with `SetValue[Broker]`.
 
-    An optional id may stand for a member: none is in no set. Adding it gives a set with a bit beyond all ids, so that
-    assigning that set is caught as leaving the domain.
+    The expression is a mask: bit k stands for id k. An optional id may stand for a member: none is in no set. Adding it
+    gives a set with a bit beyond all ids, so that assigning that set is caught as leaving the domain.
+
+    >>> @action()
+    ... def lose_logs(s: State, unlucky: SetValue[Broker]) -> None:
+    ...     for b in each(Broker):
+    ...         s.end[b] = ite(unlucky.contains(b), 0, s.end[b])
+    >>> lose_logs.parameters()["unlucky"].cardinality({"brokers": 3})
+    8
     """
 
     __slots__ = ("item",)

@@ -21,7 +21,7 @@ from acked.model.language.storage.layout import Schema
 from acked.model.language.storage.store import LiteralStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
 from acked.model.language.storage.views import ArrayView, LogView, assign, codes_of, struct_of, view_of
-from acked.model.language.values import Bool, I, IntLike, N, OptionalValue, V, Value, type_name_of
+from acked.model.language.values import Bool, E, Enum, I, IntLike, N, OptionalValue, V, Value, type_name_of
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -150,6 +150,10 @@ def field(domain: type[S], doc: str = "") -> Field[S, S]: ...
 @overload
 def field(domain: type[Bool], doc: str = "") -> Field[Bool, Bool | bool]: ...  # type: ignore[overload-overlap]
 @overload
+def field(domain: Enum, doc: str = "") -> Field[Enum, Enum | str]: ...
+@overload
+def field(domain: type[E], doc: str = "") -> Field[E, E | str]: ...  # type: ignore[overload-overlap]
+@overload
 def field(domain: type[N], doc: str = "") -> Field[N, N | IntLike]: ...  # type: ignore[overload-overlap]
 @overload
 def field(domain: type[V], doc: str = "") -> Field[V, V]: ...
@@ -191,8 +195,12 @@ def Between(item: type[N], lo: IntLike, hi: IntLike) -> Typed[N, N | IntLike]:  
     return Typed(Range(item, lo, hi))
 
 
-def Optional(item: type[V]) -> Typed[OptionalValue[V], OptionalValue[V] | V | None]:  # noqa: N802
-    """None or a value of an `Int` or `Id` type.
+@overload
+def Optional(item: type[E]) -> Typed[OptionalValue[E], OptionalValue[E] | E | str | None]: ...  # type: ignore[overload-overlap]
+@overload
+def Optional(item: type[V]) -> Typed[OptionalValue[V], OptionalValue[V] | V | None]: ...
+def Optional(item: Any) -> Any:  # noqa: N802
+    """None or a value of an `Int`, `Id` or `Enum` type.
 
     >>> class Lock(Struct):
     ...     holder = field(Optional(Broker), "which broker holds it")
@@ -216,6 +224,8 @@ def SetOf(item: type[I]) -> Typed[SetValue[I], SetValue[I]]:  # noqa: N802
 @overload
 def Present(item: type[Bool], when: IntLike) -> Typed[Bool, Bool | bool]: ...
 @overload
+def Present(item: type[E], when: IntLike) -> Typed[E, E | str]: ...  # type: ignore[overload-overlap]
+@overload
 def Present(item: type[N], when: IntLike) -> Typed[N, N | IntLike]: ...
 @overload
 def Present(item: Typed[T, W], when: IntLike) -> Typed[T, W]: ...
@@ -237,6 +247,10 @@ def Present(item: Any, when: IntLike) -> Any:  # noqa: N802
 def Array(index: type[K], element: type[S]) -> Typed[ArrayView[K, S, S], None]: ...
 @overload
 def Array(index: type[K], element: type[Bool]) -> Typed[ArrayView[K, Bool, Bool | bool], None]: ...  # type: ignore[overload-overlap]
+@overload
+def Array(index: type[K], element: Enum) -> Typed[ArrayView[K, Enum, Enum | str], None]: ...
+@overload
+def Array(index: type[K], element: type[E]) -> Typed[ArrayView[K, E, E | str], None]: ...  # type: ignore[overload-overlap]
 @overload
 def Array(index: type[K], element: type[N]) -> Typed[ArrayView[K, N, N | IntLike], None]: ...  # type: ignore[overload-overlap]
 @overload

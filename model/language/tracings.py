@@ -21,10 +21,11 @@ from acked.model.formulas.expr import Expr, Pool
 from acked.model.formulas.places import located
 from acked.model.formulas.watch import CHANGED, watch
 from acked.model.language.action import Action
+from acked.model.language.choices import Choices, Domains
 from acked.model.language.context import active
-from acked.model.language.domain import Constants, LeafDomain, Path, Plain
+from acked.model.language.domain import Constants, Path, Plain
 from acked.model.language.finite import FINITE
-from acked.model.language.semantics import Guard, Trace
+from acked.model.language.semantics import Chooser, Guard, Trace
 from acked.model.language.state import Struct
 from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.storage.store import Store
@@ -38,13 +39,15 @@ class Effect:
     """What an action does with its parameters bound: enabled where every guard holds, then the updates happen at once.
 
     `updates` maps leaf index to the new code; `overflows` lists, for updates not evidently in their domain, the leaf and
-    the condition under which it leaves its domain (such a step is an error of the protocol).
+    the condition under which it leaves its domain (such a step is an error of the protocol). `parameters` are the domains of
+    its parameters and choices. One that is nowhere enabled has neither updates nor overflows.
     """
 
     guards: tuple[Guard, ...]
     guard: Expr
     updates: tuple[tuple[int, Expr], ...]
     overflows: tuple[tuple[int, Expr], ...]
+    parameters: Domains
 
 
 class Ground(Protocol):
@@ -91,21 +94,15 @@ class Tracer:
         self.dropped: set[tuple[str, str]] = set()
         """The clauses that were left out so far."""
 
-    def effect(
-        self, item: Action, parameters: Mapping[str, LeafDomain], codes: Sequence[int], ground: Ground, is_watched: bool
-    ) -> Effect | None:
-        """What an action does with these codes of its parameters, by `ground` alone; None if it is enabled nowhere."""
+    def effect(self, item: Action, codes: Mapping[str, int], ground: Ground, is_watched: bool) -> Effect:
+        """What an action does with these codes of its parameters and choices, by `ground` alone."""
         guards: list[Guard] = []
-        store = Store(ground.schema, ground.codes())
-        context = Trace(self._pool, ground.constants, FINITE, guards)
+        store, choices = Store(ground.schema, ground.codes()), Choices(codes)
+        context = Trace(self._pool, ground.constants, FINITE, guards, choices)
         with closing(store), active(context), located(f"{self._protocol}: action {item.name}", item.function):
-            values = {
-                name: domain.wrap(self._pool.int(code))
-                for (name, domain), code in zip(parameters.items(), codes, strict=True)
-            }
             try:
                 with watch(item.function) if is_watched else nullcontext():
-                    item.apply(self._state.at(store, ()), values)
+                    item.apply(self._state.at(store, ()), choices)
             except StepError:
                 # Of a binding that its clauses rule out, what it would do is not a mistake.
                 if all(guard.condition is not self._pool.false for guard in self._keep(item, guards)):
@@ -114,13 +111,26 @@ class Tracer:
         clauses = self._keep(item, guards)
         guard = self._pool.all(clause.condition for clause in clauses)
         if guard is self._pool.false:
-            return None
+            return Effect(clauses, guard, (), (), choices.asked)
         updates = tuple(
             (leaf, new) for leaf, (old, new) in enumerate(zip(self._fields, after, strict=True)) if old is not new
         )
         leaves = ground.schema.leaves
         overflows = tuple((leaf, bad) for leaf, new in updates if (bad := leaves[leaf].outside(new)) is not None)
-        return Effect(clauses, guard, updates, overflows)
+        return Effect(clauses, guard, updates, overflows, choices.asked)
+
+    def initial(
+        self, function: object, run: Callable[[Struct, Chooser], None], codes: Mapping[str, int], ground: Ground
+    ) -> tuple[list[int] | None, Domains]:
+        """The codes of the initial state with these of what the function chooses, None if its clauses rule those out."""
+        guards: list[Guard] = []
+        store, choices = Store(ground.schema, [self._pool.int(0)] * len(self._fields)), Choices(codes)
+        context = Trace(self._pool, ground.constants, FINITE, guards, choices)
+        with closing(store), active(context), located(f"{self._protocol}: the initial state", function):
+            with watch(function):
+                run(self._state.at(store, ()), choices)
+            made = [code.value for code in store.codes_after()]
+        return (None if any(guard.condition is self._pool.false for guard in guards) else made), choices.asked
 
     def _keep(self, item: Action, guards: Sequence[Guard]) -> tuple[Guard, ...]:
         """The clauses that are not to be left out."""
@@ -245,7 +255,7 @@ class Watched:
 class _Known:
     asked: tuple[tuple[str, int], ...]
     seen: tuple[tuple[int, int], ...]
-    effect: Effect | None
+    effect: Effect
 
     def is_of(self, constants: Constants, kinds: Sequence[int]) -> bool:
         return all(kinds[leaf] == kind for leaf, kind in self.seen) and all(
@@ -269,13 +279,13 @@ class Common:
     def effect(
         self,
         function: Callable[..., None],
-        codes: Sequence[int],
+        codes: Mapping[str, int],
         ground: Ground,
         kinds: Sequence[int],
-        trace: Callable[[Ground], Effect | None],
-    ) -> Effect | None:
+        trace: Callable[[Ground], Effect],
+    ) -> Effect:
         """What is known of an action with these codes of its parameters, or is found by tracing it."""
-        known = self._known.setdefault((function, tuple(codes)), [])
+        known = self._known.setdefault((function, tuple(codes.values())), [])
         for one in known:
             if one.is_of(ground.constants, kinds):
                 return one.effect

@@ -10,10 +10,12 @@ what lets the same source be read as first-order logic later.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache
 from math import inf
-from typing import TYPE_CHECKING, ClassVar, Generic, NoReturn, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar
 
+from acked.base.names import near
 from acked.model.formulas.errors import ModelError, UnknownName
 from acked.model.formulas.expr import Expr
 from acked.model.formulas.functions import Sort, asks_for_truth, name_with_article, words_of
@@ -114,7 +116,7 @@ _NO_CODES = (int, str, Value, Constant, Size, Computed, type(None))
 
 def _public(kind: type) -> list[str]:
     """What an author may ask of a value."""
-    of_ours = {"expr", "lift", "type_name", "instead", "item", "code_of", "mask_of", "lo", "hi", "size"}
+    of_ours = {"expr", "lift", "type_name", "instead", "item", "code_of", "mask_of", "lo", "hi", "size", "names"}
     hidden = of_ours - {"size"} if hasattr(kind, "mask_of") else of_ours
     return [name for name in dir(kind) if not name.startswith("_") and name not in hidden] or ["only its comparisons"]
 
@@ -234,6 +236,68 @@ class Int(Value):
     __rmul__ = __mul__
 
 
+class Enum(Int, hi=0):
+    """One of a few named values: `class Phase(Enum, names=("working", "prepared", "committed"))`, the first one initially.
+
+    A name stands for its value wherever one is assigned or compared: `s.phase[r] = "prepared"`. There is no order. Where the
+    type needs no name of its own, `Enum("working", "prepared", "committed")` is one.
+
+    >>> class Phase(Enum, names=("working", "prepared", "committed")):
+    ...     "How far a participant is."
+    >>> class Participants(Struct):
+    ...     phase = field(Array(Broker, Phase), "how far each one is")
+    >>> Phase.names, Participants.domains()["phase"].element.to_plain(2, {})
+    (('working', 'prepared', 'committed'), 'committed')
+    """
+
+    __slots__ = ()
+    type_name = "Enum"
+    instead = "compare it with == or !=, with one of its names"
+    names: ClassVar[tuple[str, ...]] = ()
+
+    if not TYPE_CHECKING:
+        __lt__, __le__, __gt__, __ge__ = map(_refuse, ("<", "<=", ">", ">="))
+        __add__ = __radd__ = _refuse("+")
+        __sub__ = __rsub__ = _refuse("-")
+        __mul__ = __rmul__ = _refuse("*")
+        __floordiv__, __mod__ = map(_refuse, ("//", "%"))
+
+        def __new__(cls, *names: object) -> Any:
+            return _unnamed(names) if cls is Enum else super().__new__(cls)
+
+    else:
+
+        def __init__(self, *names: str | Expr) -> None: ...
+
+    def __init_subclass__(cls, *, names: Sequence[str], name: str | None = None) -> None:
+        super().__init_subclass__(hi=len(names) - 1, name=name)
+        cls.names = tuple(names)
+        if not names or len({*names}) < len(names) or not all(isinstance(one, str) and one for one in names):
+            raise ModelError(f"{cls.__name__} has the names {cls.names!r}; an Enum has at least one, each a text of its own")
+
+    @classmethod
+    def lift(cls, value: object) -> Expr:
+        """The expression of a value of this type or of a name of it; `ModelError` for anything else."""
+        if isinstance(value, str):
+            if value not in cls.names:
+                meant = near(value, cls.names)
+                raise ModelError(f"{cls.type_name} is never {value!r}{meant}; it is {' or '.join(cls.names)}")
+            return literal(cls.names.index(value))
+        if type(value) is not cls:
+            raise mismatch(cls.type_name, value)
+        return value.expr
+
+
+@cache
+def _unnamed(names: tuple[object, ...]) -> type[Enum]:
+    """The type with these names, always the same one, so that its values can be compared."""
+
+    class Named(Enum, names=names, name="value"):
+        """One of a few named values."""
+
+    return Named
+
+
 class Count(Int, hi=64, name="count"):
     """How many members a set has."""
 
@@ -271,6 +335,7 @@ class Id(Value):
 
 V = TypeVar("V", bound=Value)
 N = TypeVar("N", bound=Int)
+E = TypeVar("E", bound=Enum)
 I = TypeVar("I", bound=Id)  # noqa: E741
 
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from acked.model.language.action import require
-from acked.model.language.context import literal
-from acked.model.language.quantify import each, greatest, ite, some
+from acked.model.language.quantify import count, each, greatest, ite, some
 from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.telling import Telling
-from acked.model.language.values import Bool, Count
+from acked.model.language.values import Bool
 from acked.model.majority.state import Offset, RecordId, Replica, State, Term, max_term, replicas
 
 # -- who counts -------------------------------------------------------------------------------------------------------
@@ -22,17 +21,6 @@ from acked.model.majority.state import Offset, RecordId, Replica, State, Term, m
 def majority() -> int:
     """How many replicas more than half of them are at least."""
     return replicas.value // 2 + 1
-
-
-def how_many(of: Callable[[Replica], Bool]) -> Count:
-    """For how many replicas it is so."""
-    one, none = Count(literal(1)), Count(literal(0))
-    counted = [ite(of(r), one, none) for r in each(Replica)]
-    # What is so in any case is counted last, so that the sum is the same whatever the replicas are called.
-    total = none
-    for part in sorted(counted, key=lambda item: item.expr.is_const):
-        total = total + part
-    return total
 
 
 def may_vote(s: State, r: Replica) -> Bool:
@@ -83,7 +71,7 @@ def holds(s: State, r: Replica, record: RecordId) -> Bool:
 
 def could_win(s: State, candidate: Replica, voters: Callable[[Replica], Bool]) -> Bool:
     """Of the given voters a majority of all replicas has logs that are no newer than the candidate's."""
-    return how_many(lambda v: voters(v) & is_no_newer(s, v, candidate)) >= majority()
+    return count(Replica, lambda v: voters(v) & is_no_newer(s, v, candidate)) >= majority()
 
 
 # -- terms ------------------------------------------------------------------------------------------------------------

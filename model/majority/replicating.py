@@ -7,10 +7,10 @@ one step: a leader that has no use for an answer yet may commit later, so an ans
 from __future__ import annotations
 
 from acked.model.language.action import action, require
-from acked.model.language.quantify import each, ite, some
+from acked.model.language.quantify import count, each, ite, some
 from acked.model.language.telling import PRODUCER, Telling, Tells, asks
 from acked.model.language.values import Bool
-from acked.model.majority.common import agree_until, how_many, majority, renumber_terms, says_heard, take_up
+from acked.model.majority.common import agree_until, majority, renumber_terms, says_heard, take_up
 from acked.model.majority.state import Offset, Record, RecordId, Replica, State, log_size, records
 
 
@@ -124,7 +124,7 @@ def commit(s: State, leader: Replica, until: Offset) -> None:
     require("beyond the high watermark", until > mine.hw)
     require("leader holds it", until <= log.end)
     require(
-        "a majority holds it", how_many(lambda r: (r == leader) | (until <= s.match[leader][r])) >= majority()
+        "a majority holds it", count(Replica, lambda r: (r == leader) | (until <= s.match[leader][r])) >= majority()
     )
     require("of the leader's own term", log.at(until - 1).term == mine.term)
     mine.hw = until

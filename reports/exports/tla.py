@@ -9,8 +9,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from acked.model.language.domain import BoolDomain, Domain, OptionalDomain, PresentDomain, SetDomain
+from acked.model.language.domain import BoolDomain, Domain, EnumDomain, OptionalDomain, PresentDomain, SetDomain
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
+from acked.model.language.values import Enum
 from acked.reports.exports.subject import Exported
 from acked.reports.runs.view import StepView
 
@@ -67,7 +68,9 @@ def itf_type(domain: Domain, sample: Any = None) -> str:
     if isinstance(domain, SetDomain):
         return "Set(Int)"
     if isinstance(domain, OptionalDomain):
-        return "None(UNIT) | Some(Int)"
+        return f"None(UNIT) | Some({'Str' if issubclass(domain.item, Enum) else 'Int'})"
+    if isinstance(domain, EnumDomain):
+        return "Str"
     return "Bool" if isinstance(domain, BoolDomain) else "Int"
 
 
@@ -91,8 +94,12 @@ def itf_value(domain: Domain, value: Any) -> Any:
     if isinstance(domain, OptionalDomain):
         if value is None:
             return {"tag": "None", "value": {"#tup": []}}
-        return {"tag": "Some", "value": _bigint(value)}
-    return value if isinstance(value, bool) else _bigint(value)
+        return {"tag": "Some", "value": _scalar(value)}
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> Any:
+    return value if isinstance(value, bool | str) else _bigint(value)
 
 
 def _bigint(value: int) -> dict[str, str]:

@@ -5,12 +5,13 @@ Reading the declarations of a step (`acked.model.language.telling`), and what is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
 from acked.model.language.action import Action
 from acked.model.language.context import resolve
+from acked.model.language.domain import LeafDomain
 from acked.model.language.protocol import Instance
 from acked.model.language.telling import Course, Ends, Party, Role, Telling, Tells, Those, sort_of
 from acked.model.language.tracings import ActionInstance
@@ -43,13 +44,17 @@ Named = Callable[[type[Id], int], str]
 @cache
 def sorts_of(action: Action) -> dict[str, type[Id]]:
     """The parameters of an action that are ids, or are made of ids, with their sorts."""
-    sorts = {name: sort_of(domain) for name, domain in action.parameters().items()}
+    return _of_ids(action.parameters())
+
+
+def _of_ids(parameters: Mapping[str, LeafDomain]) -> dict[str, type[Id]]:
+    sorts = {name: sort_of(domain) for name, domain in parameters.items()}
     return {name: sort for name, sort in sorts.items() if sort is not None}
 
 
 def ids_of(step: ActionInstance) -> list[tuple[type[Id], int]]:
     """Every id that the parameters of a step name, in their order."""
-    return [(sort, number) for name, sort in sorts_of(step.action).items() for number in _numbers(step.arguments[name])]
+    return [(sort, number) for name, sort in _of_ids(step.parameters).items() for number in _numbers(step.arguments[name])]
 
 
 def actor_of(step: ActionInstance, named: Named, telling: Telling | None = None) -> str | None:

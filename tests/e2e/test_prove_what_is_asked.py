@@ -83,7 +83,7 @@ def test_a_working_copy_has_no_argument_of_the_protocol_that_it_was_copied_from(
     (tmp_path / "mine.py").write_text(
         "from acked.model.replication.kip320 import kip320\nfrom acked.model.language.protocol import Protocol\n"
         "mine = Protocol('mine', kip320.state, title='', source='', constants=kip320.constants,\n"
-        "                initial=kip320.run_initial, actions=kip320.actions[1:])\n"
+        "                initial=kip320.initial, actions=kip320.actions[1:])\n"
     )
     copy = spec(tmp_path, TINY.replace('protocol = "kip320"', 'protocol = "mine.py:mine"'))
     done = call(capsys, "prove", "all-constants", copy)

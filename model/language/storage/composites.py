@@ -25,7 +25,7 @@ from acked.model.language.domain import (
     scalar_domain,
 )
 from acked.model.language.sets import SetValue
-from acked.model.language.values import Bool, Id, Int, IntLike
+from acked.model.language.values import Bool, Enum, Id, Int, IntLike
 
 
 class Declaration:
@@ -208,10 +208,11 @@ def as_domain(spec: object) -> Domain:
     if isinstance(spec, type):
         if issubclass(spec, Declaration):
             return StructDomain(spec)
-        if issubclass(spec, (Int, Id, Bool)) and spec not in (Int, Id):
+        if issubclass(spec, (Int, Id, Bool)) and spec not in (Int, Id, Enum):
             return scalar_domain(spec)
     name = getattr(spec, "__name__", repr(spec))
-    raise ModelError(f"{name} is not a domain; use a subclass of Int, Id or Struct, Bool, or Optional, SetOf, Array, Log")
+    ours = "a subclass of Int, Id, Enum or Struct, Bool, or Optional, SetOf, Array, Log"
+    raise ModelError(f"{name} is not a domain; use {ours}")
 
 
 def as_leaf(spec: object) -> LeafDomain:

@@ -18,6 +18,7 @@ from acked.model.formulas.expr import Expr
 from acked.model.language.domain import (
     Constants,
     Domain,
+    EnumDomain,
     IdDomain,
     LeafDomain,
     OptionalDomain,
@@ -82,6 +83,8 @@ class Leaf:
 
     def range_text(self, constants: Constants) -> str:
         """What the leaf can hold: `0..2`."""
+        if isinstance(self.domain.bare, EnumDomain):
+            return " or ".join(self.domain.bare.item.names)
         if isinstance(self.domain.bare, SetDomain):
             return f"sets of {self.domain.bare.item.type_name}s"
         least, skipped = self._least(constants)

@@ -252,7 +252,7 @@ def replaced(name: str, function: Callable[..., None]) -> Protocol:
     )
     assert actions != kip320.actions
     return Protocol(
-        "weakened", State, title="", source="", constants=kip320.constants, initial=kip320.run_initial, actions=actions
+        "weakened", State, title="", source="", constants=kip320.constants, initial=kip320.initial, actions=actions
     )
 
 

@@ -349,7 +349,13 @@ def parameter_of_a_plain_type(s: State, r: int) -> None:
     pass
 
 
-def parameter_of_a_struct(s: State, r: Record) -> None:
+class Logs(Struct):
+    """What is no parameter: it has an array."""
+
+    ends = field(Array(Replica, Epoch))
+
+
+def parameter_with_an_array(s: State, r: Logs) -> None:
     pass
 
 
@@ -366,9 +372,9 @@ def action_without_a_state() -> None:
     [
         (untyped_parameter, "parameter 'r' needs a type, such as `leader: Replica`"),
         (parameter_of_a_plain_type, "parameter 'r' has a type that cannot be enumerated"),
-        (parameter_of_a_struct, "parameter 'r' has a type that cannot be enumerated"),
+        (parameter_with_an_array, "parameter 'r' has a type that cannot be enumerated"),
         (parameter_of_an_unknown_type, "a parameter's type is unknown here (name 'Repilca' is not defined); import it"),
-        (action_without_a_state, "an action's first parameter is the state, such as `s: State`"),
+        (action_without_a_state, "the first parameter is the state, such as `s: State`"),
     ],
 )
 def test_a_mistake_in_a_signature_names_action_and_line(mistake: Callable[..., None], message: str) -> None:
@@ -386,11 +392,11 @@ def test_require_outside_an_action_is_refused() -> None:
         require("too early", True)
 
 
-def test_require_in_the_initial_state_is_refused_with_its_line() -> None:
+def test_clauses_that_leave_no_initial_state_are_refused() -> None:
     def initial(s: State) -> None:
-        require("misplaced", s.flag)
+        require("never so at first", s.flag)
 
-    with pytest.raises(ModelError, match=rf"mistaken: the initial state \({HERE}:\d+\): require\(…\) states a guard"):
+    with pytest.raises(ModelError, match="mistaken: there is no initial state: its clauses rule out every choice"):
         protocol_of(initial=initial).instantiate(CONSTANTS)
 
 

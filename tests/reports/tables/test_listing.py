@@ -87,7 +87,7 @@ def test_a_protocol_that_refuses_small_constants_is_still_listed(drawn: Drawn) -
     base = PROTOCOLS["kip320"]
     huge = [Constant(item.name, item.hi, item.hi, item.doc) for item in base.constants]
     picky = Protocol(
-        "picky", base.state, title="t", source="s", constants=huge, initial=base._initial, actions=base.actions
+        "picky", base.state, title="t", source="s", constants=huge, initial=base.initial, actions=base.actions
     )
     text = drawn(print_protocols, [picky]).text
     assert "LeaderWrite" in text
