@@ -93,7 +93,20 @@ if TYPE_CHECKING:
         those,
     )
     from acked.model.language.sets import SetValue
-    from acked.model.language.state import Array, Between, Log, Optional, Present, SetOf, Struct, all_of, field, none_of
+    from acked.model.language.state import (
+        Array,
+        Bag,
+        Between,
+        Log,
+        Optional,
+        Present,
+        Queue,
+        SetOf,
+        Struct,
+        all_of,
+        field,
+        none_of,
+    )
     from acked.model.language.telling import CLIENT, CONSUMER, CONTROLLER, PRODUCER, Course, Fault, Role, Tells, Those, asks
     from acked.model.language.values import Bool, Enum, Id, Int
 
@@ -104,6 +117,7 @@ __all__ = [
     "PRODUCER",
     "AckedError",
     "Array",
+    "Bag",
     "Between",
     "Bool",
     "Bounds",
@@ -126,6 +140,7 @@ __all__ = [
     "Property",
     "Protocol",
     "Question",
+    "Queue",
     "Result",
     "Role",
     "SetOf",
@@ -197,7 +212,7 @@ _PLACES = {
     "acked.model.language.protocol": "Protocol",
     "acked.model.language.quantify": "count each every for_each greatest implies ite least one_of smaller some some_of those",
     "acked.model.language.sets": "SetValue",
-    "acked.model.language.state": "Array Between Log Optional Present SetOf Struct all_of field none_of",
+    "acked.model.language.state": "Array Bag Between Log Optional Present Queue SetOf Struct all_of field none_of",
     "acked.model.language.telling": "CLIENT CONSUMER CONTROLLER PRODUCER Course Fault Role Tells Those asks",
     "acked.model.language.values": "Bool Enum Id Int",
 }

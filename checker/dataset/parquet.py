@@ -41,6 +41,7 @@ from acked.invariants.property import Kind, Property
 from acked.model.language.domain import Domain, LeafDomain
 from acked.model.language.domain import Path as FieldPath
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
+from acked.model.language.storage.messages import MessagesDomain
 from acked.model.language.values import Bool
 
 with optional_packages():
@@ -101,6 +102,8 @@ class Columns:
             members = domain.struct.domains()
             parts = [self._column(member, (*path, name), words) for name, member in members.items()]
             return pa.StructArray.from_arrays(parts, names=list(members))
+        if isinstance(domain, MessagesDomain):
+            return self._messages(domain, path, words)
         if isinstance(domain, ArrayDomain):
             size = domain.index.cardinality(self._constants)
             elements = [self._column(domain.element, (*path, k), words) for k in range(size)]
@@ -111,6 +114,14 @@ class Columns:
             records = [self._column(record, (*path, LogDomain.RECORDS, k), words) for k in range(size)]
             return _lists(records, self._codes((*path, LogDomain.END), words).astype(np.int64))
         raise ConfigurationError(f"states with a {type(domain).__name__} cannot be written as columns yet")
+
+    def _messages(self, domain: MessagesDomain, path: FieldPath, words: NDArray[np.uint64]) -> pa.Array:
+        """Of every state the list of the structs that are there, each as often as it is."""
+        known = domain.plain(self._constants)
+        counts = np.stack([self._codes((*path, *codes), words) for codes, _ in known], axis=1).astype(np.int64)
+        at = np.repeat(np.tile(np.arange(len(known)), len(words)), counts.ravel())
+        offsets = np.concatenate([[0], np.cumsum(counts.sum(axis=1))]).astype(np.int32)
+        return pa.ListArray.from_arrays(pa.array(offsets), pa.array([value for _, value in known]).take(pa.array(at)))
 
     def _codes(self, path: FieldPath, words: NDArray[np.uint64]) -> NDArray[np.uint64]:
         leaf = self.schema.leaves[self.schema.by_path[path]]

@@ -21,6 +21,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import BoolDomain, Domain, OptionalDomain, PresentDomain, SetDomain
 from acked.model.language.protocol import Instance
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
+from acked.model.language.storage.messages import MessagesDomain
 
 TLA_VARIABLES = frozenset(
     {"replicaLog", "replicaState", "nextRecordId", "nextLeaderEpoch", "leaderAndIsrRequests", "quorumState"}
@@ -130,6 +131,8 @@ def _decode(domain: Domain, value: Any, where: str) -> Any:
         if not isinstance(value, dict):
             raise _Mismatch(f"{where.lstrip('.') or 'the state'} must be a record, not {value!r}")
         return {name: _decode(part, value[name], f"{where}.{name}") for name, part in domains.items() if name in value}
+    if isinstance(domain, MessagesDomain):
+        return [_decode(StructDomain(domain.struct), item, f"{where}[{at}]") for at, item in enumerate(_items(value, where))]
     if isinstance(domain, ArrayDomain):
         return [_decode(domain.element, item, f"{where}[{at}]") for at, item in enumerate(_items(value, where))]
     if isinstance(domain, LogDomain):

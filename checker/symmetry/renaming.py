@@ -396,8 +396,9 @@ def places(instance: Instance, sort: type[Id], to: Sequence[int]) -> list[int]:
         head, *tail = path
         if isinstance(domain, ArrayDomain):
             assert isinstance(head, int)
-            is_by_id = isinstance(domain.index, IdDomain) and domain.index.item is sort
-            return (to[head] if is_by_id else head, *move(domain.element, tuple(tail)))
+            kind = _kind_of(domain.index, sort)
+            moved = head if kind is IdKind.PLAIN else renamed_code(head, kind, to)
+            return (moved, *move(domain.element, tuple(tail)))
         if isinstance(domain, StructDomain):
             return (head, *move(domain.struct.domains()[str(head)], tuple(tail)))
         if isinstance(domain, LogDomain):

@@ -64,6 +64,8 @@ class Layout(Schema):
                 yield from self._leaves(domain.element, (*path, k))
         else:
             assert isinstance(domain, LogDomain)
+            if domain.view is not None:
+                raise ModelError(f"{path_name(path)} is a queue, and only logs can be of any size")
             if not is_absent(domain, self.constants):
                 self._logs.append((path, domain))
             yield (*path, LogDomain.END), domain.end

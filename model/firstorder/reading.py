@@ -169,7 +169,7 @@ class Reading:
                 yield from self._families(inner, (*key, name), indices)
         elif isinstance(domain, ArrayDomain):
             yield from self._families(domain.element, (*key, None), (*indices, self._index(domain.index)))
-        elif isinstance(domain, LogDomain):
+        elif isinstance(domain, LogDomain) and domain.view is None:
             yield from self._families(domain.end, (*key, LogDomain.END), indices)
             last = self.logic.int(resolve(domain.size, self.constants)) - 1
             slot = Index(INT, domain.offset, (self.logic.int(0), last))
@@ -177,7 +177,8 @@ class Reading:
                 names = tuple(str(part) for part in path)
                 yield from self._families(field, (*key, LogDomain.RECORDS, None, *names), (*indices, slot))
         else:
-            raise ModelError(f"{type(domain).__name__} has no first-order reading")
+            name = ".".join(part for part in map(str, key) if part != "None")
+            raise ModelError(f"{name} is a queue, whose places move: a proof for all constants has no queues")
 
     def _open_content(self, family: Family) -> Content:
         logic, domain = self.logic, family.domain

@@ -18,7 +18,7 @@ from acked.model.language.semantics import tracing
 from acked.model.language.state import Struct, Typed
 from acked.model.language.storage.composites import StructDomain, as_domain
 from acked.model.language.storage.views import struct_of
-from acked.model.language.values import V, Value
+from acked.model.language.values import Enum, V, Value
 
 S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
@@ -30,6 +30,8 @@ Domains = Mapping[str, LeafDomain]
 def choose(name: str, over: type[S]) -> S: ...
 @overload
 def choose(name: str, over: type[V]) -> V: ...
+@overload
+def choose(name: str, over: Enum) -> Enum: ...
 @overload
 def choose(name: str, over: Typed[T, Any]) -> T: ...
 def choose(name: str, over: Any) -> Any:

@@ -10,7 +10,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, ClassVar, Generic
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
@@ -28,6 +28,9 @@ Plain = int | bool | str | list[int] | None
 
 class Domain(ABC):
     """A set of plain values with a place in the state: a leaf, or a composite of leaves."""
+
+    view: ClassVar[Callable[..., Any] | None] = None
+    """What gives symbolic access to one, of the kinds that say so themselves: of a store, a path and the domain."""
 
     @abstractmethod
     def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:

@@ -6,13 +6,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any, cast
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
+from acked.model.language.choices import Choices, given, leaves
 from acked.model.language.context import current, literal, resolve
+from acked.model.language.domain import LeafDomain
 from acked.model.language.sets import SetValue
-from acked.model.language.storage.composites import as_leaf
+from acked.model.language.storage.composites import as_domain
 from acked.model.language.values import Bool, I, IntLike, N, OptionalValue, V
 
 
@@ -46,8 +49,13 @@ class Finite:
 
     def each(self, over: type[V]) -> list[V]:
         """All values, in the order of their codes."""
-        domain = as_leaf(over)
-        return [cast(V, domain.wrap(literal(code))) for code in range(domain.cardinality(current().constants))]
+        domain, constants = as_domain(over), current().constants
+        if isinstance(domain, LeafDomain):
+            return [cast(V, domain.wrap(literal(code))) for code in range(domain.cardinality(constants))]
+        parts = dict(leaves("", domain))
+        values = (range(part.cardinality(constants)) for part in parts.values())
+        bindings = (Choices(dict(zip(parts, codes, strict=True))) for codes in product(*values))
+        return [given("", domain, choices) for choices in bindings]
 
     def for_each(self, over: type[V], assign: Callable[[V], None]) -> None:
         """One assignment after the other, in the order of codes."""

@@ -19,6 +19,7 @@ from acked.model.language.state import Struct
 from acked.model.language.values import Bool, Count, I, IntLike, N, OptionalValue, V, Value, type_name_of
 
 T = TypeVar("T")
+S = TypeVar("S", bound=Struct)
 
 
 def truth(value: bool) -> Bool:
@@ -26,7 +27,11 @@ def truth(value: bool) -> Bool:
     return Bool(current().pool.bool(value))
 
 
-def each(over: type[V]) -> list[V]:
+@overload
+def each(over: type[V]) -> list[V]: ...
+@overload
+def each(over: type[S]) -> list[S]: ...
+def each(over: Any) -> Any:
     """Every value of a type, to assign something to each; only where values are enumerated.
 
     >>> @invariant
@@ -94,9 +99,11 @@ def some_of(over: type[I], count: IntLike) -> SetValue[I]:
 @overload
 def every(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
 @overload
+def every(over: type[S], body: Callable[[S], Bool]) -> Bool: ...
+@overload
 def every(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
 def every(over: Any, body: Callable[[Any], Bool]) -> Bool:
-    """Whether the body holds for every value of a type, or for every member of a set.
+    """Whether the body holds for every value of a type (a struct's too), or for every member of a set of ids.
 
     >>> @invariant
     ... def all_hold(s: State) -> Bool:
@@ -110,9 +117,11 @@ def every(over: Any, body: Callable[[Any], Bool]) -> Bool:
 @overload
 def some(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
 @overload
+def some(over: type[S], body: Callable[[S], Bool]) -> Bool: ...
+@overload
 def some(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
 def some(over: Any, body: Callable[[Any], Bool]) -> Bool:
-    """Whether the body holds for some value of a type, or for some member of a set.
+    """Whether the body holds for some value of a type (a struct's too), or for some member of a set of ids.
 
     >>> @invariant
     ... def one_leads(s: State) -> Bool:
@@ -149,6 +158,8 @@ def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) 
 
 @overload
 def count(over: type[V], body: Callable[[V], Bool]) -> Count: ...
+@overload
+def count(over: type[S], body: Callable[[S], Bool]) -> Count: ...
 @overload
 def count(over: SetValue[I], body: Callable[[I], Bool]) -> Count: ...
 def count(over: Any, body: Callable[[Any], Bool]) -> Count:

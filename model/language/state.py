@@ -18,9 +18,10 @@ from acked.model.language.semantics import semantics
 from acked.model.language.sets import SetValue
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_domain, as_leaf
 from acked.model.language.storage.layout import Schema
+from acked.model.language.storage.messages import ITEM, MessagesView, Place, QueueDomain, QueueView, messages_domain
 from acked.model.language.storage.store import LiteralStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
-from acked.model.language.storage.views import ArrayView, LogView, assign, codes_of, struct_of, view_of
+from acked.model.language.storage.views import ArrayView, LogView, assign, cleared, codes_of, struct_of, view_of
 from acked.model.language.values import Bool, E, Enum, I, IntLike, N, OptionalValue, V, Value, type_name_of
 
 T = TypeVar("T")
@@ -32,9 +33,10 @@ K = TypeVar("K", bound=Value)
 class Field(Generic[T, W]):
     """One named field of a struct; see `field`."""
 
-    def __init__(self, domain: Any, doc: str) -> None:
+    def __init__(self, domain: Any, doc: str, default: object) -> None:
         self._spec = domain
         self.doc = doc
+        self.default = default
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -71,7 +73,7 @@ class Field(Generic[T, W]):
 class Struct(StructView):
     """Named fields. As a class it declares a domain; its instances give symbolic access to one such struct.
 
-    `Record(id=i, epoch=e)` makes one in place; every field must be given.
+    `Record(id=i, epoch=e)` makes one in place: every field is given or has a default, and arrays and logs are empty.
 
     >>> class Record(Struct):
     ...     value = field(Count, "what the client sent")
@@ -88,11 +90,15 @@ class Struct(StructView):
 
     def __init__(self, *unnamed: Any, **values: Any) -> None:
         domains = self.domains()
-        if unnamed or set(values) != set(domains):
+        defaults = {name: item.default for name, item in self.fields().items() if item.default is not ...}
+        empty = {name for name, domain in domains.items() if isinstance(domain, (ArrayDomain, LogDomain))}
+        if unnamed or not values.keys() <= domains.keys() or domains.keys() - values.keys() - defaults.keys() - empty:
             raise ModelError(self._not_made(bool(unnamed)))
         codes: dict[SymbolicPath, Expr] = {}
         for name, domain in domains.items():
-            codes |= {(name, *path): code for path, code in codes_of(domain, values[name]).items()}
+            is_left_out = name in empty and name not in values
+            parts = cleared(domain) if is_left_out else codes_of(domain, {**defaults, **values}[name])
+            codes |= {(name, *path): code for path, code in parts.items()}
         self._bind(LiteralStore(codes), (), None, None)
 
     @classmethod
@@ -146,28 +152,30 @@ class Struct(StructView):
 
 
 @overload
-def field(domain: type[S], doc: str = "") -> Field[S, S]: ...
+def field(domain: type[S], doc: str = "", default: object = ...) -> Field[S, S]: ...
 @overload
-def field(domain: type[Bool], doc: str = "") -> Field[Bool, Bool | bool]: ...  # type: ignore[overload-overlap]
+def field(domain: type[Bool], doc: str = "", default: object = ...) -> Field[Bool, Bool | bool]: ...  # type: ignore[overload-overlap]
 @overload
-def field(domain: Enum, doc: str = "") -> Field[Enum, Enum | str]: ...
+def field(domain: Enum, doc: str = "", default: object = ...) -> Field[Enum, Enum | str]: ...
 @overload
-def field(domain: type[E], doc: str = "") -> Field[E, E | str]: ...  # type: ignore[overload-overlap]
+def field(domain: type[E], doc: str = "", default: object = ...) -> Field[E, E | str]: ...  # type: ignore[overload-overlap]
 @overload
-def field(domain: type[N], doc: str = "") -> Field[N, N | IntLike]: ...  # type: ignore[overload-overlap]
+def field(domain: type[N], doc: str = "", default: object = ...) -> Field[N, N | IntLike]: ...  # type: ignore[overload-overlap]
 @overload
-def field(domain: type[V], doc: str = "") -> Field[V, V]: ...
+def field(domain: type[V], doc: str = "", default: object = ...) -> Field[V, V]: ...
 @overload
-def field(domain: Typed[T, W], doc: str = "") -> Field[T, W]: ...
-def field(domain: Any, doc: str = "") -> Any:
+def field(domain: Typed[T, W], doc: str = "", default: object = ...) -> Field[T, W]: ...
+def field(domain: Any, doc: str = "", default: object = ...) -> Any:
     """Declares a field of a `Struct` with its domain and one line of documentation.
+
+    `default` is what a struct that is made in place has where the field is not given; initially all is zero nevertheless.
 
     >>> class Lock(Struct):
     ...     holder = field(Optional(Broker), "which broker holds it")
     >>> Lock.fields()["holder"].doc
     'which broker holds it'
     """
-    return Field(domain.domain if isinstance(domain, Typed) else domain, doc)
+    return Field(domain.domain if isinstance(domain, Typed) else domain, doc, default)
 
 
 class Typed(Generic[T, W]):
@@ -210,15 +218,64 @@ def Optional(item: Any) -> Any:  # noqa: N802
     return Typed(OptionalDomain(item))
 
 
-def SetOf(item: type[I]) -> Typed[SetValue[I], SetValue[I]]:  # noqa: N802
-    """A set of ids.
+@overload
+def SetOf(item: type[S]) -> Typed[MessagesView[S], None]: ...
+@overload
+def SetOf(item: type[I]) -> Typed[SetValue[I], SetValue[I]]: ...
+def SetOf(item: Any) -> Any:  # noqa: N802
+    """A set of ids; or of structs of single fields, such as messages, to `add` and `remove`.
 
     >>> class Partition(Struct):
     ...     isr = field(SetOf(Broker), "in-sync replicas")
     >>> Partition.domains()["isr"].cardinality({"brokers": 3})
     8
+    >>> class Request(Struct):
+    ...     source = field(Broker, "who asks")
+    ...     offset = field(Count, "from where on")
+    >>> class Network(Struct):
+    ...     requests = field(SetOf(Request), "those on their way")
+    >>> len([*Network.domains()["requests"].leaves((), {"brokers": 3, "records": 1})])
+    6
     """
+    if isinstance(item, type) and issubclass(item, Struct):
+        return Typed(messages_domain(item, None))
     return Typed(SetDomain(item))
+
+
+def Bag(item: type[S], most: IntLike) -> Typed[MessagesView[S], None]:  # noqa: N802
+    """A set of structs in which each may be up to `most` times.
+
+    >>> class Request(Struct):
+    ...     source = field(Broker, "who asks")
+    >>> class Network(Struct):
+    ...     requests = field(Bag(Request, 2), "those on their way")
+    >>> [leaf.cardinality({"brokers": 2}) for _, leaf in Network.domains()["requests"].leaves((), {"brokers": 2})]
+    [3, 3]
+    """
+    return Typed(messages_domain(item, most))
+
+
+def Queue(item: type[S] | type[Value] | Typed[Any, Any], size: IntLike) -> Typed[QueueView[Any], None]:  # noqa: N802
+    """At most `size` values or structs, of which the one that was sent first is received first.
+
+    >>> class Network(Struct):
+    ...     inbox = field(Array(Broker, Queue(Count, 2)), "what was sent to a broker")
+    >>> @action()
+    ... def take(s: Network, to: Broker) -> None:
+    ...     require("something has come", ~s.inbox[to].is_empty)
+    ...     s.inbox[to].receive()
+    >>> [path for path, _ in Network.domains()["inbox"].leaves((), {"brokers": 1, "records": 1})]
+    [(0, 'end'), (0, 'records', 0, 'item'), (0, 'records', 1, 'item')]
+    """
+    if isinstance(item, type) and issubclass(item, Struct):
+        return Typed(QueueDomain(item, Place, size))
+    return Typed(QueueDomain(_record_of(as_leaf(item.domain if isinstance(item, Typed) else item)), Place, size, 1, True))
+
+
+@cache
+def _record_of(domain: LeafDomain) -> type[Struct]:
+    """A record with one field."""
+    return type("Item", (Struct,), {ITEM: field(Typed(domain), "what is queued")})
 
 
 @overload

@@ -11,6 +11,7 @@ from typing import Any
 
 from acked.model.language.domain import BoolDomain, Domain, EnumDomain, OptionalDomain, PresentDomain, SetDomain
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
+from acked.model.language.storage.messages import MessagesDomain
 from acked.model.language.values import Enum
 from acked.reports.exports.subject import Exported
 from acked.reports.runs.view import StepView
@@ -60,6 +61,9 @@ def itf_type(domain: Domain, sample: Any = None) -> str:
         declared = domain.struct.domains()
         parts = ", ".join(f"{name}: {itf_type(declared[name], sample and sample[name])}" for name in names)
         return f"{{ {parts} }}"
+    if isinstance(domain, MessagesDomain):
+        kind = "Set" if isinstance(domain.leaf, BoolDomain) else "Seq"
+        return f"{kind}({itf_type(StructDomain(domain.struct), sample[0] if sample else None)})"
     if isinstance(domain, ArrayDomain):
         return f"Int -> {itf_type(domain.element, sample[0] if sample else None)}"
     if isinstance(domain, LogDomain):
@@ -84,6 +88,9 @@ def itf_value(domain: Domain, value: Any) -> Any:
         return itf_value(domain.inner, value)
     if isinstance(domain, StructDomain):
         return {name: itf_value(domain.struct.domains()[name], item) for name, item in value.items()}
+    if isinstance(domain, MessagesDomain):
+        items = [itf_value(StructDomain(domain.struct), item) for item in value]
+        return {"#set": items} if isinstance(domain.leaf, BoolDomain) else items
     if isinstance(domain, ArrayDomain):
         return {"#map": [[_bigint(at), itf_value(domain.element, item)] for at, item in enumerate(value)]}
     if isinstance(domain, LogDomain):
@@ -132,6 +139,8 @@ def tlc_value(domain: Domain, value: Any) -> Any:
         return tlc_value(domain.inner, value)
     if isinstance(domain, StructDomain):
         return {name: tlc_value(domain.struct.domains()[name], item) for name, item in value.items()}
+    if isinstance(domain, MessagesDomain):
+        return [tlc_value(StructDomain(domain.struct), item) for item in value]
     if isinstance(domain, ArrayDomain):
         return {str(at): tlc_value(domain.element, item) for at, item in enumerate(value)}
     if isinstance(domain, LogDomain):

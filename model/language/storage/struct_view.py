@@ -50,11 +50,10 @@ class StructView(Declaration):
     def _not_made(cls, is_unnamed: bool) -> str:
         """What is wrong where one is made in place without its fields, each by its name."""
         name, domains = cls.type_name, cls.domains()
-        if kept := [part for part, domain in domains.items() if isinstance(domain, (ArrayDomain, LogDomain))]:
-            return f"{name} has the array or log {', '.join(kept)}, so none is made in place; assign the fields one by one"
+        given = [part for part, domain in domains.items() if not isinstance(domain, (ArrayDomain, LogDomain))]
         if is_unnamed:
-            return f"{name} takes its fields by name: {name}({', '.join(f'{part}=…' for part in domains)})"
-        return f"{name} needs exactly the fields {', '.join(domains)}"
+            return f"{name} takes its fields by name: {name}({', '.join(f'{part}=…' for part in given)})"
+        return f"{name} needs exactly the fields {', '.join(given)}"
 
     def _read(self, field: SymbolicPath) -> Expr:
         """The code of a field: as it is now or, if something else has taken this struct's place, as it was before.

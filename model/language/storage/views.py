@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cast
 
 from acked.model.formulas.errors import ModelError, StepError, UnknownName
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal, resolve
-from acked.model.language.domain import Domain, LeafDomain
+from acked.model.language.domain import Domain, LeafDomain, Path
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
-from acked.model.language.storage.store import NoStore, StateStore, SymbolicPath
+from acked.model.language.storage.store import LiteralStore, NoStore, StateStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
 from acked.model.language.values import Bool, Id, IntLike, N, Value, type_name_of
 
@@ -74,6 +75,8 @@ def _index(expr: Expr, count: int, what: str) -> int:
 
 def view_of(domain: Domain, store: StateStore, path: SymbolicPath) -> Any:
     """Symbolic access to what stands at `path` of a store: a value, or the view of a struct, an array or a log."""
+    if domain.view is not None:
+        return domain.view(store, path, domain)
     match domain:
         case StructDomain():
             return struct_of(domain).at(store, path)
@@ -98,6 +101,8 @@ def assign(
     """One change of the store: all of the value is read before any of it is written."""
     codes = codes_of(domain, value)
     store.begin(writer, isinstance(domain, StructDomain), path)
+    for log_path, log in _logs(domain):
+        store.blank_from((*path, *log_path, LogDomain.RECORDS), log, literal(0))
     for field_path, code in codes.items():
         store.write((*path, *field_path), code, when)
 
@@ -106,6 +111,8 @@ def codes_of(domain: Domain, value: object) -> dict[SymbolicPath, Expr]:
     """The codes of a value that is to be stored: of a struct those of all its fields."""
     if isinstance(domain, LeafDomain):
         return {(): domain.code_of(value)}
+    if isinstance(value, View) and isinstance(value._store, LiteralStore):
+        return cleared(domain)
     if not isinstance(domain, StructDomain):
         raise ModelError("arrays and logs are changed by element, append or truncate, not assigned whole")
     if not isinstance(value, domain.struct):
@@ -114,6 +121,32 @@ def codes_of(domain: Domain, value: object) -> dict[SymbolicPath, Expr]:
     for name, inner in domain.struct.domains().items():
         codes |= {(name, *path): code for path, code in codes_of(inner, getattr(value, name)).items()}
     return codes
+
+
+def cleared(domain: Domain) -> dict[SymbolicPath, Expr]:
+    """The codes of what is empty: arrays of zeros, logs without records, which have no codes of their own."""
+    if isinstance(domain, LeafDomain):
+        return {(): literal(0)}
+    if isinstance(domain, LogDomain):
+        return {(LogDomain.END,): literal(0)}
+    return {(part, *path): code for part, inner in _parts(domain) for path, code in cleared(inner).items()}
+
+
+def _logs(domain: Domain) -> Iterator[tuple[Path, LogDomain]]:
+    """The logs in a struct that is assigned whole."""
+    if isinstance(domain, LogDomain):
+        yield (), domain
+    elif not isinstance(domain, LeafDomain):
+        for part, inner in _parts(domain):
+            yield from (((part, *path), log) for path, log in _logs(inner))
+
+
+def _parts(domain: Domain) -> Iterator[tuple[str | int, Domain]]:
+    if isinstance(domain, StructDomain):
+        yield from domain.struct.domains().items()
+    else:
+        assert isinstance(domain, ArrayDomain)
+        yield from ((k, domain.element) for k in range(domain.index.cardinality(current().constants)))
 
 
 class ArrayView(View[ArrayDomain], Generic[K, T, W]):

@@ -1,0 +1,202 @@
+"""Where messages are on their way: queues, and sets and bags of structs.
+
+A queue is a log whose oldest record can be taken. A set or a bag of structs is an array by each of the struct's fields in
+turn that says how often there is such a struct: equal contents are one state, in whatever order they came to be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, Generic, TypeVar, cast
+
+from acked.model.formulas.errors import ModelError
+from acked.model.formulas.expr import Expr
+from acked.model.language.context import current, literal
+from acked.model.language.domain import BoolDomain, Constants, Domain, LeafDomain, Path, Range, Reader, path_name
+from acked.model.language.storage.composites import ArrayDomain, Declaration, LogDomain, StructDomain
+from acked.model.language.storage.store import LiteralStore, SymbolicPath
+from acked.model.language.storage.struct_view import StructView
+from acked.model.language.storage.views import LogView, View, codes_of, struct_of
+from acked.model.language.values import Bool, Count, Int, IntLike, Value, type_name_of
+
+S = TypeVar("S", bound=StructView)
+
+ITEM = "item"
+"""The field of the record that a queue of single values makes of each."""
+
+
+class Place(Int, hi=64, name="place"):
+    """A place in a queue, from its head on."""
+
+
+class QueueView(LogView[S, Place]):
+    """A queue: what was sent first is received first. It is a log, too: `at(0)` is its head, `end` its length."""
+
+    __slots__ = ()
+    no_loop = "a queue cannot be looped over; quantify over its places, or look at its first"
+    no_length = "a queue has no len(…); use its `.end`"
+    no_truth = "a queue has no truth value; use `.is_empty`"
+    no_equality = "queues have no ==; compare their ends, and what is at(…) each place"
+    no_other = "a queue"
+    no_index = "a queue has no […]; write .at(place) or .first, and .has(place) for whether there is one"
+
+    @property
+    def first(self) -> Any:
+        """What is received next; meaningful only if the queue is not empty."""
+        return self._item(self.at(Place(literal(0))))
+
+    def send(self, item: Any) -> None:
+        """Puts something at the end; a full queue makes the end leave its domain, which is an error of the protocol."""
+        record: Any = self._domain.record
+        self.append(item if isinstance(item, StructView) else record(**{ITEM: item}))  # type: ignore[arg-type]
+
+    def receive(self) -> Any:
+        """Takes the first out; of an empty queue the end leaves its domain, which is an error of the protocol."""
+        pool, store, domain = current().pool, self._store, self._domain
+        slots, end = (*self._path, LogDomain.RECORDS), self.end
+        fields = [path for path, _ in domain.record_leaves()]
+        taken = LiteralStore({path: store.read((*slots, 0, *path)) for path in fields})
+        store.begin(None, True)
+        for k in range(1, self._slots()):
+            is_there = pool.lt(literal(k), end.expr)
+            for path in fields:
+                store.write((*slots, k - 1, *path), store.read((*slots, k, *path)), is_there)
+        store.blank_from(slots, domain, pool.sub(end.expr, literal(1)))
+        self._set_end(end - 1)
+        return self._item(struct_of(StructDomain(domain.record)).at(taken, ()))
+
+    def _item(self, record: StructView) -> Any:
+        return getattr(record, ITEM) if isinstance(self._domain, QueueDomain) and self._domain.is_bare else record
+
+
+@dataclass(frozen=True)
+class QueueDomain(LogDomain):
+    """A log whose oldest record can be taken; `is_bare` if what is queued are single values, each a record of one field."""
+
+    view = QueueView
+    is_bare: bool = False
+
+
+class MessagesView(View["MessagesDomain"], Generic[S]):
+    """A set or a bag of structs: messages on their way, whose order nobody knows."""
+
+    __slots__ = ()
+    no_loop = "a set of structs cannot be looped over; write every(Letter, lambda m: implies(s.sent.contains(m), …))"
+    no_length = "a set of structs has no len(…); use its `.size`"
+    no_truth = "a set of structs has no truth value; use `.is_empty`"
+    no_equality = "sets of structs have no ==; compare what they contain"
+    no_other = "a set of structs"
+    no_index = "a set of structs has no […]; write .contains(…)"
+
+    @property
+    def is_empty(self) -> Bool:
+        """Whether there is none."""
+        return self.size == 0
+
+    @property
+    def size(self) -> Count:
+        """How many there are."""
+        pool = current().pool
+        total = literal(0)
+        for codes in self._domain.combinations(current().constants):
+            total = pool.add(total, self._number((*self._path, *codes)))
+        return Count(total)
+
+    def contains(self, item: S) -> Bool:
+        """Whether there is such a struct."""
+        if isinstance(leaf := self._domain.leaf, BoolDomain):
+            return cast(Bool, leaf.wrap(self._number(self._place(item))))
+        return self.count(item) > 0
+
+    def count(self, item: S) -> Count:
+        """How often there is such a struct; in a set at most once."""
+        return Count(self._number(self._place(item)))
+
+    def add(self, item: S) -> None:
+        """Puts one in; what a set has already changes nothing, and more than a bag holds is an error of the protocol."""
+        self._change(item, 1)
+
+    def remove(self, item: S) -> None:
+        """Takes one out; what a set does not have changes nothing, and of a bag it is an error of the protocol."""
+        self._change(item, -1)
+
+    def _change(self, item: S, by: int) -> None:
+        place, leaf = self._place(item), self._domain.leaf
+        new: Value = Bool(current().pool.bool(by > 0))
+        if not isinstance(leaf, BoolDomain):
+            new = Count(self._number(place)) + by
+        self._store.begin(None, True)
+        self._store.write(place, leaf.code_of(new))
+
+    def _number(self, place: SymbolicPath) -> Expr:
+        """How often, of a set 0 or 1."""
+        return self._store.read(place)
+
+    def _place(self, item: S) -> SymbolicPath:
+        if not isinstance(item, self._domain.struct):
+            raise ModelError(f"expected a {self._domain.struct.type_name}, got {type_name_of(item)}")
+        codes = codes_of(StructDomain(self._domain.struct), item).values()
+        return (*self._path, *(code.value if code.is_const and code.value >= 0 else code for code in codes))
+
+
+@dataclass(frozen=True)
+class MessagesDomain(ArrayDomain):
+    """How often there is each value of a struct: an array by its first field, of arrays by its second, and so on."""
+
+    struct: type[Declaration]
+    leaf: LeafDomain
+
+    view = MessagesView
+
+    def fields(self) -> list[tuple[Path, LeafDomain]]:
+        """The single fields of the struct, in the order of the arrays."""
+        return _single_fields(self.struct)
+
+    def combinations(self, constants: Constants) -> Iterator[tuple[int, ...]]:
+        """The codes of the fields, for every value of the struct."""
+        return product(*(range(domain.cardinality(constants)) for _, domain in self.fields()))
+
+    def plain(self, constants: Constants) -> list[tuple[tuple[int, ...], Any]]:
+        """Every value of the struct: the codes of its fields, and what it is, ready for JSON."""
+        read = StructDomain(self.struct).reader((), {path: at for at, (path, _) in enumerate(self.fields())}, constants)
+        return [(codes, read(codes)) for codes in self.combinations(constants)]
+
+    def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
+        known = [(places[(*path, *codes)], value) for codes, value in self.plain(constants)]
+        return lambda codes: [value for at, value in known for _ in range(codes[at])]
+
+    def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
+        if not isinstance(value, list):
+            raise ModelError(f"{path_name(path)} must be a list of {self.struct.type_name}s")
+        known = self.plain(constants)
+        left = [*value]
+        for place, one in known:
+            there = left.count(one)
+            left = [other for other in left if other != one]
+            if there >= self.leaf.cardinality(constants):
+                raise ModelError(f"{path_name(path)} has {one!r} {there} times")
+            codes[(*path, *place)] = there
+        if left:
+            raise ModelError(f"{path_name(path)} has {left[0]!r}, which is no {self.struct.type_name}")
+
+
+def messages_domain(struct: type[Declaration], most: IntLike | None) -> MessagesDomain:
+    """A set of structs, or a bag that holds each of them at most so often."""
+    leaf = BoolDomain() if most is None else Range(Count, 0, most)
+    element: Domain = leaf
+    (_, index), *others = _single_fields(struct)
+    for _, domain in reversed(others):
+        element = ArrayDomain(domain, element)
+    return MessagesDomain(index, element, struct, leaf)
+
+
+def _single_fields(struct: type[Declaration]) -> list[tuple[Path, LeafDomain]]:
+    found: list[tuple[Path, LeafDomain]] = []
+    for path, domain in StructDomain(struct).parts():
+        if not isinstance(domain, LeafDomain):
+            name = f"{struct.__name__}.{path_name(path)}"
+            raise ModelError(f"{name} cannot be in a set of structs: it holds single fields and structs of single fields")
+        found.append((path, domain))
+    return found
