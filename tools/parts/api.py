@@ -24,9 +24,15 @@ CHAPTERS = {
     "Answers": ("Result", "Verdict", "StopReason", "Violation", "ProofResult", "Simulation", "Trace", "Step"),
     "Properties": ("invariant", "step_property", "liveness", "recoverable", "Property", "Kind"),
     "Questions": ("Spec", "Question", "Bounds", "StopPolicy", "Observer"),
-    "Protocols": ("Protocol", "action", "require", "Constant", "switch", "choice"),
-    "States": ("Struct", "field", "Bool", "Int", "Id", "Between", "Optional", "SetOf", "Array", "Log", "Present"),
-    "Values": ("every", "some", "each", "greatest", "least", "smaller", "implies", "ite", "literal", "all_of", "none_of"),
+    "Protocols": ("Protocol", "action", "require", "choose", "Constant", "switch", "choice"),
+    "States": (
+        "Struct", "field", "Bool", "Int", "Id", "Enum", "Between", "Optional", "SetOf", "Bag", "Array", "Log", "Queue",
+        "Present",
+    ),
+    "Values": (
+        "every", "some", "each", "for_each", "count", "those", "one_of", "some_of", "greatest", "least", "smaller", "implies",
+        "ite", "literal", "SetValue", "all_of", "none_of",
+    ),
     "What pictures show of a step": ("Role", "Those", "Tells", "asks", "Course", "Fault"),
     "Errors": (
         "AckedError", "ConfigurationError", "SpecUnreadable", "SystemFailure", "ModelError", "DomainOverflow", "ExitCode",

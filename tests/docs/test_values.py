@@ -1,0 +1,67 @@
+"""The page of values: every expression on it is run, and everything that values can do stands there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import acked
+from acked.model.language.sets import SetValue
+from acked.model.language.storage.messages import MessagesView, QueueView
+from acked.model.language.storage.views import ArrayView, LogView
+from acked.model.language.values import OptionalValue
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "values.md").read_text("utf-8")
+CODE = re.compile(r"`((?:[^`\\]|\\.)+)`")
+NOT_FOR_AUTHORS = {"item", "code_of", "mask_of", "expr", "lift", "type_name", "instead", "view"}
+
+
+ASKED, CHANGED = PAGE.split("What changes the state")
+
+
+def cells(part: str) -> list[str]:
+    rows = [re.split(r"(?<!\\)\|", line) for line in part.splitlines() if line.startswith("|")]
+    return [text.replace("\\|", "|") for row in rows for text in CODE.findall(row[2])]
+
+
+@pytest.fixture(scope="module")
+def names() -> dict[str, Any]:
+    """What the page declares."""
+    found: dict[str, Any] = {"__name__": "values"}
+    exec(re.search(r"```python\n(.*?)```", PAGE, re.DOTALL)[1], found)  # type: ignore[index]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "changes"), [*((text, False) for text in cells(ASKED)), *((text, True) for text in cells(CHANGED))]
+)
+def test_every_expression_of_the_page_is_run_and_only_statements_change_the_state(
+    text: str, changes: bool, names: dict[str, Any]
+) -> None:
+    code = compile(text, "values.md", "exec" if changes else "eval")
+
+    def written(s: Any, a: Any, b: Any) -> None:
+        eval(code, {**names, "s": s, "a": a, "b": b})
+
+    written.__annotations__ = {"s": names["State"], "a": names["Node"], "b": names["Node"]}
+    protocol = acked.Protocol(
+        "values", names["State"], title="", source="", constants=(names["nodes"], names["bound"]), initial=initial
+    )
+    protocol.action()(written)
+    steps = protocol.instantiate({"nodes": 2}).actions
+    assert len(steps) >= 4
+    assert any(step.updates for step in steps) is changes
+
+
+def initial(s: Any) -> None:
+    s.y = 1
+
+
+@pytest.mark.parametrize("kind", [SetValue, OptionalValue, LogView, QueueView, MessagesView, ArrayView])
+def test_what_a_value_can_do_stands_on_the_page(kind: type) -> None:
+    has = {name for name in dir(kind) if not name.startswith(("_", "no_"))} - NOT_FOR_AUTHORS
+    written = " ".join(cells(PAGE))
+    assert {name for name in has if f".{name}" not in written} == set()
