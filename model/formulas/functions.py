@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 from opcode import opmap, opname
 from pathlib import Path as FilePath
@@ -32,6 +33,33 @@ def refuse_deferred(function: object, what: str) -> None:
     sign = "is an `async def`" if is_async else "has a `yield`"
     where = place_text(place_of(function))
     raise ModelError(f"{what}{where} {sign}, so its body would not run when called; write it without")
+
+
+_NO_EFFECT = ("COMPARE_OP", "BINARY_OP", "UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT", "LOAD_ATTR", "CONTAINS_OP")
+
+
+def refuse_unmeant(function: object) -> None:
+    """`ModelError` for what Python accepts in a function and no author means.
+
+    That is `is`, which compares Python's objects, of which no symbolic value is None; and an expression whose value nobody
+    takes, such as `s.x == 1` for `s.x = 1`.
+    """
+    codes = [function.__code__] if place_of(function) is not None else []  # type: ignore[attr-defined]
+    while codes:
+        code = codes.pop()
+        codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+        before = ""
+        for step in dis.get_instructions(code):
+            said = ""
+            if step.opname == "IS_OP" or step.opname.endswith(("_IF_NONE", "_IF_NOT_NONE")):
+                said = "`is` compares Python's objects, which are no values; write == None, or .is_none"
+            elif step.opname == "POP_TOP" and before in _NO_EFFECT:
+                said = "this line computes something and drops it; assign it with =, or state it with require(…)"
+            if said:
+                error = ModelError(said)
+                error.place = code.co_filename, (step.positions and step.positions.lineno) or code.co_firstlineno
+                raise error
+            before = step.opname
 
 
 def refuse_nameless(function: object, what: str) -> None:
@@ -100,6 +128,12 @@ class Sort(type):
         return super().__new__(cls, called, bases, {"__slots__": (), **parts}, **given)
 
     if not TYPE_CHECKING:
+
+        def __getattr__(cls, name: str) -> str:
+            """A name of an `Enum`, which stands for its value."""
+            if name in cls.__dict__.get("names", ()):
+                return name
+            raise AttributeError(f"{cls.__name__} has no {name!r}")
 
         def __iter__(cls) -> NoReturn:
             raise ModelError(f"{cls.__name__} cannot be looped over; write each({cls.__name__}), every(…) or some(…)")

@@ -22,7 +22,7 @@ from types import CodeType, FrameType
 from typing import Any, TypeVar
 
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.functions import place_of
+from acked.model.formulas.functions import place_of, refuse_unmeant
 
 T = TypeVar("T")
 
@@ -88,6 +88,7 @@ def watch(function: object) -> Iterator[None]:
     if is_shipped(function):
         yield
         return
+    refuse_unmeant(function)
     place = place_of(function)
     sight, before = _Watch("" if place is None else place[0]), sys.getprofile()
     token, collects = _WATCHING.set(sight), gc.isenabled()

@@ -7,6 +7,7 @@ fields, each of which has a name of its own: `message.source`.
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 from typing import Any, TypeVar, get_type_hints, overload
@@ -14,11 +15,12 @@ from typing import Any, TypeVar, get_type_hints, overload
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Context, active, literal
 from acked.model.language.domain import Domain, LeafDomain, is_name, path_name
-from acked.model.language.semantics import tracing
+from acked.model.language.semantics import Guard, tracing
+from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct, Typed
 from acked.model.language.storage.composites import StructDomain, as_domain
 from acked.model.language.storage.views import struct_of
-from acked.model.language.values import Enum, V, Value
+from acked.model.language.values import Enum, I, V, Value
 
 S = TypeVar("S", bound=Struct)
 T = TypeVar("T")
@@ -33,9 +35,11 @@ def choose(name: str, over: type[V]) -> V: ...
 @overload
 def choose(name: str, over: Enum) -> Enum: ...
 @overload
+def choose(name: str, over: SetValue[I]) -> I: ...
+@overload
 def choose(name: str, over: Typed[T, Any]) -> T: ...
 def choose(name: str, over: Any) -> Any:
-    """Some value of a type, whichever: a step for each of them, as of a parameter, whose name it has in traces.
+    """Some value of a type, or some member of a set of ids: a step for each of them, as of a parameter.
 
     >>> @action()
     ... def fetch_or_fail(s: State, follower: Broker) -> None:
@@ -51,6 +55,12 @@ def choose(name: str, over: Any) -> Any:
         raise ModelError("choose(…) belongs in an action, or in the initial state")
     if not isinstance(name, str) or not is_name(name):
         raise ModelError(f'a choice has a name before its type, choose("is_lost", Bool), and this is {name!r}')
+    if isinstance(over, SetValue):
+        value = given(name, as_domain(over.item), chooser)
+        guards, caller = tracing().guards, sys._getframe(1)
+        if guards is not None:
+            guards.append(Guard(f"{name} is a member", over.contains(value).expr, caller.f_code.co_filename, caller.f_lineno))
+        return value
     domain = over.domain if isinstance(over, Typed) else as_domain(over)
     return given(name, domain, chooser)
 

@@ -17,7 +17,7 @@ from acked.model.formulas.expr import Expr
 from acked.model.language.context import literal, resolve
 from acked.model.language.semantics import semantics
 from acked.model.language.sets import SetValue
-from acked.model.language.values import Bool, Enum, I, Id, Int, IntLike, V, Value
+from acked.model.language.values import Bool, Enum, I, Id, Int, IntLike, V, Value, type_name_of
 
 Constants = Mapping[str, int]
 Path = tuple[str | int, ...]
@@ -301,7 +301,8 @@ def must_be(item: object, what: str, *kinds: type[Value]) -> None:
     """`ModelError` unless a domain is made of a type of its author's: a subclass of one of `kinds`."""
     if not isinstance(item, type) or not issubclass(item, kinds) or item in kinds:
         wanted = " or ".join(kind.__name__ for kind in kinds)
-        raise ModelError(f"{what} of a subclass of {wanted}, not {getattr(item, '__name__', repr(item))}")
+        name = getattr(item, "__name__", None) or type_name_of(item)
+        raise ModelError(f"{what} of a subclass of {wanted}, not {name}")
 
 
 def scalar_domain(item: type[Value]) -> LeafDomain:

@@ -6,17 +6,20 @@ mean is decided by the trace that is under way (`semantics.py`); nothing in a pr
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar, overload
 
 from acked.model.formulas.errors import ModelError
+from acked.model.formulas.functions import name_with_article, refuse_result
 from acked.model.language.context import active, current, literal
+from acked.model.language.domain import must_be
 from acked.model.language.finite import ANTECEDENTS, Conditional
 from acked.model.language.semantics import semantics, tracing
 from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct
-from acked.model.language.values import Bool, Count, I, IntLike, N, OptionalValue, V, Value, type_name_of
+from acked.model.language.values import Bool, Count, I, Id, Int, IntLike, N, OptionalValue, V, Value, type_name_of
 
 T = TypeVar("T")
 S = TypeVar("S", bound=Struct)
@@ -57,7 +60,12 @@ def for_each(over: type[V], assign: Callable[[V], None]) -> None:
     >>> lose_everything.name
     'LoseEverything'
     """
-    semantics().for_each(over, assign)
+
+    def once(value: V) -> None:
+        result: object = assign(value)  # type: ignore[func-returns-value]
+        refuse_result(result, "the function of for_each(…)", "assign to the fields of the state")
+
+    semantics().for_each(over, once)
 
 
 def those(over: type[I], condition: Callable[[I], Bool]) -> SetValue[I]:
@@ -69,6 +77,7 @@ def those(over: type[I], condition: Callable[[I], Bool]) -> SetValue[I]:
     >>> check(ask(toylog, leader_is_ahead, brokers=2, records=1)).verdict.value
     'holds'
     """
+    must_be(over, "the members of those(…) are", Id)
     return semantics().those(over, condition)
 
 
@@ -81,6 +90,7 @@ def one_of(over: type[I]) -> I:
     >>> check(ask(toylog, somebody_is_there, brokers=2, records=1)).verdict.value
     'holds'
     """
+    must_be(over, "one_of(…) is", Id)
     return semantics().one_of(over)
 
 
@@ -93,7 +103,16 @@ def some_of(over: type[I], count: IntLike) -> SetValue[I]:
     >>> check(ask(toylog, two_are_meant, brokers=3, records=1)).verdict.value
     'holds'
     """
+    must_be(over, "some_of(…) are", Id)
     return semantics().some_of(over, count)
+
+
+def _function(body: T, word: str) -> T:
+    """What is to be asked of every value; `ModelError` for what is no function."""
+    if not inspect.isroutine(body):
+        kind = name_with_article(type_name_of(body))
+        raise ModelError(f"{word}(…) asks a function of each value, {word}(Broker, lambda b: …), and this is {kind}")
+    return body
 
 
 @overload
@@ -111,7 +130,7 @@ def every(over: Any, body: Callable[[Any], Bool]) -> Bool:
     >>> check(ask(toylog, all_hold, brokers=2, records=1)).verdict.value
     'holds'
     """
-    return semantics().every(over, body)
+    return semantics().every(over, _function(body, "every"))
 
 
 @overload
@@ -129,7 +148,7 @@ def some(over: Any, body: Callable[[Any], Bool]) -> Bool:
     >>> check(ask(toylog, one_leads, brokers=2, records=1)).verdict.value
     'holds'
     """
-    return semantics().some(over, body)
+    return semantics().some(over, _function(body, "some"))
 
 
 def greatest(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
@@ -141,7 +160,8 @@ def greatest(over: type[N], body: Callable[[N], Bool], otherwise: N | None = Non
     >>> check(ask(toylog, leader_holds_most, brokers=2, records=1)).verdict.value
     'holds'
     """
-    return semantics().extreme(over, body, otherwise, is_greatest=True)
+    must_be(over, "greatest(…) and least(…) are", Int)
+    return semantics().extreme(over, _function(body, "greatest"), otherwise, is_greatest=True)
 
 
 def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
@@ -153,7 +173,8 @@ def least(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) 
     >>> check(ask(toylog, least_is_acked, brokers=2, records=1)).verdict.value
     'holds'
     """
-    return semantics().extreme(over, body, otherwise, is_greatest=False)
+    must_be(over, "greatest(…) and least(…) are", Int)
+    return semantics().extreme(over, _function(body, "least"), otherwise, is_greatest=False)
 
 
 @overload
@@ -171,6 +192,7 @@ def count(over: Any, body: Callable[[Any], Bool]) -> Count:
     >>> check(ask(toylog, most_hold, brokers=3, records=1)).verdict.value
     'holds'
     """
+    body = _function(body, "count")
     one, none = Count(literal(1)), Count(literal(0))
     if isinstance(over, SetValue):
         counted = [ite(over.contains(value) & body(value), one, none) for value in each(over.item)]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar, overloa
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current
-from acked.model.language.domain import Domain, LeafDomain, OptionalDomain, PresentDomain, Range, SetDomain
+from acked.model.language.domain import Domain, LeafDomain, OptionalDomain, PresentDomain, Range, SetDomain, must_be
 from acked.model.language.semantics import semantics
 from acked.model.language.sets import SetValue
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_domain, as_leaf
@@ -22,7 +22,7 @@ from acked.model.language.storage.messages import ITEM, MessagesView, Place, Que
 from acked.model.language.storage.store import LiteralStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
 from acked.model.language.storage.views import ArrayView, LogView, assign, cleared, codes_of, struct_of, view_of
-from acked.model.language.values import Bool, E, Enum, I, IntLike, N, OptionalValue, V, Value, type_name_of
+from acked.model.language.values import Bool, E, Enum, I, Id, IntLike, N, OptionalValue, V, Value, mismatch
 
 T = TypeVar("T")
 W = TypeVar("W")
@@ -133,13 +133,18 @@ class Struct(StructView):
 
     def __eq__(self, other: object) -> Bool:  # type: ignore[override]
         if not isinstance(other, type(self)):
-            raise ModelError(f"expected a {self.type_name}, got {type_name_of(other)}")
+            raise mismatch(self.type_name, other)
         pool = current().pool
         leaves = StructDomain(type(self)).leaves((), current().constants)
         return Bool(pool.all(pool.eq(self._read(path), other._read(path)) for path, _ in leaves))
 
     def __ne__(self, other: object) -> Bool:  # type: ignore[override]
         return ~(self == other)
+
+    if not TYPE_CHECKING:
+
+        def __call__(self, *_: object) -> NoReturn:
+            raise ModelError(f"a {self.type_name} is no function; write it without (…)")
 
     def __bool__(self) -> NoReturn:
         raise ModelError(f"a {self.type_name} has no truth value; compare its fields")
@@ -350,6 +355,7 @@ def all_of(item: type[I]) -> SetValue[I]:
     >>> check(ask(toylog, nobody_is_missing, brokers=2, records=1)).verdict.value
     'holds'
     """
+    must_be(item, "all_of(…) and none_of(…) are", Id)
     return semantics().uniform_set(item, everything=True)
 
 
@@ -362,6 +368,7 @@ def none_of(item: type[I]) -> SetValue[I]:
     >>> check(ask(toylog, leader_is_somebody, brokers=2, records=1)).verdict.value
     'holds'
     """
+    must_be(item, "all_of(…) and none_of(…) are", Id)
     return semantics().uniform_set(item, everything=False)
 
 

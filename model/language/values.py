@@ -60,6 +60,15 @@ class Value(metaclass=Sort):
         __contains__ = _refuse("in")
         __getitem__ = _refuse("[…]")
 
+        def __call__(self, *_: object) -> NoReturn:
+            raise ModelError(f"{name_with_article(self.type_name)} is no function; write it without (…)")
+
+        def __str__(self) -> NoReturn:
+            raise ModelError(f"{name_with_article(self.type_name)} has no text: it has no value while a protocol is traced")
+
+        def __format__(self, _: str) -> NoReturn:
+            str(self)
+
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("__") or name in self.__slots__:
                 raise AttributeError(name)
@@ -67,8 +76,8 @@ class Value(metaclass=Sort):
 
     def __init__(self, expr: Expr) -> None:
         if type(expr) is not Expr and isinstance(expr, _NO_CODES):
-            name = type(self).__name__
-            raise ModelError(f"{name}({expr!r}) makes no {self.type_name}; write the number alone, or {name}(literal(…))")
+            name, given = type(self).__name__, type_name_of(expr) if isinstance(expr, Value) else repr(expr)
+            raise ModelError(f"{name}({given}) makes no {self.type_name}; write the number alone, or {name}(literal(…))")
         self.expr = expr
 
     @classmethod
@@ -123,6 +132,8 @@ def _public(kind: type) -> list[str]:
 
 def mismatch(expected: str, got: object) -> ModelError:
     """What is wrong where something else stands than a value of the expected type."""
+    if isinstance(got, (Constant, Size, Computed)):
+        return ModelError(f"expected {name_with_article(expected)}, got a constant; write .value, or .on of a switch")
     if isinstance(got, type):
         return ModelError(f"expected {name_with_article(expected)}, got the type {got.__name__}; write a value of it")
     return ModelError(f"expected {name_with_article(expected)}, got {name_with_article(type_name_of(got))}")

@@ -25,7 +25,7 @@ from acked.model.language.domain import (
     scalar_domain,
 )
 from acked.model.language.sets import SetValue
-from acked.model.language.values import Bool, Enum, Id, Int, IntLike
+from acked.model.language.values import Bool, Enum, Id, Int, IntLike, type_name_of
 
 
 class Declaration:
@@ -210,7 +210,7 @@ def as_domain(spec: object) -> Domain:
             return StructDomain(spec)
         if issubclass(spec, (Int, Id, Bool)) and spec not in (Int, Id, Enum):
             return scalar_domain(spec)
-    name = getattr(spec, "__name__", repr(spec))
+    name = getattr(spec, "__name__", None) or type_name_of(spec)
     ours = "a subclass of Int, Id, Enum or Struct, Bool, or Optional, SetOf, Array, Log"
     raise ModelError(f"{name} is not a domain; use {ours}")
 

@@ -19,7 +19,7 @@ from acked.model.language.storage.composites import ArrayDomain, Declaration, Lo
 from acked.model.language.storage.store import LiteralStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
 from acked.model.language.storage.views import LogView, View, codes_of, struct_of
-from acked.model.language.values import Bool, Count, Int, IntLike, Value, type_name_of
+from acked.model.language.values import Bool, Count, Int, IntLike, Value, mismatch
 
 S = TypeVar("S", bound=StructView)
 
@@ -50,7 +50,7 @@ class QueueView(LogView[S, Place]):
     def send(self, item: Any) -> None:
         """Puts something at the end; a full queue makes the end leave its domain, which is an error of the protocol."""
         record: Any = self._domain.record
-        self.append(item if isinstance(item, StructView) else record(**{ITEM: item}))  # type: ignore[arg-type]
+        self.append(record(**{ITEM: item}) if self._is_bare else item)
 
     def receive(self) -> Any:
         """Takes the first out; of an empty queue the end leaves its domain, which is an error of the protocol."""
@@ -68,7 +68,11 @@ class QueueView(LogView[S, Place]):
         return self._item(struct_of(StructDomain(domain.record)).at(taken, ()))
 
     def _item(self, record: StructView) -> Any:
-        return getattr(record, ITEM) if isinstance(self._domain, QueueDomain) and self._domain.is_bare else record
+        return getattr(record, ITEM) if self._is_bare else record
+
+    @property
+    def _is_bare(self) -> bool:
+        return isinstance(self._domain, QueueDomain) and self._domain.is_bare
 
 
 @dataclass(frozen=True)
@@ -88,7 +92,7 @@ class MessagesView(View["MessagesDomain"], Generic[S]):
     no_truth = "a set of structs has no truth value; use `.is_empty`"
     no_equality = "sets of structs have no ==; compare what they contain"
     no_other = "a set of structs"
-    no_index = "a set of structs has no […]; write .contains(…)"
+    no_index = no_membership = "a set of structs has neither […] nor `in`; write .contains(…)"
 
     @property
     def is_empty(self) -> Bool:
@@ -136,7 +140,7 @@ class MessagesView(View["MessagesDomain"], Generic[S]):
 
     def _place(self, item: S) -> SymbolicPath:
         if not isinstance(item, self._domain.struct):
-            raise ModelError(f"expected a {self._domain.struct.type_name}, got {type_name_of(item)}")
+            raise mismatch(self._domain.struct.type_name, item)
         codes = codes_of(StructDomain(self._domain.struct), item).values()
         return (*self._path, *(code.value if code.is_const and code.value >= 0 else code for code in codes))
 

@@ -12,7 +12,7 @@ from acked.model.language.domain import Domain, LeafDomain, Path
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.storage.store import LiteralStore, NoStore, StateStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
-from acked.model.language.values import Bool, Id, IntLike, N, Value, type_name_of
+from acked.model.language.values import Bool, Id, IntLike, N, Value, mismatch, type_name_of
 
 D = TypeVar("D", bound=Domain)
 T = TypeVar("T")
@@ -31,15 +31,24 @@ class View(Generic[D]):
     no_equality: ClassVar[str]
     no_other: ClassVar[str]
     no_index: ClassVar[str]
+    no_membership: ClassVar[str] = "there is no `in` here; write some(…)"
     _store: StateStore
     _path: SymbolicPath
     _domain: D
+
+    @property
+    def type_name(self) -> str:
+        """How errors name it."""
+        return self.no_other.removeprefix("a ").removeprefix("an ")
 
     def __init__(self, store: StateStore, path: SymbolicPath, domain: D) -> None:
         self._store, self._path, self._domain = store, path, domain
 
     def __iter__(self) -> NoReturn:
         raise ModelError(self.no_loop)
+
+    def __contains__(self, item: object) -> NoReturn:
+        raise ModelError(self.no_membership)
 
     def __len__(self) -> NoReturn:
         raise ModelError(self.no_length)
@@ -55,7 +64,7 @@ class View(Generic[D]):
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_"):
                 raise AttributeError(name)
-            has = [item for item in dir(type(self)) if not item.startswith(("_", "no_"))]
+            has = [item for item in dir(type(self)) if not item.startswith(("_", "no_", "type_name"))]
             raise UnknownName(f"{self.no_other} has no {name!r}; it has {', '.join(has) or 'its elements alone'}")
 
         def __getitem__(self, index: object) -> NoReturn:
@@ -116,7 +125,7 @@ def codes_of(domain: Domain, value: object) -> dict[SymbolicPath, Expr]:
     if not isinstance(domain, StructDomain):
         raise ModelError("arrays and logs are changed by element, append or truncate, not assigned whole")
     if not isinstance(value, domain.struct):
-        raise ModelError(f"expected a {domain.struct.type_name}, got {type_name_of(value)}")
+        raise mismatch(domain.struct.type_name, value)
     codes: dict[SymbolicPath, Expr] = {}
     for name, inner in domain.struct.domains().items():
         codes |= {(name, *path): code for path, code in codes_of(inner, getattr(value, name)).items()}
