@@ -16,10 +16,11 @@ from hypothesis import strategies as st
 from acked.checker.question.question import DEADLOCK, Question
 from acked.invariants.property import Kind, Property
 from acked.model.language.action import action, require
+from acked.model.language.choices import choose
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import every, implies, ite, some
-from acked.model.language.state import Array, Between, Log, Optional, SetOf, Struct, field
-from acked.model.language.values import Bool, Id, Int
+from acked.model.language.state import Array, Bag, Between, Log, Optional, Queue, SetOf, Struct, field
+from acked.model.language.values import Bool, Enum, Id, Int
 
 Recipe = tuple[Any, ...]
 SLOTS = 2
@@ -40,9 +41,16 @@ class Entry(Struct):
     by = field(Optional(Node))
 
 
+class Phase(Enum, names=("idle", "busy", "done")):
+    """The names here."""
+
+
 @dataclass(frozen=True)
 class Plan:
-    """A drawn protocol: `numbers` are the ranges of the fields n0, n1, …; the flags add a field of every other kind."""
+    """A drawn protocol: `numbers` are the ranges of the fields n0, n1, …; the flags add a field of every other kind.
+
+    It begins in every state in which the first number is one of the `beginnings` first of its range, from its initial one on.
+    """
 
     numbers: tuple[tuple[int, int], ...]
     has_log: bool
@@ -51,6 +59,15 @@ class Plan:
     actions: tuple[tuple[int, tuple[Recipe, ...], tuple[Recipe, ...]], ...]
     properties: tuple[Recipe, ...]
     deadlock_at: int | None
+    has_queue: bool = False
+    has_messages: bool = False
+    has_phase: bool = False
+    beginnings: int = 1
+
+    @property
+    def words(self) -> set[str]:
+        """The words that actions use, to say how often they are drawn."""
+        return {recipe[0] for _, _, updates in self.actions for recipe in updates}
 
 
 @dataclass
@@ -122,6 +139,15 @@ def truth(recipe: Recipe, scope: Scope) -> Any:
         case ("has", offset, at):
             log = state_of(scope, at).log if scope.plan.has_log else None
             return truth(("flag", at), scope) if log is None else log.has(number(offset, scope))
+        case ("phase", which, at):
+            return state_of(scope, at).phase == Phase.names[which] if scope.plan.has_phase else truth(("flag", at), scope)
+        case ("sent", who, at) if scope.plan.has_messages:
+            message = Entry(value=1, by=node(who, scope))
+            return state_of(scope, at).sent.contains(message) | (state_of(scope, at).copies.count(message) > 1)
+        case ("queued", at) if scope.plan.has_queue:
+            return ~state_of(scope, at).queue.is_empty & (state_of(scope, at).queue.first.value == 1)
+        case ("sent", _, at) | ("queued", at):
+            return truth(("flag", at), scope)
         case ("not", a):
             return ~truth(a, scope)
         case ("and", a, b):
@@ -188,6 +214,27 @@ def update(recipe: Recipe, scope: Scope) -> None:
             s.log.append(Entry(value=number(value, scope) % 2, by=node(who, scope)))
         case ("truncate", offset) if plan.has_log:
             s.log.truncate(number(offset, scope) % (SLOTS + 1))
+        case ("send", value, who) if plan.has_queue:
+            require("place", ~s.queue.is_full)
+            s.queue.send(Entry(value=number(value, scope) % 2, by=node(who, scope)))
+        case ("receive",) if plan.has_queue:
+            require("came", ~s.queue.is_empty)
+            s.leader = s.queue.receive().by
+        case ("post", who) if plan.has_messages:
+            message = choose("message", Entry)
+            require("posted by", message.by == node(who, scope))
+            require("few copies", s.copies.count(message) < 2)
+            s.sent.add(message)
+            s.copies.add(message)
+        case ("drop",) if plan.has_messages:
+            message = choose("dropped", Entry)
+            require("a copy", s.copies.contains(message))
+            s.copies.remove(message)
+            s.sent.remove(message)
+        case ("phase", is_chosen) if plan.has_phase:
+            s.phase = choose("phase", Phase) if is_chosen else ite(s.phase == "idle", Phase(scope_literal(1)), s.phase)
+        case ("elect",):
+            s.leader = choose("elected", s.members)
         case _:
             s.flag = ~s.flag
 
@@ -210,6 +257,9 @@ _LEAF_TRUTHS = st.one_of(
     st.tuples(st.just("in"), _WHO, _AT),
     st.tuples(st.just("is"), _WHO, _WHO),
     st.tuples(st.just("size"), _AT, st.integers(0, 3)),
+    st.tuples(st.just("phase"), st.integers(0, 2), _AT),
+    st.tuples(st.just("sent"), _WHO, _AT),
+    st.tuples(st.just("queued"), _AT),
 )
 
 
@@ -245,6 +295,14 @@ TRUTHS: st.SearchStrategy[Recipe] = st.recursive(
     _truths,
     max_leaves=3,
 )
+MESSAGES: st.SearchStrategy[Recipe] = st.one_of(
+    st.tuples(st.just("send"), NUMBERS, _WHO),
+    st.tuples(st.just("receive")),
+    st.tuples(st.just("post"), _WHO),
+    st.tuples(st.sampled_from(["drop", "elect"])),
+    st.tuples(st.just("phase"), st.booleans()),
+)
+"""What is done with messages, names and choices."""
 UPDATES: st.SearchStrategy[Recipe] = st.one_of(
     st.tuples(st.just("number"), st.integers(0, 3), NUMBERS),
     st.tuples(st.just("step"), st.integers(0, 3), st.integers(1, 3)),
@@ -255,6 +313,7 @@ UPDATES: st.SearchStrategy[Recipe] = st.one_of(
     st.tuples(st.just("element"), _WHO, NUMBERS),
     st.tuples(st.just("append"), NUMBERS, _WHO),
     st.tuples(st.just("truncate"), NUMBERS),
+    MESSAGES,
 )
 _RANGES = st.one_of(
     st.tuples(st.integers(-3, 2), st.integers(1, 4)),
@@ -286,6 +345,7 @@ def plans(draw: st.DrawFn) -> Plan:
                 st.tuples(st.just("append"), NUMBERS, _WHO),
                 st.tuples(st.just("leader"), _WHO),
                 st.tuples(st.just("truncate"), NUMBERS),
+                MESSAGES,
             ),
             min_size=1,
             max_size=3,
@@ -301,6 +361,10 @@ def plans(draw: st.DrawFn) -> Plan:
         actions=actions,
         properties=properties,
         deadlock_at=draw(st.one_of(st.none(), st.integers(0, 3))),
+        has_queue=draw(st.booleans()),
+        has_messages=draw(st.booleans()),
+        has_phase=draw(st.booleans()),
+        beginnings=draw(st.integers(1, 3)),
     )
 
 
@@ -315,11 +379,20 @@ def protocol_of(plan: Plan) -> Protocol:
         fields["array"] = field(Array(Node, Between(Number, 0, 1)))
     if plan.has_log:
         fields["log"] = field(Log(Entry, Number, SLOTS))
+    if plan.has_queue:
+        fields["queue"] = field(Queue(Entry, SLOTS))
+    if plan.has_messages:
+        fields |= {"sent": field(SetOf(Entry)), "copies": field(Bag(Entry, 2))}
+    if plan.has_phase:
+        fields["phase"] = field(Phase)
     state = type("State", (Struct,), fields)
 
     def initial(s: Any) -> None:
         for i, value in enumerate(plan.initial):
             setattr(s, f"n{i}", value)
+        if plan.beginnings > 1:
+            most = min(plan.numbers[0][1], plan.initial[0] + plan.beginnings - 1)
+            s.n0 = choose("n0", Between(Number, plan.initial[0], most))
 
     made = Protocol("random", state, title="random", source="Hypothesis", constants=(), initial=initial)
     for position, (parameters, guards, updates) in enumerate(plan.actions):
@@ -336,8 +409,8 @@ def _function(
             require(f"guard {i}", truth(guard, scope))
         seen = set()
         for recipe in updates:
-            if recipe[0] in seen and recipe[0] == "append":
-                continue  # its guard has a label, and labels are unique
+            if recipe[0] in seen and recipe[0] in ("append", "send", "receive", "post", "drop", "phase", "elect"):
+                continue  # its guard has a label, its choice a name, and these are unique
             seen.add(recipe[0])
             update(recipe, scope)
 

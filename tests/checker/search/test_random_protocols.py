@@ -100,6 +100,9 @@ def test_every_engine_agrees_with_the_oracle_on_random_protocols(plan: Plan) -> 
     event(f"lanes of {question.plan.lane_bits} bits")
     event(f"violations {len(answer.violations)}")
     event(f"whole space {space.is_complete}")
+    event(f"{len(question.instance.initial)} initial states")
+    for has, words in (("has_queue", {"send", "receive"}), ("has_messages", {"post", "drop"}), ("has_phase", {"phase"})):
+        event(f"{has} in {len(words & plan.words) if getattr(plan, has) else 0} ways")
     event(f"states 10**{len(str(len(space.level_of))) - 1}")
 
 
