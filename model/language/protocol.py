@@ -28,7 +28,7 @@ from acked.model.language.state import Struct
 from acked.model.language.storage.layout import Schema, meanings
 from acked.model.language.storage.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words
-from acked.model.language.tracings import ActionInstance, Effect, Ground, Tracer, Tracings, refuse_other
+from acked.model.language.tracings import ActionInstance, Effect, Ground, StepReadings, Tracer, Tracings, refuse_other
 from acked.model.language.values import Bool, Id, IntLike
 
 
@@ -220,6 +220,8 @@ class Instance:
         self._rules = actions_by_name(protocol.name, self.action_rules)
         self.initial: tuple[tuple[int, ...], ...] = (self._trace_initial(),)
         self._counterparts: dict[str, ActionInstance | None] = {}
+        self._conditions: dict[object, Expr] = {}
+        self._step_readings = StepReadings()
         if is_lazy:
             return
         _ = self.actions  # An author's mistakes are told here.
@@ -349,14 +351,18 @@ class Instance:
 
     def state_predicate(self, name: str, predicate: Callable[[Any], Bool]) -> Expr:
         """A predicate over one state, as an expression over the leaves."""
-        return self._predicate(name, predicate, self.codes())
+        if predicate not in self._conditions:
+            self._conditions[predicate] = self._predicate(name, predicate, self.codes())
+        return self._conditions[predicate]
 
     def step_predicate(self, name: str, predicate: Callable[[Any, Any], Bool], step: ActionInstance) -> Expr:
         """A predicate over a state and its successor by `step`, as an expression over the leaves of the former."""
         after = list(self.fields)
         for leaf, code in step.updates:
             after[leaf] = code
-        return self._predicate(name, predicate, self.codes(), after)
+        return self._step_readings.expression(
+            predicate, after, lambda codes: self._predicate(name, predicate, self.codes(), codes)
+        )
 
     def _predicate(self, name: str, predicate: Callable[..., Bool], *states: list[Expr]) -> Expr:
         what = f"{self.protocol.name}: property {name}"
