@@ -175,13 +175,15 @@ class Protocol:
         """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
         return Instance(self, self.bind(constants), frozenset(drop), tracings=tracings)
 
-    def labels_under(self, constants: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    def labels_under(
+        self, constants: Mapping[str, object], tracings: Tracings | None = None
+    ) -> dict[str, tuple[str, ...]]:
         """The labels of every action's clauses under given constants, by its name; of those that can be enabled at all.
 
         One binding of an action is traced, the first that its clauses do not rule out: nothing that an action asks in Python
         depends on its parameters, whose values have no truth, so the others state the same clauses.
         """
-        instance = Instance(self, self.bind(constants), frozenset(), is_lazy=True)
+        instance = Instance(self, self.bind(constants), frozenset(), is_lazy=True, tracings=tracings)
         return {item.name: labels for item in instance.action_rules if (labels := instance.labels_of(item)) is not None}
 
     def run_initial(self, state: Struct) -> None:
