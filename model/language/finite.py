@@ -46,8 +46,8 @@ class Finite:
 
     def each(self, over: type[V]) -> list[V]:
         """All values, in the order of their codes."""
-        domain = as_leaf(over)
-        return [cast(V, domain.wrap(literal(code))) for code in range(domain.cardinality(current().constants))]
+        domain, context = as_leaf(over), current()
+        return [cast(V, domain.wrap(context.pool.int(code))) for code in range(domain.cardinality(context.constants))]
 
     def for_each(self, over: type[V], assign: Callable[[V], None]) -> None:
         """One assignment after the other, in the order of codes."""
