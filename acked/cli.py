@@ -11,7 +11,7 @@ import os
 import re
 import sys
 from importlib import import_module
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -19,6 +19,9 @@ from acked.base.errors import AckedError, ExitCode
 from acked.base.version import __version__
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.reports.shell.groups import Branching, Paragraphs
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("Begin here", (
@@ -73,6 +76,14 @@ class _Commands(Paragraphs):
         for task, commands in _TASKS:
             with formatter.section(task):
                 formatter.write_dl([(name.ljust(width), text) for name, _, text in commands])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Commands with their short helps from the table, so that none is imported, and the options beside them."""
+        from click.shell_completion import CompletionItem
+
+        known = sorted((name, text) for _, commands in _TASKS for name, _, text in commands)
+        found = [CompletionItem(name, help=text) for name, text in known if name.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in MOVED:

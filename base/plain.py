@@ -40,7 +40,7 @@ def _value(kind: Any, plain: Any) -> Any:
         several = [item for item in of if item is not NoneType]
         return plain if (plain is None and len(several) < len(of)) or len(several) > 1 else _value(several[0], plain)
     if isinstance(kind, type) and is_dataclass(kind):
-        return kind(**{name: _value(hint, plain[name]) for name, hint in _hints(kind).items()})
+        return kind(**{name: _value(hint, plain[name]) for name, hint in field_types(kind).items()})
     if get_origin(kind) is tuple:
         kinds = of[:1] * len(plain) if of[-1] is ... else of
         return tuple(_value(item, part) for item, part in zip(kinds, _check(list, plain), strict=True))
@@ -58,6 +58,7 @@ def _check(kind: Any, plain: Any) -> Any:
 
 
 @cache
-def _hints(kind: type) -> dict[str, Any]:
+def field_types(kind: type) -> dict[str, Any]:
+    """The types of a dataclass's fields by name, evaluated."""
     hints = get_type_hints(kind)
     return {item.name: hints[item.name] for item in fields(kind)}

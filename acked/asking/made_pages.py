@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from acked.base.cache import NotOurs, SealedStore, cache_folder
-from acked.base.files import PACKAGE, ROOMS, read_bytes
+from acked.base.files import ROOMS, read_bytes, sources_hash
 from acked.base.version import __version__
-from acked.checker.batch.cache import sources_hash
 from acked.checker.spec.spec import Spec
 from acked.checker.spec.variants import file_and_variant
 from acked.reports.pages.gallery import Story
@@ -31,9 +30,7 @@ class PageCache:
 
     def __init__(self, folder: Path) -> None:
         self._store = SealedStore.of(folder)
-        web = sorted((PACKAGE / "reports" / "web").iterdir())
-        texts = hashlib.sha256(b"\0".join(hashlib.sha256(item.read_bytes()).digest() for item in web if item.is_file()))
-        self._made_by = f"{__version__} {sources_hash(ROOMS)} {texts.hexdigest()}"
+        self._made_by = f"{__version__} {sources_hash(ROOMS)}"
 
     @classmethod
     def usual(cls) -> PageCache | None:

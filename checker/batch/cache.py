@@ -12,13 +12,12 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from acked.base.cache import NotOurs, SealedStore
 from acked.base.errors import AckedError
-from acked.base.files import PACKAGE, ROOMS
+from acked.base.files import ROOMS, sources_hash
 from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.outcome import Outcome, Task
 from acked.checker.spec.user_protocol import is_reference
@@ -126,17 +125,6 @@ class ResultCache:
 
 def _name(kind: str, key: str) -> str:
     return f"{kind}/{key}.json"
-
-
-@cache
-def sources_hash(packages: Iterable[str]) -> str:
-    """A hash of the text of every module of some of our packages."""
-    digest = hashlib.sha256()
-    for package in packages:
-        for path in sorted((PACKAGE / package).rglob("*.py")):
-            digest.update(f"{path.relative_to(PACKAGE).as_posix()}\0".encode())
-            digest.update(hashlib.sha256(path.read_bytes()).digest())
-    return digest.hexdigest()
 
 
 def _hash(*parts: str) -> str:

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 
 from acked.base.cache import NotOurs, SealedStore
+from acked.base.files import sources_hash
 from acked.base.plain import from_plain, to_plain
 from acked.checker.allconstants.proof import ObligationResult
-from acked.checker.batch.cache import sources_hash
 
 _FORMAT = "acked-all-constants/1"
 _SOURCES = ("checker/allconstants", "checker/solver", "model/firstorder", "model/language")

@@ -30,6 +30,7 @@ def vacuous(probes: Mapping[str, int | None]) -> list[str]:
 
 
 def _probe(item: Property) -> Probe:
+    exercised = exercise(item.predicate)
     if item.kind is Kind.LIVENESS:
         return Probe(_NAME + item.name, in_state=lambda instance: instance.state_predicate(item.name, item.predicate))
     if item.kind is Kind.STATE:
@@ -37,13 +38,13 @@ def _probe(item: Property) -> Probe:
         def in_state(instance: Instance) -> Expr:
             if instance.state_predicate(item.name, item.predicate) is instance.pool.true:
                 return instance.pool.false
-            return instance.state_predicate(item.name, exercise(item.predicate))
+            return instance.state_predicate(item.name, exercised)
 
         return Probe(_NAME + item.name, in_state=in_state)
 
     def in_step(instance: Instance, step: ActionInstance) -> Expr:
         if instance.step_predicate(item.name, item.predicate, step) is instance.pool.true:
             return instance.pool.false
-        return instance.step_predicate(item.name, exercise(item.predicate), step)
+        return instance.step_predicate(item.name, exercised, step)
 
     return Probe(_NAME + item.name, in_step=in_step)

@@ -6,6 +6,7 @@ The one form in which a question travels: spec files hold it as TOML, the tasks 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from acked.base.errors import ConfigurationError
@@ -120,13 +121,16 @@ class QuestionText:
 
     def check_texts(self, protocol: Protocol) -> None:
         """`ConfigurationError` about a predicate that is not one under the constants; see `Property.texts`."""
-        for item in (*self.resolve(protocol), *self.sought()):
-            try:
-                check_texts([item], Schema(protocol.state, dict(self.constants)))
-            except ConfigurationError as error:
-                raise ConfigurationError(str(error), _key(item)) from None
-            except ModelError:
-                return  # The constants are at fault, which `question` reports.
+        written = [item for item in (*self.resolve(protocol), *self.sought()) if item.texts]
+        if not written:
+            return
+        with suppress(ModelError):  # Then the constants are at fault, which `question` reports.
+            schema = Schema(protocol.state, dict(self.constants))
+            for item in written:
+                try:
+                    check_texts([item], schema)
+                except ConfigurationError as error:
+                    raise ConfigurationError(str(error), _key(item)) from None
 
     def question(
         self,

@@ -8,10 +8,11 @@ import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from types import NoneType
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, get_args
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.names import choices, near
+from acked.base.plain import field_types
 from acked.checker.spec.variants import document_of, file_and_variant, lines_of, place_of
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class Reader:
                 place += f" or [{self.variant}]" if self.variant and not name else ""
                 hint = f"unknown key {key!r} in {place}{near(key, known)}; known are {choices(known)}"
                 self.refuse(f"{name}.{key}".lstrip("."), hint)
-        kinds = get_type_hints(into)
+        kinds = field_types(into)
         given = {}
         for item in fields:
             key = f"{name}.{item.name}".lstrip(".")

@@ -39,6 +39,10 @@ class _Unbound:
         __mul__, __floordiv__, __mod__, __truediv__, __neg__ = map(_needs_value, ("*", "//", "%", "/", "-"))
         __rmul__, __rfloordiv__, __rmod__, __rsub__ = map(_needs_value, ("*", "//", "%", "-"))
 
+    def under(self, constants: Mapping[str, int]) -> int:
+        """The number under these constants."""
+        raise NotImplementedError
+
     @property
     def value(self) -> int:
         """The number under the constants of the current trace."""
@@ -77,6 +81,12 @@ class Constant(_Unbound):
     doc: str
     default: int | None = None
     names: tuple[str, ...] = ()
+
+    def under(self, constants: Mapping[str, int]) -> int:
+        try:
+            return constants[self.name]
+        except KeyError:
+            raise ModelError(f"constant {self.name} is used but the protocol does not declare it") from None
 
     def read(self, given: object) -> int:
         """The number that a spec's value stands for; `ModelError` if it stands for none."""
@@ -177,6 +187,9 @@ class Computed(_Unbound):
 
     make: Callable[[Mapping[str, int]], int]
 
+    def under(self, constants: Mapping[str, int]) -> int:
+        return self.make(constants)
+
     @property
     def on(self) -> bool:
         """Whether it is not 0: of a `fact`, whether it is so under the constants of the current trace."""
@@ -194,6 +207,9 @@ class Size(_Unbound):
 
     constant: Constant
     offset: int
+
+    def under(self, constants: Mapping[str, int]) -> int:
+        return self.constant.under(constants) + self.offset
 
 
 @dataclass(frozen=True)
@@ -230,16 +246,7 @@ def active(context: Context) -> Iterator[Context]:
 
 def resolve(size: int | _Unbound, constants: Mapping[str, int] | None = None) -> int:
     """The number that a bound stands for, under the given constants or those of the current trace."""
-    if isinstance(size, int):
-        return size
-    bound = current().constants if constants is None else constants
-    if isinstance(size, Computed):
-        return size.make(bound)
-    constant, offset = (size.constant, size.offset) if isinstance(size, Size) else (size, 0)
-    assert isinstance(constant, Constant)
-    if constant.name not in bound:
-        raise ModelError(f"constant {constant.name} is used but the protocol does not declare it")
-    return bound[constant.name] + offset
+    return size if isinstance(size, int) else size.under(current().constants if constants is None else constants)
 
 
 @unique

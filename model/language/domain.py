@@ -7,9 +7,10 @@ The domains behind `Int`, `Id`, `Bool`, `Optional`, `SetOf` and `Present`; those
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, ClassVar, Generic
 
 from acked.model.formulas.errors import ModelError
@@ -26,8 +27,11 @@ Plain = int | bool | str | list[int] | None
 """What a field holds, ready for JSON: a number, an id, a truth value, a name, an ascending list of ids, or none."""
 
 
-class Domain(ABC):
-    """A set of plain values with a place in the state: a leaf, or a composite of leaves."""
+class Domain:
+    """A set of plain values with a place in the state: a leaf, or a composite of leaves.
+
+    No ABC: whether something is one is asked whenever a field is read, and of an ABC in Python.
+    """
 
     view: ClassVar[Callable[..., Any] | None] = None
     """What gives symbolic access to one, of the kinds that say so themselves: of a store, a path and the domain."""
@@ -305,6 +309,7 @@ def must_be(item: object, what: str, *kinds: type[Value]) -> None:
         raise ModelError(f"{what} of a subclass of {wanted}, not {name}")
 
 
+@cache
 def scalar_domain(item: type[Value]) -> LeafDomain:
     """The domain of a type of one's own: a subclass of `Int` or `Id`; and of `Bool`."""
     if issubclass(item, Enum):

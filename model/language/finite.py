@@ -49,9 +49,10 @@ class Finite:
 
     def each(self, over: type[V]) -> list[V]:
         """All values, in the order of their codes."""
-        domain, constants = as_domain(over), current().constants
+        domain, context = as_domain(over), current()
+        constants, pool = context.constants, context.pool
         if isinstance(domain, LeafDomain):
-            return [cast(V, domain.wrap(literal(code))) for code in range(domain.cardinality(constants))]
+            return [cast(V, domain.wrap(pool.int(code))) for code in range(domain.cardinality(constants))]
         parts = dict(leaves("", domain))
         values = (range(part.cardinality(constants)) for part in parts.values())
         bindings = (Choices(dict(zip(parts, codes, strict=True))) for codes in product(*values))

@@ -28,7 +28,7 @@ from acked.model.language.state import Struct
 from acked.model.language.storage.layout import Schema, meanings
 from acked.model.language.storage.store import Store
 from acked.model.language.telling import Fault, Message, Party, Telling, Words
-from acked.model.language.tracings import ActionInstance, Effect, Ground, Tracer, Tracings, refuse_other
+from acked.model.language.tracings import ActionInstance, Effect, Ground, StepReadings, Tracer, Tracings, refuse_other
 from acked.model.language.values import Bool, Id, IntLike
 
 
@@ -176,13 +176,15 @@ class Protocol:
         """The protocol under given constants; `drop` names (action, label) guard clauses to leave out."""
         return Instance(self, self.bind(constants), frozenset(drop), tracings=tracings)
 
-    def labels_under(self, constants: Mapping[str, object]) -> dict[str, tuple[str, ...]]:
+    def labels_under(
+        self, constants: Mapping[str, object], tracings: Tracings | None = None
+    ) -> dict[str, tuple[str, ...]]:
         """The labels of every action's clauses under given constants, by its name; of those that can be enabled at all.
 
         One binding of an action is traced, the first that its clauses do not rule out: nothing that an action asks in Python
         depends on its parameters, whose values have no truth, so the others state the same clauses.
         """
-        instance = Instance(self, self.bind(constants), frozenset(), is_lazy=True)
+        instance = Instance(self, self.bind(constants), frozenset(), is_lazy=True, tracings=tracings)
         return {item.name: labels for item in instance.action_rules if (labels := instance.labels_of(item)) is not None}
 
     def initial_parameters(self) -> dict[str, LeafDomain]:
@@ -230,6 +232,8 @@ class Instance:
         self._rules = actions_by_name(protocol.name, self.action_rules)
         self.initial: tuple[tuple[int, ...], ...] = self._trace_initial()
         self._counterparts: dict[str, ActionInstance | None] = {}
+        self._conditions: dict[object, Expr] = {}
+        self._step_readings = StepReadings()
         if is_lazy:
             return
         _ = self.actions  # An author's mistakes are told here.
@@ -364,14 +368,18 @@ class Instance:
 
     def state_predicate(self, name: str, predicate: Callable[[Any], Bool]) -> Expr:
         """A predicate over one state, as an expression over the leaves."""
-        return self._predicate(name, predicate, self.codes())
+        if predicate not in self._conditions:
+            self._conditions[predicate] = self._predicate(name, predicate, self.codes())
+        return self._conditions[predicate]
 
     def step_predicate(self, name: str, predicate: Callable[[Any, Any], Bool], step: ActionInstance) -> Expr:
         """A predicate over a state and its successor by `step`, as an expression over the leaves of the former."""
         after = list(self.fields)
         for leaf, code in step.updates:
             after[leaf] = code
-        return self._predicate(name, predicate, self.codes(), after)
+        return self._step_readings.expression(
+            predicate, after, lambda codes: self._predicate(name, predicate, self.codes(), codes)
+        )
 
     def _predicate(self, name: str, predicate: Callable[..., Bool], *states: list[Expr]) -> Expr:
         what = f"{self.protocol.name}: property {name}"

@@ -54,9 +54,10 @@ class Field(Generic[T, W]):
     def __get__(self, obj: Struct | None, owner: type) -> Any:
         if obj is None:
             return self
-        domain, path = self.domain, (*obj._path, self.name)
+        domain = self.domain
         if isinstance(domain, LeafDomain):
             return domain.wrap(obj._read((self.name,)))
+        path = (*obj._path, self.name)
         if isinstance(domain, StructDomain):
             return struct_of(domain).at(obj._store, path, obj if obj._path else None, obj._within)
         return view_of(domain, obj._store, path)

@@ -296,6 +296,28 @@ class Common:
         return effect
 
 
+class StepReadings:
+    """What predicates over a step say, by the codes that the leaves which they look at have after it.
+
+    Most steps leave most leaves as they are, and a predicate says the same of all steps that are alike where it looks.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[object, list[tuple[tuple[tuple[int, Expr], ...], Expr]]] = {}
+
+    def expression(self, predicate: object, after: Sequence[Expr], trace: Callable[[list[Expr]], Expr]) -> Expr:
+        """What is known of the predicate where leaves have these codes, or is found by tracing it."""
+        known = self._known.setdefault(predicate, [])
+        for seen, holds in known:
+            if all(after[leaf] is code for leaf, code in seen):
+                return holds
+        watched = _Noted(after)
+        watched.seen = set()
+        holds = trace(watched)
+        known.append((tuple((leaf, after[leaf]) for leaf in watched.seen), holds))
+        return holds
+
+
 class Tracings:
     """What is shared by all instances that it is given to, of whatever protocol; for one thread."""
 

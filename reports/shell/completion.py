@@ -1,14 +1,12 @@
-"""What a shell completes: names of bundled specs, of protocols, of releases."""
+"""What a shell completes: names of bundled specs, of protocols, of releases.
+
+What has the names is imported when one is typed: every command has options that name these functions.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
-
-from acked.checker.spec.variants import name_of
-from acked.model.catalogue import PROTOCOLS
-from acked.model.partition.rules.versions import VERSIONS
-from acked.reports.shell.specs import all_bundled, full_name
 
 if TYPE_CHECKING:
     import click
@@ -26,15 +24,22 @@ def bundled_or_file(context: click.Context, parameter: click.Parameter, incomple
     """Bundled specs by name, with their folder once a folder is typed; and the shell's own files."""
     from click.shell_completion import CompletionItem
 
+    from acked.checker.spec.variants import name_of
+    from acked.reports.shell.specs import all_bundled, full_name
+
     named = full_name if "/" in incomplete else name_of
     return [*completions(map(named, all_bundled()), incomplete), CompletionItem(incomplete, type="file")]
 
 
 def shipped_protocols(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Protocols by name."""
+    from acked.model.catalogue import PROTOCOLS
+
     return completions(PROTOCOLS, incomplete)
 
 
 def known_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Releases of Kafka that `partition` tells apart."""
+    from acked.model.partition.rules.versions import VERSIONS
+
     return completions(VERSIONS, incomplete)

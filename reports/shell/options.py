@@ -1,6 +1,7 @@
 """The options that several commands have, each declared once, and the values that a command gets from them.
 
-`collects` makes a decorator of options that belong together: the command gets one frozen value for all of them.
+`collects` makes a decorator of options that belong together: the command gets one frozen value for all of them. Specs are
+imported when one is read: a command that reads none answers before they would be.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -18,10 +19,11 @@ from acked.base.bounds import Bounds, default_memory, default_workers
 from acked.base.cache import cache_folder, why_no_cache
 from acked.base.errors import ConfigurationError
 from acked.base.names import repeats
-from acked.checker.spec.spec import Spec
 from acked.reports.shell.completion import bundled_or_file, known_releases
 from acked.reports.shell.output import Output, TraceFile, say
-from acked.reports.shell.specs import change_spec, find_spec, under_release
+
+if TYPE_CHECKING:
+    from acked.checker.spec.spec import Spec
 
 Value = int | str
 """Of a constant: a number, true or false, or the name of a choice."""
@@ -187,6 +189,8 @@ class SpecChanges:
 
     def put_into(self, spec: Spec, deadlock: bool = False) -> Spec:
         """The spec with these changes; `deadlock` also asks whether some action is enabled in every state."""
+        from acked.reports.shell.specs import change_spec, under_release
+
         constants = bound(self.constants)
         if self.version is not None or self.control_plane is not None:
             spec, constants = under_release(spec, self.version, self.control_plane, constants), {}
@@ -210,6 +214,8 @@ class AskedSpec:
 
     def load(self, deadlock: bool = False) -> Spec:
         """The spec with its changes; `deadlock` also asks whether some action is enabled in every state."""
+        from acked.reports.shell.specs import find_spec
+
         return self.changes.put_into(find_spec(self.name, not self.changes.are_none), deadlock)
 
 

@@ -13,6 +13,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.action import Action
 from acked.model.language.context import Constant, Switch
 from acked.model.language.protocol import Protocol
+from acked.model.language.tracings import Tracings
 from acked.reports.console import Console, put, put_paragraph
 
 _SMALL = 2
@@ -107,14 +108,15 @@ def expected_of(spec: Spec) -> str:
 def guard_labels(protocol: Protocol) -> dict[str, list[str]]:
     """The labels of every action's guard clauses, by action name; an action that small constants rule out has none."""
     labels: dict[str, list[str]] = {}
+    tracings = Tracings()
     for constants in _configurations(protocol):
-        _learn_labels(protocol, constants, labels)
+        _learn_labels(protocol, constants, labels, tracings)
     for action in protocol.actions:
         if not labels.get(action.name):
             turned = chain(_turn(protocol, 1), _turn(protocol, 2))
             found = next((constants for constants in turned if _has(protocol, constants, action)), None)
             if found is not None:
-                _learn_labels(protocol, found, labels)
+                _learn_labels(protocol, found, labels, tracings)
     return labels
 
 
@@ -125,9 +127,11 @@ def _has(protocol: Protocol, constants: Mapping[str, int], action: Action) -> bo
         return False
 
 
-def _learn_labels(protocol: Protocol, constants: Mapping[str, int], labels: dict[str, list[str]]) -> None:
+def _learn_labels(
+    protocol: Protocol, constants: Mapping[str, int], labels: dict[str, list[str]], tracings: Tracings
+) -> None:
     try:
-        learned = protocol.labels_under(constants)
+        learned = protocol.labels_under(constants, tracings)
     except ModelError:
         return  # A listing must not fail because a protocol refuses these very constants.
     for name, under_these in learned.items():

@@ -18,6 +18,7 @@ import pytest
 
 from acked.base.cache import NotOurs, SealedStore, cache_directory, cache_folder, cache_key, why_no_cache
 from acked.base.errors import ConfigurationError
+from acked.base.files import sources_hash
 from acked.checker.batch.cache import ResultCache
 from acked.checker.native import compile as native
 from acked.checker.native.compile import compile_kernel, kernel_key
@@ -437,3 +438,23 @@ def test_a_user_without_a_home_is_answered_and_leaves_nothing_in_the_shared_fold
         assert (done.returncode, done.stderr) == (0, "")
         assert [path.name for path in shared.iterdir()] == [planted.name]
         assert list(planted.iterdir()) == []
+
+
+def test_a_hash_of_sources_tells_names_and_texts_apart_and_counts_data_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("acked.base.files.PACKAGE", tmp_path)
+    (tmp_path / "room" / "__pycache__").mkdir(parents=True)
+    rules = tmp_path / "room" / "rules.toml"
+    seen = [sources_hash.__wrapped__(["room"])]
+    for change in (
+        lambda: rules.write_text("on = 1"),
+        lambda: rules.write_text("on = 2"),
+        lambda: rules.rename(rules.with_stem("other")),
+        lambda: (tmp_path / "room" / "code.py").write_text(""),
+    ):
+        change()
+        seen.append(sources_hash.__wrapped__(["room"]))
+    assert len(set(seen)) == len(seen)
+    (tmp_path / "room" / "__pycache__" / "code.pyc").write_text("compiled")
+    assert sources_hash.__wrapped__(["room"]) == seen[-1]

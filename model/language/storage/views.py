@@ -76,9 +76,9 @@ class View(Generic[D]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _index(expr: Expr, count: int, what: str) -> int:
+def _index(expr: Expr, count: int, index: object) -> int:
     if not 0 <= expr.value < count:
-        raise StepError(f"{what} {expr.value} does not exist: there are {count}, from 0")
+        raise StepError(f"{type_name_of(index)} {expr.value} does not exist: there are {count}, from 0")
     return expr.value
 
 
@@ -180,7 +180,7 @@ class ArrayView(View[ArrayDomain], Generic[K, T, W]):
         if not code.is_const or (isinstance(index, Id) and code.value < 0):  # no id, which is beyond the array
             return (*self._path, code)
         count = domain.cardinality(current().constants)
-        return (*self._path, _index(code, count, type_name_of(index)))
+        return (*self._path, _index(code, count, index))
 
 
 class LogView(View[LogDomain], Generic[S, N]):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import click
 import pytest
 from click.shell_completion import ShellComplete
 from click.testing import CliRunner
 
+from acked.asking.listing import Filter
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices_or, near
 from acked.cli import cli
-from acked.commands.list import Filter
 from acked.model.catalogue import PROTOCOLS
 from tests.places import CHECKOUT
 
@@ -72,9 +76,65 @@ def test_words_that_nothing_has_are_an_error() -> None:
         CliRunner().invoke(cli, ["list", "protocols", "zzz"], catch_exceptions=False)
 
 
+# -- what was listed before -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def fail_to_list(*_: object) -> None:
+    raise AssertionError("listed anew")
+
+
+def test_what_was_listed_before_is_printed_as_it_was(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = (("kip320",), ("invariants", "acked", "--format", "json"), ("constants", "--names"))
+    first = [listed(*arguments) for arguments in asked]
+    monkeypatch.setattr("acked.commands.list._list", fail_to_list)
+    assert [listed(*arguments) for arguments in asked] == first
+    with pytest.raises(AssertionError, match="listed anew"):
+        listed("kip101")
+
+
+def test_what_another_version_of_any_file_listed_is_listed_anew(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = listed("constants")
+    monkeypatch.setattr("acked.commands.list._list", lambda *_: print("other"))
+    monkeypatch.setattr("acked.asking.kept_text.sources_hash", lambda _: "of other files")
+    assert listed("constants") == "other\n"
+    monkeypatch.undo()
+    monkeypatch.setenv("ACKED_CACHE_DIR", str(own_cache))
+    assert listed("constants") == first
+    assert len([path for path in own_cache.rglob("*.txt") if path.is_file()]) == 1
+
+
+@pytest.mark.parametrize("change", ["COLUMNS", "damaged"])
+def test_what_was_listed_for_another_terminal_or_is_damaged_is_listed_anew(
+    own_cache: Path, monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "100")
+    first = listed("kip320")
+    if change == "COLUMNS":
+        monkeypatch.setenv("COLUMNS", "60")
+        assert max(map(len, listed("kip320").splitlines())) <= 60 < max(map(len, first.splitlines()))
+    else:
+        (path,) = own_cache.rglob("*.txt")
+        path.write_bytes(path.read_bytes().replace(b"kip320", b"kip321"))
+        assert listed("kip320") == first
+
+
+def test_without_a_cache_that_may_be_used_everything_is_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tmp_path.chmod(0o777)
+    monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
+    assert "kip320" in listed("protocols", "--names").split()
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(
     ("words", "typed", "names"),
     [
+        ([], "pro", {"prove"}),
         (["check"], "kip320", {"kip320", "kip320-large"}),
         (["find"], "claims/acks-1-l", {"claims/acks-1-loses"}),
         (["gate"], "trunc", {"truncate-to-hw"}),
@@ -137,3 +197,18 @@ def test_every_finding_is_listed_with_a_page_that_is_there_and_a_command_that_na
 
 def test_findings_are_no_part_of_everything_that_may_be_asked() -> None:
     assert "found" not in json.loads(listed("all", "stale-ends", "--format", "json"))
+
+
+def test_no_command_is_imported_to_complete_their_names() -> None:
+    asked = {"_ACKED_COMPLETE": "bash_complete", "COMP_WORDS": "acked ", "COMP_CWORD": "1"}
+    code = """
+import sys
+from acked.cli import main
+try:
+    main()
+finally:
+    print(*(name for name in sys.modules if ".commands." in name), file=sys.stderr)
+"""
+    done = subprocess.run([sys.executable, "-c", code], env=os.environ | asked, text=True, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "\n")
+    assert {line.removeprefix("plain,") for line in done.stdout.split()} >= set(cli.list_commands(click.Context(cli)))

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 import pytest
 
+from acked.checker.question.question import Question
+from acked.checker.question.vacuity import vacuity_probes
+from acked.checker.spec.spec import load_spec
 from acked.checker.symmetry.check import check_symmetry
+from acked.invariants.catalogue import properties_of
+from acked.invariants.property import Kind
 from acked.model.formulas.errors import ModelError
+from acked.model.formulas.expr import Expr
 from acked.model.language.action import require
 from acked.model.language.context import Constant, switch
 from acked.model.language.protocol import Protocol
 from acked.model.language.state import Array, Present, Struct, field
-from acked.model.language.tracings import Common, Effect, Ground, Tracings
-from acked.model.language.values import Id, Int
+from acked.model.language.tracings import Common, Effect, Ground, StepReadings, Tracings
+from acked.model.language.values import Bool, Id, Int
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import KRAFT
+from tests.places import CHECKOUT
 
 SIZES = {"replicas": 2, "log_size": 1, "records": 1, "in_flight": 1}
 CHANGES: tuple[dict[str, int], ...] = (
@@ -130,3 +139,40 @@ def test_a_mistake_is_told_again() -> None:
     for _ in range(2):
         with pytest.raises(ModelError, match="outside the domain"):
             wrong.instantiate(BASE, (), tracings)
+
+
+# -- predicates over steps ------------------------------------------------------------------------------------------------
+
+
+def test_a_predicate_is_traced_once_for_all_steps_that_are_alike_where_it_looks() -> None:
+    looked: list[str] = []
+
+    def marks_stay(before: State, after: State) -> Bool:
+        looked.append("")
+        return before.mark == after.mark
+
+    instance = toy.instantiate(BASE | {"marked": 1, "boxes": 3})
+    holds = [instance.step_predicate("MarksStay", marks_stay, step) for step in instance.actions]
+    assert [item is instance.pool.true for item in holds] == [True] * 3 + [False] * 3
+    assert len({item.id for item in holds}) == 4
+    assert len(looked) == 4
+
+
+@pytest.mark.parametrize("name", ["kip320", "majority", "partition", pytest.param("transactions", marks=pytest.mark.slow)])
+def test_every_shipped_predicate_over_steps_says_what_it_says_when_each_step_is_traced(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spec = load_spec(CHECKOUT / "specs" / f"{name}.toml")
+    instance = spec.protocol.instantiate(spec.constants | ({"partitions": 1} if name == "transactions" else {}))
+    properties = [item for item in properties_of(spec.protocol).values() if item.kind is Kind.STEP]
+    question = Question(instance, tuple(properties), vacuity_probes(properties))
+    known = [(check.action, check.bit, check.violated) for check in question.plan.step_checks]
+
+    def trace_always(_: StepReadings, __: object, after: Sequence[Expr], trace: Callable[[list[Expr]], Expr]) -> Expr:
+        return trace([*after])
+
+    monkeypatch.setattr(StepReadings, "expression", trace_always)
+    again = Question(instance, tuple(properties), vacuity_probes(properties))
+    # Expressions of one pool, which compare as objects.
+    assert [(check.action, check.bit, check.violated) for check in again.plan.step_checks] == known
+    assert len(properties) > 0
