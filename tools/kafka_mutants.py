@@ -1,0 +1,202 @@
+"""Writes docs/kafka_mutants.json: which faulty brokers are convicted by their lines, which by their disks, which by neither.
+
+    python tools/kafka_mutants.py                              every mutant of tests/mutants/mutants.toml that has no row yet
+    python tools/kafka_mutants.py --only hw_falls --seed 2     these, anew
+    python tools/kafka_mutants.py --neither --minutes 2        those that nothing has convicted, anew
+
+Each is a release with one place of one class changed (Maven, a JDK and the release's jars are needed), on all nodes. It is
+exercised as `acked kafka exercise` does, and so is the release as it is: the control, which nothing may convict. Its lines
+are held against the model; its disks, by themselves, against one another, each against its own leader-epoch-checkpoint, and
+against what was acknowledged. A row is written as soon as it is known; `--keep DIR` leaves logs and data directories.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from acked.base.errors import AckedError, SystemFailure  # noqa: E402
+from acked.cluster.exercising.course import Kind  # noqa: E402
+from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, REPLICAS, TOPIC, Exercise, Exercised, exercise  # noqa: E402
+from acked.cluster.observation.validation import Held, Verdict  # noqa: E402
+from acked.cluster.observe.acknowledgements import look_for, read_acknowledged  # noqa: E402
+from acked.cluster.observe.directories import compare, controller_decisions, find_directories, folders_of, headers  # noqa: E402
+from acked.cluster.validating.judge import Asked, judge  # noqa: E402
+from acked.reports.table import numbers, table, table_markdown  # noqa: E402
+from tests.found.java import home_with, kafka  # noqa: E402
+from tests.mutants.mutants import counts, mutant_home, mutants, mutate  # noqa: E402
+
+FILE = ROOT / "docs" / "kafka_mutants.json"
+CONTROL = "control"
+FAULTS = tuple(kind for kind in Kind if kind is not Kind.LOSE_CACHE)
+"""Those that a cluster must survive."""
+
+
+def held_on_disk(broker: int, folder: Path) -> Held:
+    """What a replica's batches say that it holds; nobody knows its high watermark."""
+    end, epochs = 0, list[tuple[int, int]]()
+    for header in headers(folder):
+        if not epochs or epochs[-1][0] != header.epoch:
+            epochs.append((header.epoch, header.first))
+        end = header.last + 1
+    return Held(broker, end, 0, tuple(epochs))
+
+
+def wrong_on_disks(logs: Path, is_whole: bool) -> list[str]:
+    """What disks alone say against a cluster.
+
+    One that is not whole may have records that nobody was acknowledged: its replicas are compared as far as all of them go,
+    and what was acknowledged is looked for where the controller's last ISR says.
+    """
+    directories = find_directories([logs / DATA])
+    folders = {broker: path for broker, path in folders_of(directories, TOPIC, 0).items() if broker in REPLICAS}
+    held = [held_on_disk(broker, folder) for broker, folder in sorted(folders.items())]
+    ends = [one.end for one in held]
+    in_sync = set(REPLICAS)
+    if not is_whole:
+        changes = [event["isr"] for event in controller_decisions(directories, TOPIC, 0) if event.get("isr")]
+        in_sync = set(changes[-1]) if changes else set()
+    differences = compare(folders, held, max(ends) if is_whole else min(ends)).differences
+    missing = look_for(read_acknowledged(logs / ACKNOWLEDGED), held, frozenset(in_sync), folders).missing
+    return [re.sub(r" in /\S+", "", text) for text in (*differences, *missing)]
+
+
+def sentence(verdict: Verdict) -> str:
+    """Why lines are not a behaviour that keeps its promises; empty if they are."""
+    if verdict.stuck is not None:
+        event, reasons = verdict.stuck.open[0]
+        return f"{event}: {reasons[0] if reasons else 'leads nowhere'}"
+    return "" if verdict.broken is None else f"{verdict.broken.promise}: {verdict.broken.meaning}"
+
+
+def what_lines_say(logs: Path, version: str) -> dict[str, Any]:
+    """The verdict on the lines, and its first sentence."""
+    try:
+        verdict = judge(Asked((str(logs),), TOPIC, 0, version, {}, (logs / DATA,), logs / ACKNOWLEDGED)).verdict
+    except AckedError as error:
+        return {"lines": "refused", "events": 0, "sentence": str(error).replace(f"{logs}/", "")}
+    word = "not explained" if verdict.stuck else "promise broken" if verdict.broken else "valid"
+    return {"lines": word, "events": verdict.explained, "sentence": sentence(verdict)}
+
+
+def convicted(row: dict[str, Any]) -> str:
+    """By what a mutant is convicted; lines that are refused, since one is not known, convict nobody."""
+    if not row["reached"] and row["mutant"] != CONTROL:
+        return "not reached"
+    by_lines, by_disks = row["lines"] in ("not explained", "promise broken"), bool(row["disks"])
+    if by_lines or by_disks:
+        return "both" if by_lines and by_disks else "lines" if by_lines else "disks"
+    return "refused" if row["lines"] == "refused" else "neither"
+
+
+def run(name: str, breaks: str, asked: Exercise, logs: Path) -> dict[str, Any]:
+    """One exercise, and what lines and disks say of it."""
+    assert asked.home is not None
+    done: Exercised | None = None
+    failed = ""
+    try:
+        done = exercise(asked, logs, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
+    except SystemFailure as error:
+        failed = str(error).partition("; what there is up to then")[0]
+    counted = counts(asked.home)
+    row = {
+        "mutant": name, "breaks": breaks, "seed": asked.seed, "minutes": asked.minutes, "reached": counted.reached,
+        "differed": counted.differed, "acknowledged": len(list(read_acknowledged(logs / ACKNOWLEDGED))),
+        "failed": failed, **what_lines_say(logs, asked.version), "disks": wrong_on_disks(logs, done is not None),
+    }  # fmt: skip
+    return {**row, "convicted": convicted(row)}
+
+
+def rows() -> dict[str, dict[str, Any]]:
+    """Those that are known, by their mutants."""
+    return {row["mutant"]: row for row in json.loads(FILE.read_text("utf-8"))["rows"]} if FILE.is_file() else {}
+
+
+def write(version: str, order: list[str], known: dict[str, dict[str, Any]]) -> None:
+    """The rows, in the order of the mutants."""
+    lines = ",\n".join(f"  {json.dumps(known[name], ensure_ascii=False)}" for name in order if name in known)
+    FILE.write_text(f'{{\n "kafka": "{version}",\n "rows": [\n{lines}\n ]\n}}\n', "utf-8")
+
+
+def in_words(counted: Counter[str]) -> str:
+    """How many are convicted by what, as the page says it."""
+    by_lines, by_disks = counted["lines"] + counted["both"], counted["disks"] + counted["both"]
+    return (
+        f"{sum(counted.values())} mutants: validation of the lines convicts {by_lines}, the disks {by_disks}"
+        f" ({counted['both']} both), neither {counted['neither']}; {counted['not reached']} were not reached"
+    )
+
+
+def part() -> Iterator[str]:
+    """The table of the mutants."""
+    found, known = mutants()[1], rows()
+    columns = ("a mutant in which", numbers("reached"), numbers("differed"), "convicted by", "how, or why not")
+    shown = []
+    for name, row in known.items():
+        unseen = found[name].unseen if name in found else "the release as it is"
+        how = unseen or "; ".join(filter(None, (row["sentence"], *row["disks"])))
+        shown.append((row["breaks"], f"{row['reached']:,}", f"{row['differed']:,}", row["convicted"], how))
+    yield from table_markdown(table(columns, shown))
+
+
+def wanted(options: argparse.Namespace, order: list[str]) -> Iterator[str]:
+    """Which are run now."""
+    known = rows()
+    for name in order:
+        if options.only:
+            is_wanted = name in options.only
+        elif options.neither:
+            is_wanted = known.get(name, {}).get("convicted") in ("neither", "not reached") and name != CONTROL
+        else:
+            is_wanted = name not in known
+        if is_wanted:
+            yield name
+
+
+def main() -> int:
+    """Runs what is wanted, one after the other."""
+    version, found = mutants()
+    order = [CONTROL, *found]
+    options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    options.add_argument("--only", nargs="+", choices=order, metavar="MUTANT", help="these, whatever is known of them")
+    options.add_argument("--neither", action="store_true", help="those that nothing has convicted, and that were not reached")
+    options.add_argument("--minutes", type=float, default=1.0, help="how long each is disturbed")
+    options.add_argument("--seed", type=int, default=60, help="60 brings every disturbance in the first minute")
+    options.add_argument("--rate", type=float, default=60.0)
+    options.add_argument("--keep", type=Path, metavar="DIR", help="where logs and data directories go, by the mutant's name")
+    asked = options.parse_args()
+    names = list(wanted(asked, order))
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        jars = kafka(version)
+        mutate([found[name] for name in names if name in found], jars, work)
+        os.environ["ACKED_CACHE_DIR"] = str(work / "cache")  # A class archive of a mutant is of no use later.
+        (work / "cache").mkdir(mode=0o700)
+        for number, name in enumerate(names, 1):
+            print(f"{number} of {len(names)}: {name}", file=sys.stderr, flush=True)
+            is_control = name == CONTROL
+            home = home_with((), jars, work / "homes" / name) if is_control else mutant_home(name, jars, work)
+            logs = asked.keep / name if asked.keep else work / "logs" / name
+            shutil.rmtree(logs, ignore_errors=True)
+            logs.mkdir(parents=True)
+            breaks = "nothing" if is_control else found[name].breaks
+            one = run(name, breaks, Exercise(version, asked.minutes, asked.seed, FAULTS, asked.rate, home=home), logs)
+            print(json.dumps(one, ensure_ascii=False), flush=True)
+            write(version, order, {**rows(), name: one})
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
