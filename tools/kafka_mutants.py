@@ -3,6 +3,7 @@
     python tools/kafka_mutants.py                              every mutant of tests/mutants/mutants.toml that has no row yet
     python tools/kafka_mutants.py --only hw_falls --seed 2     these, anew
     python tools/kafka_mutants.py --neither --minutes 2        those that nothing has convicted, anew
+    python tools/kafka_mutants.py --kafka 4.4.0 --only hw_falls
 
 Each is a release with one place of one class changed (Maven, a JDK and the release's jars are needed), on all nodes. It is
 exercised as `acked kafka exercise` does, and so is the release as it is: the control, which nothing may convict. Its lines
@@ -33,6 +34,7 @@ from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, REPLICAS, TOPI
 from acked.cluster.observation.validation import Held, Verdict  # noqa: E402
 from acked.cluster.observe.acknowledgements import look_for, read_acknowledged  # noqa: E402
 from acked.cluster.observe.directories import compare, controller_decisions, find_directories, folders_of, headers  # noqa: E402
+from acked.cluster.releases.release import release  # noqa: E402
 from acked.cluster.validating.judge import Asked, judge  # noqa: E402
 from acked.reports.table import numbers, table, table_markdown  # noqa: E402
 from tests.found.java import home_with, kafka  # noqa: E402
@@ -112,22 +114,25 @@ def run(name: str, breaks: str, asked: Exercise, logs: Path) -> dict[str, Any]:
         failed = str(error).partition("; what there is up to then")[0]
     counted = counts(asked.home)
     row = {
-        "mutant": name, "breaks": breaks, "seed": asked.seed, "minutes": asked.minutes, "reached": counted.reached,
-        "differed": counted.differed, "acknowledged": len(list(read_acknowledged(logs / ACKNOWLEDGED))),
+        "kafka": asked.version, "mutant": name, "breaks": breaks, "seed": asked.seed, "minutes": asked.minutes,
+        "reached": counted.reached, "differed": counted.differed,
+        "acknowledged": len(list(read_acknowledged(logs / ACKNOWLEDGED))),
         "failed": failed, **what_lines_say(logs, asked.version), "disks": wrong_on_disks(logs, done is not None),
     }  # fmt: skip
     return {**row, "convicted": convicted(row)}
 
 
-def rows() -> dict[str, dict[str, Any]]:
-    """Those that are known, by their mutants."""
-    return {row["mutant"]: row for row in json.loads(FILE.read_text("utf-8"))["rows"]} if FILE.is_file() else {}
+def rows() -> dict[tuple[str, str], dict[str, Any]]:
+    """Those that are known, by release and mutant."""
+    known = json.loads(FILE.read_text("utf-8")) if FILE.is_file() else []
+    return {(row["kafka"], row["mutant"]): row for row in known}
 
 
-def write(version: str, order: list[str], known: dict[str, dict[str, Any]]) -> None:
-    """The rows, in the order of the mutants."""
-    lines = ",\n".join(f"  {json.dumps(known[name], ensure_ascii=False)}" for name in order if name in known)
-    FILE.write_text(f'{{\n "kafka": "{version}",\n "rows": [\n{lines}\n ]\n}}\n', "utf-8")
+def write(order: list[str], known: dict[tuple[str, str], dict[str, Any]]) -> None:
+    """The rows by release, in the order of the mutants."""
+    keys = sorted(known, key=lambda key: (release(key[0]).number, order.index(key[1])))
+    lines = ",\n".join(f" {json.dumps(known[key], ensure_ascii=False)}" for key in keys)
+    FILE.write_text(f"[\n{lines}\n]\n", "utf-8")
 
 
 def in_words(counted: Counter[str]) -> str:
@@ -142,25 +147,25 @@ def in_words(counted: Counter[str]) -> str:
 def part() -> Iterator[str]:
     """The table of the mutants."""
     found, known = mutants()[1], rows()
-    columns = ("a mutant in which", numbers("reached"), numbers("differed"), "convicted by", "how, or why not")
+    columns = ("release", "a mutant in which", numbers("reached"), numbers("differed"), "convicted by", "how, or why not")
     shown = []
-    for name, row in known.items():
+    for (version, name), row in known.items():
         unseen = found[name].unseen if name in found else "the release as it is"
         how = unseen or "; ".join(filter(None, (row["sentence"], *row["disks"])))
-        shown.append((row["breaks"], f"{row['reached']:,}", f"{row['differed']:,}", row["convicted"], how))
+        shown.append((version, row["breaks"], f"{row['reached']:,}", f"{row['differed']:,}", row["convicted"], how))
     yield from table_markdown(table(columns, shown))
 
 
 def wanted(options: argparse.Namespace, order: list[str]) -> Iterator[str]:
     """Which are run now."""
-    known = rows()
+    known, version = rows(), options.kafka
     for name in order:
         if options.only:
             is_wanted = name in options.only
         elif options.neither:
-            is_wanted = known.get(name, {}).get("convicted") in ("neither", "not reached") and name != CONTROL
+            is_wanted = known.get((version, name), {}).get("convicted") in ("neither", "not reached") and name != CONTROL
         else:
-            is_wanted = name not in known
+            is_wanted = (version, name) not in known
         if is_wanted:
             yield name
 
@@ -176,7 +181,9 @@ def main() -> int:
     options.add_argument("--seed", type=int, default=60, help="60 brings every disturbance in the first minute")
     options.add_argument("--rate", type=float, default=60.0)
     options.add_argument("--keep", type=Path, metavar="DIR", help="where logs and data directories go, by the mutant's name")
+    options.add_argument("--kafka", default=version, help="another release, whose classes have these places, too")
     asked = options.parse_args()
+    version = asked.kafka
     names = list(wanted(asked, order))
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -194,7 +201,7 @@ def main() -> int:
             breaks = "nothing" if is_control else found[name].breaks
             one = run(name, breaks, Exercise(version, asked.minutes, asked.seed, FAULTS, asked.rate, home=home), logs)
             print(json.dumps(one, ensure_ascii=False), flush=True)
-            write(version, order, {**rows(), name: one})
+            write(order, {**rows(), (version, name): one})
     return 0
 
 
