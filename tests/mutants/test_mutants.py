@@ -6,22 +6,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
-from acked.cluster.exercising.exercise import Exercise
+from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, REPLICAS, TOPIC, Exercise
+from acked.cluster.observe.acknowledgements import write_acknowledged
+from acked.cluster.observe.directories import META
+from acked.cluster.observe.disk import EpochStart, partition_folder, write_epochs
 from tests.cluster.conftest import real_plan, users_cache
+from tests.cluster.observe.test_directories import batch
 from tests.found.java import kafka
 from tests.mutants.mutants import KINDS, counts, mutant_home, mutants, mutate
 from tests.places import CHECKOUT
-from tools.kafka_mutants import CONTROL, FAULTS, convicted, in_words, rows, run
+from tools.kafka_mutants import CONTROL, FAULTS, convicted, in_words, rows, run, wrong_on_disks
 
 __all__ = ["users_cache"]
 
 VERSION, MUTANTS = mutants()
 ROWS = {name: row for (version, name), row in rows().items() if version == VERSION}
-OTHERS = {key: row for key, row in rows().items() if key[0] != VERSION}
+WHOLE = tuple(batch(offset, 0, f"r{offset}") for offset in range(3))
+"""A replica of three records."""
 
 
 def test_every_mutant_has_a_row_and_the_control_leads() -> None:
@@ -70,6 +76,31 @@ def test_a_mutant_is_convicted_by_lines_that_are_not_valid_and_by_disks_that_dif
     reached: int, lines: str, disks: list[str], expected: str
 ) -> None:
     assert convicted({"mutant": "hw_falls", "reached": reached, "lines": lines, "disks": disks}) == expected
+
+
+def disks(folder: Path, batches: Sequence[bytes], epochs: Sequence[EpochStart] = (EpochStart(0, 0),)) -> Path:
+    """What an exercise leaves: broker 2 has these batches, and the others `WHOLE`."""
+    for broker in REPLICAS:
+        partition = partition_folder(folder / DATA / str(broker), TOPIC)
+        partition.mkdir(parents=True)
+        (partition / "00000000000000000000.log").write_bytes(b"".join(batches if broker == 2 else WHOLE))
+        write_epochs(partition, epochs)
+        (folder / DATA / str(broker) / META).write_text(f"node.id={broker}\n", "utf-8")
+    write_acknowledged(folder / ACKNOWLEDGED, {0: b"r0", 1: b"r1"})
+    return folder
+
+
+def test_disks_that_agree_with_what_was_acknowledged_say_nothing(tmp_path: Path) -> None:
+    assert wrong_on_disks(disks(tmp_path, WHOLE), True) == []
+
+
+def test_a_record_that_a_replica_lacks_and_an_epoch_that_begins_elsewhere_are_found_on_disks(tmp_path: Path) -> None:
+    differs, missing = wrong_on_disks(disks(tmp_path / "lacks", [WHOLE[0], WHOLE[2]]), True)
+    assert differs.startswith("below the high watermark 3 the replicas differ: broker 0 has offsets 1 to 1")
+    assert missing.startswith("broker 2, which is in sync: 1 acknowledged record is not there")
+    other = wrong_on_disks(disks(tmp_path / "elsewhere", WHOLE, (EpochStart(0, 1),)), True)
+    assert len(other) == 3
+    assert all(": leader-epoch-checkpoint says epoch 0 from 1" in text for text in other)
 
 
 def test_the_page_has_the_counts_that_were_measured() -> None:
