@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT))
 
 from acked.base.errors import AckedError, SystemFailure  # noqa: E402
 from acked.cluster.exercising.course import Kind  # noqa: E402
-from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, REPLICAS, TOPIC, Exercise, Exercised, exercise  # noqa: E402
+from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, REPLICAS, TOPIC, Exercise, exercise  # noqa: E402
 from acked.cluster.observation.validation import Held, Verdict  # noqa: E402
 from acked.cluster.observe.acknowledgements import look_for, read_acknowledged  # noqa: E402
 from acked.cluster.observe.directories import compare, controller_decisions, find_directories, folders_of, headers  # noqa: E402
@@ -103,22 +103,26 @@ def convicted(row: dict[str, Any]) -> str:
     return "refused" if row["lines"] == "refused" else "neither"
 
 
-def run(name: str, breaks: str, asked: Exercise, logs: Path) -> dict[str, Any]:
-    """One exercise, and what lines and disks say of it."""
+def disturb(asked: Exercise, logs: Path) -> dict[str, Any]:
+    """An exercise of a mutant, or of the control: how often the place was reached, and why the cluster did not come back."""
     assert asked.home is not None
-    done: Exercised | None = None
     failed = ""
     try:
-        done = exercise(asked, logs, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
+        exercise(asked, logs, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
     except SystemFailure as error:
         failed = str(error).partition("; what there is up to then")[0]
     counted = counts(asked.home)
-    row = {
-        "kafka": asked.version, "mutant": name, "breaks": breaks, "seed": asked.seed, "minutes": asked.minutes,
+    return {
+        "kafka": asked.version, "seed": asked.seed, "minutes": asked.minutes,
         "reached": counted.reached, "differed": counted.differed,
-        "acknowledged": len(list(read_acknowledged(logs / ACKNOWLEDGED))),
-        "failed": failed, **what_lines_say(logs, asked.version), "disks": wrong_on_disks(logs, done is not None),
+        "acknowledged": len(list(read_acknowledged(logs / ACKNOWLEDGED))), "failed": failed,
     }  # fmt: skip
+
+
+def judged(name: str, breaks: str, disturbed: dict[str, Any], logs: Path) -> dict[str, Any]:
+    """The row of an exercise: what lines and disks say of it."""
+    row = {"mutant": name, "breaks": breaks, **disturbed, **what_lines_say(logs, disturbed["kafka"])}
+    row["disks"] = wrong_on_disks(logs, not row["failed"])
     return {**row, "convicted": convicted(row)}
 
 
@@ -199,7 +203,8 @@ def main() -> int:
             shutil.rmtree(logs, ignore_errors=True)
             logs.mkdir(parents=True)
             breaks = "nothing" if is_control else found[name].breaks
-            one = run(name, breaks, Exercise(version, asked.minutes, asked.seed, FAULTS, asked.rate, home=home), logs)
+            disturbed = disturb(Exercise(version, asked.minutes, asked.seed, FAULTS, asked.rate, home=home), logs)
+            one = judged(name, breaks, disturbed, logs)
             print(json.dumps(one, ensure_ascii=False), flush=True)
             write(order, {**rows(), (version, name): one})
     return 0

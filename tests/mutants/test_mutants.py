@@ -20,7 +20,7 @@ from tests.cluster.observe.test_directories import batch
 from tests.found.java import kafka
 from tests.mutants.mutants import KINDS, counts, mutant_home, mutants, mutate
 from tests.places import CHECKOUT
-from tools.kafka_mutants import CONTROL, FAULTS, convicted, in_words, rows, run, wrong_on_disks
+from tools.kafka_mutants import CONTROL, FAULTS, convicted, disturb, in_words, judged, rows, wrong_on_disks
 
 __all__ = ["users_cache"]
 
@@ -130,7 +130,8 @@ def test_a_high_watermark_ahead_of_the_isr_is_convicted_by_the_lines(
     home = mutant_home(name, jars, tmp_path)
     logs.mkdir()
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path / "cache"))  # A class archive of these jars is of no use later.
-    row = run(name, MUTANTS[name].breaks, Exercise(VERSION, 0.2, 60, FAULTS, 60.0, home=home), logs)
+    disturbed = disturb(Exercise(VERSION, 0.2, 334, FAULTS, 60.0, home=home), logs)
+    row = judged(name, MUTANTS[name].breaks, disturbed, logs)
     print(row)
     assert counts(home).differed > 0
     assert (row["convicted"], row["lines"]) == ("lines", "not explained")
