@@ -3,6 +3,7 @@
     python tools/kafka_mutants.py                              every mutant of tests/mutants/mutants.toml that has no row yet
     python tools/kafka_mutants.py --only hw_falls --seed 2     these, anew
     python tools/kafka_mutants.py --neither --minutes 2        those that nothing has convicted, anew
+    python tools/kafka_mutants.py --again DIR                  what --keep DIR left, judged anew
     python tools/kafka_mutants.py --kafka 4.4.0 --only hw_falls
 
 Each is a release with one place of one class changed (Maven, a JDK and the release's jars are needed), on all nodes. It is
@@ -41,7 +42,7 @@ from tests.found.java import home_with, kafka  # noqa: E402
 from tests.mutants.mutants import counts, mutant_home, mutants, mutate  # noqa: E402
 
 FILE = ROOT / "docs" / "kafka_mutants.json"
-CONTROL = "control"
+CONTROL, DISTURBED = "control", "disturbed.json"
 FAULTS = tuple(kind for kind in Kind if kind is not Kind.LOSE_CACHE)
 """Those that a cluster must survive."""
 
@@ -103,8 +104,11 @@ def convicted(row: dict[str, Any]) -> str:
     return "refused" if row["lines"] == "refused" else "neither"
 
 
-def disturb(asked: Exercise, logs: Path) -> dict[str, Any]:
-    """An exercise of a mutant, or of the control: how often the place was reached, and why the cluster did not come back."""
+def disturb(name: str, asked: Exercise, logs: Path) -> dict[str, Any]:
+    """An exercise of a mutant, or of the control: how often the place was reached, and why the cluster did not come back.
+
+    It stays as `DISTURBED` in the folder of the logs, so that these can be judged anew.
+    """
     assert asked.home is not None
     failed = ""
     try:
@@ -112,16 +116,18 @@ def disturb(asked: Exercise, logs: Path) -> dict[str, Any]:
     except SystemFailure as error:
         failed = str(error).partition("; what there is up to then")[0]
     counted = counts(asked.home)
-    return {
-        "kafka": asked.version, "seed": asked.seed, "minutes": asked.minutes,
+    disturbed = {
+        "kafka": asked.version, "mutant": name, "seed": asked.seed, "minutes": asked.minutes,
         "reached": counted.reached, "differed": counted.differed,
         "acknowledged": len(list(read_acknowledged(logs / ACKNOWLEDGED))), "failed": failed,
     }  # fmt: skip
+    (logs / DISTURBED).write_text(json.dumps(disturbed), "utf-8")
+    return disturbed
 
 
-def judged(name: str, breaks: str, disturbed: dict[str, Any], logs: Path) -> dict[str, Any]:
+def judged(breaks: str, disturbed: dict[str, Any], logs: Path) -> dict[str, Any]:
     """The row of an exercise: what lines and disks say of it."""
-    row = {"mutant": name, "breaks": breaks, **disturbed, **what_lines_say(logs, disturbed["kafka"])}
+    row = {**disturbed, "breaks": breaks, **what_lines_say(logs, disturbed["kafka"])}
     row["disks"] = wrong_on_disks(logs, not row["failed"])
     return {**row, "convicted": convicted(row)}
 
@@ -184,10 +190,23 @@ def main() -> int:
     options.add_argument("--minutes", type=float, default=0.7, help="how long each is disturbed")
     options.add_argument("--seed", type=int, default=334, help="334 brings much in forty seconds")
     options.add_argument("--rate", type=float, default=60.0)
+    options.add_argument("--again", type=Path, metavar="DIR", help="judge anew what --keep DIR has left, without brokers")
     options.add_argument("--keep", type=Path, metavar="DIR", help="where logs and data directories go, by the mutant's name")
     options.add_argument("--kafka", default=version, help="another release, whose classes have these places, too")
     asked = options.parse_args()
     version = asked.kafka
+    def breaks(name: str) -> str:
+        return "nothing" if name == CONTROL else found[name].breaks
+
+    def put(one: dict[str, Any]) -> None:
+        print(json.dumps(one, ensure_ascii=False), flush=True)
+        write(order, {**rows(), (one["kafka"], one["mutant"]): one})
+
+    if asked.again:
+        for file in sorted(asked.again.glob(f"*/{DISTURBED}")):
+            kept = json.loads(file.read_text("utf-8"))
+            put(judged(breaks(kept["mutant"]), kept, file.parent))
+        return 0
     names = list(wanted(asked, order))
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -199,14 +218,11 @@ def main() -> int:
             print(f"{number} of {len(names)}: {name}", file=sys.stderr, flush=True)
             is_control = name == CONTROL
             home = home_with((), jars, work / "homes" / name) if is_control else mutant_home(name, jars, work)
-            logs = asked.keep / name if asked.keep else work / "logs" / name
+            logs = (asked.keep or work / "logs") / name
             shutil.rmtree(logs, ignore_errors=True)
             logs.mkdir(parents=True)
-            breaks = "nothing" if is_control else found[name].breaks
-            disturbed = disturb(Exercise(version, asked.minutes, asked.seed, FAULTS, asked.rate, home=home), logs)
-            one = judged(name, breaks, disturbed, logs)
-            print(json.dumps(one, ensure_ascii=False), flush=True)
-            write(order, {**rows(), (version, name): one})
+            disturbed = disturb(name, Exercise(version, asked.minutes, asked.seed, FAULTS, asked.rate, home=home), logs)
+            put(judged(breaks(name), disturbed, logs))
     return 0
 
 

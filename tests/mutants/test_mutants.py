@@ -130,8 +130,8 @@ def test_a_high_watermark_ahead_of_the_isr_is_convicted_by_the_lines(
     home = mutant_home(name, jars, tmp_path)
     logs.mkdir()
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path / "cache"))  # A class archive of these jars is of no use later.
-    disturbed = disturb(Exercise(VERSION, 0.2, 334, FAULTS, 60.0, home=home), logs)
-    row = judged(name, MUTANTS[name].breaks, disturbed, logs)
+    disturbed = disturb(name, Exercise(VERSION, 0.2, 334, FAULTS, 60.0, home=home), logs)
+    row = judged(MUTANTS[name].breaks, disturbed, logs)
     print(row)
     assert counts(home).differed > 0
     assert (row["convicted"], row["lines"]) == ("lines", "not explained")
