@@ -118,7 +118,7 @@ def disturb(name: str, asked: Exercise, logs: Path) -> dict[str, Any]:
     counted = counts(asked.home)
     disturbed = {
         "kafka": asked.version, "mutant": name, "seed": asked.seed, "minutes": asked.minutes,
-        "reached": counted.reached, "differed": counted.differed,
+        "min_isr": asked.min_insync_replicas, "reached": counted.reached, "differed": counted.differed,
         "acknowledged": len(list(read_acknowledged(logs / ACKNOWLEDGED))), "failed": failed,
     }  # fmt: skip
     (logs / DISTURBED).write_text(json.dumps(disturbed), "utf-8")
@@ -221,7 +221,9 @@ def main() -> int:
             logs = (asked.keep or work / "logs") / name
             shutil.rmtree(logs, ignore_errors=True)
             logs.mkdir(parents=True)
-            disturbed = disturb(name, Exercise(version, asked.minutes, asked.seed, FAULTS, asked.rate, home=home), logs)
+            min_isr = 2 if is_control else found[name].min_isr
+            one = Exercise(version, asked.minutes, asked.seed, FAULTS, asked.rate, min_isr, home)
+            disturbed = disturb(name, one, logs)
             put(judged(breaks(name), disturbed, logs))
     return 0
 

@@ -22,7 +22,7 @@ _COUNTS = struct.Struct(">qq")
 @dataclass(frozen=True)
 class Mutant:
     """One place, and what is done there instead. `value` is a number, 1 and 0 for what is true and false, or when a jump is
-    taken. `unseen` says why nothing convicts it.
+    taken. `min_isr` is min.insync.replicas of the topic that is exercised, `unseen` says why nothing convicts it.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Mutant:
     value: int | str
     every: int
     thread: str
+    min_isr: int
     unseen: str
 
     @property
@@ -63,12 +64,12 @@ def mutants() -> tuple[str, dict[str, Mutant]]:
 def _mutant(name: str, fields: Mapping[str, Any]) -> Mutant:
     [kind] = [one for one in KINDS if one in fields]
     value = fields[kind]
-    known = {"breaks", "class", "method", "call", "nth", "of", "every", "thread", "unseen", kind}
+    known = {"breaks", "class", "method", "call", "nth", "of", "every", "thread", "min_isr", "unseen", kind}
     assert fields.keys() <= known, f"{name}: {fields.keys() - known}"
     return Mutant(
         name, fields["breaks"], fields["class"], fields["method"], fields["call"], fields.get("nth", 1), fields.get("of", 1),
         kind, value if kind == "jumps" else int(value), fields.get("every", 1), fields.get("thread", ""),
-        fields.get("unseen", ""),
+        fields.get("min_isr", 2), fields.get("unseen", ""),
     )  # fmt: skip
 
 
