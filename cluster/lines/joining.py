@@ -182,6 +182,8 @@ class Joiner:
         mine: list[Fact] = []
         while thread.held and thread.held[-1].kind in (Kind.RAISED, Kind.EXPANDING) and len(mine) < 2:
             mine.insert(0, thread.held.pop())
+        if mine and thread.held and _is_of_former(thread.held[-1], mine[0], fact):
+            thread.held.append(mine.pop(0))
         self._flush(thread)
         fields = {"follower": fact.fields["follower"], "offset": fact.fields["offset"]}
         for item in mine:
@@ -296,3 +298,13 @@ class Joiner:
         self._number += 1
         event = Event(fact.at, by, says, fields, where.file, where.line, where.text)
         heapq.heappush(self._out, (fact.at, self._files.index(fact.file), fact.line, self._number, event))
+
+
+def _is_of_former(former: Fact, raised: Fact, noted: Fact) -> bool:
+    """Whether a rise is that of the former step of a thread that notes a fetch now.
+
+    A fetch raises to the offset that it asks for, or less where others lag; then the nearer step counts.
+    """
+    if raised.kind is not Kind.RAISED or former.kind not in _MAY_RAISE or raised.fields["hw"] == noted.fields["offset"]:
+        return False
+    return bool(raised.fields["hw"] > noted.fields["offset"]) or raised.at - former.at < noted.at - raised.at

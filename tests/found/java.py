@@ -48,12 +48,18 @@ def mended(rule: str, jars: Jars, work: Path) -> Path:
 
 def mended_home(rule: str, version: str, work: Path) -> Path:
     """An unpacked release whose class path begins with the class that `Mend.java` changed, and which is the release else."""
-    jars, home = kafka(version), work / "home"
-    first, libs = mended(rule, jars, work), home / "libs"
+    jars = kafka(version)
+    return home_with((mended(rule, jars, work),), jars, work / "home")
+
+
+def home_with(classes: Iterable[Path], jars: Jars, home: Path) -> Path:
+    """An unpacked release whose class path begins with the classes of some folders, and which has these jars else."""
+    libs = home / "libs"
     libs.mkdir(parents=True)
     for path in jars.paths:
         (libs / path.name).symlink_to(path)
-    with zipfile.ZipFile(libs / "0-mended.jar", "w") as jar:
-        for path in first.rglob("*.class"):
-            jar.write(path, path.relative_to(first))
+    with zipfile.ZipFile(libs / "0-first.jar", "w") as jar:
+        for folder in classes:
+            for path in folder.rglob("*.class"):
+                jar.write(path, path.relative_to(folder))
     return home
