@@ -112,7 +112,7 @@ def hunt(
     faults = tuple(part.strip() for part in scope.faults.split(",")) if scope.faults else ()
     questions = questions_of(hunted, tuple(part.strip() for part in scope.protocols.split(",")), faults)
     check_writable(page, "page")
-    made = Hunt(questions, known, all_known, scope.seed)
+    made = Hunt(questions, known, all_known, scope.seed, brokers=(version, hunted.plane))
     cache = batch.cache()
     player = _player(version, hunted, playing, cache, output)
     reason = _run(made, scope, batch, cache, player, output)

@@ -15,7 +15,7 @@ from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import Instance
 from acked.model.language.semantics import Guard
-from acked.model.language.tracings import ActionInstance
+from acked.model.language.tracings import ActionInstance, Tracings
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,14 @@ def _with_clause(instance: Instance, step: ActionInstance, condition: Expr) -> A
 
 @dataclass(frozen=True)
 class Replayed:
-    """A violating run of a question about one property, which is replayed under other constants."""
+    """A violating run of a question about one property, which is replayed under other constants.
+
+    `tracings` have what questions have in common that are asked one after the other.
+    """
 
     question: Question
     run: Run
+    tracings: Tracings | None = None
 
     def meets(self, bar: Bar) -> bool:
         """Whether an event that is barred happens in it."""
@@ -86,16 +90,18 @@ class Replayed:
         old = self.question.instance
         try:
             constants = old.protocol.bind({**old.constants, **changes})
-            other = Instance(old.protocol, constants, old.dropped, is_lazy=True)
+            other = Instance(old.protocol, constants, old.dropped, is_lazy=True, tracings=self.tracings)
             question = replace(self.question, instance=other)
             if self.question.properties[0].lacks(constants):
                 return None
-            return _follow(question, self.run.actions)
+            run = _follow(question, self.run.actions)
+            return None if run is None else Replayed(question, run, self.tracings)
         except ModelError:  # Other constants may refuse each other, or have no room for the run.
             return None
 
 
-def _follow(question: Question, actions: Sequence[ActionInstance]) -> Replayed | None:
+def _follow(question: Question, actions: Sequence[ActionInstance]) -> Run | None:
+    """The run of the same events up to the one that breaks the promise; None if one is not possible, or none breaks it."""
     instance, is_step = question.instance, question.properties[0].kind is Kind.STEP
     holds = None if is_step else Evaluator([question.holds_in_state(0)])
     codes = instance.schema.unpack(instance.initial[0])
@@ -109,7 +115,7 @@ def _follow(question: Question, actions: Sequence[ActionInstance]) -> Replayed |
         states.append(instance.schema.pack(codes))
         taken.append(step)
         if breaks or (holds is not None and not holds(codes)[0]):
-            return Replayed(question, Run(tuple(states), tuple(taken)))
+            return Run(tuple(states), tuple(taken))
     return None
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from acked.base.bounds import Bounds
 from acked.base.errors import AckedError, ConfigurationError
-from acked.base.names import choices
 from acked.checker.diagnosis.necessary import nearest_kept
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Violation
@@ -18,8 +17,7 @@ from acked.cluster.playing.protocol import PlayedProtocol, PreparedRun, restore_
 from acked.cluster.playing.reproduce import Listener, reproduce
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.playing.setting import Brokers
-from acked.cluster.replicating.protocol import REPLICATION
-from acked.cluster.transacting.protocol import TRANSACTIONS
+from acked.cluster.reports.reproductions.words import presentation_of
 from acked.hunt.search.task import Loss
 from acked.reports.shell.deadline import OverTime
 
@@ -28,8 +26,6 @@ PLAYS = 3
 
 PLAYABLE_WITHIN = 1_000_000
 """Distinct states that are looked at for a trace that can be played."""
-
-_PLAYED: Mapping[str, PlayedProtocol[Any, Any]] = {"partition": REPLICATION, "transactions": TRANSACTIONS}
 
 Tell = Callable[[str], None]
 
@@ -53,11 +49,9 @@ class Played:
 
 def play_loss(protocol: str, loss: Loss, brokers: Brokers, tell: Tell, times: int = PLAYS) -> Played:
     """Plays a loss; whatever cannot be played is said as its reason."""
-    played = _PLAYED.get(protocol)
-    if played is None:
-        return Played(reason=f"brokers play traces of {choices(_PLAYED)}")
     try:
         question = question_of(protocol, loss)
+        played = presentation_of(question).played
         promise = question.properties[0]
         prepared = _prepare(played, question, _run_of(question, loss), brokers)
         results = [_breaks(prepared, promise.name, tell) for _ in range(times)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations, product
 
 from acked.audit.decision.faults import BEFORE_KIP_380, CrashKind, Faults
@@ -88,14 +88,27 @@ def questions_of(hunted: HuntedRelease, protocols: Sequence[str], faults: Sequen
         if name not in SPACES:
             hint = f"{near(name, SPACES)}; choose from {choices(SPACES)}"
             raise ConfigurationError(f"--protocols: {name!r} is not hunted{hint}")
+    wanted = _Wanted(frozenset(faults))
     found: dict[object, HuntQuestion] = {}
-    for question in (question for name in protocols for question in SPACES[name](hunted)):
+    for question in (question for name in protocols for question in SPACES[name](hunted, wanted)):
         found.setdefault((question.constants, question.promises), question)
-    known = sorted({name for question in found.values() for name in question.faults})
     for name in faults:
-        if name not in known:
-            raise ConfigurationError(f"--faults: there is no fault {name!r}{near(name, known)}; choose from {choices(known)}")
-    return [question for question in found.values() if not faults or set(question.faults) <= set(faults)]
+        if name not in wanted.seen:
+            hint = f"{near(name, wanted.seen)}; choose from {choices(sorted(wanted.seen))}"
+            raise ConfigurationError(f"--faults: there is no fault {name!r}{hint}")
+    return list(found.values())
+
+
+@dataclass
+class _Wanted:
+    """Which combinations of faults are asked about, all of them if none is named; `seen` are those that there are."""
+
+    faults: frozenset[str]
+    seen: set[str] = field(default_factory=set)
+
+    def __contains__(self, names: tuple[str, ...]) -> bool:
+        self.seen.update(names)
+        return not self.faults or self.faults.issuperset(names)
 
 
 def _promises(protocol: Protocol, constants: Mapping[str, int]) -> tuple[str, ...]:
@@ -118,15 +131,17 @@ _PARTITION_FAULTS = tuple(item.name for item in settings.CIRCUMSTANCES if item.n
 _LEAST_SIZES = {"log_size": 1, "records": 1}
 
 
-def partition_questions(hunted: HuntedRelease) -> Iterator[HuntQuestion]:
+def partition_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[HuntQuestion]:
     """acks, replicas, min.insync.replicas and unclean elections × kinds of crashes × what else may go wrong × who looks."""
     protocol = PROTOCOLS["partition"]
-    profile = hunted.profile(protocol)
-    for chosen, (kind, more, faults) in product(_partition_settings(), _partition_faults(hunted)):
+    profile = protocol.bind({**_LEAST_SIZES, **hunted.profile(protocol)})
+    for chosen, (kind, more, faults) in product(_partition_settings(), partition_faults(hunted)):
         names = (*(() if kind is CrashKind.NONE and more else (kind.value,)), *more)
+        if names not in wanted:
+            continue
         unpromised = (chosen[settings.acks.name] != settings.ACKS_ALL) + chosen[settings.unclean_election.name]
         for view, constants in _views(profile, {**chosen, **_moving(chosen, faults)}):
-            bound = protocol.bind({**profile, **constants, **faults})
+            bound = {**profile, **constants, **faults}
             asked = _looked_at(view, _promises(protocol, bound))
             if asked:
                 shown = tuple((name, _shown(protocol, name, value)) for name, value in chosen.items())
@@ -135,7 +150,7 @@ def partition_questions(hunted: HuntedRelease) -> Iterator[HuntQuestion]:
                 yield HuntQuestion(protocol.name, shown, names, whole, asked, _PARTITION_FAULTS, cost, unpromised)
 
 
-def _partition_faults(hunted: HuntedRelease) -> list[tuple[CrashKind, tuple[str, ...], dict[str, int]]]:
+def partition_faults(hunted: HuntedRelease) -> list[tuple[CrashKind, tuple[str, ...], dict[str, int]]]:
     """Kinds of crashes with some of what else may go wrong, each of which has an effect in the release."""
     is_old = VERSIONS.index(hunted.rules) < VERSIONS.index(BEFORE_KIP_380)
     none = (settings.crashes.name, *_BOUNDS, *_VIEWED)
@@ -218,44 +233,47 @@ def _shown(protocol: Protocol, name: str, value: int) -> int | str:
 
 # -- transactions and groups ----------------------------------------------------------------------------------------------
 
+_NOTHING = (CrashKind.NONE.value,)
 _LATE = tuple(item.name for item in transactions.CIRCUMSTANCES if item.name.startswith("late_"))
 
 
-def transactions_questions(hunted: HuntedRelease) -> Iterator[HuntQuestion]:
+def transactions_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[HuntQuestion]:
     """An application with or without offsets in its transactions × requests that are late, and instances that restart."""
-    protocol, profile = PROTOCOLS["transactions"], hunted.profile(PROTOCOLS["transactions"])
+    protocol = PROTOCOLS["transactions"]
     faults = (*_LATE, transactions.restarts.name)
     calm = dict.fromkeys(faults, 0)
     for offsets, names in product((0, 1), _sets(faults)):
         chosen = {transactions.offsets.name: offsets}
-        yield from _question(protocol, profile, chosen, names, {**calm, **dict.fromkeys(names, 1)}, len(names) + offsets)
+        if (named := names or _NOTHING) in wanted:
+            faults_on = {**calm, **dict.fromkeys(names, 1)}
+            yield from _question(protocol, hunted, chosen, named, faults_on, len(names) + offsets)
 
 
-def delivery_questions(hunted: HuntedRelease) -> Iterator[HuntQuestion]:
+def delivery_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[HuntQuestion]:
     """How an application commits its offsets × members that die, rebalances, answers that are lost."""
-    protocol, profile = PROTOCOLS["delivery"], hunted.profile(PROTOCOLS["delivery"])
+    protocol = PROTOCOLS["delivery"]
     faults = [item.name for item in (delivery.crashes, delivery.rebalances, delivery.lost_answers)]
     calm = dict.fromkeys(faults, 0)
     for commits, ids, names in product(range(delivery.IN_TRANSACTION + 1), (0, 1), _sets(faults, len(faults))):
         if ids and commits != delivery.IN_TRANSACTION:
             continue  # Without transactions there are no transactional ids.
         chosen = {delivery.commits.name: commits, delivery.ids.name: ids}
-        yield from _question(protocol, profile, chosen, names, {**calm, **dict.fromkeys(names, 1)}, len(names))
+        if (named := names or _NOTHING) in wanted:
+            yield from _question(protocol, hunted, chosen, named, {**calm, **dict.fromkeys(names, 1)}, len(names))
 
 
 def _question(
-    protocol: Protocol, profile: Mapping[str, int], chosen: Mapping[str, int], names: tuple[str, ...],
+    protocol: Protocol, hunted: HuntedRelease, chosen: Mapping[str, int], names: tuple[str, ...],
     faults: Mapping[str, int], cost: int,
 ) -> Iterator[HuntQuestion]:  # fmt: skip
-    bound = protocol.bind({**profile, **chosen, **faults})
+    bound = protocol.bind({**hunted.profile(protocol), **chosen, **faults})
     asked = _promises(protocol, bound)
     if asked:
         shown = tuple((name, _shown(protocol, name, value)) for name, value in chosen.items())
-        named = names or (CrashKind.NONE.value,)
-        yield HuntQuestion(protocol.name, shown, named, tuple(bound.items()), asked, tuple(faults), cost)
+        yield HuntQuestion(protocol.name, shown, names, tuple(bound.items()), asked, tuple(faults), cost)
 
 
-SPACES: Mapping[str, Callable[[HuntedRelease], Iterator[HuntQuestion]]] = {
+SPACES: Mapping[str, Callable[[HuntedRelease, _Wanted], Iterator[HuntQuestion]]] = {
     "partition": partition_questions, "transactions": transactions_questions, "delivery": delivery_questions,
 }  # fmt: skip
 """By protocol what is asked of a release."""

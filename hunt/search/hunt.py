@@ -22,7 +22,9 @@ from acked.hunt.questions.spaces import HuntQuestion
 from acked.hunt.search.task import HUNTER, Effort, HuntAnswer, HuntTask, Loss
 from acked.model.catalogue import PROTOCOLS
 
-EFFORTS = (Effort(30_000, walks=20_000), Effort(400_000), Effort(1, walks=200_000, depth=100), Effort(4_000_000))
+EFFORTS = (
+    Effort(30_000, walks=20_000), Effort(400_000), Effort(1, walks=200_000, depth=100, is_playable=True), Effort(4_000_000)
+)  # fmt: skip
 """How far a question is gone into, one after the other until it is decided."""
 
 MOST_RARE = 8
@@ -96,11 +98,11 @@ class Hunt:
 
     def __init__(
         self, questions: Sequence[HuntQuestion], known: Sequence[KnownLoss], all_known: Sequence[KnownLoss], seed: int = 0,
-        efforts: Sequence[Effort] = EFFORTS,
+        efforts: Sequence[Effort] = EFFORTS, brokers: tuple[str, str] = ("", ""),
     ) -> None:  # fmt: skip
         """`known` counts as known; answers say of all known losses which explain a loss, so they are kept for any choice."""
         self._all_known, self._known = tuple(all_known), {row.id: row for row in known}
-        self._seed, self._efforts = seed, tuple(efforts)
+        self._seed, self._efforts, self._brokers = seed, tuple(efforts), brokers
         self._rounds: dict[int, dict[Unit, None]] = {}
         self._taken: Counter[str] = Counter()
         self._passed: set[str] = set()
@@ -141,9 +143,10 @@ class Hunt:
         asked = QuestionText(unit.question.protocol, tuple(constants.items()), unit.question.promises, symmetry=True)
         effort = self._efforts[unit.level]
         rare = self._rare(unit.question.protocol) if unit.level else ()
-        return HuntTask(asked, tuple(bar for mend in mends for bar in mend.bars), effort, self._draw(unit), rare)
+        bars = tuple(bar for mend in mends for bar in mend.bars)
+        return HuntTask(asked, bars, effort, self._draw(unit), rare, self._brokers)
 
-    # -- what comes next ------------------------------------------------------------------------------------------------
+    # -- what comes next --------------------------------------------------------------------------------------------------
 
     def _plan(self, unit: Unit) -> None:
         self._rounds.setdefault(unit.round, {})[unit] = None
@@ -188,7 +191,7 @@ class Hunt:
         assert sighting.known is not None
         return bool(set(sighting.known.mend.constants) & set(sighting.question.possible_faults))
 
-    # -- what was seen --------------------------------------------------------------------------------------------------
+    # -- what was seen ----------------------------------------------------------------------------------------------------
 
     def _sightings(self, unit: Unit, answer: HuntAnswer) -> Iterator[Sighting]:
         for loss in answer.losses:

@@ -68,7 +68,7 @@ def _more_in_sync(constants: Mapping[str, int]) -> list[dict[str, int]]:
 def shortest(found: Replayed, memory: int) -> tuple[Replayed, bool]:
     """The shortest run under the same constants, and whether it is known to be the shortest."""
     instance = found.question.instance
-    whole = instance.protocol.instantiate(instance.constants, instance.dropped)
+    whole = instance.protocol.instantiate(instance.constants, instance.dropped, found.tracings)
     question = Question(whole, found.question.properties, is_symmetric=found.question.is_symmetric)
     bounds = Bounds(1, memory, len(found.run.states), SHORTENED_WITHIN)
     try:
@@ -77,4 +77,4 @@ def shortest(found: Replayed, memory: int) -> tuple[Replayed, bool]:
         return found, False
     if not result.violations:
         return found, False
-    return Replayed(question, result.violations[0].run), True
+    return Replayed(question, result.violations[0].run, found.tracings), True

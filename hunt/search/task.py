@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acked.base.bounds import Bounds
@@ -17,11 +17,16 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason
 from acked.checker.search.local import search
 from acked.checker.spec.question_text import QuestionText
+from acked.cluster.playing.protocol import restore_actions
+from acked.cluster.playing.setting import Brokers
+from acked.cluster.releases.release import Mode
+from acked.cluster.reports.reproductions.words import presentation_of
 from acked.hunt.known.losses import KnownLoss
 from acked.hunt.known.mend import Bar, Replayed, bar_events
 from acked.hunt.search.reduction import reduce_settings, shortest
 from acked.invariants.property import Property
 from acked.model.formulas.errors import DomainOverflow, ModelError
+from acked.model.language.tracings import Tracings
 
 HUNTER = Service("acked.hunt.search.task:HuntProcess", "hunting")
 """Processes that hunt."""
@@ -31,18 +36,23 @@ _REPORT_EVERY = 0.5
 
 @dataclass(frozen=True)
 class Effort:
-    """How far one question is gone into: distinct states of a search, then random walks and the steps of each."""
+    """How far one question is gone into: distinct states of a search, then random walks and the steps of each.
+
+    `is_playable`: first half of the walks are of steps that brokers can be led through.
+    """
 
     states: int
     walks: int = 0
     depth: int = 60
+    is_playable: bool = False
 
 
 @dataclass(frozen=True)
 class HuntTask:
     """A question with promises, without the events that are barred, how far to go into it, and where walks begin.
 
-    Actions that `rare` names are taken more often by walks, so many times as it says.
+    Actions that `rare` names are taken more often by walks, so many times as it says. `brokers` are the release and the
+    control plane of those that would play.
     """
 
     asked: QuestionText
@@ -50,6 +60,7 @@ class HuntTask:
     effort: Effort
     seed: int
     rare: tuple[tuple[str, int], ...] = ()
+    brokers: tuple[str, str] = ("", "")
 
 
 @dataclass(frozen=True)
@@ -70,7 +81,8 @@ class Loss:
 class HuntAnswer:
     """What became of a task: `is_decided` if every promise is broken or holds in every reachable state.
 
-    `states` are those of the search, `walks` the random ones with their `steps`; `refused` says why there is no answer.
+    `states` are those of the search, `walks` the random ones with their `steps`, `seconds` of a processor; `refused` says
+    why there is no answer.
     """
 
     is_decided: bool
@@ -88,17 +100,18 @@ class HuntProcess:
 
     def __init__(self, given: tuple[int, Sequence[KnownLoss]], _: float) -> None:
         self._memory, self._known = given
+        self._tracings = Tracings()
 
     def answer(self, task: HuntTask, tell: Callable[[int], None]) -> HuntAnswer:
         """Searches and walks; whatever cannot be asked is refused with a sentence."""
-        began = time.monotonic()
+        began = time.process_time()
         try:
-            return replace(self._hunt(task, tell), seconds=round(time.monotonic() - began, 2))
+            return replace(self._hunt(task, tell), seconds=round(time.process_time() - began, 2))
         except (AckedError, ModelError, DomainOverflow) as error:
             return HuntAnswer(False, 0, 0, 0, 0.0, (), {}, str(error))
 
     def _hunt(self, task: HuntTask, tell: Callable[[int], None]) -> HuntAnswer:
-        question = barred(task)
+        question = barred(task, self._tracings)
         bounds = Bounds(1, self._memory, None, task.effort.states)
         result = search(question, bounds, StopPolicy.UNTIL_DECIDED, _Throttled(tell))
         losses = [self._loss(question, item.property, item.run, True) for item in result.violations]
@@ -106,23 +119,36 @@ class HuntProcess:
         is_decided = result.stopped is StopReason.COMPLETE or len(broken) == len(question.properties)
         taken = {name: count.enabled for name, count in result.actions.items()}
         walks = steps = 0
-        while not is_decided and task.effort.walks and walks < task.effort.walks:
-            left = tuple(item for item in question.properties if item.name not in broken)
-            if not left:
-                break
-            asked = Question(question.instance, left)
-            plan = Plan(task.effort.walks - walks, task.effort.depth, task.seed + len(broken), _weights(question, task.rare))
-            found = simulate(asked, plan, workers=1, on_done=lambda done, total: tell(done))
-            walks, steps = walks + found.runs, steps + found.steps
-            if found.violation is None:
-                break
-            broken.add(found.violation.property.name)
-            losses.append(self._loss(asked, found.violation.property, found.violation.run, False))
+        for asked, most in () if is_decided else self._walked(question, task):
+            made = 0
+            while made < most and (left := tuple(item for item in asked.properties if item.name not in broken)):
+                plan = Plan(most - made, task.effort.depth, task.seed + walks, _weights(asked, task.rare))
+                found = simulate(replace(asked, properties=left), plan, 1, lambda done, total: tell(done))
+                made, walks, steps = made + found.runs, walks + found.runs, steps + found.steps
+                if found.violation is None:
+                    break
+                broken.add(found.violation.property.name)
+                run = restore_actions(question, found.violation.run)
+                losses.append(self._loss(question, found.violation.property, run, False))
         return HuntAnswer(is_decided, result.distinct_states, walks, steps, 0.0, tuple(losses), taken)
+
+    def _walked(self, question: Question, task: HuntTask) -> Iterator[tuple[Question, int]]:
+        """What is walked, and how often: the steps that brokers can be led through, and all."""
+        effort = task.effort
+        if effort.is_playable:
+            version, plane = task.brokers
+            try:
+                playable = presentation_of(question).played.playable(question, Brokers(version, Mode(plane)), True)
+            except ConfigurationError:
+                pass  # Nobody plays this protocol, or not so.
+            else:
+                bar_events(playable.instance, task.bars)
+                yield replace(playable, is_symmetric=question.is_symmetric), effort.walks // 2
+        yield question, effort.walks // (1 + effort.is_playable)
 
     def _loss(self, question: Question, promise: Property, run: Run, is_shortest: bool) -> Loss:
         asked = Question(question.instance, (promise,), is_symmetric=question.is_symmetric)
-        found = reduce_settings(Replayed(asked, run))
+        found = reduce_settings(Replayed(asked, run, self._tracings))
         known = self._explained(found)
         if not is_shortest and not (known and not known[0].is_open):  # What is documented need not be told in full.
             found, is_shortest = shortest(found, self._memory)
@@ -137,15 +163,15 @@ class HuntProcess:
         return [row for row in named if row.mend.prevents(found)]
 
 
-def barred(task: HuntTask) -> Question:
+def barred(task: HuntTask, tracings: Tracings) -> Question:
     """The question of a task, in which events that are barred do not happen."""
     asked = task.asked
     try:
-        question = asked.question()
+        question = asked.question(tracings=tracings)
     except ConfigurationError as error:
         if not asked.symmetry or error.key != "check.symmetry":
             raise
-        question = replace(asked, symmetry=False).question()
+        question = replace(asked, symmetry=False).question(tracings=tracings)
     bar_events(question.instance, task.bars)
     return question
 
