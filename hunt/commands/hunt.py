@@ -17,9 +17,11 @@ from acked.checker.batch.cache import ResultCache
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.jars import is_fetched
 from acked.cluster.releases.release import Mode
-from acked.hunt.known.losses import known_losses
+from acked.hunt.assumptions.drop import drop_assumptions
+from acked.hunt.known.losses import KnownLoss, known_losses
 from acked.hunt.playing.player import Player
 from acked.hunt.questions.spaces import SPACES, HuntedRelease, questions_of
+from acked.hunt.reports.assumptions import assumptions_document, print_assumptions
 from acked.hunt.reports.rows import Hunted, State, rows_of
 from acked.hunt.reports.shown import hunt_document, hunt_page, print_hunt
 from acked.hunt.search.hunt import Hunt, Listener, Sighting, Tally, faults_of
@@ -82,14 +84,19 @@ _playing = collects(
 )
 @_scope
 @_playing
+@click.option(
+    "--assumptions", is_flag=True,
+    help="Drop what the model takes for granted, one guard clause or sentence after the other: what would break without it?",
+)
 @searches_many
 @click.option(
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write the table as a page."
 )
 @shows
 def hunt(
-    version: str, plane: str | None, scope: Scope, playing: Playing, batch: BatchOptions, page: Path | None, output: Output
-) -> int:
+    version: str, plane: str | None, scope: Scope, playing: Playing, assumptions: bool, batch: BatchOptions,
+    page: Path | None, output: Output,
+) -> int:  # fmt: skip
     """Ask every promise of a release under every combination of settings and faults that people run.
 
     Cheap questions come first. Each is searched, and where the search does not end walked at random, rare actions first;
@@ -102,6 +109,7 @@ def hunt(
     acked hunt --kafka 4.4.0 --minutes 20
     acked hunt --kafka 3.9.1 --protocols transactions --html hunt.html
     acked hunt --kafka 4.4.0 --faults none,leadership_moves --forget 'row 36'
+    acked hunt --kafka 4.4.0 --assumptions                  what the answers rest on, and whether Kafka's source forbids it
 
     Answers are kept: stopped by time or Ctrl-C, the same command goes on. Exit code 12 if something is new, 0 if not, 152 if
     nothing at all was decided in the time, 130 after Ctrl-C, 151 for usage.
@@ -109,6 +117,8 @@ def hunt(
     hunted = HuntedRelease.of(number_of(version), plane)
     all_known = known_losses()
     known = known_losses(without=scope.forgotten)
+    if assumptions:
+        return _drop(hunted, all_known, scope, batch, output)
     faults = tuple(part.strip() for part in scope.faults.split(",")) if scope.faults else ()
     questions = questions_of(hunted, tuple(part.strip() for part in scope.protocols.split(",")), faults)
     check_writable(page, "page")
@@ -129,6 +139,28 @@ def hunt(
 
 
 INTERRUPTED = "interrupted"
+
+
+def _drop(
+    hunted: HuntedRelease, known: tuple[KnownLoss, ...], scope: Scope, batch: BatchOptions, output: Output
+) -> int:
+    """Drops assumptions until all are answered or the time is over."""
+    found, reason = [], ""
+    try:
+        with output.batch_progress("searches") as progress, deadline(max(int(60 * scope.minutes), 1)):
+            for one in drop_assumptions(hunted, known, batch.limits, batch.cache(), progress):
+                found.append(one)
+    except OverTime:
+        reason = f"the {scope.minutes:g} minutes are over, and what was not asked is not listed"
+    except KeyboardInterrupt:
+        reason = INTERRUPTED
+    output.emit(
+        lambda: assumptions_document(hunted.release.name, found, reason),
+        lambda console: print_assumptions(console, hunted.release.name, found, reason),
+    )
+    if reason == INTERRUPTED:
+        return int(ExitCode.INTERRUPTED)
+    return int(ExitCode.TOO_LARGE if reason else ExitCode.HOLDS)
 
 
 def _run(

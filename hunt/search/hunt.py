@@ -125,7 +125,7 @@ class Hunt:
                 units = sorted(self._rounds.pop(self.tally.round), key=self._order)
                 tasks = [self.task(unit) for unit in units]
                 answers: dict[int, HuntAnswer] = {}
-                for at, answer, is_kept in _answers(pool, tasks, cache, self._all_known, listener):
+                for at, answer, is_kept in answers_of(pool, tasks, cache, self._all_known, listener):
                     answers[at] = answer
                     self.tally.add(answer, is_kept)
                     for sighting in self._sightings(units[at], answer):
@@ -232,7 +232,7 @@ def _rank(sighting: Sighting) -> tuple[int, int, str]:
 # -- answers, new and kept ------------------------------------------------------------------------------------------------
 
 
-def _answers(
+def answers_of(
     pool: ProcessPool, tasks: Sequence[HuntTask], cache: ResultCache | None, known: Sequence[KnownLoss], listener: Listener
 ) -> Iterator[tuple[int, HuntAnswer, bool]]:
     """The answers of tasks by their number, and whether they were kept from before; those first."""
