@@ -32,6 +32,7 @@ _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         ("list", "commands.list", "List protocols, properties, constants, specs or findings."),
     )),
     ("On real brokers", (
+        ("hunt", "hunt.commands.hunt", "Look for losses of a release that nobody knows, and play them."),
         ("reproduce", "cluster.commands.reproduce", "Play a counterexample on real Kafka brokers."),
         ("kafka", "cluster.commands.kafka", "Releases; whether a real cluster did what the model allows."),
     )),

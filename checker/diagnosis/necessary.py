@@ -73,6 +73,11 @@ def necessity(question: Question, violation: Violation, bounds: Bounds | None = 
     return Necessity(left_out, forbidden, _nearest(replay, violation.run))
 
 
+def nearest_kept(question: Question, violation: Violation) -> NearestRun | None:
+    """The nearest run that keeps the promise of a violation; None if no single change of an event does."""
+    return _nearest(_Replay(question.instance, violation.property), violation.run)
+
+
 def _forbidden(question: Question, promise: Property, name: str, bounds: Bounds | None) -> Forbidden:
     instance = question.instance.protocol.instantiate(question.instance.constants, question.instance.dropped)
     instance.actions = tuple(step for step in instance.actions if step.action.name != name)

@@ -1,0 +1,4 @@
+"""The command `hunt`.
+
+Floor 6.
+"""

@@ -1,0 +1,255 @@
+"""A hunt: what it asks, in which order, what it finds, what counts as known, and that nothing decided is lost."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from acked.base.errors import ConfigurationError
+from acked.base.release import release
+from acked.base.version import __version__
+from acked.checker.batch.cache import ResultCache
+from acked.checker.batch.local import BatchLimits
+from acked.checker.question.question import Question
+from acked.checker.search.local import search
+from acked.checker.spec.spec import load_spec
+from acked.cli import cli
+from acked.hunt.known.losses import KNOWN as KNOWN_FILE
+from acked.hunt.known.losses import KnownLoss, known_losses, read_losses
+from acked.hunt.known.mend import Bar, Mend, Replayed
+from acked.hunt.questions.spaces import HuntedRelease, HuntQuestion, partition_faults, questions_of
+from acked.hunt.search.hunt import Hunt, Sighting, faults_of
+from acked.hunt.search.task import Effort, HuntProcess, HuntTask, Loss
+from acked.reports.shell.specs import bundled_of
+
+KNOWN = known_losses()
+SMALL = (Effort(20_000, walks=2_000),)
+LIMITS = BatchLimits(1, 256 << 20)
+
+
+def hunted(version: str = "4.4.0") -> HuntedRelease:
+    return HuntedRelease.of(release(version))
+
+
+def delivery(version: str = "4.4.0") -> list[HuntQuestion]:
+    return [question for question in questions_of(hunted(version), ["delivery"]) if question.cost <= 1]
+
+
+def replayed(name: str) -> Replayed:
+    """The shortest trace of a bundled spec."""
+    path = bundled_of(name)
+    assert path is not None
+    question = load_spec(path).question()
+    violation = search(question).violations[0]
+    return Replayed(Question(question.instance, (violation.property,)), violation.run)
+
+
+def asked(version: str, faults: Sequence[str], settings: dict[str, int | str]) -> HuntQuestion:
+    """The cheapest question of `partition` under these."""
+    questions = questions_of(hunted(version), ["partition"], faults)
+    fitting = [item for item in questions if item.faults == tuple(faults) and settings.items() <= dict(item.settings).items()]
+    return min(fitting, key=lambda item: item.cost)
+
+
+def losses_of(question: HuntQuestion, effort: Effort, known: Sequence[KnownLoss] = KNOWN) -> list[Loss]:
+    """What a process finds."""
+    hunt = Hunt([question], known, known, efforts=(effort,))
+    task = next(hunt.task(unit) for units in hunt._rounds.values() for unit in units)
+    return list(HuntProcess((256 << 20, known), 0.0).answer(task, lambda number: None).losses)
+
+
+# -- what is asked -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_every_promise_of_a_protocol_is_asked_somewhere_and_no_common_sentence() -> None:
+    questions = questions_of(hunted(), ["partition"], ["clean", "reassignment"])
+    promised = {name for question in questions for name in question.promises}
+    assert {"AckedRecordsSurvive", "ReadsStay", "LatestOffsetStays", "NoGaps", "MovesEndInSync"} <= promised
+    assert {"HwBelowLogEnd", "OneLeader", "InSyncIsCaughtUp", "RefusalsAreTrue"}.isdisjoint(promised)
+
+
+@pytest.mark.slow
+def test_what_has_no_effect_in_a_release_is_not_asked_of_it() -> None:
+    faults = {
+        version: {name for _, more, _ in partition_faults(hunted(version)) for name in more} for version in ("3.9.1", "4.4.0")
+    }
+    assert "unnoticed_restarts" in faults["3.9.1"] - faults["4.4.0"]  # KAFKA-18106
+    assert "config_changes" in faults["4.4.0"] - faults["3.9.1"]  # KIP-966
+    assert "directories_move" not in faults["4.4.0"] | faults["3.9.1"]  # Only 4.0 to 4.2 forget by it.
+
+
+def test_a_protocol_or_fault_that_there_is_not_is_named_with_what_there_is() -> None:
+    with pytest.raises(ConfigurationError, match="did you mean transactions"):
+        questions_of(hunted(), ["transaction"])
+    with pytest.raises(ConfigurationError, match="there is no fault 'crash'"):
+        questions_of(hunted(), ["delivery"], ["crash"])
+
+
+def test_a_release_is_hunted_on_a_control_plane_that_it_has() -> None:
+    assert HuntedRelease.of(release("3.9.1"), "zookeeper").plane == "zookeeper"
+    with pytest.raises(ConfigurationError, match=r"Kafka 4\.4\.0 runs on kraft, not on zookeeper"):
+        HuntedRelease.of(release("4.4.0"), "zookeeper")
+
+
+# -- in which order ------------------------------------------------------------------------------------------------------
+
+
+def tasks(seed: int) -> list[HuntTask]:
+    """The first round of a hunt, in its order."""
+    hunt = Hunt(delivery(), KNOWN, KNOWN, seed)
+    return [hunt.task(unit) for unit in sorted(hunt._rounds[min(hunt._rounds)], key=hunt._order)]
+
+
+def test_the_same_seed_asks_in_the_same_order_and_draws_the_same_walks_and_another_seed_others() -> None:
+    assert tasks(7) == tasks(7)
+    assert [task.seed for task in tasks(7)] != [task.seed for task in tasks(8)]
+    assert {task.asked for task in tasks(7)} == {task.asked for task in tasks(8)}
+    assert [task.asked for task in tasks(7)] != [task.asked for task in tasks(8)]
+
+
+@pytest.mark.slow
+def test_a_walk_finds_the_same_loss_every_time() -> None:
+    moves = asked("4.4.0", ["leadership_moves"], {"acks": "all", "replicas": 3, "min_insync_replicas": 2})
+    only = replace(moves, promises=("AckedRecordsSurvive",))
+    first, second = (losses_of(only, Effort(1, walks=40_000)) for _ in range(2))
+    assert first == second
+    assert [loss.known_as for loss in first] == [("row 36",)]
+
+
+# -- what is known -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", [loss for loss in read_losses(KNOWN_FILE) if loss.specs], ids=lambda row: row.id)
+def test_what_a_known_loss_is_told_by_prevents_the_traces_of_its_specs(loss: KnownLoss) -> None:
+    for name in loss.specs:
+        found = replayed(name)
+        promise, constants = found.question.properties[0].name, found.question.instance.constants
+        assert loss.promises == () or promise in loss.promises, name
+        assert loss.mend.bars or loss.mend.changes(constants), name
+        assert loss.mend.prevents(found), name
+
+
+def test_a_trace_happens_again_under_its_own_constants_and_a_mend_that_changes_nothing_prevents_nothing() -> None:
+    found = replayed("acks-1-loses")
+    again = found.under({})
+    assert again is not None
+    assert again.run.states == found.run.states
+    assert not Mend().prevents(found)
+    assert not Mend({"acks": found.question.instance.constants["acks"]}).prevents(found)
+
+
+def test_a_setting_prevents_the_trace_that_it_prevents_and_no_other() -> None:
+    found = replayed("acks-1-loses")
+    assert Mend({"acks": 2}).prevents(found)
+    assert not Mend({"unclean_election": 0, "min_insync_replicas": 2}).prevents(found)
+
+
+def test_an_event_is_barred_only_where_it_happens() -> None:
+    found = replayed("claims/replication-instead-of-flush-and-kills-4-1")
+    last_known = Bar("ElectLeader", "controller.isr == {} and controller.elr == {}")
+    assert Mend(bars=(last_known,)).prevents(found)
+    assert not Mend(bars=(Bar("MoveLeadership", "True"),)).prevents(found)
+    assert not Mend(bars=(Bar("ElectLeader", "False"),)).prevents(found)
+
+
+def test_a_loss_is_reduced_to_the_settings_and_faults_that_it_needs() -> None:
+    everything = asked("4.4.0", ["one-lossy", "zombies"], {"acks": "1", "replicas": 2, "unclean_election": False})
+    [loss] = losses_of(replace(everything, promises=("AckedRecordsSurvive",)), Effort(20_000))
+    constants = dict(loss.constants)
+    assert loss.known_as[0] == "acks=1"
+    assert (constants["lossy_crashes"], constants["zombies"], constants["consumer"]) == (0, 0, 0)
+    assert loss.is_shortest
+
+
+def test_a_bug_of_the_gallery_is_known_only_in_releases_that_lack_its_rule() -> None:
+    [row] = [row for row in KNOWN if row.id == "row 36"]
+    constants = {"reelection_forgets_ends": 0}
+    assert row.concerns("partition", constants, "AckedRecordsSurvive")
+    assert not row.concerns("partition", {"reelection_forgets_ends": 1}, "AckedRecordsSurvive")
+    assert not row.concerns("transactions", constants, "AckedRecordsSurvive")
+
+
+def test_an_id_that_is_not_known_cannot_be_forgotten() -> None:
+    with pytest.raises(ConfigurationError, match="there is no known loss 'row 360'"):
+        known_losses(["row 360"])
+    assert [row.id for row in KNOWN if row not in known_losses(["acks=1"])] == ["acks=1"]
+
+
+# -- nothing decided is lost -----------------------------------------------------------------------------------------------
+
+
+def run(cache: ResultCache | None, known: Sequence[KnownLoss] = KNOWN) -> Hunt:
+    hunt = Hunt(delivery(), known, KNOWN, seed=3, efforts=SMALL)
+    hunt.run(LIMITS, cache)
+    return hunt
+
+
+@pytest.mark.slow
+def test_what_was_decided_is_not_asked_again(tmp_path: Path) -> None:
+    first = run(ResultCache(tmp_path, __version__))
+    again = run(ResultCache(tmp_path, __version__))
+    assert (first.tally.kept, again.tally.kept) == (0, first.tally.asked)
+    assert again.sightings == first.sightings
+    assert again.tally.decided == first.tally.decided == first.tally.asked
+
+
+@pytest.mark.slow
+def test_a_hunt_that_is_stopped_goes_on_where_it_was(tmp_path: Path) -> None:
+    cache = ResultCache(tmp_path, __version__)
+    stopped = Hunt(delivery(), KNOWN, KNOWN, seed=3, efforts=SMALL)
+    stopped.run(LIMITS, cache, most_rounds=1)
+    assert 0 < stopped.tally.asked < stopped.tally.planned
+    whole = run(cache)
+    assert whole.tally.kept == stopped.tally.asked
+    assert whole.tally.asked == whole.tally.planned
+
+
+@pytest.mark.slow
+def test_without_its_row_a_known_loss_is_new() -> None:
+    def new(hunt: Hunt) -> list[Sighting]:
+        return [sighting for sighting in hunt.sightings.values() if sighting.known is None]
+
+    name = "committed before it is processed"
+    assert new(run(None)) == []
+    forgotten = new(run(None, known_losses([name])))
+    assert {sighting.loss.promise for sighting in forgotten} == {"NoInputLost"}
+    assert {faults_of(sighting) for sighting in forgotten} == {("crashes",), ("rebalances",)}
+
+
+# -- the command -----------------------------------------------------------------------------------------------------------
+
+
+def hunt(*words: str) -> tuple[int, str]:
+    done = CliRunner().invoke(cli, ["hunt", "--kafka", "4.4.0", "--protocols", "delivery", "-j", "1", "-q", *words])
+    return done.exit_code, done.output
+
+
+@pytest.mark.slow
+def test_the_command_ends_with_0_where_nothing_is_new_and_with_12_where_something_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = tmp_path / "hunt.html"
+    code, text = hunt("--faults", "crashes", "--html", str(page), "--no-play")
+    assert code == 0
+    last = "nothing new; 0 known losses are open in it, and 2 are what settings and faults are documented to cost"
+    assert last in " ".join(text.split())
+    assert "at least once" in page.read_text("utf-8")
+    code, text = hunt("--faults", "crashes", "--forget", "committed before it is processed", "--no-play", "--format", "json")
+    told = json.loads(text)
+    assert (code, told["format"], told["new"]) == (12, "acked-hunt/1", 1)
+    [loss] = [loss for loss in told["losses"] if loss["state"] == "new"]
+    assert (loss["promises"], loss["faults"], loss["steps"]) == (["NoInputLost"], ["crashes"], 5)
+    assert loss["played"] == "not played: --no-play"
+    assert len(loss["story"]) == 6
+
+
+def test_the_command_refuses_what_there_is_not_with_151() -> None:
+    assert hunt("--forget", "row 0")[0] == 151
+    assert hunt("--faults", "flood")[0] == 151
