@@ -12,7 +12,7 @@ from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings
 from acked.reports.console import harmless
 from acked.reports.pages.checking import check_data
-from acked.reports.pages.page import KEPT, page_of, render, render_report, style_text, trace_data
+from acked.reports.pages.page import INDEX, KEPT, page_of, render, render_report, style_text, trace_data
 from acked.reports.runs.answers import PropertyAnswer, answers, subject_in_words, violated_how
 from acked.reports.units import plural
 
@@ -55,7 +55,7 @@ def front_page(stories: Sequence[Story], promises: dict[str, str], versions: dic
         f"reachable state of their model; {broken} are broken, each with the shortest run that breaks it."
     )
     data = {"indexes": indexes, "summary": summary, "made": harmless(made)}
-    return render_report("gallery.html.j2", data, style_text())
+    return render_report("gallery.html.j2", data, style_text("filter.css"), INDEX)
 
 
 def _groups(
