@@ -1,4 +1,7 @@
-"""What a page needs to answer its question again in the reader's browser: `reports/web/check.js` is its other half."""
+"""What a page needs to answer its question again in the reader's browser: `reports/web/check.js` is its other half.
+
+And the page of promises that are kept, which has little besides.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,9 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Violation
 from acked.checker.wasm.module import WIDTHS
 from acked.checker.wasm.script import script_of
+from acked.reports.console import harmless
+from acked.reports.pages.page import KEPT, page_of
+from acked.reports.units import plural
 
 _SLOT_BYTES = 16
 """What a state takes in the table, about: eight bytes, in a table that is half full on average."""
@@ -44,6 +50,25 @@ def check_data(result: Result, policy: StopPolicy, shown: Violation | None = Non
     """The entry `check` of a page, with the run that the page shows; none where a browser cannot decide the question."""
     data = _search_data(result, policy)
     return {} if data is None else {"check": {**data, "run": None if shown is None else run_data(result, shown)}}
+
+
+def kept_page(title: str, subject: str, result: Result, policy: StopPolicy, home: str | None = None) -> str:
+    """The page of promises that a complete search saw kept: how large the space is, and the search, to see them kept again."""
+    promises = [
+        {"name": item.name, "promise": harmless(item.promise), "source": harmless(item.source)}
+        for item in result.question.properties
+    ]
+    data = {
+        "title": harmless(title),
+        "subject": harmless(subject),
+        "home": home,
+        "answer": f"Kept in all {plural(result.distinct_states, 'state')} that can be reached, in {plural(result.depth, 'level')}.",
+        "promises": promises,
+        "levels": list(result.level_sizes),
+        "actions": [[name, count.enabled, count.new] for name, count in result.actions.items()],
+        **check_data(result, policy),
+    }
+    return page_of(data, KEPT, ("kept.css",))
 
 
 def run_data(result: Result, shown: Violation) -> dict[str, Any]:

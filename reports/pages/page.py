@@ -171,7 +171,7 @@ def hash_of(text: str) -> str:
 def render_report(
     template: str, data: Mapping[str, Any], style: str | None = None, modules: tuple[str, ...] = ()
 ) -> str:
-    """The HTML of a report, in its own style sheet or this, with these modules; the template escapes whatever the data say."""
+    """The HTML of a report, in its own style sheet or this, with these modules; the template escapes what the data say."""
     from markupsafe import Markup
 
     style, script = _style() if style is None else style, script_text(modules) if modules else ""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from acked.base.errors import ConfigurationError
 from acked.checker.spec.spec import Spec, load_spec
-from acked.checker.spec.variants import specs_under
+from acked.checker.spec.variants import name_of, specs_under
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.shell.specs import change_spec, find_spec
 from tools.examples import FILE
@@ -50,9 +50,9 @@ _MARK = re.compile(r"<!-- check: (?P<name>[\w.-]+) -->")
 @cache
 def named() -> dict[str, Spec]:
     """The specs of files that a search decides, by name."""
-    paths = [path for folder in FOLDERS for path in specs_under(ROOT / "specs" / folder)]
-    specs = [*map(load_spec, paths), *map(find_spec, NAMED)]
-    return {spec.name: spec for spec in specs if modules.is_possible(spec) and is_chosen(spec.name)}
+    paths = [path for folder in FOLDERS for path in specs_under(ROOT / "specs" / folder) if is_chosen(name_of(path))]
+    specs = [*map(load_spec, paths), *map(find_spec, filter(is_chosen, NAMED))]
+    return {spec.name: spec for spec in specs if modules.is_possible(spec)}
 
 
 def marked(html: str, page: str) -> str:
@@ -114,7 +114,7 @@ def write(site: Path) -> None:
     """Writes what the pages of the built site fetch; `modules.FOLDER` of it."""
     families = playground.families()
     with tempfile.TemporaryDirectory() as folder:
-        built = [*map(Built.of, named().values()), *toys(Path(folder))]
-        built += [item for _, members in families for item in members if is_chosen(item.spec.name)]
+        others = [*toys(Path(folder)), *(item for _, members in families for item in members)]
+        built = [*map(Built.of, named().values()), *(item for item in others if is_chosen(item.spec.name))]
         known = modules.write(built, site)
     modules.give(site / modules.FOLDER, "playground", [told for told, _ in families if told["first"] in known])
