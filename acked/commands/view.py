@@ -76,7 +76,7 @@ def view(
     if is_alone:
         spec, result = answer_of(target, changes, quiet)
         if result.verdict is Verdict.HOLDS:
-            _write(page, kept_page(spec.title, subject_in_words(result.question.instance), result, StopPolicy.FIRST_VIOLATION))
+            _write(page, kept_page(spec.title, subject_in_words(result.question.instance), result))
             return
         shown = shortest_in(target, spec, result)
         check = check_data(result, StopPolicy.FIRST_VIOLATION, result.violations[0])

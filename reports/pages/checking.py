@@ -52,21 +52,22 @@ def check_data(result: Result, policy: StopPolicy, shown: Violation | None = Non
     return {} if data is None else {"check": {**data, "run": None if shown is None else run_data(result, shown)}}
 
 
-def kept_page(title: str, subject: str, result: Result, policy: StopPolicy, home: str | None = None) -> str:
-    """The page of promises that a complete search saw kept: how large the space is, and the search, to see them kept again."""
+def kept_page(title: str, subject: str, result: Result, home: str | None = None) -> str:
+    """The page of promises that a complete search saw kept: the size of the space, and the search, to see them kept again."""
     promises = [
         {"name": item.name, "promise": harmless(item.promise), "source": harmless(item.source)}
         for item in result.question.properties
     ]
+    states = plural(result.distinct_states, "state")
     data = {
         "title": harmless(title),
         "subject": harmless(subject),
         "home": home,
-        "answer": f"Kept in all {plural(result.distinct_states, 'state')} that can be reached, in {plural(result.depth, 'level')}.",
+        "answer": f"Kept in all {states} that can be reached, in {plural(result.depth, 'level')}.",
         "promises": promises,
         "levels": list(result.level_sizes),
         "actions": [[name, count.enabled, count.new] for name, count in result.actions.items()],
-        **check_data(result, policy),
+        **check_data(result, StopPolicy.FIRST_VIOLATION),
     }
     return page_of(data, KEPT, ("kept.css",))
 

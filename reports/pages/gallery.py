@@ -104,7 +104,7 @@ def stories_of(spec: Spec, result: Result) -> tuple[list[Story], dict[str, str]]
         elif answer.holds and not result.violations and not result.question.graph_properties:
             page = f"{spec.name}.html"
             if page not in pages:
-                pages[page] = kept_page(spec.title, subject, result, spec.policy, "index.html")
+                pages[page] = kept_page(spec.title, subject, result, "index.html")
         text, kind, name = _words(result, answer), _KINDS[answer.holds], answer.property.name
         stories.append(Story(harmless(spec.title), subject, version, headings, name, kind, answer.holds, text, page))
     return stories, pages

@@ -119,7 +119,7 @@ def test_the_page_of_kept_promises_shows_its_levels_and_actions_and_visits_all_s
     numbers = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
     result = search(Question(protocol.instantiate(numbers), (properties_of(protocol)["StrongIsr"],)), Bounds(1))
     file = tmp_path / "kept.html"
-    file.write_text(kept_page("It holds", "kip320", result, StopPolicy.FIRST_VIOLATION), encoding="utf-8")
+    file.write_text(kept_page("It holds", "kip320", result), encoding="utf-8")
     watched.page.set_viewport_size({"width": width, "height": 900})
     page = watched.open(file)
     widest = 1 + result.level_sizes.index(max(result.level_sizes))
