@@ -36,9 +36,27 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages from outside docs/."""
     from mkdocs.structure.files import File
 
+    from tools.parts import modules
+
     for source, name in OUTSIDE.items():
         files.append(File.generated(config, name, content=(ROOT / source).read_text("utf-8")))
+    files.append(File.generated(config, "assets/pages.js", content=modules.script()))
+    files.append(File.generated(config, "assets/pages.css", content=(modules.WEB / "pages.css").read_text("utf-8")))
     return files
+
+
+def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """The page with the specs marked that can be checked in the reader's browser."""
+    from tools.parts import checked
+
+    return checked.marked(html, page.file.src_uri)
+
+
+def on_post_build(config: MkDocsConfig) -> None:
+    """Adds the modules with which pages check specs."""
+    from tools.parts import checked
+
+    checked.write(Path(config.site_dir))
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -46,10 +64,11 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     if page.file.src_uri == "index.md":
         page.meta["hide"] = ["navigation"]  # Its tables are the navigation.
     from tools.made import whole
+    from tools.parts import checked
 
     here = page.file.src_uri
     place = {name: source for source, name in OUTSIDE.items()}.get(here, f"docs/{here}")
-    text = with_links(whole(markdown), lambda match: _link(match, place, here))
+    text = with_links(checked.with_marks(whole(markdown)), lambda match: _link(match, place, here))
     return FILE.sub(r'```\g<language> title="\g<name>"', text)
 
 

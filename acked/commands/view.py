@@ -11,22 +11,23 @@ from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable, write_text
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
-from acked.checker.question.result import Counterexample
+from acked.checker.question.result import Counterexample, Verdict
 from acked.checker.replay.retrace import under
 from acked.checker.replay.trace_file import read_trace, trace_document
 from acked.checker.spec.resolve import protocol_named
 from acked.checker.spec.variants import name_of
 from acked.cluster.commands.reproductions import is_reproduction, read_saved
 from acked.model.formulas.errors import ModelError
-from acked.reports.pages.checking import check_data
+from acked.reports.pages.checking import check_data, kept_page
 from acked.reports.pages.page import pair_data, render, trace_data
+from acked.reports.runs.answers import subject_in_words
 from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.terminal import print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.shell.completion import bundled_or_file, shipped_protocols
 from acked.reports.shell.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace, shows_without_progress
 from acked.reports.shell.output import Output, say
-from acked.reports.shell.runs import is_trace, run_of, trace_of, violation_of
+from acked.reports.shell.runs import answer_of, is_trace, run_of, shortest_in, trace_of
 
 
 @click.command(short_help="Make one HTML page of a trace, to step through.")
@@ -50,7 +51,8 @@ def view(
 ) -> None:
     """Make one self-contained HTML page of a trace, to step through in a browser.
 
-    TRACE is a file that `check --trace-out` wrote; of a SPEC the shortest counterexample is searched first. The page shows
+    TRACE is a file that `check --trace-out` wrote; of a SPEC the shortest counterexample is searched first. Of one that
+    holds, the page tells how large its space of states is, and visits all of them again in the browser. The page shows
     the brokers' logs, the messages, the properties with the conjunct that fails, and at every step which actions were
     enabled and which guard clause disabled the others. It needs no network. A second trace or spec is shown beside the
     first. TRACE may also be what `reproduce --format json` wrote: the page then has the real brokers beside the model.
@@ -72,7 +74,11 @@ def view(
         return
     is_alone = other is None and against is None and source.spec is None and not is_trace(target)
     if is_alone:
-        shown, result = violation_of(target, changes, quiet)
+        spec, result = answer_of(target, changes, quiet)
+        if result.verdict is Verdict.HOLDS:
+            _write(page, kept_page(spec.title, subject_in_words(result.question.instance), result))
+            return
+        shown = shortest_in(target, spec, result)
         check = check_data(result, StopPolicy.FIRST_VIOLATION, result.violations[0])
     else:
         shown, check = run_of(target, changes, source.spec, quiet=quiet, trusts=source.trusts), {}

@@ -1,9 +1,11 @@
-/* A page that was opened from a folder may not start workers. The search runs in a hidden frame there instead. */
+/* A page that was opened from a folder may not start workers of files. The search runs in a hidden frame there instead. */
 (() => {
   if (location.protocol !== "file:") return;
+  const Native = window.Worker;
   window.Worker = class extends EventTarget {
     constructor(url) {
       super();
+      if (String(url).startsWith("blob:")) return new Native(url); // What a page has made itself, it may start.
       this.frame = document.createElement("iframe");
       this.frame.hidden = true;
       document.body.append(this.frame);

@@ -11,8 +11,8 @@ from acked.checker.spec.spec import Spec
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules import settings
 from acked.reports.console import harmless
-from acked.reports.pages.checking import check_data
-from acked.reports.pages.page import KEPT, page_of, render, render_report, style_text, trace_data
+from acked.reports.pages.checking import check_data, kept_page
+from acked.reports.pages.page import INDEX, render, render_report, style_text, trace_data
 from acked.reports.runs.answers import PropertyAnswer, answers, subject_in_words, violated_how
 from acked.reports.units import plural
 
@@ -55,7 +55,7 @@ def front_page(stories: Sequence[Story], promises: dict[str, str], versions: dic
         f"reachable state of their model; {broken} are broken, each with the shortest run that breaks it."
     )
     data = {"indexes": indexes, "summary": summary, "made": harmless(made)}
-    return render_report("gallery.html.j2", data, style_text())
+    return render_report("gallery.html.j2", data, style_text("filter.css"), INDEX)
 
 
 def _groups(
@@ -104,21 +104,10 @@ def stories_of(spec: Spec, result: Result) -> tuple[list[Story], dict[str, str]]
         elif answer.holds and not result.violations and not result.question.graph_properties:
             page = f"{spec.name}.html"
             if page not in pages:
-                pages[page] = _kept_page(spec, result, subject)
+                pages[page] = kept_page(spec.title, subject, result, "index.html")
         text, kind, name = _words(result, answer), _KINDS[answer.holds], answer.property.name
         stories.append(Story(harmless(spec.title), subject, version, headings, name, kind, answer.holds, text, page))
     return stories, pages
-
-
-def _kept_page(spec: Spec, result: Result, subject: str) -> str:
-    """The page on which promises that are kept in every state can be seen to be."""
-    promises = [
-        {"name": item.name, "promise": harmless(item.promise), "source": harmless(item.source)}
-        for item in result.question.properties
-    ]
-    text = f"Kept in all {plural(result.distinct_states, 'state')} that can be reached, in {plural(result.depth, 'level')}."
-    data = {"title": harmless(spec.title), "subject": subject, "home": "index.html", "answer": text, "promises": promises}
-    return page_of({**data, **check_data(result, spec.policy)}, KEPT)
 
 
 def add_broker_outcome(story: Story, brokers: str | None) -> Story:

@@ -30,6 +30,7 @@ STILL = ("dom", "check", "packet", "members", "grid", "lanes", "moves", "panels"
 EXPLORER = (*STILL[:-1], "live", "explorer")
 PLAYED = (*STILL[:-1], "played", "reproduction")
 KEPT = ("dom", "check", "kept")
+INDEX = ("dom", "filter", "index")
 """The modules in `reports/web/` of the kinds of pages, each after those that it imports."""
 
 _SEARCHES = "'wasm-unsafe-eval'; worker-src blob:"
@@ -164,16 +165,19 @@ def hash_of(text: str) -> str:
     return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-# -- pages without a script: their Content-Security-Policy allows one style sheet ---------------------------------------
+# -- pages that are there without a script: their Content-Security-Policy allows one style sheet, and at most one script -----
 
 
-def render_report(template: str, data: Mapping[str, Any], style: str | None = None) -> str:
-    """The HTML of a report, in a style sheet of its own or this; the template escapes whatever the data say."""
+def render_report(
+    template: str, data: Mapping[str, Any], style: str | None = None, modules: tuple[str, ...] = ()
+) -> str:
+    """The HTML of a report, in its own style sheet or this, with these modules; the template escapes what the data say."""
     from markupsafe import Markup
 
-    style = _style() if style is None else style
-    policy = f"default-src 'none'; style-src '{hash_of(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
-    return environment().get_template(template).render(policy=policy, style=Markup(style), **data)
+    style, script = _style() if style is None else style, script_text(modules) if modules else ""
+    allowed = f"script-src '{hash_of(script)}'; " if modules else ""
+    policy = f"default-src 'none'; {allowed}style-src '{hash_of(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    return environment().get_template(template).render(policy=policy, style=Markup(style), script=Markup(script), **data)
 
 
 @cache

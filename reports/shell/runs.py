@@ -46,7 +46,7 @@ def run_of(
             )
 
         return read_trace(path, trusts=trusts)
-    return violation_of(target, changes, quiet)[0]
+    return shortest_in(target, *answer_of(target, changes, quiet))
 
 
 def is_trace(target: str) -> bool:
@@ -61,16 +61,20 @@ def trace_of(path: Path, spec_name: str) -> Counterexample:
     return read_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
 
 
-def violation_of(name: str, changes: SpecChanges, quiet: bool) -> tuple[Counterexample, Result]:
-    """The shortest counterexample of a spec, and the answer of the search that found it, which ended at it."""
+def answer_of(name: str, changes: SpecChanges, quiet: bool) -> tuple[Spec, Result]:
+    """A spec with its changes, and the answer of the search of it, which ends at a violation."""
     spec = changes.put_into(find_spec(name, not changes.are_none))
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
-        result = search(spec.question(), observer=observer)
+        return spec, search(spec.question(), observer=observer)
+
+
+def shortest_in(name: str, spec: Spec, result: Result) -> Counterexample:
+    """The shortest counterexample of a search; `ConfigurationError` if it found none."""
     if not result.violations:
         raise ConfigurationError(
             f"{name} has no counterexample ({verdict_in_words(result)}); `acked explore {name}` walks through its states"
         )
-    return Counterexample.of(spec.title, result.question, result.violations[0]), result
+    return Counterexample.of(spec.title, result.question, result.violations[0])
 
 
 def _foreign(path: Path, spec: Spec) -> Counterexample:

@@ -16,7 +16,7 @@ from acked.checker.question.result import Counterexample
 from acked.checker.search.local import search
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
-from acked.reports.pages.checking import check_data
+from acked.reports.pages.checking import check_data, kept_page
 from acked.reports.pages.page import render, trace_data
 from tools.parts.firefox import HOW_TO_GET_ONE, Firefox, installed
 
@@ -103,6 +103,37 @@ def test_a_tab_without_memory_says_so_and_keeps_the_page(watched: Any, made: Mad
     expect(page.get_by_role("button", name="Check all states here")).to_be_enabled()
     page.keyboard.press("ArrowRight")
     expect(page.locator(".count")).to_have_text("1 / 8")
+
+
+def test_a_large_search_says_what_it_takes_before_it_begins(watched: Any, made: Made) -> None:
+    page = watched.open(made("huge", {"states": 5_000_000, "bytes": 160_000_000}))
+    check = page.get_by_role("region", name="Check all states here")
+    expect(check).to_contain_text("5,000,000 states, in about 160 MB and, at 250,000 states a second, 20 seconds;")
+
+
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_page_of_kept_promises_shows_its_levels_and_actions_and_visits_all_states_again(
+    watched: Any, tmp_path: Path, width: int
+) -> None:
+    protocol = PROTOCOLS["kip320"]
+    numbers = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1}
+    result = search(Question(protocol.instantiate(numbers), (properties_of(protocol)["StrongIsr"],)), Bounds(1))
+    file = tmp_path / "kept.html"
+    file.write_text(kept_page("It holds", "kip320", result), encoding="utf-8")
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    page = watched.open(file)
+    widest = 1 + result.level_sizes.index(max(result.level_sizes))
+    expect(page.locator(".levels")).to_contain_text(f"12 levels; the widest is level {widest} with")
+    assert page.locator(".levels rect").count() == 12
+    page.get_by_text("actions happen").click()
+    elected = result.actions["ControllerElectLeader"]
+    row = page.get_by_role("row", name="ControllerElectLeader")
+    assert row.locator("td").all_inner_texts() == [str(elected.enabled), str(elected.new)]
+    page.get_by_role("button", name="Check all states here").click()
+    expect(page.locator(".check")).to_contain_text("holds: every reachable state was seen (277 distinct states)")
+    expect(page.locator(".check")).to_contain_text("Equal, level by level.")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert watched.findings() == []
 
 
 def test_a_page_that_searches_allows_a_worker_and_others_allow_none(made: Made, lost: Path) -> None:

@@ -48,3 +48,23 @@ def test_kept_promises_have_a_page_on_which_all_states_are_seen_again(watched: A
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert watched.findings() == []
     assert (tmp_path / "site" / "kip320-2111.html").stat().st_size < 100_000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1440, 390])
+def test_the_gallery_is_searched_and_filtered_in_all_its_lists(watched: Any, tmp_path: Path, width: int) -> None:
+    page = open_gallery(watched, tmp_path / "site", "kip320-*11", width)
+    count = page.get_by_role("search", name="Filter").get_by_role("status")
+    total = int(count.inner_text().split()[0])
+    assert total == page.locator("tbody tr:visible").count()
+    page.get_by_label("search").fill("replicas=3")
+    shown = int(count.inner_text().split()[0])
+    assert 0 < shown < total
+    assert page.locator("tbody tr:visible").count() == shown
+    page.get_by_label("answer").select_option("kept")
+    page.get_by_label("search").fill("nothing has these words")
+    assert count.inner_text() == f"0 of {total} rows"
+    expect(page.locator("h3:visible")).to_have_count(0)
+    expect(page.locator("section:visible")).to_have_count(0)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert watched.findings() == []

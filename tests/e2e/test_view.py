@@ -51,11 +51,18 @@ def test_a_trace_becomes_a_page(trace: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_a_spec_is_searched_first_and_one_that_holds_has_no_page(tiny: Path, tmp_path: Path) -> None:
+def test_a_spec_is_searched_first_and_one_that_holds_has_a_page_of_its_states(tiny: Path, tmp_path: Path) -> None:
     assert acked("view", "kip101", "--quiet", cwd=tmp_path).returncode == 0
     assert (tmp_path / "kip101.html").is_file()
-    refused(acked("view", tiny, "--quiet", cwd=tmp_path), 151, "has no counterexample", "acked explore")
-    assert not (tmp_path / "tiny.html").exists()
+    assert acked("view", tiny, "--quiet", cwd=tmp_path).returncode == 0
+    assert "Kept in all" in (tmp_path / "tiny.html").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_what_asks_nothing_and_what_has_no_run_to_compare_have_no_page(tiny: Path, tmp_path: Path) -> None:
+    refused(acked("view", "counts/kip320-2111", "--quiet", cwd=tmp_path), 151, "has no counterexample", "acked explore")
+    refused(acked("view", "kip101", tiny, "--quiet", cwd=tmp_path), 151, "has no counterexample", "acked explore")
+    assert not list(tmp_path.glob("*kip*.html"))
 
 
 @pytest.mark.slow
