@@ -46,13 +46,17 @@ if TYPE_CHECKING:
     help="The cluster still runs: go on as the files grow, with a line of verdict every minute, until Ctrl-C.",
 )
 @click.option(
+    "--refuse-unknown", is_flag=True,
+    help="Refuse logs (150) with a line about the partition that is not understood; else the verdict is without it.",
+)
+@click.option(
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
     help="Where a line is not explained or a promise does not hold, write a page of the steps before it.",
 )
 @shows
 def validate(
     logs: tuple[str, ...], topic: str, partition: int, version: str | None, constants: Constants, data: tuple[Path, ...],
-    acknowledged: Path | None, follow: bool, page: Path | None, output: Output,
+    acknowledged: Path | None, follow: bool, refuse_unknown: bool, page: Path | None, output: Output,
 ) -> int:  # fmt: skip
     """Say whether the logs of a cluster are a behaviour of the model, or which line no behaviour explains.
 
@@ -60,7 +64,8 @@ def validate(
     `-` for one node's lines on stdin, from the creation of the topic on, written with the configuration that `acked kafka
     observe` prints. Every line about the partition is explained as steps of `partition`, in an order in which they may
     have happened, and promises are checked on the way. If no behaviour explains a line, the answer names it, with the
-    clause of the rules that forbids it and what else might come next.
+    clause of the rules that forbids it and what else might come next. Lines about the partition that are not understood are
+    passed over and counted, and the verdict says without how many it is.
 
     \b
     acked kafka observe --kafka-version 4.1 --topic orders          how brokers are told to log it
@@ -77,11 +82,13 @@ def validate(
     are tried, ten times as much the second time, the line counts as not explained.
     """
     with optional_packages():
+        from acked.cluster.lines.facts import Ununderstood
         from acked.cluster.reports.observations.document import judged_document
         from acked.cluster.reports.observations.terminal import print_judged
         from acked.cluster.validating.judge import Asked, judge
 
-    asked = Asked(logs, topic, partition, version, bound(constants), data, acknowledged)
+    ununderstood = Ununderstood.REFUSED if refuse_unknown else Ununderstood.COUNTED
+    asked = Asked(logs, topic, partition, version, bound(constants), data, acknowledged, ununderstood)
     if follow:
         judged = _follow(asked, output)
     else:

@@ -19,6 +19,7 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import TextIO
 
+from acked.cluster.lines.envelopes import Opener
 from acked.cluster.lines.reading import MAX_LINE, bounded_lines, open_log, readable, refuse_long
 from acked.cluster.observation.events import Event
 
@@ -149,7 +150,7 @@ class _Tail:
     def __init__(self, file: str, stream: TextIO | None) -> None:
         self._file, self._stream = file, stream
         self._begun, self._number = "", 0
-        self._is_first = True
+        self._is_first, self._opened = True, Opener(file)
         self._firsts: set[str] = set()
         """First lines of what was read, by which a copy is known, such as a compressed one."""
 
@@ -164,6 +165,7 @@ class _Tail:
     def _begin(self, stream: TextIO | None) -> Iterator[str]:
         self.close()
         self._stream, self._begun, self._number, self._is_first = stream, "", 0, True
+        self._opened = Opener(self._file)
         if stream is not None:
             yield ANOTHER
         yield from self._rest()
@@ -178,7 +180,7 @@ class _Tail:
             if self._is_first:
                 self._firsts.add(whole)
                 self._is_first = False
-            yield whole
+            yield self._opened(whole)
 
     def _is_replaced(self) -> bool:
         if self._stream is None:

@@ -12,7 +12,7 @@ from functools import partial
 from acked.cluster.observation.deciding import Decisions
 from acked.cluster.observation.describing import has_code, involved_in_words, step_in_words
 from acked.cluster.observation.events import Event, Says
-from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Statement, Way, both, move
+from acked.cluster.observation.moves import NOT_ASKED, PASSED_OVER, Move, Plan, Statement, Way, both, move
 from acked.cluster.observation.subject import Places, Subject
 from acked.model.concrete.program import State
 from acked.model.concrete.reading import Step
@@ -41,9 +41,12 @@ class Explainer:
             Says.LEARNS_ISR: self._learns_isr,
             Says.ASKS_TO_SHRINK: self._asks_to_shrink,
             Says.ASKS_TO_EXPAND: self._asks_to_expand,
+            Says.GIVES_UP_ISR: self._gives_up_isr,
             Says.RAISES_HW: self._raises_hw,
+            Says.DELETES: self._deletes,
             Says.TRUNCATES: self._truncates,
             Says.RESTARTS: self._restarts,
+            Says.CONTRADICTS: lambda event, state: iter((((), lambda *_: event["wrong"]),)),
             Says.CHANGES: decisions.changes,
             Says.COMMITS_ISR: decisions.commits_isr,
             Says.FENCES: decisions.fences,
@@ -170,6 +173,9 @@ class Explainer:
         if item.action == PASSED_OVER:
             epoch, [wanted] = self.subject.epoch, item.numbers
             return (*state[:epoch], max(state[epoch], wanted), *state[epoch + 1 :])
+        if item.action == NOT_ASKED:
+            pending = self.subject.at[item.numbers[0]].pending
+            return (*state[:pending], 0, *state[pending + 1 :]) if state[pending] else None
         key = (item.action, item.bound)
         step = self._steps.get(key)
         if step is None:
@@ -397,6 +403,27 @@ class Explainer:
         yield (asks,), self._hw_moves(event)
         if event.get("cut"):
             yield (move("FetchUnanswered", follower=follower, leader=me), asks), self._hw_moves(event)
+
+    def _gives_up_isr(self, event: Event, state: State) -> Iterator[Plan]:
+        me, place = self._mine(event)
+        told = both(
+            self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"]),
+            self._is(place.pending, 0, "that no other ISR is asked for any more", frozenset()),
+        )
+        yield (move("RefuseAlterPartition", leader=me),), told
+        yield (move(NOT_ASKED, me),), told
+        yield (), told
+
+    def _deletes(self, event: Event, state: State) -> Iterator[Plan]:
+        """Retention, and requests to delete records, take what is below the high watermark (`maybeIncrementLogStartOffset`).
+
+        The model's logs begin at 0: what is deleted counts as there.
+        """
+        _, place = self._mine(event)
+        wanted = event["from"]
+        yield (), lambda was, _: None if wanted <= was[place.hw] else (
+            f"the line says that what is below {wanted} is deleted, and by the rules HW is {was[place.hw]}"
+        )
 
     def _raises_hw(self, event: Event, state: State) -> Iterator[Plan]:
         me, place = self._mine(event)

@@ -10,6 +10,7 @@ from threading import Event as Flag
 
 from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, NEWEST, release
+from acked.cluster.lines.facts import Unknown, Ununderstood
 from acked.cluster.lines.following import Following
 from acked.cluster.lines.recording import Begun, Recording
 from acked.cluster.observation.subject import Subject, rules_of
@@ -33,6 +34,7 @@ class Asked:
     settings: Mapping[str, object] = field(default_factory=dict)
     data: tuple[Path, ...] = ()
     acknowledged: Path | None = None
+    ununderstood: Ununderstood = Ununderstood.REFUSED
 
 
 @dataclass(frozen=True)
@@ -80,12 +82,16 @@ class Live:
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdict on the lines, what was read in words, and what was found on disks and of acknowledged records."""
+    """The verdict on the lines, what was read in words, and what was found on disks and of acknowledged records.
+
+    `unknown` are the lines without which the verdict is.
+    """
 
     verdict: Verdict
     about: str
     compared: Compared | None
     presence: Presence | None
+    unknown: tuple[Unknown, ...] = ()
 
     @property
     def is_valid(self) -> bool:
@@ -106,9 +112,9 @@ def judge(
     With `live` the files still grow; it returns when that is stopped, or a line is not explained.
     """
     directories = find_directories(asked.data)
-    records = controller_decisions(directories, asked.topic, asked.partition)
+    decided = controller_decisions(directories, asked.topic, asked.partition)
     following = None if live is None else live.following()
-    recording = Recording(asked.logs, asked.topic, asked.partition, records, following)
+    recording = Recording(asked.logs, asked.topic, asked.partition, decided, following, asked.ununderstood)
     begun = recording.begin()
     subject = subject_of(begun, asked.version, asked.settings, said)
     try:
@@ -125,9 +131,10 @@ def judge(
         if directories:
             compared = compare(folders, verdict.held, max(held.hw for held in verdict.held))
         if asked.acknowledged is not None:
-            presence = look_for(read_acknowledged(asked.acknowledged), verdict.held, verdict.in_sync, folders)
+            records = read_acknowledged(asked.acknowledged, asked.topic, asked.partition)
+            presence = look_for(records, verdict.held, verdict.in_sync, folders)
     about = recording.about(subject.rules, begun, {**begun.settings, **asked.settings})
-    return Judged(verdict, about, compared, presence)
+    return Judged(verdict, about, compared, presence, recording.unknown())
 
 
 def subject_of(

@@ -22,6 +22,7 @@ def judged_document(judged: Judged, topic: str, partition: int) -> dict[str, Any
         "in_sync": sorted(judged.verdict.in_sync),
         "disks": None if compared is None else asdict(compared),
         "acknowledged": None if presence is None else asdict(presence),
+        "not_understood": [asdict(one) for one in judged.unknown],
     }
 
 
