@@ -163,6 +163,8 @@ class Joiner:
             self._emit(thread.held[0], Says.TRUNCATES, told, shown=fact)
             thread.held = []
         elif held and held[0] is Kind.TRUNCATING and fact.kind is Kind.CUT:
+            if (to := thread.held[0].fields["to"]) != fact.fields["to"]:
+                self._contradict([fact], f"the line says that the log is cut to {fact.fields['to']}, and the one before {to}")
             self._flush(thread)
         else:
             self._flush(thread)
@@ -194,8 +196,10 @@ class Joiner:
         self._flush(thread)
         fields = {"follower": fact.fields["follower"], "offset": fact.fields["offset"]}
         for item in mine:
-            name, told = ("hw", item.fields["hw"]) if item.kind is Kind.RAISED else ("asks_to_add", item.fields["follower"])
-            fields[name] = told
+            if item.kind is Kind.RAISED:
+                fields["hw"] = item.fields["hw"]
+            else:
+                fields |= {"asks_to_add": item.fields["follower"], "isr": item.fields["isr"]}
         self._emit((mine or [fact])[0], Says.NOTES_FETCH, fields, shown=fact)
         if refused is not None:
             self._single(refused, None)
@@ -279,8 +283,12 @@ class Joiner:
         if append is not None and (wrong := _wrong_append(append, got.fields["offset"], self._node.compacts)):
             self._contradict([got, append], wrong)
             return
-        fields["records"] = 0 if append is None else append.fields["next"] - got.fields["offset"]
         took = next((item.fields for item in rest if item.kind is Kind.TOOK), {})
+        if (carried := took.get("leader_hw", fields["leader_hw"])) != fields["leader_hw"]:
+            wrong = f"the line says that the leader's HW was {carried}, and the one of the answer says {fields['leader_hw']}"
+            self._contradict([got, *rest], wrong)
+            return
+        fields["records"] = 0 if append is None else append.fields["next"] - got.fields["offset"]
         if "hw" in took:
             fields["hw"] = took["hw"]
         elif self._is_cut:

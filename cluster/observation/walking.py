@@ -200,7 +200,7 @@ class Walk:
         again = []
         for _, number, event in heads:
             if event.says is Says.TAKES_ANSWER:
-                if self._is_asked_again(event, 0):
+                if self._lanes.is_asked_again(event, 0):
                     again.append((number, event))
                 else:
                     yield from self._answers(number, event)
@@ -224,21 +224,6 @@ class Walk:
                 yield from self._choices(number, event)
         for number, event in awaiting:
             yield from self._choices(number, event)
-
-    def _is_asked_again(self, answer: Event, beyond: int) -> bool:
-        """Whether the leader notes another fetch at the same offset, one or so many more beyond, before this is answered.
-
-        An answer has only the partitions of which there is news, so a fetch of several may bring none of one that waits; and
-        who has taken up records fetches at the next offset.
-        """
-        number = self._lanes.numbers.get((answer["leader"], answer.by))
-        if number is None:
-            return False
-        lane = self._lanes[number]
-        if lane.taken + beyond >= len(lane.events):
-            return False
-        noted = lane.events[lane.taken + beyond]
-        return bool(noted["offset"] == answer["offset"] and (answer["records"] or noted.at <= answer.at))
 
     def _is_missed_later(self, restarts: Event) -> bool:
         """Whether a broker is back before the controller has missed it: the controller's change comes first then.
@@ -410,7 +395,7 @@ class Walk:
         at_once: Iterator[_Choice] = iter(())
         if answer is not None and answer.says is Says.TAKES_ANSWER and _may_answer(noted, answer):
             at_once = self._ways((number, lane), (noted, answer), (*before, None, *after))
-            if not self._is_asked_again(answer, 1):
+            if not self._lanes.is_asked_again(answer, 1):
                 yield from at_once
         asked = (*before, (noted.by, noted["offset"]), *after)
         if answer is not None and answer.says in (Says.FOLLOWS, Says.LEADS):

@@ -23,7 +23,7 @@ def _fields(required: str, optional: str = "") -> Fields:
 FIELDS: Mapping[Says, Fields] = {
     Says.CREATES: _fields("replicas isr leader epoch", "version"),
     Says.APPENDS: _fields("offset next", "hw"),
-    Says.NOTES_FETCH: _fields("follower offset", "hw asks_to_add"),
+    Says.NOTES_FETCH: _fields("follower offset", "hw asks_to_add isr"),
     Says.TAKES_ANSWER: _fields("leader offset records leader_hw", "hw cut"),
     Says.LEADS: _fields("epoch offset hw isr", "raised"),
     Says.FOLLOWS: _fields("epoch offset hw", "leader appending"),
