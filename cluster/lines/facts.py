@@ -7,7 +7,7 @@ writes in an unknown way is counted, or an error; a file whose lines do not name
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.envelopes import HEAD
-from acked.cluster.lines.following import ANOTHER, Following
+from acked.cluster.lines.following import Following
 from acked.cluster.lines.reading import STDIN, open_lines
 from acked.cluster.lines.templates import Tells, template_of
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Kind, first_word
@@ -45,6 +45,8 @@ COMPACTS = re.compile(r"cleanup\.policy=[^}]*compact")
 NUMBERS = re.compile(r"\d+")
 _MOST_DIGITS, _MOST_RELEASE = 19, 40
 """Digits of Kafka's numbers, which have 64 bits, and characters of a release that are kept."""
+Opens = Callable[[str], AbstractContextManager[Iterable[str | int]]]
+"""Opens a node's file: its lines, where some are left out the number of the one before each."""
 _LOGGER = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(STRICT)))})(?![\w.$])")
 SEGMENT = re.compile(r"\d{20}\.log")
 _SAME = 40
@@ -134,10 +136,11 @@ class Lines:
 
     def __init__(
         self, topic: str, partition: int, ununderstood: Ununderstood = Ununderstood.REFUSED,
-        following: Following | None = None,
+        following: Following | None = None, opens: Opens = open_lines,
     ) -> None:  # fmt: skip
-        """`following`: the last file of each node is still written to."""
+        """`following`: the last file of each node is still written to; `opens` gives lines, and numbers of those before."""
         self._following = following
+        self._opens = opens
         self.unknown: dict[str, Unknown] = {}
         self._ununderstood = ununderstood
         self.name = f"{topic}-{partition}"
@@ -163,8 +166,8 @@ class Lines:
                     if text is None:
                         yield None
                         continue
-                    if text == ANOTHER:
-                        number = 0
+                    if isinstance(text, int):
+                        number = text
                         continue
                     number += 1
                     node.lines += 1
@@ -181,9 +184,9 @@ class Lines:
                     elif ENDED in text:
                         node.ending = None
 
-    def _open(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | None]]:
+    def _open(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | int | None]]:
         if self._following is None:
-            return open_lines(file)
+            return self._opens(file)
         return self._following.follow(file) if is_last else self._following.read_finished(file)
 
     def _fact(self, node: Node, file: str, number: int, text: str) -> Fact | None:

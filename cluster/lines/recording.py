@@ -21,6 +21,7 @@ from acked.cluster.lines.envelopes import HEAD
 from acked.cluster.lines.facts import NODE, Lines, Node, Unknown, Ununderstood, files_of
 from acked.cluster.lines.following import Following
 from acked.cluster.lines.joining import Joiner
+from acked.cluster.lines.parting import Part
 from acked.cluster.lines.reading import STDIN, open_lines
 from acked.cluster.observation.events import CONTROLLER, Event, Says, value_in_words
 
@@ -49,15 +50,17 @@ class Recording:
 
     def __init__(
         self, paths: Sequence[str], topic: str, partition: int, decided: Sequence[Event] = (),
-        following: Following | None = None, ununderstood: Ununderstood = Ununderstood.REFUSED,
+        following: Following | None = None, ununderstood: Ununderstood = Ununderstood.REFUSED, part: Part | None = None,
     ) -> None:  # fmt: skip
-        """`decided` are the records of the metadata log about the partition, in its order; `following`: files still grow."""
+        """`decided` are the records of the metadata log about the partition, in its order; `following`: files still grow;
+        `part`: its lines have been parted from those of others.
+        """
         self.name = f"{topic}-{partition}"
-        self._lines = Lines(topic, partition, ununderstood, following)
-        files = files_of(paths)
+        self._lines = Lines(topic, partition, ununderstood, following, open_lines if part is None else part.open)
+        files = files_of(paths) if part is None else []
         if following is not None:
             following.hold(files)
-        self.nodes = nodes_of(files)
+        self.nodes = nodes_of(files) if part is None else part.nodes()
         streams = [Joiner(node).events(self._lines.facts(node)) for node in self.nodes]
         self._merged: Iterator[Event] = (
             heapq.merge(*map(partial(filter, None), streams), key=lambda event: event.at)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from acked.base.errors import AckedError
 from acked.cluster.observation.events import Event
 from acked.cluster.observation.validation import Verdict
 from acked.cluster.reports.observations.words import LIMITS, LIMITS_OF_LINES, heading, promise_counts, shorten, where, who
-from acked.cluster.validating.judge import Judged
+from acked.cluster.validating.judge import Asked, Judged
 from acked.reports.console import Console, clean, glyphs_of, put_paragraph
 from acked.reports.units import count, plural
 
@@ -43,6 +46,24 @@ def print_judged(console: Console, judged: Judged) -> None:
         console.print()
     limits = LIMITS if presence is None else LIMITS_OF_LINES
     put_paragraph(console, limits, "dim", first=_INDENT, rest=_INDENT)
+
+
+def print_all(console: Console, found: Sequence[tuple[Asked, Judged | AckedError]]) -> None:
+    """A line of each of several partitions, and all of those that are not valid."""
+    glyphs = glyphs_of(console)
+    for asked, one in found:
+        name = f"{asked.topic}-{asked.partition}"
+        if isinstance(one, AckedError):
+            put_paragraph(console, f"{glyphs.bad} {name}: {clean(str(one), console)}", "bold red", rest=_INDENT)
+        elif one.is_valid:
+            sign, style = (glyphs.open, "bold yellow") if one.unknown else (glyphs.good, "bold green")
+            put_paragraph(console, f"{sign} {name}: {heading(one)}", style, rest=_INDENT)
+        else:
+            print_judged(console, one)
+    valid = sum(not isinstance(one, AckedError) and one.is_valid for _, one in found)
+    events = sum(one.verdict.explained for _, one in found if not isinstance(one, AckedError))
+    told = f"{valid} of {plural(len(found), 'partition')} valid, {plural(events, 'event')} explained"
+    put_paragraph(console, told, "bold", rest=_INDENT)
 
 
 def _print_verdict(console: Console, judged: Judged) -> None:
