@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.errors import AckedError, ConfigurationError, ExitCode
 from acked.base.files import write_text
 from acked.base.optional import optional_packages
 from acked.cluster.reports.observations.counting import EventsExplained
@@ -23,8 +24,12 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Hold the logs of a real cluster against the model: is what it did a behaviour?")
 @click.argument("logs", metavar="LOGS...", nargs=-1, required=True)
-@click.option("-t", "--topic", required=True, help="The topic.")
+@click.option("-t", "--topic", "topics", required=True, multiple=True, help="The topic; several with --partitions.")
 @click.option("-p", "--partition", type=click.IntRange(0), default=0, show_default=True, help="The partition's number.")
+@click.option(
+    "--partitions", metavar="WHICH",
+    help="Several partitions of the topics, in one reading of the files: all, or numbers such as 0-9,12.",
+)
 @click.option(
     "--kafka-version", "version", metavar="V", shell_complete=known_releases,
     help="The release whose rules are meant; default: the one that the brokers' start-up lines name.",
@@ -46,13 +51,18 @@ if TYPE_CHECKING:
     help="The cluster still runs: go on as the files grow, with a line of verdict every minute, until Ctrl-C.",
 )
 @click.option(
+    "--refuse-unknown", is_flag=True,
+    help="Refuse logs (150) with a line about the partition that is not understood; else the verdict is without it.",
+)
+@click.option(
     "--html", "page", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE",
     help="Where a line is not explained or a promise does not hold, write a page of the steps before it.",
 )
 @shows
 def validate(
-    logs: tuple[str, ...], topic: str, partition: int, version: str | None, constants: Constants, data: tuple[Path, ...],
-    acknowledged: Path | None, follow: bool, page: Path | None, output: Output,
+    logs: tuple[str, ...], topics: tuple[str, ...], partition: int, partitions: str | None, version: str | None,
+    constants: Constants, data: tuple[Path, ...], acknowledged: Path | None, follow: bool, refuse_unknown: bool,
+    page: Path | None, output: Output,
 ) -> int:  # fmt: skip
     """Say whether the logs of a cluster are a behaviour of the model, or which line no behaviour explains.
 
@@ -60,13 +70,15 @@ def validate(
     `-` for one node's lines on stdin, from the creation of the topic on, written with the configuration that `acked kafka
     observe` prints. Every line about the partition is explained as steps of `partition`, in an order in which they may
     have happened, and promises are checked on the way. If no behaviour explains a line, the answer names it, with the
-    clause of the rules that forbids it and what else might come next.
+    clause of the rules that forbids it and what else might come next. Lines about the partition that are not understood are
+    passed over and counted, and the verdict says without how many it is.
 
     \b
     acked kafka observe --kafka-version 4.1 --topic orders          how brokers are told to log it
     acked kafka validate logs/ --topic orders --partition 0
     acked kafka validate b0.log b1.log.gz b2.log c.log -t orders -c min_insync_replicas=2
     acked kafka validate logs/ -t orders --data copies/ --acknowledged producer.csv
+    acked kafka validate logs/ -t orders -t payments --partitions all
     acked kafka validate logs/ -t orders --follow                   while the cluster runs
 
     With --follow it ends at the first line that is not explained, or at Ctrl-C with the verdict up to there.
@@ -77,22 +89,55 @@ def validate(
     are tried, ten times as much the second time, the line counts as not explained.
     """
     with optional_packages():
+        from acked.cluster.lines.facts import Ununderstood
         from acked.cluster.reports.observations.document import judged_document
         from acked.cluster.reports.observations.terminal import print_judged
         from acked.cluster.validating.judge import Asked, judge
 
-    asked = Asked(logs, topic, partition, version, bound(constants), data, acknowledged)
+    ununderstood = Ununderstood.REFUSED if refuse_unknown else Ununderstood.COUNTED
+    asked = Asked(logs, topics[0], partition, version, bound(constants), data, acknowledged, ununderstood)
+    if partitions is not None or len(topics) > 1:
+        if follow or page is not None:
+            raise ConfigurationError("--follow and --html show one partition; name it with --topic and --partition")
+        return _validate_all(asked, topics, partitions or str(partition), output)
     if follow:
         judged = _follow(asked, output)
     else:
         with EventsExplained(output.quiet) as progress:
             judged = judge(asked, progress, _tell)
     output.emit(
-        lambda: judged_document(judged, topic, partition), lambda console: print_judged(console, judged)
+        lambda: judged_document(judged, topics[0], partition), lambda console: print_judged(console, judged)
     )
     if page is not None:
         _write_page(page, judged)
     return int(ExitCode.HOLDS if judged.is_valid else ExitCode.INVARIANT)
+
+
+def _validate_all(asked: Asked, topics: tuple[str, ...], partitions: str, output: Output) -> int:
+    """The exit code: 12 if a partition is not valid, else 150 if one could not be read."""
+    from acked.cluster.reports.observations.document import all_document
+    from acked.cluster.reports.observations.terminal import print_all
+    from acked.cluster.validating.judge import judge_all
+
+    with EventsExplained(output.quiet) as progress:
+        found = list(judge_all(asked, dict.fromkeys(topics), _numbers(partitions), progress, _tell))
+    output.emit(lambda: all_document(found), lambda console: print_all(console, found))
+    if any(not isinstance(one, AckedError) and not one.is_valid for _, one in found):
+        return int(ExitCode.INVARIANT)
+    return int(next((one.exit_code for _, one in found if isinstance(one, AckedError)), ExitCode.HOLDS))
+
+
+def _numbers(partitions: str) -> set[int] | None:
+    """Partitions by their numbers; None of all."""
+    if partitions.strip() == "all":
+        return None
+    found: set[int] = set()
+    for span in partitions.split(","):
+        ends = re.fullmatch(r"\s*(\d{1,6})(?:-(\d{1,6}))?\s*", span)
+        if ends is None:
+            raise ConfigurationError(f"--partitions takes all, or numbers such as 0-9,12, and not {partitions!r}")
+        found |= set(range(int(ends[1]), int(ends[2] or ends[1]) + 1))
+    return found
 
 
 def _tell(line: str) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from acked.base.errors import SpecUnreadable
-from acked.cluster.lines.facts import Fact, Lines, Node, files_of
+from acked.cluster.lines.facts import Fact, Lines, Node, Ununderstood, files_of
 from acked.cluster.lines.joining import Joiner
 from acked.cluster.lines.recording import nodes_of
 from acked.cluster.lines.wordings import CONTROLLER, FETCHER, LOGS, PARTITION, STATE_CHANGE, Kind
@@ -73,7 +73,7 @@ class _Gaps:
 
 def check(paths: Sequence[str], topic: str, partition: int) -> Checked:
     """Reads the files of all nodes, and says what is missing."""
-    lines = Lines(topic, partition, keeps_unknown=True)
+    lines = Lines(topic, partition, Ununderstood.NAMED)
     nodes, missing = nodes_of(files_of(paths)), []
     versions: set[int] = set()
     for node in nodes:

@@ -1,26 +1,27 @@
 """Lines of one node's log files as facts about one partition: what they tell, by which thread, when.
 
-`read_facts` reads files as streams, plain or compressed, in the order given. A line about the partition that one of the
-loggers writes in an unknown way is an error, and so is a file whose lines do not name their threads.
+`Lines` reads files as streams, plain or compressed, in the order given. A line about the partition that one of the loggers
+writes in an unknown way is counted, or an error; a file whose lines do not name their threads is an error.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from enum import Enum, unique
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from acked.base.errors import SpecUnreadable
-from acked.cluster.lines.following import ANOTHER, Following
+from acked.cluster.lines.envelopes import HEAD
+from acked.cluster.lines.following import Following
 from acked.cluster.lines.reading import STDIN, open_lines
+from acked.cluster.lines.templates import Tells, template_of
 from acked.cluster.lines.wordings import STRICT, WORDINGS, Kind, first_word
 
-HEAD = re.compile(r"(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)[.,](\d{3}) ([A-Z]+) +\[([^\]]*)\] (\S+) (.*)")
-"""The layout that `acked kafka observe` asks for: date with milliseconds, level, thread, logger, message."""
 KAFKA_DEFAULT = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] [A-Z]+ ")
 """How a line of Kafka's own layout begins, which names no thread and ends with the logger in brackets."""
 NODE = re.compile(
@@ -40,9 +41,12 @@ RELEASE = re.compile(r"\d{1,4}(?:\.\d{1,4}){1,3}")
 LEADER_ID = re.compile(r"leaderId=(\d{1,10})(?!\d)")
 BROKER_MIN_ISR = re.compile(r"(?:^\t|: |, )min\.insync\.replicas (?:=|->) (\d{1,10})(?!\d)")
 TOPIC_MIN_ISR = re.compile(r"min\.insync\.replicas=(\d{1,10})(?!\d)")
+COMPACTS = re.compile(r"cleanup\.policy=[^}]*compact")
 NUMBERS = re.compile(r"\d+")
 _MOST_DIGITS, _MOST_RELEASE = 19, 40
 """Digits of Kafka's numbers, which have 64 bits, and characters of a release that are kept."""
+Opens = Callable[[str], AbstractContextManager[Iterable[str | int]]]
+"""Opens a node's file: its lines, where some are left out the number of the one before each."""
 _LOGGER = re.compile(rf"(?<![\w.])(?:{'|'.join(map(re.escape, sorted(STRICT)))})(?![\w.$])")
 SEGMENT = re.compile(r"\d{20}\.log")
 _SAME = 40
@@ -95,12 +99,22 @@ class Node:
     release: str | None = None
     settings: dict[str, int] = field(default_factory=dict)
     topic_settings: dict[str, int] = field(default_factory=dict)
+    compacts: bool = False
     met: dict[Kind, int] = field(default_factory=dict)
     lines: int = 0
     ending: str | None = None
     """The line at which its process is told to end, until one says that it has."""
     unended: list[str] = field(default_factory=list)
     """Such lines of former processes that no line says have ended."""
+
+
+@unique
+class Ununderstood(Enum):
+    """What becomes of lines that are not understood."""
+
+    COUNTED = "unknown wordings are counted, all else is an error"
+    REFUSED = "an error"
+    NAMED = "all are counted"
 
 
 @dataclass(frozen=True)
@@ -117,14 +131,18 @@ class Unknown:
 class Lines:
     """The wordings of one partition, ready to read lines with.
 
-    A line that is not understood is an error, or with `keeps_unknown` kept in `unknown`, one of each kind.
+    Of lines that are not understood, where they are no error, one of each kind is kept in `unknown`.
     """
 
-    def __init__(self, topic: str, partition: int, keeps_unknown: bool = False, following: Following | None = None) -> None:
-        """`following`: the last file of each node is still written to."""
+    def __init__(
+        self, topic: str, partition: int, ununderstood: Ununderstood = Ununderstood.REFUSED,
+        following: Following | None = None, opens: Opens = open_lines,
+    ) -> None:  # fmt: skip
+        """`following`: the last file of each node is still written to; `opens` gives lines, and numbers of those before."""
         self._following = following
+        self._opens = opens
         self.unknown: dict[str, Unknown] = {}
-        self._keeps_unknown = keeps_unknown
+        self._ununderstood = ununderstood
         self.name = f"{topic}-{partition}"
         self._mentions = (self.name, f"PartitionChangeRecord(partitionId={partition},")
         self._table: dict[tuple[str, str], list[tuple[Kind, re.Pattern[str], bool]]] = {}
@@ -148,8 +166,8 @@ class Lines:
                     if text is None:
                         yield None
                         continue
-                    if text == ANOTHER:
-                        number = 0
+                    if isinstance(text, int):
+                        number = text
                         continue
                     number += 1
                     node.lines += 1
@@ -166,9 +184,9 @@ class Lines:
                     elif ENDED in text:
                         node.ending = None
 
-    def _open(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | None]]:
+    def _open(self, file: str, is_last: bool) -> AbstractContextManager[Iterable[str | int | None]]:
         if self._following is None:
-            return open_lines(file)
+            return self._opens(file)
         return self._following.follow(file) if is_last else self._following.read_finished(file)
 
     def _fact(self, node: Node, file: str, number: int, text: str) -> Fact | None:
@@ -188,14 +206,14 @@ class Lines:
                 node.unended.append(node.ending)
                 node.ending = None
             return Fact(None, at + int(ms), thread, {}, file, number, text)
-        if said.startswith(CREATED_LOG) and self._about.search(said) and (found := TOPIC_MIN_ISR.search(said)):
-            node.topic_settings["min_insync_replicas"] = int(found[1])
+        if said.startswith(CREATED_LOG) and self._about.search(said):
+            node.compacts = node.compacts or COMPACTS.search(said) is not None
+            if found := TOPIC_MIN_ISR.search(said):
+                node.topic_settings["min_insync_replicas"] = int(found[1])
         for kind, pattern, names_partition in self._table.get((logger, first_word(said)), ()):
             match = pattern.match(said)
             if match is not None and (names_partition or self._is_about(kind, logger, message)):
                 node.met[kind] = node.met.get(kind, 0) + 1
-                if kind is Kind.NOTHING:
-                    return None
                 if kind is Kind.REASSIGNED or (kind in _MAY_REASSIGN and reassigns(said)):
                     self._does_not_understand(file, number, text, said, "tells of a reassignment, which acked does not read")
                     return None
@@ -205,12 +223,22 @@ class Lines:
                     return None
                 return Fact(kind, at + int(ms), thread, fields, file, number, text)
         if logger in STRICT and self._is_unknown(message):
-            self._does_not_understand(file, number, text, said, "is worded in a way that acked does not know")
+            template = template_of(logger, said.rstrip())
+            if template is not None and template.tells is Tells.NOTHING:
+                node.met[Kind.NOTHING] = node.met.get(Kind.NOTHING, 0) + 1
+            else:
+                why = "is worded in a way that acked does not know" if template is None else (
+                    "tells what acked does not read" if template.tells is Tells.UNKNOWN else "says otherwise what acked reads"
+                )
+                known = self._ununderstood is Ununderstood.COUNTED
+                self._does_not_understand(file, number, text, said if template is None else template.text, why, known)
         return None
 
-    def _does_not_understand(self, file: str, number: int, text: str, said: str, why: str) -> None:
+    def _does_not_understand(
+        self, file: str, number: int, text: str, said: str, why: str, is_counted: bool = False
+    ) -> None:
         """An error, because what the line tells would be lost; where lines are only counted one of each kind is kept."""
-        if not self._keeps_unknown:
+        if not is_counted and self._ununderstood is not Ununderstood.NAMED:
             raise SpecUnreadable(
                 f"{file}:{number}: a line about {self.name} {why}, so what it tells would be lost: {text.strip()[:300]}"
             )

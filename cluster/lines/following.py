@@ -19,13 +19,14 @@ from pathlib import Path
 from threading import Event as Flag
 from typing import TextIO
 
+from acked.cluster.lines.envelopes import Opener
 from acked.cluster.lines.reading import MAX_LINE, bounded_lines, open_log, readable, refuse_long
 from acked.cluster.observation.events import Event
 
 DELAY = 3.0
 """Seconds for which an event waits for earlier ones of other nodes."""
-ANOTHER = ""
-"""In the place of a line: the next one is the first of another file."""
+ANOTHER = 0
+"""In the place of a line, the number of the one before the next: the next is the first of another file."""
 _AHEAD_MS = 5_000
 """How far one node's lines are read ahead of another's that has more to say."""
 _PAUSE = 0.2
@@ -60,7 +61,7 @@ class Following:
             yield () if found is None else bounded_lines(found, file)
 
     @contextmanager
-    def follow(self, file: str) -> Iterator[Iterator[str | None]]:
+    def follow(self, file: str) -> Iterator[Iterator[str | int | None]]:
         """The lines of a file, and None wherever there is no more for now; they end when `stop` is set.
 
         `ANOTHER` stands where the lines of another file of this name begin.
@@ -72,7 +73,7 @@ class Following:
         finally:
             tail.close()
 
-    def _lines(self, tail: _Tail) -> Iterator[str | None]:
+    def _lines(self, tail: _Tail) -> Iterator[str | int | None]:
         while True:
             is_over = self.stop.is_set()
             yield from tail.grown()
@@ -149,11 +150,11 @@ class _Tail:
     def __init__(self, file: str, stream: TextIO | None) -> None:
         self._file, self._stream = file, stream
         self._begun, self._number = "", 0
-        self._is_first = True
+        self._is_first, self._opened = True, Opener(file)
         self._firsts: set[str] = set()
         """First lines of what was read, by which a copy is known, such as a compressed one."""
 
-    def grown(self) -> Iterator[str]:
+    def grown(self) -> Iterator[str | int]:
         """The whole lines that are there and were not yet."""
         yield from self._rest()
         if self._is_replaced():
@@ -161,9 +162,10 @@ class _Tail:
             for name in (*self._came_and_went(), self._file):
                 yield from self._begin(_open(name))
 
-    def _begin(self, stream: TextIO | None) -> Iterator[str]:
+    def _begin(self, stream: TextIO | None) -> Iterator[str | int]:
         self.close()
         self._stream, self._begun, self._number, self._is_first = stream, "", 0, True
+        self._opened = Opener(self._file)
         if stream is not None:
             yield ANOTHER
         yield from self._rest()
@@ -178,7 +180,7 @@ class _Tail:
             if self._is_first:
                 self._firsts.add(whole)
                 self._is_first = False
-            yield whole
+            yield self._opened(whole)
 
     def _is_replaced(self) -> bool:
         if self._stream is None:

@@ -16,7 +16,7 @@ from typing import Any
 from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.facts import RELEASE, Fact, Node
 from acked.cluster.lines.wordings import Kind
-from acked.cluster.observation.events import CONTROLLER, Event, Says
+from acked.cluster.observation.events import CONTROLLER, Event, Says, value_in_words
 
 PATIENCE = 400
 """ms after which no line of a thread belongs to what it printed before; those in which the whole node was silent, which may
@@ -30,6 +30,7 @@ _SAYS = {
     Kind.APPENDED: Says.APPENDS, Kind.LEADER: Says.LEADS, Kind.ISR: Says.LEARNS_ISR, Kind.STAYED: Says.LEARNS_ISR,
     Kind.FOLLOWER: Says.FOLLOWS, Kind.SHRINKING: Says.ASKS_TO_SHRINK, Kind.CREATED: Says.CREATES,
     Kind.FENCED: Says.FENCES, Kind.UNFENCED: Says.UNFENCES, Kind.REMOVED: Says.REMOVES_FETCHER,
+    Kind.REFUSED: Says.GIVES_UP_ISR, Kind.BEGINS: Says.DELETES,
 }  # fmt: skip
 _MAY_RAISE = frozenset({Kind.APPENDED, Kind.LEADER, Kind.ISR, Kind.STAYED})
 _CHANGES = frozenset({Kind.ALTERED, Kind.CHANGED, Kind.REPLAYED})
@@ -121,6 +122,9 @@ class Joiner:
                 self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
             self._started, self._end, self._was_there = False, None, True
             return
+        if fact.kind is Kind.BEGINS:
+            self._single(fact, None)  # A fetcher prints it before it says what became of the high watermark.
+            return
         if fact.kind is Kind.PLACED:
             self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.
             return
@@ -144,6 +148,10 @@ class Joiner:
             if len(held) > 1 or (held and held[0] not in (Kind.EXPANDING, *_MAY_RAISE)):
                 self._flush(thread)
             thread.held.append(fact)
+        elif fact.kind is Kind.REFUSED and held and held[-1] is Kind.EXPANDING:
+            thread.held.append(fact)
+        elif fact.kind is Kind.APPENDED and Kind.APPENDED in held and held[0] is Kind.GOT:
+            self._contradict([fact], "the line says that records are appended, and so does the one before of the same answer")
         elif held and held[-1] is not Kind.TOOK and held[0] is Kind.GOT and fact.kind in (Kind.APPENDED, Kind.TOOK):
             thread.held.append(fact)
             # An empty answer may tell that the logs have diverged, of which the next line tells.
@@ -155,6 +163,8 @@ class Joiner:
             self._emit(thread.held[0], Says.TRUNCATES, told, shown=fact)
             thread.held = []
         elif held and held[0] is Kind.TRUNCATING and fact.kind is Kind.CUT:
+            if (to := thread.held[0].fields["to"]) != fact.fields["to"]:
+                self._contradict([fact], f"the line says that the log is cut to {fact.fields['to']}, and the one before {to}")
             self._flush(thread)
         else:
             self._flush(thread)
@@ -180,6 +190,7 @@ class Joiner:
     def _note_fetch(self, thread: _Thread, fact: Fact) -> None:
         """A fetch, and what the same thread has just printed of it."""
         mine: list[Fact] = []
+        refused = thread.held.pop() if len(thread.held) > 1 and thread.held[-1].kind is Kind.REFUSED else None
         while thread.held and thread.held[-1].kind in (Kind.RAISED, Kind.EXPANDING) and len(mine) < 2:
             mine.insert(0, thread.held.pop())
         if mine and thread.held and _is_of_former(thread.held[-1], mine[0], fact):
@@ -187,9 +198,13 @@ class Joiner:
         self._flush(thread)
         fields = {"follower": fact.fields["follower"], "offset": fact.fields["offset"]}
         for item in mine:
-            name, told = ("hw", item.fields["hw"]) if item.kind is Kind.RAISED else ("asks_to_add", item.fields["follower"])
-            fields[name] = told
+            if item.kind is Kind.RAISED:
+                fields["hw"] = item.fields["hw"]
+            else:
+                fields |= {"asks_to_add": item.fields["follower"], "isr": item.fields["isr"]}
         self._emit((mine or [fact])[0], Says.NOTES_FETCH, fields, shown=fact)
+        if refused is not None:
+            self._single(refused, None)
 
     # -- from a thread's facts to events ----------------------------------------------------------------------------------
 
@@ -227,6 +242,8 @@ class Joiner:
                 fields = {"follower": first.fields["follower"], "isr": first.fields["isr"]}
                 told = {} if raised is None else {"hw": raised}
                 self._emit(first, Says.ASKS_TO_EXPAND, fields | told | self._interruption())
+                for refused in (item for item in rest if item.kind is Kind.REFUSED):
+                    self._single(refused, None)
             case Kind.RAISED:
                 self._emit(first, Says.RAISES_HW, {"hw": first.fields["hw"], **self._interruption()})
             case Kind.TRUNCATING | Kind.CUT:
@@ -241,10 +258,18 @@ class Joiner:
     def _interruption(self) -> dict[str, bool]:
         return {"cut": True} if self._is_cut else {}
 
+    def _contradict(self, facts: list[Fact], wrong: str) -> None:
+        """Lines that say against one another what one step did: nothing explains them."""
+        version = {name: value for fact in facts for name, value in fact.fields.items() if name == "version"}
+        self._emit(facts[0], Says.CONTRADICTS, {"wrong": wrong, **version}, shown=facts[-1])
+
     def _single(self, fact: Fact, raised: int | None) -> None:
         assert fact.kind is not None
+        if fact.kind is Kind.APPENDED and (wrong := _wrong_append(fact)):
+            self._contradict([fact], wrong)
+            return
         says = _SAYS[fact.kind]
-        dropped = () if says is Says.CREATES else ("version",)
+        dropped = ("last",) if says is Says.APPENDS else ()
         fields = {name: value for name, value in fact.fields.items() if name not in dropped}
         if says is Says.CREATES:
             fields = self._replicas | fields
@@ -256,9 +281,16 @@ class Joiner:
 
     def _answer(self, got: Fact, rest: list[Fact]) -> None:
         fields = {name: got.fields[name] for name in ("leader", "offset", "leader_hw")}
-        appended = next((item.fields["next"] for item in rest if item.kind is Kind.APPENDED), got.fields["offset"])
-        fields["records"] = appended - got.fields["offset"]
+        append = next((item for item in rest if item.kind is Kind.APPENDED), None)
+        if append is not None and (wrong := _wrong_append(append, got.fields["offset"], self._node.compacts)):
+            self._contradict([got, append], wrong)
+            return
         took = next((item.fields for item in rest if item.kind is Kind.TOOK), {})
+        if (carried := took.get("leader_hw", fields["leader_hw"])) != fields["leader_hw"]:
+            wrong = f"the line says that the leader's HW was {carried}, and the one of the answer says {fields['leader_hw']}"
+            self._contradict([got, *rest], wrong)
+            return
+        fields["records"] = 0 if append is None else append.fields["next"] - got.fields["offset"]
         if "hw" in took:
             fields["hw"] = took["hw"]
         elif self._is_cut:
@@ -279,7 +311,13 @@ class Joiner:
     def _change(self, held: list[Fact]) -> None:
         told: dict[str, Any] = {}
         for item in held:
-            told |= {name: value for name, value in item.fields.items() if not (name == "leader" and value < -1)}
+            says_leader = item.kind is not Kind.ALTERED and item.fields.get("leader", -1) >= -1
+            fields = {name: value for name, value in item.fields.items() if name != "leader" or says_leader}
+            if differs := [name for name in fields.keys() & told.keys() if fields[name] != told[name]]:
+                values = f"{value_in_words(fields[differs[0]])}, and the one before says {value_in_words(told[differs[0]])}"
+                self._contradict(held, f"the line says of the same change {differs[0]} {values}")
+                return
+            told |= fields
         says = Says.COMMITS_ISR if held[0].kind is Kind.ALTERED else Says.CHANGES
         if says is Says.COMMITS_ISR:
             told |= {name: value for name, value in held[0].fields.items() if name == "leader"}
@@ -308,3 +346,16 @@ def _is_of_former(former: Fact, raised: Fact, noted: Fact) -> bool:
     if raised.kind is not Kind.RAISED or former.kind not in _MAY_RAISE or raised.fields["hw"] == noted.fields["offset"]:
         return False
     return bool(raised.fields["hw"] > noted.fields["offset"]) or raised.at - former.at < noted.at - raised.at
+
+
+def _wrong_append(fact: Fact, fetched: int | None = None, compacts: bool = False) -> str | None:
+    """What the line of an append says against itself, or against the fetch that brought the records, if anything.
+
+    Offsets have gaps only in what a follower fetches of a compacted log.
+    """
+    first, following, last = (fact.fields[name] for name in ("offset", "next", "last"))
+    if last != following - 1:
+        return f"the line says last offset {last} and next offset {following}"
+    if fetched is not None and (first < fetched or (first > fetched and not compacts)):
+        return f"the line says first offset {first}, and the one of the answer that its log ended at {fetched}"
+    return None

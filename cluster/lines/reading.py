@@ -18,6 +18,7 @@ from typing import TextIO
 
 from acked.base.errors import SpecUnreadable
 from acked.base.files import open_file
+from acked.cluster.lines.envelopes import Opener
 
 STDIN = "-"
 MAX_LINE = 32 << 20
@@ -47,16 +48,16 @@ def open_log(file: str) -> TextIO:
 
 
 def bounded_lines(stream: TextIO, file: str) -> Iterator[str]:
-    """The lines of an open file."""
+    """The lines of an open file, out of what stands around them."""
     number = read = 0
-    looks = _LOOKS
+    looks, opened = _LOOKS, Opener(file)
     for line in iter(partial(stream.readline, MAX_LINE + 1), ""):
         number, read = number + 1, read + len(line)
         refuse_long(line, file, number)
         if read > looks:
             looks += _LOOKS
             _refuse_bomb(stream, file, read)
-        yield line
+        yield opened(line)
 
 
 def refuse_long(line: str, file: str, number: int) -> None:

@@ -16,9 +16,12 @@ from functools import partial
 from itertools import chain, islice
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
-from acked.cluster.lines.facts import HEAD, NODE, Lines, Node, files_of
+from acked.cluster.lines.agreeing import Agreement
+from acked.cluster.lines.envelopes import HEAD
+from acked.cluster.lines.facts import NODE, Lines, Node, Unknown, Ununderstood, files_of
 from acked.cluster.lines.following import Following
 from acked.cluster.lines.joining import Joiner
+from acked.cluster.lines.parting import Part
 from acked.cluster.lines.reading import STDIN, open_lines
 from acked.cluster.observation.events import CONTROLLER, Event, Says, value_in_words
 
@@ -47,15 +50,17 @@ class Recording:
 
     def __init__(
         self, paths: Sequence[str], topic: str, partition: int, decided: Sequence[Event] = (),
-        following: Following | None = None,
+        following: Following | None = None, ununderstood: Ununderstood = Ununderstood.REFUSED, part: Part | None = None,
     ) -> None:  # fmt: skip
-        """`decided` are the records of the metadata log about the partition, in its order; `following`: files still grow."""
+        """`decided` are the records of the metadata log about the partition, in its order; `following`: files still grow;
+        `part`: its lines have been parted from those of others.
+        """
         self.name = f"{topic}-{partition}"
-        self._lines = Lines(topic, partition, following=following)
-        files = files_of(paths)
+        self._lines = Lines(topic, partition, ununderstood, following, open_lines if part is None else part.open)
+        files = files_of(paths) if part is None else []
         if following is not None:
             following.hold(files)
-        self.nodes = nodes_of(files)
+        self.nodes = nodes_of(files) if part is None else part.nodes()
         streams = [Joiner(node).events(self._lines.facts(node)) for node in self.nodes]
         self._merged: Iterator[Event] = (
             heapq.merge(*map(partial(filter, None), streams), key=lambda event: event.at)
@@ -66,6 +71,7 @@ class Recording:
         self._by_version = {event["version"]: event for event in decided if event.get("version") is not None}
         self._waits = WAITS
         self._begun: tuple[Event, ...] = ()
+        self._agreement = Agreement()
         self.events_read = 0
 
     def begin(self) -> Begun:
@@ -83,8 +89,11 @@ class Recording:
                 "a file, those of the controllers too, from the creation of the topic on"
             )
         self._version = first.get("version", -1)
+        if self._version >= 0:
+            deque(self._agreement.changed(first), 0)
         settings: dict[str, int] = {}
-        for node in self.nodes:
+        # A controller by itself prints the default, which is of no partition.
+        for node in sorted(self.nodes, key=lambda node: node.number in first["replicas"]):
             settings |= node.settings
         for node in self.nodes:
             settings |= node.topic_settings
@@ -107,6 +116,10 @@ class Recording:
         self._waits, self._begun = 0, (first,)
         return replace(made, at=made.at + shift)
 
+    def unknown(self) -> tuple[Unknown, ...]:
+        """The lines that were passed over because they are not understood, the first of each kind."""
+        return tuple(self._lines.unknown.values())
+
     def about(self, rules: str, begun: Begun, settings: Mapping[str, object]) -> str:
         """What was read, in words; `settings` are those that the rules were read with."""
         nodes = [node for node in self.nodes if node.number is not None]
@@ -120,12 +133,24 @@ class Recording:
 
     def events(self) -> Iterator[Event]:
         """The events after the first; of the controllers' each change once, whoever of them prints it."""
+        for event in self._each_once():
+            if "version" not in event.fields:
+                yield event
+            elif event.by == CONTROLLER:
+                yield from self._agreement.changed(event)
+                yield event
+            else:
+                yield from self._agreement.heard(event)
+        yield from self._agreement.left()
+
+    def _each_once(self) -> Iterator[Event]:
         for event in chain(self._begun, self._merged):
             yield from self._count(self._due(event.at - self._waits))
             if event.by == CONTROLLER and "version" in event.fields:
                 version = event["version"]
                 self._agree(event)
                 if version <= self._version:
+                    yield from self._agreement.changed(event)
                     continue
                 yield from self._count(self._missing(version))
                 if version > self._version + 1:

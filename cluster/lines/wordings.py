@@ -1,7 +1,8 @@
 """How Kafka words the lines that tell of a partition: the table `wordings.toml`, by logger, with releases of recorded lines.
 
-A wording that is not in the table is an error where one of these loggers writes about the partition (`facts.py`): what is not
-understood must not pass for silence. Every wording has a recorded line as its test, in `tests/data/lines/`.
+A line of one of these loggers about the partition that is neither in this table nor, by `templates.tsv`, one that tells
+nothing is not understood, which never passes for silence (`facts.py`). Every wording has a recorded line as its test, in
+`tests/data/lines/`.
 """
 
 from __future__ import annotations
@@ -42,6 +43,8 @@ class Kind(Enum):
     REMOVED = "a broker's fetchers do not have the partition any more"
     GOT = "a follower has an answer to a fetch"
     TOOK = "a follower took the high watermark of an answer"
+    REFUSED = "a leader is refused an ISR that it asked for"
+    BEGINS = "a log begins later: what was before is deleted"
     TRUNCATING = "a follower truncates"
     CUT = "a log was cut"
     OPENED = "a log was opened, and ends there"

@@ -7,13 +7,13 @@ has none which clause forbids it, or what the line tells that is not so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 
+from acked.cluster.observation.brokers import Brokers, IsrLines
 from acked.cluster.observation.deciding import Decisions
-from acked.cluster.observation.describing import has_code, involved_in_words, step_in_words
+from acked.cluster.observation.describing import involved_in_words, step_in_words
 from acked.cluster.observation.events import Event, Says
-from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Statement, Way, both, move
-from acked.cluster.observation.subject import Places, Subject
+from acked.cluster.observation.moves import NOT_ASKED, PASSED_OVER, Move, Plan, Statement, Way, both, move
+from acked.cluster.observation.subject import Subject
 from acked.model.concrete.program import State
 from acked.model.concrete.reading import Step
 from acked.model.language.domain import Plain
@@ -21,16 +21,15 @@ from acked.model.language.domain import Plain
 FIRST = "BecomeFollowerBeforeRemoval"
 
 
-class Explainer:
+class Explainer(Brokers):
     """Explains events about the brokers of one subject; `without` names actions that it may not use."""
 
     def __init__(self, subject: Subject, without: frozenset[str] = frozenset()) -> None:
-        self.subject = subject
+        super().__init__(subject)
         self._without = without
         self._found: list[str] | None = None
         self._steps: dict[tuple[str, tuple[tuple[str, Plain], ...]], Step | None] = {}
-        self._is = partial(has_code, subject)
-        decisions = Decisions(subject)
+        decisions, isr = Decisions(subject), IsrLines(subject)
         self._plans: dict[Says, Callable[[Event, State], Iterator[Plan]]] = {
             Says.APPENDS: self._appends,
             Says.NOTES_FETCH: self._notes_fetch,
@@ -38,12 +37,15 @@ class Explainer:
             Says.LEADS: self._leads,
             Says.FOLLOWS: self._follows,
             Says.REMOVES_FETCHER: self._removes_fetcher,
-            Says.LEARNS_ISR: self._learns_isr,
-            Says.ASKS_TO_SHRINK: self._asks_to_shrink,
-            Says.ASKS_TO_EXPAND: self._asks_to_expand,
+            Says.LEARNS_ISR: isr.learns_isr,
+            Says.ASKS_TO_SHRINK: isr.asks_to_shrink,
+            Says.ASKS_TO_EXPAND: isr.asks_to_expand,
+            Says.GIVES_UP_ISR: isr.gives_up_isr,
             Says.RAISES_HW: self._raises_hw,
+            Says.DELETES: self._deletes,
             Says.TRUNCATES: self._truncates,
             Says.RESTARTS: self._restarts,
+            Says.CONTRADICTS: lambda event, state: iter((((), lambda *_: event["wrong"]),)),
             Says.CHANGES: decisions.changes,
             Says.COMMITS_ISR: decisions.commits_isr,
             Says.FENCES: decisions.fences,
@@ -67,12 +69,12 @@ class Explainer:
         request may have raised it (`Partition.updateFollowerFetchState`). `answer` is the fetch's, if it was read before.
         """
         if answer is None:
-            follower, leader = self.subject.index.get(noted["follower"], -1), self._me(noted)
+            follower, leader = self.subject.index.get(noted["follower"], -1), self.me(noted)
             fetch = move("FetchUnanswered", follower=follower, leader=leader)
             fetched = self._follow((fetch,), state, self._fetches_at(noted))
         else:
             fetched = self._answered_at_once(noted, answer, state, self._fetches_at(noted))
-        hw = self.subject.at[self._me(noted)].hw
+        hw = self.subject.at[self.me(noted)].hw
         for first in fetched:
             if first.after[hw] == state[hw]:
                 continue
@@ -81,7 +83,7 @@ class Explainer:
                     yield Way((*first.moves, *then.moves), then.after)
 
     def _answered_at_once(self, noted: Event, answer: Event, state: State, leader_tells: Statement) -> Iterator[Way]:
-        follower, leader = self._me(answer), self._me(noted)
+        follower, leader = self.me(answer), self.me(noted)
         end = answer["offset"] + answer["records"]
         told = both(leader_tells, self._answer(answer, by_itself=False))
         for action in ("FetchAtOnce", "FetchWhileHwWaits"):
@@ -103,7 +105,7 @@ class Explainer:
             return
         follower, leader = self.subject.index[answer.by], self.subject.index.get(answer["leader"], -1)
         theirs, took = self.subject.at[leader], answer["leader_hw"]
-        read = self._is(theirs.hw, took, "that the leader's HW was", took, before=True)
+        read = self.is_code(theirs.hw, took, "that the leader's HW was", took, before=True)
         plans = list(self._follows(event, state, FIRST) if goes_on else self._plans[event.says](event, state))
         if event.says is Says.NOTES_FETCH:
             plans = [(self._expansion(event, leader), self._note(event))]
@@ -115,9 +117,9 @@ class Explainer:
                 yield from self._follow((departs, *moves), state, both(read, told))
 
     def _departing_truncations(self, event: Event, truncates: Event, state: State) -> Iterator[Way]:
-        me, place = self._mine(truncates)
+        me, place = self.mine(truncates)
         departs = move("FetchDivergingLate", follower=me, leader=state[place.leader] - 1)
-        to = self._is(place.late_cut, 1 + truncates["to"], "that the log is cut to", truncates["to"])
+        to = self.is_code(place.late_cut, 1 + truncates["to"], "that the log is cut to", truncates["to"])
         for moves, told in list(self._plans[event.says](event, state)):
             yield from self._follow((departs, *moves), state, both(to, self._carries(place.late_hw, truncates), told))
 
@@ -170,6 +172,9 @@ class Explainer:
         if item.action == PASSED_OVER:
             epoch, [wanted] = self.subject.epoch, item.numbers
             return (*state[:epoch], max(state[epoch], wanted), *state[epoch + 1 :])
+        if item.action == NOT_ASKED:
+            pending = self.subject.at[item.numbers[0]].pending
+            return (*state[:pending], 0, *state[pending + 1 :]) if state[pending] else None
         key = (item.action, item.bound)
         step = self._steps.get(key)
         if step is None:
@@ -196,34 +201,11 @@ class Explainer:
 
     # -- what brokers' lines tell ---------------------------------------------------------------------------------------
 
-    def _me(self, event: Event) -> int:
-        return self.subject.index[event.by]
-
-    def _mine(self, event: Event) -> tuple[int, Places]:
-        """The broker whose line it is, and where a state has what it holds."""
-        me = self._me(event)
-        return me, self.subject.at[me]
-
-    def _stranger(self, broker: int) -> Statement:
-        return lambda *_: f"broker {broker} does not hold the partition"
-
-    def _hw_moves(self, event: Event, name: str = "hw") -> Statement:
-        """A broker prints every move of its high watermark: without a word of it there was none."""
-        hw, who, told = self.subject.at[self._me(event)].hw, event.by, event.get(name)
-
-        def check(before: State, after: State) -> str | None:
-            wanted = before[hw] if told is None else told
-            if after[hw] == wanted:
-                return None
-            says = "the line tells of no new high watermark" if told is None else f"the line says HW {told}"
-            return f"{says}, and broker {who}'s is {after[hw]} by the rules"
-
-        return check
-
     def _appends(self, event: Event, state: State) -> Iterator[Plan]:
-        me, place = self._mine(event)
+        me, place = self.mine(event)
         batch = event["next"] - event["offset"]
-        told = both(self._is(place.end, event["offset"], "first offset", event["offset"], before=True), self._hw_moves(event))
+        first = self.is_code(place.end, event["offset"], "first offset", event["offset"], before=True)
+        told = both(first, self.hw_moves(event))
         if batch < 1:
             yield (), lambda *_: f"the line says that {batch} records were appended"
             return
@@ -233,29 +215,29 @@ class Explainer:
     def _note(self, event: Event) -> Statement:
         follower = self.subject.index.get(event["follower"])
         if follower is None:
-            return self._stranger(event["follower"])
-        told = both(self._fetches_at(event), self._hw_moves(event))
+            return self.stranger(event["follower"])
+        told = both(self._fetches_at(event), self.hw_moves(event))
         asks = event.get("asks_to_add")
         if asks is None:
             return told
-        _, place = self._mine(event)
+        _, place = self.mine(event)
 
         def pending(before: State, after: State) -> str | None:
             wanted = before[place.isr] | self.subject.mask([asks])
             return None if after[place.pending] == wanted else f"the line says that broker {asks} is to join the ISR"
 
-        return both(told, pending)
+        return both(told, self.from_isr(event), pending)
 
     def _fetches_at(self, event: Event) -> Statement:
         end = self.subject.at[self.subject.index[event["follower"]]].end
-        return self._is(end, event["offset"], f"that broker {event['follower']} fetches at", event["offset"], before=True)
+        return self.is_code(end, event["offset"], f"that broker {event['follower']} fetches at", event["offset"], before=True)
 
     def _expansion(self, event: Event, leader: int) -> tuple[Move, ...]:
         asks = event.get("asks_to_add")
         return () if asks is None else (move("AskToExpand", leader=leader, follower=self.subject.index.get(asks, -1)),)
 
     def _notes_fetch(self, event: Event, state: State) -> Iterator[Plan]:
-        leader, follower = self._me(event), self.subject.index.get(event["follower"])
+        leader, follower = self.me(event), self.subject.index.get(event["follower"])
         told = self._note(event)
         if follower is None:
             yield (), told
@@ -268,8 +250,8 @@ class Explainer:
     def _answer(self, event: Event, by_itself: bool) -> Statement:
         leader = self.subject.index.get(event["leader"])
         if leader is None:
-            return self._stranger(event["leader"])
-        (_, place), end = self._mine(event), event["offset"] + event["records"]
+            return self.stranger(event["leader"])
+        (_, place), end = self.mine(event), event["offset"] + event["records"]
         theirs = self.subject.at[leader]
         leaves = (theirs.hw, theirs.isr, theirs.pending, *theirs.known)
         took = event["leader_hw"]
@@ -285,7 +267,7 @@ class Explainer:
                 return f"broker {event['leader']} has not noted a fetch at {event['offset']}"
             return None
 
-        return check if event.get("cut") else both(check, self._hw_moves(event))
+        return check if event.get("cut") else both(check, self.hw_moves(event))
 
     def _reads_too_far(self, answer: Event, state: State) -> bool:
         """Whether an answer has more than its leader's log: most ways that lead nowhere end here, before any is made.
@@ -298,7 +280,7 @@ class Explainer:
         return bool(state[self.subject.at[leader].end] < answer["offset"] + answer["records"])
 
     def _takes_answer(self, event: Event, state: State) -> Iterator[Plan]:
-        leader, (me, place) = self.subject.index.get(event["leader"]), self._mine(event)
+        leader, (me, place) = self.subject.index.get(event["leader"]), self.mine(event)
         if self._reads_too_far(event, state) and not state[place.late_leader]:
             return
         told = self._answer(event, by_itself=True)
@@ -308,47 +290,47 @@ class Explainer:
         end = event["offset"] + event["records"]
         if state[place.late_leader] == leader + 1:
             yield (move("LateRecordsCount", follower=me),), both(
-                self._is(place.end, event["offset"], "log end", event["offset"], before=True),
-                self._is(place.end, end, "that the log then ends at", end),
-                self._is(place.late_hw, event["leader_hw"], "that the leader's HW was", event["leader_hw"], before=True),
-                self._hw_moves(event),
+                self.is_code(place.end, event["offset"], "log end", event["offset"], before=True),
+                self.is_code(place.end, end, "that the log then ends at", end),
+                self.is_code(place.late_hw, event["leader_hw"], "that the leader's HW was", event["leader_hw"], before=True),
+                self.hw_moves(event),
             )
         for action in ("FetchAtOnce", "FetchWhileHwWaits"):
             yield (move(action, end, follower=me, leader=leader),), told
 
     def _leads(self, event: Event, state: State) -> Iterator[Plan]:
-        me, place = self._mine(event)
+        me, place = self.mine(event)
         yield (move("BecomeLeader", leader=me),), both(
-            self._is(place.end, event["offset"], "log end", event["offset"], before=True),
-            self._is(place.hw, event["hw"], "HW", event["hw"], before=True),
-            self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
-            self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"]),
-            self._hw_moves(event, "raised"),
+            self.is_code(place.end, event["offset"], "log end", event["offset"], before=True),
+            self.is_code(place.hw, event["hw"], "HW", event["hw"], before=True),
+            self.is_code(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
+            self.is_code(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"]),
+            self.hw_moves(event, "raised"),
         )
         yield from self._hears_former_epoch(event, state)
 
     def _removes_fetcher(self, event: Event, state: State) -> Iterator[Plan]:
-        me, place = self._mine(event)
+        me, place = self.mine(event)
         yield ((move("RemoveFormerFetcher", follower=me),) if state[place.former] else ()), lambda *_: None
 
     def _follows(self, event: Event, state: State, action: str = "BecomeFollower") -> Iterator[Plan]:
-        me, place = self._mine(event)
+        me, place = self.mine(event)
         named = event.get("leader")
         if named is None:  # Before KRaft the line does not say who leads.
             named = self.subject.brokers[state[self.subject.leader] - 1] if state[self.subject.leader] else -1
         if named < 0:  # Nobody leads, of which the model's brokers hear nothing.
-            yield (), self._is(place.end, event["offset"], "log end", event["offset"])
+            yield (), self.is_code(place.end, event["offset"], "log end", event["offset"])
             return
         leader = self.subject.index.get(named)
-        told = self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"])
+        told = self.is_code(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"])
         if not event.get("appending"):  # Else log end and high watermark may be those before or after.
             told = both(
-                self._is(place.end, event["offset"], "log end", event["offset"]),
-                self._is(place.hw, event["hw"], "HW", event["hw"]),
+                self.is_code(place.end, event["offset"], "log end", event["offset"]),
+                self.is_code(place.hw, event["hw"], "HW", event["hw"]),
                 told,
             )
         if leader is None:
-            yield (), self._stranger(named)
+            yield (), self.stranger(named)
         else:
             follows = move(action, follower=me, leader=leader)
             yield (follows,), told
@@ -362,45 +344,24 @@ class Explainer:
 
         That is no step: the model's brokers have the newest metadata at once. What it did in such a part is not explained.
         """
-        _, place = self._mine(event)
+        _, place = self.mine(event)
         if state[place.epoch] == 0 and event["epoch"] < state[self.subject.epoch]:
-            yield (), self._is(place.end, event["offset"], "log end", event["offset"])
+            yield (), self.is_code(place.end, event["offset"], "log end", event["offset"])
 
-    def _learns_isr(self, event: Event, state: State) -> Iterator[Plan]:
-        me, place = self._mine(event)
-        parts = [self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"])]
-        if event.get("epoch") is not None:
-            parts.append(self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]))
-        if event.get("hw") is not None:
-            parts.append(self._is(place.hw, event["hw"], "HW", event["hw"], before=True))
-        told = both(*parts, self._hw_moves(event, "raised"))
-        if state[place.outdated] or not self.subject.concrete.has("AskToExpand"):
-            yield (move("LearnIsr", leader=me),), told
-            yield (move("LearnIsrWhileHwWaits", leader=me),), told
-        yield (), told
+    def _deletes(self, event: Event, state: State) -> Iterator[Plan]:
+        """Retention, and requests to delete records, take what is below the high watermark (`maybeIncrementLogStartOffset`).
 
-    def _asks_to_shrink(self, event: Event, state: State) -> Iterator[Plan]:
-        (me, place), followers = self._mine(event), self.subject.mask(event["followers"])
-        isr, told = event.get("isr"), self._hw_moves(event)
-        if isr is not None:
-            told = self._is(place.isr, self.subject.mask(isr), "ISR", isr, before=True)
-        for action in ("AskToShrink", "ShrinkIsr", "ShrinkIsrWhileHwWaits"):
-            if self.subject.concrete.has(action):
-                yield (move(action, followers, leader=me),), told
-
-    def _asks_to_expand(self, event: Event, state: State) -> Iterator[Plan]:
-        me, follower = self._me(event), self.subject.index.get(event["follower"])
-        if follower is None:
-            yield (), self._stranger(event["follower"])
-            return
-        asks = move("AskToExpand", leader=me, follower=follower)
-        yield (asks,), self._hw_moves(event)
-        if event.get("cut"):
-            yield (move("FetchUnanswered", follower=follower, leader=me), asks), self._hw_moves(event)
+        The model's logs begin at 0: what is deleted counts as there.
+        """
+        _, place = self.mine(event)
+        wanted = event["from"]
+        yield (), lambda was, _: None if wanted <= was[place.hw] else (
+            f"the line says that what is below {wanted} is deleted, and by the rules HW is {was[place.hw]}"
+        )
 
     def _raises_hw(self, event: Event, state: State) -> Iterator[Plan]:
-        me, place = self._mine(event)
-        told = self._is(place.hw, event["hw"], "HW", event["hw"])
+        me, place = self.mine(event)
+        told = self.is_code(place.hw, event["hw"], "HW", event["hw"])
         yield (), told
         if event.get("cut"):
             for follower in range(len(self.subject.brokers)):
@@ -408,19 +369,19 @@ class Explainer:
                     yield (move("FetchUnanswered", follower=follower, leader=me),), told
 
     def _truncates(self, event: Event, state: State) -> Iterator[Plan]:
-        me, place = self._mine(event)
-        told = self._is(place.end, event["to"], "that the log is cut to", event["to"])
+        me, place = self.mine(event)
+        told = self.is_code(place.end, event["to"], "that the log is cut to", event["to"])
         from_whom = place.former if state[place.former] else place.leader
         leader = state[from_whom] - 1
         if leader >= 0 and event.get("leader") is not None:
-            follows = self._is(from_whom, 1 + self.subject.index.get(event["leader"], -1), "leader", event["leader"])
+            follows = self.is_code(from_whom, 1 + self.subject.index.get(event["leader"], -1), "leader", event["leader"])
             told = both(follows, told)
         if leader >= 0 and leader != me:
             if self.subject.concrete.has("TruncateByEpoch"):
                 yield (move("TruncateByEpoch", follower=me, leader=leader),), told
             if event["to"] < state[place.end]:
                 hw = event.get("hw")
-                took = told if hw is None else both(told, self._is(place.hw, min(hw, event["to"]), "HW", hw))
+                took = told if hw is None else both(told, self.is_code(place.hw, min(hw, event["to"]), "HW", hw))
                 if state[place.late_cut]:
                     late = self._carries(place.late_hw, event, before=True)
                     yield (move("LateAnswerCounts", follower=me),), both(late, took)
@@ -433,12 +394,12 @@ class Explainer:
         carried = truncates.get("leader_hw")
         if carried is None:
             return lambda *_: None
-        return self._is(leaf, carried, "that the leader's HW was", carried, before)
+        return self.is_code(leaf, carried, "that the leader's HW was", carried, before)
 
     def _restarts(self, event: Event, state: State) -> Iterator[Plan]:
-        me, place = self._mine(event)
+        me, place = self.mine(event)
         end = state[place.end] if event.get("end") is None else event["end"]
-        told = both(self._is(place.hw, event["hw"], "HW", event["hw"]), self._is(place.end, end, "log end", end))
+        told = both(self.is_code(place.hw, event["hw"], "HW", event["hw"]), self.is_code(place.end, end, "log end", end))
         crash = () if state[place.down] else (move("Crash", end, event["hw"], broker=me),)
         for clean in (True, False):
             yield (*crash, move("Restart", broker=me, is_clean=clean)), told

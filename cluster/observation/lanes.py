@@ -109,6 +109,21 @@ class Lanes:
             self.read_until(self._next.at)
         return lane.head()
 
+    def is_asked_again(self, answer: Event, beyond: int) -> bool:
+        """Whether the leader notes another fetch at the same offset, one or so many more beyond, before this is answered.
+
+        An answer has only the partitions of which there is news, so a fetch of several may bring none of one that waits; and
+        who has taken up records fetches at the next offset.
+        """
+        number = self.numbers.get((answer["leader"], answer.by))
+        if number is None:
+            return False
+        lane = self._lanes[number]
+        if lane.taken + beyond >= len(lane.events):
+            return False
+        noted = lane.events[lane.taken + beyond]
+        return bool(noted["offset"] == answer["offset"] and (answer["records"] or noted.at <= answer.at))
+
     def ahead(self, number: int) -> Iterator[Event]:
         """The events of a lane after its head, as far ahead as lanes may be apart."""
         lane = self._lanes[number]

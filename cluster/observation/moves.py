@@ -35,6 +35,14 @@ The model's controller counts only epochs in which somebody leads. Rules compare
 number that nobody uses is one without, numbered otherwise.
 """
 
+NOT_ASKED = "a change of the ISR that is not asked for after all"
+"""What stands among steps where a leader goes back to the committed ISR, and no rule of the model says why.
+
+A broker refuses itself a request while another of the same partition waits to be sent (`AlterPartitionManager.submit`), and
+the controller one with a broker epoch that is not the registered one (KIP-903), which the model has not. Neither changes
+anything but what the leader waits for.
+"""
+
 
 def move(action: str, *numbers: int, **bound: Plain) -> Move:
     """A step by its action."""

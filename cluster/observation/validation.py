@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from acked.cluster.observation.events import Event
+from acked.cluster.observation.events import Event, Says
 from acked.cluster.observation.lanes import Slack
-from acked.cluster.observation.moves import PASSED_OVER
+from acked.cluster.observation.moves import NOT_ASKED, PASSED_OVER
 from acked.cluster.observation.promises import Broken, Promises
 from acked.cluster.observation.subject import Subject
 from acked.cluster.observation.walking import WINDOW, Stuck, Taken, Walk
@@ -21,12 +21,16 @@ EVERY = 2_000
 
 @dataclass(frozen=True)
 class Held:
-    """What a broker holds at the end: its log end, its high watermark, and where the epochs of its log start."""
+    """What a broker holds at the end: its log end, its high watermark, and where the epochs of its log start.
+
+    Below `start` its lines tell that records were deleted.
+    """
 
     broker: int
     end: int
     hw: int
     epochs: tuple[tuple[int, int], ...]
+    start: int = 0
 
 
 @dataclass(frozen=True)
@@ -79,14 +83,17 @@ def validate(
     seen: dict[str, int] = {}
     steps: dict[str, int] = {}
     broken: list[Broken] = []
+    starts: dict[int, int] = {}
     done = 0
 
     def note(before: State, taken: Taken) -> None:
         nonlocal done
         for event in taken.events:
             seen[event.says.value] = seen.get(event.says.value, 0) + 1
+            if event.says is Says.DELETES:
+                starts[event.by] = event["from"]
         for item in taken.moves:
-            if item.action == PASSED_OVER:
+            if item.action in (NOT_ASKED, PASSED_OVER):
                 continue
             steps[item.action] = steps.get(item.action, 0) + 1
         if not broken and (found := promises.first_broken(before, taken)) is not None:
@@ -104,8 +111,8 @@ def validate(
     last = walk.state if stuck is None else stuck.state
     first = broken[0] if broken else None
     return Verdict(
-        subject, stuck, first, explained, walk.visited, seen, steps, promises.checked, _holdings(subject, last), walk.slack,
-        _sync_members(subject, last),
+        subject, stuck, first, explained, walk.visited, seen, steps, promises.checked, _holdings(subject, last, starts),
+        walk.slack, _sync_members(subject, last),
     )  # fmt: skip
 
 
@@ -127,10 +134,11 @@ def _sync_members(subject: Subject, state: State) -> frozenset[int]:
     return known or frozenset(subject.brokers[index] for index in leaders)
 
 
-def _holdings(subject: Subject, state: State) -> tuple[Held, ...]:
+def _holdings(subject: Subject, state: State, starts: Mapping[int, int]) -> tuple[Held, ...]:
     found = []
     for index, broker in enumerate(subject.brokers):
         runs = subject.concrete.runs(state, index)
         place = subject.at[index]
-        found.append(Held(broker, state[place.end], state[place.hw], tuple((record[0], first) for first, record in runs)))
+        epochs = tuple((record[0], first) for first, record in runs)
+        found.append(Held(broker, state[place.end], state[place.hw], epochs, starts.get(broker, 0)))
     return tuple(found)

@@ -111,7 +111,9 @@ class Walk:
         if stuck is not None:
             self._back_to_start()
             self._lanes.slack = self.slack = self.slack.more()
-            stuck = self._search()
+            again = self._search()
+            # With more slack the search may lose its way earlier.
+            stuck = again if again is None or again.explained > stuck.explained else stuck
         if stuck is None:
             while self._frames:
                 self._settle()
@@ -195,9 +197,13 @@ class Walk:
     def _options(self) -> Iterator[_Choice]:
         """Ways to go on: answers that a leader could give now, then the earliest open event, then the others by time."""
         heads = self._lanes.heads(AHEAD)
+        again = []
         for _, number, event in heads:
             if event.says is Says.TAKES_ANSWER:
-                yield from self._answers(number, event)
+                if self._lanes.is_asked_again(event, 0):
+                    again.append((number, event))
+                else:
+                    yield from self._answers(number, event)
         for number, event in self._held_up(heads):
             yield from self._answers(number, event)
         yielded, awaiting = set(), []
@@ -208,6 +214,8 @@ class Walk:
                     awaiting.append((number, event))
                 else:
                     yield from self._choices(number, event)
+        for number, event in again:
+            yield from self._answers(number, event)
         # Nothing of what is near goes on: read as far ahead as lanes may be apart.
         for _, number, event in self._lanes.heads(self.slack.between):
             if event.says is Says.TAKES_ANSWER:
@@ -384,12 +392,16 @@ class Walk:
         before, after = self._asked[:follower], self._asked[follower + 1 :]
         lane = self._lanes.numbers[noted["follower"], None]
         answer = self._lanes[lane].head()
+        at_once: Iterator[_Choice] = iter(())
         if answer is not None and answer.says is Says.TAKES_ANSWER and _may_answer(noted, answer):
-            yield from self._ways((number, lane), (noted, answer), (*before, None, *after))
+            at_once = self._ways((number, lane), (noted, answer), (*before, None, *after))
+            if not self._lanes.is_asked_again(answer, 1):
+                yield from at_once
         asked = (*before, (noted.by, noted["offset"]), *after)
         if answer is not None and answer.says in (Says.FOLLOWS, Says.LEADS):
             yield from self._departs(lane, (number,), noted, asked)
         yield from self._ways((number,), (noted,), asked)
+        yield from at_once
         if noted.get("hw") is None and noted.get("asks_to_add") is None:
             yield from self._races(number, noted, lane, follower)
 

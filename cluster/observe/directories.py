@@ -15,7 +15,7 @@ from pathlib import Path
 from acked.base.errors import SpecUnreadable
 from acked.cluster.observation.events import Event
 from acked.cluster.observation.validation import Held
-from acked.cluster.observe.disk import partition_folder, read_epochs, segments
+from acked.cluster.observe.disk import log_start, partition_folder, read_epochs, segments
 from acked.cluster.observe.metadata import FOLDER, controller_events
 
 META = "meta.properties"
@@ -50,11 +50,15 @@ class Header:
 
 @dataclass(frozen=True)
 class Compared:
-    """What a comparison found: batches that were held against one another, and each difference in a sentence."""
+    """What a comparison found: batches that were held against one another, and each difference in a sentence.
+
+    `unread` says what could not be compared.
+    """
 
     brokers: tuple[int, ...]
     batches: int
     differences: tuple[str, ...]
+    unread: tuple[str, ...] = ()
 
 
 def find_directories(paths: Sequence[Path]) -> tuple[Directory, ...]:
@@ -123,35 +127,58 @@ def compare(folders: Mapping[int, Path], held: Sequence[Held], committed: int) -
     The disks must be of the moment at which the lines end.
     """
     wrong: list[str] = []
+    cleaned = tuple(broker for broker, folder in folders.items() if _has_gaps(folder))
     for item in held:
         if item.broker in folders:
-            wrong += _unlike_lines(item, folders[item.broker])
+            wrong += _unlike_lines(item, folders[item.broker], item.broker in cleaned)
+    if cleaned:
+        named = ", ".join(map(str, cleaned))
+        text = f"the logs of brokers {named} have gaps, as compaction leaves them: their batches are not compared"
+        return Compared(tuple(sorted(folders)), 0, tuple(wrong), (text,))
     counted, differences = _unlike_others(folders, committed)
     return Compared(tuple(sorted(folders)), counted, (*wrong, *differences))
 
 
-def _unlike_lines(held: Held, folder: Path) -> list[str]:
+def _has_gaps(folder: Path) -> bool:
+    """Whether offsets are missing between batches, which only compaction does."""
+    following = None
+    for header in headers(folder):
+        if following is not None and header.first > following:
+            return True
+        following = header.last + 1
+    return False
+
+
+def _unlike_lines(held: Held, folder: Path, is_cleaned: bool) -> list[str]:
     wrong, who = [], f"broker {held.broker}"
-    end, runs = 0, list[tuple[int, int]]()
+    begins = log_start(folder)
+    end, runs = begins, list[tuple[int, int]]()
     for header in headers(folder):
         if not runs or runs[-1][0] != header.epoch:
             runs.append((header.epoch, header.first))
         end = header.last + 1
     if end != held.end:
         wrong.append(f"{who}: the log in {folder} ends at offset {end}, and by its lines it ends at {held.end}")
-    elif tuple(runs) != held.epochs:
-        found, expected = _epochs_of(runs), _epochs_of(held.epochs)
-        wrong.append(f"{who}: the batches in {folder} are of {found}, and by the lines of {expected}")
+    elif begins > held.start:
+        wrong.append(f"{who}: the log in {folder} begins at offset {begins}, and by its lines at {held.start}")
+    if wrong or is_cleaned:
+        return wrong
+    if (expected := _since(held.epochs, begins, end)) != tuple(runs):
+        wrong.append(f"{who}: the batches in {folder} are of {_epochs_of(runs)}, and by the lines of {_epochs_of(expected)}")
     kept = read_epochs(folder)
     starts = [(one.epoch, one.offset) for one in kept or ()]
-    # An epoch in which nothing was appended begins where the next one does, or at the end.
-    with_records = [
-        pair for pair, following in zip_longest(starts, [offset for _, offset in starts[1:]], fillvalue=end)
-        if isinstance(pair, tuple) and pair[1] < following
-    ]  # fmt: skip
-    if kept is not None and with_records != runs:
+    # Of what was deleted the epochs are forgotten first.
+    floor = max(begins, min(starts[0][1], held.start)) if starts else begins
+    if kept is not None and _since(starts, floor, end) != _since(runs, floor, end):
         wrong.append(f"{who}: leader-epoch-checkpoint says {_epochs_of(starts)}, and the batches are of {_epochs_of(runs)}")
     return wrong
+
+
+def _since(epochs: Sequence[tuple[int, int]], begins: int, end: int) -> tuple[tuple[int, int], ...]:
+    """Epochs with records from an offset on; one in which nothing was appended begins where the next does, or at the end."""
+    following = [offset for _, offset in epochs[1:]] + [end]
+    since = ((epoch, max(first, begins), then) for (epoch, first), then in zip(epochs, following, strict=True))
+    return tuple((epoch, first) for epoch, first, then in since if first < then)
 
 
 def _epochs_of(runs: Sequence[tuple[int, int]]) -> str:

@@ -70,6 +70,12 @@ def segments(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(path for path in folder.glob("*.log") if path.is_file()))
 
 
+def log_start(folder: Path) -> int:
+    """The offset at which a partition's oldest segment begins; 0 without one."""
+    oldest = segments(folder)[:1]
+    return int(oldest[0].stem) if oldest and oldest[0].stem.isdigit() else 0
+
+
 def read_epochs(folder: Path) -> tuple[EpochStart, ...] | None:
     """The leader epoch checkpoint (since 0.11); None if there is none."""
     lines = _lines(folder / EPOCHS)

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Event as Flag
 
-from acked.base.errors import ConfigurationError
+from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
 from acked.base.release import LATEST, NEWEST, release
+from acked.cluster.lines.facts import Unknown, Ununderstood, files_of
 from acked.cluster.lines.following import Following
-from acked.cluster.lines.recording import Begun, Recording
+from acked.cluster.lines.parting import Part, part
+from acked.cluster.lines.recording import Begun, Recording, nodes_of
 from acked.cluster.observation.subject import Subject, rules_of
 from acked.cluster.observation.validation import Verdict, validate
 from acked.cluster.observation.walking import WINDOW, Walk
@@ -33,6 +36,7 @@ class Asked:
     settings: Mapping[str, object] = field(default_factory=dict)
     data: tuple[Path, ...] = ()
     acknowledged: Path | None = None
+    ununderstood: Ununderstood = Ununderstood.REFUSED
 
 
 @dataclass(frozen=True)
@@ -80,12 +84,16 @@ class Live:
 
 @dataclass(frozen=True)
 class Judged:
-    """The verdict on the lines, what was read in words, and what was found on disks and of acknowledged records."""
+    """The verdict on the lines, what was read in words, and what was found on disks and of acknowledged records.
+
+    `unknown` are the lines without which the verdict is.
+    """
 
     verdict: Verdict
     about: str
     compared: Compared | None
     presence: Presence | None
+    unknown: tuple[Unknown, ...] = ()
 
     @property
     def is_valid(self) -> bool:
@@ -99,16 +107,17 @@ class Judged:
 
 def judge(
     asked: Asked, progress: Callable[[int], None] | None = None, said: Callable[[str], None] = lambda line: None,
-    live: Live | None = None,
+    live: Live | None = None, parted: Part | None = None,
 ) -> Judged:  # fmt: skip
     """Reads and validates everything; `said` is told what the user should know of the releases. `AckedError` of what fails.
 
-    With `live` the files still grow; it returns when that is stopped, or a line is not explained.
+    With `live` the files still grow; it returns when that is stopped, or a line is not explained. `parted` has the lines
+    of the partition, where those of several have been parted.
     """
     directories = find_directories(asked.data)
-    records = controller_decisions(directories, asked.topic, asked.partition)
+    decided = controller_decisions(directories, asked.topic, asked.partition)
     following = None if live is None else live.following()
-    recording = Recording(asked.logs, asked.topic, asked.partition, records, following)
+    recording = Recording(asked.logs, asked.topic, asked.partition, decided, following, asked.ununderstood, parted)
     begun = recording.begin()
     subject = subject_of(begun, asked.version, asked.settings, said)
     try:
@@ -125,9 +134,37 @@ def judge(
         if directories:
             compared = compare(folders, verdict.held, max(held.hw for held in verdict.held))
         if asked.acknowledged is not None:
-            presence = look_for(read_acknowledged(asked.acknowledged), verdict.held, verdict.in_sync, folders)
+            records = read_acknowledged(asked.acknowledged, asked.topic, asked.partition)
+            presence = look_for(records, verdict.held, verdict.in_sync, folders)
     about = recording.about(subject.rules, begun, {**begun.settings, **asked.settings})
-    return Judged(verdict, about, compared, presence)
+    return Judged(verdict, about, compared, presence, recording.unknown())
+
+
+def judge_all(
+    asked: Asked, topics: Iterable[str], wanted: Collection[int] | None, progress: Callable[[int], None] | None = None,
+    said: Callable[[str], None] = lambda line: None,
+) -> Iterator[tuple[Asked, Judged | AckedError]]:  # fmt: skip
+    """The partitions of some topics, all or some by their numbers, one after the other, with files that are read once.
+
+    An error of one partition is in the place of its verdict. `ConfigurationError` if no line is about any, or about one that
+    is named.
+    """
+    topics = tuple(topics)
+    with TemporaryDirectory(prefix="acked-parted-") as folder:
+        parts = part(nodes_of(files_of(asked.logs)), topics, Path(folder))
+        chosen = [item for item in parts if wanted is None or item.partition in wanted]
+        found = {(item.topic, item.partition) for item in chosen}
+        named = [(topic, number) for topic in topics for number in sorted(wanted or ())]
+        gone = [f"{topic}-{number}" for topic, number in named if (topic, number) not in found]
+        gone += [topic for topic in topics if wanted is None and not any(item.topic == topic for item in chosen)]
+        if gone:
+            raise ConfigurationError(f"no line of these logs tells of {', '.join(gone)}; are these topics and partitions?")
+        for item in chosen:
+            one = replace(asked, topic=item.topic, partition=item.partition)
+            try:
+                yield one, judge(one, progress, said, parted=item)
+            except (ConfigurationError, SpecUnreadable) as error:
+                yield one, error
 
 
 def subject_of(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from acked.base.errors import AckedError
 from acked.cluster.observation.events import CONTROLLER, Event
 from acked.cluster.observation.validation import Verdict
 from acked.cluster.observation.walking import Taken
-from acked.cluster.validating.judge import Judged
+from acked.cluster.validating.judge import Asked, Judged
 
 FORMAT = "acked-validation/1"
 
@@ -22,7 +24,21 @@ def judged_document(judged: Judged, topic: str, partition: int) -> dict[str, Any
         "in_sync": sorted(judged.verdict.in_sync),
         "disks": None if compared is None else asdict(compared),
         "acknowledged": None if presence is None else asdict(presence),
+        "not_understood": [asdict(one) for one in judged.unknown],
     }
+
+
+def all_document(found: Sequence[tuple[Asked, Judged | AckedError]]) -> dict[str, Any]:
+    """The same of several partitions; of one that could not be read why."""
+    return {
+        "format": "acked-validations/1",
+        "is_valid": all(not isinstance(one, AckedError) and one.is_valid for _, one in found),
+        "partitions": [
+            {"topic": asked.topic, "partition": asked.partition, "error": str(one)} if isinstance(one, AckedError)
+            else judged_document(one, asked.topic, asked.partition)
+            for asked, one in found
+        ],
+    }  # fmt: skip
 
 
 def verdict_document(verdict: Verdict, topic: str, partition: int) -> dict[str, Any]:

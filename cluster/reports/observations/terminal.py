@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from acked.base.errors import AckedError
 from acked.cluster.observation.events import Event
 from acked.cluster.observation.validation import Verdict
 from acked.cluster.reports.observations.words import LIMITS, LIMITS_OF_LINES, heading, promise_counts, shorten, where, who
-from acked.cluster.validating.judge import Judged
+from acked.cluster.validating.judge import Asked, Judged
 from acked.reports.console import Console, clean, glyphs_of, put_paragraph
-from acked.reports.units import count
+from acked.reports.units import count, plural
 
 _INDENT = "  "
 _MOST_OPEN = 6
@@ -37,7 +40,7 @@ def print_judged(console: Console, judged: Judged) -> None:
             put_paragraph(console, f"{glyphs.bad} {clean(text, console)}", "bold red", first=_INDENT, rest=_INDENT * 2)
         if not wrong:
             put_paragraph(console, f"{glyphs.good} {good}", "bold green", first=_INDENT, rest=_INDENT * 2)
-    for text in presence.unread if presence is not None else ():
+    for text in (*(compared.unread if compared is not None else ()), *(presence.unread if presence is not None else ())):
         put_paragraph(console, clean(text, console), "dim", first=_INDENT, rest=_INDENT * 2)
     if found:
         console.print()
@@ -45,12 +48,37 @@ def print_judged(console: Console, judged: Judged) -> None:
     put_paragraph(console, limits, "dim", first=_INDENT, rest=_INDENT)
 
 
+def print_all(console: Console, found: Sequence[tuple[Asked, Judged | AckedError]]) -> None:
+    """A line of each of several partitions, and all of those that are not valid."""
+    glyphs = glyphs_of(console)
+    for asked, one in found:
+        name = f"{asked.topic}-{asked.partition}"
+        if isinstance(one, AckedError):
+            put_paragraph(console, f"{glyphs.bad} {name}: {clean(str(one), console)}", "bold red", rest=_INDENT)
+        elif one.is_valid:
+            sign, style = (glyphs.open, "bold yellow") if one.unknown else (glyphs.good, "bold green")
+            put_paragraph(console, f"{sign} {name}: {heading(one)}", style, rest=_INDENT)
+        else:
+            print_judged(console, one)
+    valid = sum(not isinstance(one, AckedError) and one.is_valid for _, one in found)
+    events = sum(one.verdict.explained for _, one in found if not isinstance(one, AckedError))
+    told = f"{valid} of {plural(len(found), 'partition')} valid, {plural(events, 'event')} explained"
+    put_paragraph(console, told, "bold", rest=_INDENT)
+
+
 def _print_verdict(console: Console, judged: Judged) -> None:
     glyphs, verdict = glyphs_of(console), judged.verdict
     sign, style = (glyphs.good, "bold green") if judged.is_valid else (glyphs.bad, "bold red")
+    if judged.is_valid and judged.unknown:
+        sign, style = glyphs.open, "bold yellow"
     put_paragraph(console, f"{sign} {heading(judged)}", style, rest=_INDENT)
     put_paragraph(console, judged.about, "dim", first=_INDENT, rest=_INDENT)
     console.print()
+    for one in judged.unknown:
+        text = f"Not understood, {plural(one.lines, 'line')}: {one.file}:{one.line} {one.why}: "
+        put_paragraph(console, text + clean(shorten(one.text, _LONGEST), console), first=_INDENT, rest=_INDENT * 2)
+    if judged.unknown:
+        console.print()
     if verdict.stuck is not None:
         _print_stuck(console, verdict)
     if verdict.broken is not None:

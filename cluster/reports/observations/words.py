@@ -29,7 +29,19 @@ def headline(verdict: Verdict) -> str:
 
 
 def heading(judged: Judged) -> str:
-    """What lines, disks and producers say together, in a sentence: valid lines alone do not make a run so."""
+    """What lines, disks and producers say together, in a sentence: valid lines alone do not make a run so.
+
+    It says so first without how many lines that is.
+    """
+    said = _agreement(judged)
+    if not judged.unknown:
+        return said
+    verdict, colon, rest = said.partition(":")
+    lines = plural(sum(one.lines for one in judged.unknown), "line")
+    return f"{verdict} WITHOUT {lines} of {plural(len(judged.unknown), 'kind')} not understood{colon}{rest}"
+
+
+def _agreement(judged: Judged) -> str:
     if judged.is_valid or not judged.verdict.is_valid:
         return headline(judged.verdict)
     wrong = ["disks differ"] if judged.compared is not None and judged.compared.differences else []

@@ -38,6 +38,12 @@ def changed(tmp_path: Path, node: str, old: str, new: str) -> Path:
     return folder
 
 
+ANOTHER_OFFSET = (
+    "last offset: 1, first offset: 1, next offset: 2", "last offset: 2, first offset: 2, next offset: 3",
+)  # fmt: skip
+"""Of the leader's second append what it says, and another offset."""
+
+
 def test_a_recorded_run_is_valid_and_what_was_seen_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     code, out, err = ends(capsys, "validate", str(LINES / "k4-s1"), "--topic", "t", "-q")
     assert code == 0
@@ -49,16 +55,16 @@ def test_a_recorded_run_is_valid_and_what_was_seen_is_told(capsys: pytest.Captur
 
 
 def test_a_line_that_is_not_explained_is_named_with_the_reason(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = changed(tmp_path, "0", "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
+    folder = changed(tmp_path, "0", *ANOTHER_OFFSET)
     code, out, _ = ends(capsys, "validate", str(folder), "--topic", "t", "-q")
     assert code == 12
     assert "NOT EXPLAINED" in out
-    assert "Appended message set with last offset: 1, first offset: 2, next offset: 3" in out
+    assert "Appended message set with last offset: 2, first offset: 2, next offset: 3" in out
     assert "the line says first offset 2, and by the rules it is 1" in out
 
 
 def test_a_page_that_cannot_be_written_is_the_system_s_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = changed(tmp_path, "0", "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
+    folder = changed(tmp_path, "0", *ANOTHER_OFFSET)
     code, _, err = ends(capsys, "validate", str(folder), "-t", "t", "-q", "--html", str(tmp_path / "no" / "page.html"))
     assert code == 153
     assert "cannot write the page to" in err
@@ -74,7 +80,7 @@ def test_a_look_around_that_is_given_up_is_not_explained_and_never_undecided() -
 
 
 def test_the_answer_is_a_document_for_programs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    folder = changed(tmp_path, "0", "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
+    folder = changed(tmp_path, "0", *ANOTHER_OFFSET)
     assert main(["validate", str(folder), "--topic", "t", "--format", "json"]) == 12
     document = json.loads(capsys.readouterr().out)
     assert document["format"] == "acked-validation/1"
@@ -181,6 +187,23 @@ def with_lines(folder: Path, *lines: str, without: tuple[str, ...] = ()) -> Path
     return folder
 
 
+def test_a_verdict_says_without_how_many_lines_that_are_not_understood_it_is(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut = f"{TIME} DEBUG [x] kafka.log.UnifiedLog [UnifiedLog partition=t-0, dir=/d] Truncate and start at offset 3"
+    folder = with_lines(tmp_path, f"{TALKS} 7", f"{TALKS} 8", cut)
+    code, out, _ = ends(capsys, "validate", str(folder), "-t", "t", "-q")
+    assert code == 0
+    assert out.startswith("? VALID WITHOUT 3 lines of 2 kinds not understood: all ")
+    assert "Not understood, 2 lines: " in out
+    assert "is worded in a way that acked does not know" in out
+    document = json.loads(ends(capsys, "validate", str(folder), "-t", "t", "--format", "json")[1])
+    assert [one["lines"] for one in document["not_understood"]] == [2, 1]
+    code, _, err = ends(capsys, "validate", str(folder), "-t", "t", "-q", "--refuse-unknown")
+    assert code == 150
+    assert "is worded in a way that acked does not know, so what it tells would be lost" in err
+
+
 @pytest.mark.parametrize(
     ("lines", "without", "says"),
     [
@@ -205,7 +228,7 @@ def test_lines_that_are_missing_or_not_understood_are_named(
 def test_a_page_shows_the_steps_before_the_line_the_line_and_why_it_is_not_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    folder = changed(tmp_path, "0", "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
+    folder = changed(tmp_path, "0", *ANOTHER_OFFSET)
     page = tmp_path / "page.html"
     assert ends(capsys, "validate", str(folder), "--topic", "t", "-q", "--html", str(page))[0] == 12
     text = page.read_text("utf-8")
@@ -220,7 +243,7 @@ def test_a_page_shows_the_steps_before_the_line_the_line_and_why_it_is_not_expla
     assert "the line says first offset 2, and by the rules it is 1" in " ".join(last["differs"])
     assert last["rows"] == ["broker 0"]
     assert "0.log.gz:" in last["lines"][0][0]
-    assert "Appended message set with last offset: 1, first offset: 2" in last["lines"][0][0]
+    assert "Appended message set with last offset: 2, first offset: 2" in last["lines"][0][0]
     assert all(step["seen"]["agreement"] == "same" for step in cluster["packet"]["steps"][:-1])
     assert data["played"]["notes"]
 

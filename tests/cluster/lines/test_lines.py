@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -16,15 +17,20 @@ import pytest
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.lines.configuration import DROPPED, PATTERN, Format, configuration, loggers
-from acked.cluster.lines.facts import HEAD, Lines, Node, reassigns
+from acked.cluster.lines.envelopes import HEAD
+from acked.cluster.lines.facts import Lines, Node, Ununderstood, reassigns
 from acked.cluster.lines.recording import Recording
-from acked.cluster.lines.wordings import STRICT, WORDINGS, Kind, Wording
+from acked.cluster.lines.templates import FAMILY, Tells, Template, read_templates, template_of
+from acked.cluster.lines.wordings import LOGS, STRICT, WORDINGS, Kind, Wording
 from acked.cluster.observation.events import Event, Says
 from tests.observations import LINES, RUNS, run
 
 RELEASES = {"k39": "3.9.1", "k4": "4.4.0"}
 EXERCISED = ("2.8.2", "3.3.2", "3.4.1", "3.5.1", "3.6.2", "3.7.2", "3.9.1", "4.1.0", "4.3.1")
 """Releases of which `acked kafka exercise` has recorded lines."""
+
+
+TOPICS = ("t", "exercise", "played", "attempt-3-0", "orders", "payments")
 
 
 @cache
@@ -42,6 +48,9 @@ def recorded_lines() -> list[tuple[str, str, str, str]]:
         topics += [(release, "exercise", line) for line in lines]
     topics += [("4.1.0", "played", line) for line in (LINES / "reproduced.txt").read_text("utf-8").splitlines()]
     topics += [("4.4.0", "attempt-3-0", line) for line in (LINES / "paused.txt").read_text("utf-8").splitlines()]
+    for release, name in (("4.3.1", "strangers"), ("source", "sources")):
+        lines = (LINES / f"{name}.txt").read_text("utf-8").splitlines()
+        topics += [(release, "payments" if "payments-0" in line else "orders", line) for line in lines]
     split = []
     for release, topic, line in topics:
         if head := HEAD.match(line):
@@ -53,7 +62,7 @@ def recorded_lines() -> list[tuple[str, str, str, str]]:
 
 @pytest.mark.parametrize("wording", WORDINGS, ids=lambda item: item.text[:40])
 def test_every_wording_fits_a_recorded_line_of_every_release_that_it_is_known_of(wording: Wording) -> None:
-    patterns = {topic: wording.pattern(topic, 0) for topic in ("t", "exercise", "played", "attempt-3-0")}
+    patterns = {topic: wording.pattern(topic, 0) for topic in TOPICS}
     seen = {
         release
         for release, topic, logger, said in recorded_lines()
@@ -81,7 +90,7 @@ def test_of_every_exercised_release_a_line_of_every_kind_that_matters_is_read(re
 
 
 def test_no_line_is_worded_as_two_wordings_are() -> None:
-    patterns = [(wording, topic, wording.pattern(topic, 0)) for wording in WORDINGS for topic in ("t", "exercise")]
+    patterns = [(wording, topic, wording.pattern(topic, 0)) for wording in WORDINGS for topic in TOPICS]
     for _, about, logger, said in recorded_lines():
         fitting = [
             wording.text
@@ -89,6 +98,43 @@ def test_no_line_is_worded_as_two_wordings_are() -> None:
             if topic == about and logger in wording.loggers and pattern.match(said)
         ]
         assert len(fitting) <= 1, said
+
+
+# -- messages by the sources ---------------------------------------------------------------------------------------------
+
+
+def read_by(wordings: dict[str, list[tuple[Wording, re.Pattern[str]]]], topic: str, logger: str, said: str) -> bool:
+    """Whether a wording reads a line about partition 0 of a topic."""
+    return any(logger in wording.loggers and pattern.match(said) for wording, pattern in wordings[topic])
+
+
+def test_every_recorded_line_about_the_partition_is_read_or_tells_nothing_by_the_sources() -> None:
+    patterns = {topic: [(wording, wording.pattern(topic, 0)) for wording in WORDINGS] for topic in TOPICS}
+    for _, topic, logger, said in recorded_lines():
+        if logger in STRICT and f"{topic}-0" in said and not read_by(patterns, topic, logger, said):
+            template = template_of(logger, said.rstrip())
+            assert template is not None, said
+            assert template.tells is Tells.NOTHING, said
+
+
+def test_what_a_wording_reads_is_an_event_by_the_table_of_messages() -> None:
+    """But for changes of the partition, whose text Kafka builds in a class that has no logger."""
+    patterns = {topic: [(wording, wording.pattern(topic, 0)) for wording in WORDINGS] for topic in TOPICS}
+    for _, topic, logger, said in recorded_lines():
+        if logger in STRICT and read_by(patterns, topic, logger, said) and "partition change for " not in said[:29]:
+            template = template_of(logger, said.rstrip())
+            assert template is not None, said
+            assert template.tells is Tells.EVENT, said
+
+
+@pytest.mark.parametrize("template", read_templates(), ids=lambda item: item.text[:40])
+def test_a_message_is_known_by_its_own_text(template: Template) -> None:
+    """With words in the place of its values, and another message with none of them."""
+    logger = LOGS[0] if template.logger == FAMILY else template.logger
+    found = template_of(logger, template.text.replace("{}", "such as (this)"))
+    assert found is not None
+    assert len(found.text.replace("{}", "")) >= len(template.text.replace("{}", ""))
+    assert template_of(logger, "Xyzzy") is None
 
 
 def read(tmp_path: Path, *lines: str) -> list[Event]:
@@ -136,6 +182,20 @@ def test_another_order_of_replicas_is_a_reassignment_with_zookeeper(tmp_path: Pa
     [line] = [line.replace("exercise-0", "t-0") for line in lines if "Updated leader epoch" in line]
     with pytest.raises(SpecUnreadable, match=r"0\.log:1: a line about t-0 tells of a reassignment, which acked does not"):
         read(tmp_path, line)
+
+
+@pytest.mark.parametrize(("said", "why"), [
+    ("kafka.cluster.Partition [Partition t-0 broker=0] Watermark is now at 7", "is worded in a way that acked does not know"),
+    ("kafka.log.UnifiedLog [UnifiedLog partition=t-0] Truncate and start at offset 3, logStartOffset: 3", "tells what acked"),
+    ("kafka.log.UnifiedLog [UnifiedLog partition=t-0] Truncating to offset many", "says otherwise what acked reads"),
+])  # fmt: skip
+def test_a_line_about_the_partition_that_is_not_understood_is_counted_with_why(tmp_path: Path, said: str, why: str) -> None:
+    file = tmp_path / "0.log"
+    file.write_text(f"{TIME} DEBUG [x] {said}\n{TIME} DEBUG [x] {said}\n", "utf-8")
+    lines = Lines("t", 0, Ununderstood.COUNTED)
+    assert list(lines.facts(Node((str(file),)))) == []
+    [unknown] = lines.unknown.values()
+    assert (unknown.line, unknown.lines, why in unknown.why) == (1, 2, True)
 
 
 def test_a_line_about_the_partition_in_unknown_words_is_an_error_that_shows_it(tmp_path: Path) -> None:

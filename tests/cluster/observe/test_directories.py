@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,55 @@ def test_json_lines_are_read_and_without_disks_only_log_ends_decide(tmp_path: Pa
     assert found.missing == (f"broker 0, which is in sync: {told}",)
 
 
+def test_a_record_without_an_offset_is_looked_for_by_its_value(tmp_path: Path, same: list[bytes]) -> None:
+    """Idempotent producers are told none of a record that they sent twice: null of librdkafka's wrappers, -1 in Java."""
+    for broker in (0, 1):
+        write(tmp_path, broker, *same)
+    file = tmp_path / "acknowledged.jsonl"
+    file.write_text('{"offset": null, "value": "b"}\n{"offset": -1, "value": "lost"}\n', "utf-8")
+    found = look_for(read_acknowledged(file), HELD, {0, 1}, folders(tmp_path))
+    assert (found.records, found.values) == (2, 4)
+    assert len(found.missing) == 2
+    assert "1 acknowledged record is not there (another record, or none, is there on its disk), of" in found.missing[0]
+    without = look_for(read_acknowledged(file), HELD, {0, 1}, {})
+    assert (without.missing, without.unread) == (
+        (), ("2 records without an offset could not be looked for: that takes values, and --data",)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("text", [
+    "topic,partition,offset\norders,0,1\norders,1,7\npayments,0,8\n",
+    '{"partition": 0, "offset": 1}\n{"partition": 1, "offset": 7}\n',
+])  # fmt: skip
+def test_of_a_file_that_names_partitions_the_records_of_one_count(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "acknowledged"
+    file.write_text(text, "utf-8")
+    assert [one.offset for one in read_acknowledged(file, "orders", 0)] == [1]
+
+
+def test_what_retention_has_deleted_is_no_difference_where_the_lines_tell_it(tmp_path: Path) -> None:
+    for broker in (0, 1):
+        write(tmp_path, broker, batch(1, 0, "b"), batch(2, 2, "c"))
+        segment = next(folders(tmp_path)[broker].glob("*.log"))
+        segment.rename(segment.with_name(f"{1:020d}.log"))
+        write_epochs(folders(tmp_path)[broker], [EpochStart(0, 1), EpochStart(2, 2)])
+    told = tuple(replace(held, start=1) for held in HELD)
+    assert compare(folders(tmp_path), told, 3).differences == ()
+    assert "begins at offset 1, and by its lines at 0" in compare(folders(tmp_path), HELD, 3).differences[0]
+    file = tmp_path / "acknowledged.csv"
+    write_acknowledged(file, {0: b"a", 1: b"b"})
+    found = look_for(read_acknowledged(file), told, {0}, folders(tmp_path))
+    assert (found.missing, found.values) == ((), 1)
+    assert "below which 1 record could not be looked for" in found.unread[0]
+
+
+def test_batches_of_a_compacted_log_are_not_compared_and_that_is_told(tmp_path: Path) -> None:
+    write(tmp_path, 0, batch(0, 0, "a"), batch(2, 2, "c"))
+    found = compare(folders(tmp_path), HELD[:1], 3)
+    assert (found.differences, found.batches) == ((), 0)
+    assert "have gaps, as compaction leaves them" in found.unread[0]
+
+
 def test_where_nobody_is_in_sync_nothing_was_looked_for_and_that_is_told(tmp_path: Path) -> None:
     file = tmp_path / "acknowledged.csv"
     write_acknowledged(file, {0: b"a"})
@@ -123,7 +173,9 @@ def test_where_nobody_is_in_sync_nothing_was_looked_for_and_that_is_told(tmp_pat
     ("text", "says"),
     [
         ("value\na\n", r"1: no column is named offset"),
-        ("offset,value\n-1,a\n", r"2: '-1' is no offset"),
+        ("offset,value\n-2,a\n", r"2: '-2' is no offset"),
+        ("offset\n-1\n", r"2: '-1' is no offset.*none, with its value"),
+        ('{"value": "a"}\n', r"1: no offset is named"),
         ('{"offset": true}\n', r"1: True is no offset"),
         ("{offset}\n", r"1: this line is no JSON"),
     ],
