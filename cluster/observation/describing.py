@@ -49,7 +49,7 @@ def _code_in_words(subject: Subject, leaf: int, code: int) -> str:
     value = concrete.layout.leaves[leaf].domain.to_plain(code, concrete.constants)
     if isinstance(value, list):
         return value_in_words(subject.members(code))
-    if value is not None and concrete.layout.leaves[leaf].path[-1] == "leader":
+    if isinstance(value, int) and concrete.layout.leaves[leaf].path[-1] == "leader":
         return str(subject.brokers[value])
     return str(value)
 

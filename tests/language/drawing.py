@@ -395,7 +395,7 @@ FORMS: dict[plain.Trap, list[tuple[str, str]]] = {
          "a symbolic Bool has no truth value"),
     ],
     T.KEPT: [
-        ("HELD = []\n" + _ACTION + "    HELD.append(s)\n\n" + _ACTION.replace("trap", "later") + "    kept = HELD[0].{field}\n",
+        ("HELD = []\n" + _ACTION + "    HELD.append(s)\n\n" + _ACTION.replace("trap", "later") + "    x = HELD[0].{field}\n",
          "this state was kept from a function that is over"),
     ],
     T.UNSTEADY: [
