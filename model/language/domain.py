@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from abc import abstractmethod
-from functools import cache
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic
 
 from acked.model.formulas.errors import ModelError
