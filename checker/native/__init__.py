@@ -10,7 +10,9 @@ the visited sets (`table.py`, `quotient.py`), the loops of a search (`expansion.
 states are on disk (`delayed.py`). The only literals that these are compiled with are W, the number of 64-bit words of a
 packed state, the bytes of one in a file, and the layout of a line. Code is compiled in two tiers: a quick one, with which
 every search begins, and an optimized one, which takes up to some seconds and is made while a long search goes on
-(`compile.py`).
+(`compile.py`). So are the loops, which all searches share: the first on a machine begins with some that take no time to
+compile, and those of a quarter million states and more have them optimized, for themselves and all that follow
+(`search/tiers.py`).
 
 The way of a batch
 ------------------

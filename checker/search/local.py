@@ -17,13 +17,14 @@ from acked.base.bounds import Bounds, give_way
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
 from acked.checker.loops.lines import LineKind
-from acked.checker.native.compile import Kernel, ObjectCode, compile_kernel, compile_optimized, load_kernel
+from acked.checker.native.compile import Kernel, compile_kernel, compile_quickly, load_kernel
 from acked.checker.native.shape import Shape, shape_of
 from acked.checker.question.engine import Capabilities, Storage, Unsupported
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, Run, StopReason, Violation, Words
 from acked.checker.search.delayed import DelayedSearch
+from acked.checker.search.tiers import Tiers
 from acked.checker.shards.compact import CompactShard, compact_team
 from acked.checker.shards.forgetting import Forgetting
 from acked.checker.shards.shard import Shard, address, begin_level, make_room, states_for, team
@@ -36,11 +37,6 @@ if TYPE_CHECKING:
 
 CHUNK = 1 << 18
 """States that a worker expands between two looks at the clock, the keyboard and the other workers."""
-
-TIER_UP_RATIO = 150
-"""A search is long, and worth the optimizing compilation, once it has generated so many states for every byte of its quickly
-compiled code: by then it has taken about as long as that compilation will. Counted, not timed: a busy machine is slow at
-both."""
 
 LOCAL = Capabilities(
     "local",
@@ -82,7 +78,6 @@ class LocalSearch:
         self.levels: list[list[tuple[int, int]]] = []
         self._started = 0.0
         self._kind: LineKind | None = None
-        self._optimized_kernel: Future[ObjectCode] | None = None
         self._most_bytes = 0
         self._delayed: DelayedSearch | None = None
 
@@ -152,6 +147,7 @@ class LocalSearch:
         self._forgetting = Forgetting(shape, self.bounds.memory, partial(compile_kernel, plan), is_allowed=forgets)
         with self._refusing_too_much():
             self._reserve(shape)
+        self._tiers = Tiers(plan, self._kernel.has_quick_loops)
         if self._stored is not None:
             self._recorder = Recorder(self._stored, shape, workers, packs=not self.bounds.beyond_memory)
 
@@ -178,7 +174,9 @@ class LocalSearch:
                 self._kernel = load_kernel(plan, lines.kind)
                 self.shards = [*compact_team(shape, self._kernel, workers, memory, lines)]
                 return
-        self._kernel = load_kernel(plan)
+        # Others go on with these loops when the levels are done, or come to a table without states only when memory is full.
+        is_brief = stored is None and not self._keeps_states and not self.question.graph_properties
+        self._kernel = Kernel(compile_quickly(plan)) if is_brief else load_kernel(plan)
         self.shards = team(shape, self._kernel, workers, memory)
         for shard in self.shards:
             shard.defer()
@@ -250,7 +248,7 @@ class LocalSearch:
         self.shards, self._has_all_levels = [], False
         plan, memory = self.question.plan, self.bounds.memory
         if self._kind is not None:
-            self._kernel, self._kind, self._optimized_kernel = load_kernel(plan), None, None
+            self._kernel, self._kind, self._tiers = load_kernel(plan), None, Tiers(plan, False)
         with self._refusing_too_much():
             self._delayed = DelayedSearch(
                 shape_of(plan), self._kernel, self._stored, self._recorder.codecs, self._pool, memory, self._tell
@@ -352,16 +350,8 @@ class LocalSearch:
             self._each(lambda _, shard: shard.grow())
 
     def _tier_up(self) -> None:
-        """Tiered compilation: compiles the optimized kernel once the search is long, and switches to it when it is ready."""
-        if self._kernel.is_optimized:
-            return
-        if self._optimized_kernel is None:
-            if self.ledger.generated_states > TIER_UP_RATIO * self._kernel.size:
-                self._optimized_kernel = self._compiler.submit(compile_optimized, self.question.plan, self._kind)
-        elif self._optimized_kernel.done():
-            self._kernel = Kernel(self._optimized_kernel.result())
-            for shard in self.shards:
-                shard.use_kernel(self._kernel)
+        generated = self.ledger.generated_states
+        self._kernel = self._tiers.advance(self._kernel, self.shards, generated, self._compiler, self._kind)
 
     def _report(self, begins: Sequence[int], ends: Sequence[int], is_expanded: bool) -> LevelReport:
         parts = zip(begins, ends, self.shards, strict=True)

@@ -335,6 +335,10 @@ class Shard:
         self._successors = kernel  # whose code the successors are
         self._fires[: self._actions] = [kernel.address(f"fire_{k}") for k in range(self._actions)]
 
+    def use_loops(self, loops: Kernel) -> None:
+        """Works on its table with other code of the same loops from now on; only while no shard is at work."""
+        self._bind(loops)
+
     def report(self, states: int, next_states: int, is_expanded: bool = True) -> LevelReport:
         """What it found on the level at hand, of which it expanded so many states; so many of the next level are its own."""
         least_states = _rows(self._best_states, self.words + 1)[: self._properties]

@@ -12,7 +12,7 @@ from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
 from acked.base.observer import Observer, Progress
 from acked.checker.loops import slots, table
-from acked.checker.native.compile import load_kernel
+from acked.checker.native.compile import compile_quickly, load_kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
@@ -21,7 +21,9 @@ from acked.checker.search import local
 from acked.checker.search.local import LocalSearch, search
 from acked.checker.shards import forgetting, shard
 from acked.checker.shards.shard import Shard, alone, team
+from acked.checker.spec.spec import load_spec
 from tests.checker.toys import always, answer, ask, counters, every_step, traveller
+from tests.places import CHECKOUT
 
 MEMORY = 1 << 28
 
@@ -363,8 +365,8 @@ class Patient(Observer):
         self.search: LocalSearch | None = None
 
     def progress(self, now: Progress) -> None:
-        if self.search is not None and self.search._optimized_kernel is not None:
-            self.search._optimized_kernel.result()
+        if self.search is not None and self.search._tiers.optimized is not None:
+            self.search._tiers.optimized.result()
 
 
 @pytest.mark.slow
@@ -375,12 +377,30 @@ def test_a_search_that_takes_long_changes_its_code_between_levels(
     monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
     expected = answer(search(grid(5, 6), Bounds(workers, MEMORY)))
     assert not load_kernel(grid(5, 6).plan).is_optimized
-    monkeypatch.setattr("acked.checker.search.local.TIER_UP_RATIO", 0)
+    monkeypatch.setattr("acked.checker.search.tiers.TIER_UP_RATIO", 0)
     patient = Patient()
     patient.search = LocalSearch(grid(5, 6), Bounds(workers, MEMORY), observer=patient)
     assert answer(patient.search.run()) == expected
     assert patient.search._kernel.is_optimized
     assert load_kernel(grid(5, 6).plan).is_optimized, "the next search begins with it"
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_first_search_has_the_answer_of_those_that_follow_and_compiles_their_loops(
+    workers: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ACKED_CACHE_DIR", str(tmp_path))
+    for question in (grid(5, 6), load_spec(CHECKOUT / "specs" / "truncate-to-hw.toml").question()):
+        assert compile_quickly(question.plan).has_quick_loops
+        first = answer(search(question, Bounds(workers, MEMORY)))
+        assert compile_quickly(question.plan).has_quick_loops, "so small a search leaves it to others"
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("acked.checker.search.tiers.QUICK_UNTIL", 0)
+            assert answer(search(question, Bounds(workers, MEMORY))) == first
+        assert not compile_quickly(question.plan).has_quick_loops
+        assert answer(search(question, Bounds(workers, MEMORY))) == first
+        for path in tmp_path.glob("*-loops.o"):
+            path.unlink()
 
 
 @pytest.mark.parametrize("workers", [1, 2])
