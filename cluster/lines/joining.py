@@ -46,6 +46,16 @@ class _Thread:
     """When it printed last, in the node's own time."""
 
 
+def _is_of_former(former: Fact, raised: Fact, noted: Fact) -> bool:
+    """Whether a rise is that of the former step of a thread that notes a fetch now.
+
+    A fetch raises to the offset that it asks for, or less where others lag; then the nearer step counts.
+    """
+    if raised.kind is not Kind.RAISED or former.kind not in _MAY_RAISE or raised.fields["hw"] == noted.fields["offset"]:
+        return False
+    return bool(raised.fields["hw"] > noted.fields["offset"]) or raised.at - former.at < noted.at - raised.at
+
+
 class Joiner:
     """Makes events of one node's facts, one after the other."""
 
@@ -182,6 +192,8 @@ class Joiner:
         mine: list[Fact] = []
         while thread.held and thread.held[-1].kind in (Kind.RAISED, Kind.EXPANDING) and len(mine) < 2:
             mine.insert(0, thread.held.pop())
+        if mine and thread.held and _is_of_former(thread.held[-1], mine[0], fact):
+            thread.held.append(mine.pop(0))
         self._flush(thread)
         fields = {"follower": fact.fields["follower"], "offset": fact.fields["offset"]}
         for item in mine:

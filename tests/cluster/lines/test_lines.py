@@ -192,6 +192,32 @@ def test_lines_of_one_thread_are_one_event_and_those_of_others_are_not(tmp_path:
     )
 
 
+@pytest.mark.parametrize(
+    ("raised", "offset", "by"),
+    [
+        ("12:00:00.001", 3, Says.APPENDS),
+        ("12:00:00.054", 3, Says.NOTES_FETCH),
+        ("12:00:00.001", 2, Says.NOTES_FETCH),
+        ("12:00:00.054", 1, Says.APPENDS),
+    ],
+)
+def test_a_rise_between_an_append_and_a_fetch_of_one_thread_is_the_fetchs_if_it_asks_for_that_offset_else_the_nearer_ones(
+    tmp_path: Path, raised: str, offset: int, by: Says
+) -> None:
+    said = (
+        ("12:00:00.000", "TRACE", "org.apache.kafka.storage.internals.log.UnifiedLog [UnifiedLog partition=t-0, dir=/d]",
+         "Appended message set with last offset: 2, first offset: 2, next offset: 3, and messages: x"),
+        (raised, "DEBUG", "kafka.cluster.Partition [Partition t-0 broker=0]",
+         "High watermark updated from (offset=0, segment=[0:0]) to (offset=2, segment=[0:70])"),
+        ("12:00:00.055", "DEBUG", "kafka.cluster.Partition [Partition t-0 broker=0]",
+         f"Recorded replica 2 log end offset (LEO) position {offset} and log start offset 0."),
+    )  # fmt: skip
+    events = read(tmp_path, *(f"2026-11-22 {at} {level} [a] {where} {text}" for at, level, where, text in said))
+    assert {event.says: event.get("hw") for event in events if event.by == 0} == {
+        Says.APPENDS: None, Says.NOTES_FETCH: None, by: 2,
+    }  # fmt: skip
+
+
 def test_a_smaller_isr_is_asked_for_in_the_words_of_either_release(tmp_path: Path) -> None:
     others = (LINES / "others.txt").read_text("utf-8").splitlines()
     for line in others:
