@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from acked.cluster.observation.deciding import Decisions
-from acked.cluster.observation.describing import has_code, involved_in_words, step_in_words
+from acked.cluster.observation.describing import cuts_far_enough, has_code, involved_in_words, step_in_words
 from acked.cluster.observation.events import Event, Says
 from acked.cluster.observation.moves import PASSED_OVER, Move, Plan, Statement, Way, both, move
 from acked.cluster.observation.subject import Places, Subject
@@ -409,7 +409,7 @@ class Explainer:
 
     def _truncates(self, event: Event, state: State) -> Iterator[Plan]:
         me, place = self._mine(event)
-        told = self._is(place.end, event["to"], "that the log is cut to", event["to"])
+        told = both(cuts_far_enough(event), self._is(place.end, event["to"], "that the log is cut to", event["to"]))
         from_whom = place.former if state[place.former] else place.leader
         leader = state[from_whom] - 1
         if leader >= 0 and event.get("leader") is not None:

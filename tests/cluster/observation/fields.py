@@ -32,7 +32,7 @@ FIELDS: Mapping[Says, Fields] = {
     Says.ASKS_TO_SHRINK: _fields("followers", "isr"),
     Says.ASKS_TO_EXPAND: _fields("follower", "isr hw cut"),
     Says.RAISES_HW: _fields("hw", "cut"),
-    Says.TRUNCATES: _fields("to", "leader leader_hw hw"),
+    Says.TRUNCATES: _fields("to", "leader leader_hw hw most"),
     Says.RESTARTS: _fields("hw", "end"),
     Says.CHANGES: _fields("", "was isr leader epoch elr version recorded"),
     Says.COMMITS_ISR: _fields("isr", "leader was epoch elr version"),
