@@ -49,11 +49,11 @@ class _Thread:
 def _is_of_former(former: Fact, raised: Fact, noted: Fact) -> bool:
     """Whether a rise is that of the former step of a thread that notes a fetch now.
 
-    A fetch raises to the offset that it asks for, or less where others lag; then the nearer step counts.
+    Mostly a fetch raises to the offset that it asks for. Where another has raised, or others lag, the nearer step counts.
     """
     if raised.kind is not Kind.RAISED or former.kind not in _MAY_RAISE or raised.fields["hw"] == noted.fields["offset"]:
         return False
-    return bool(raised.fields["hw"] > noted.fields["offset"]) or raised.at - former.at < noted.at - raised.at
+    return raised.at - former.at < noted.at - raised.at
 
 
 class Joiner:
