@@ -43,6 +43,7 @@ from tests.mutants.mutants import counts, mutant_home, mutants, mutate  # noqa: 
 
 FILE = ROOT / "docs" / "kafka_mutants.json"
 CONTROL, DISTURBED = "control", "disturbed.json"
+UNCONVICTED = ("neither", "no difference", "not reached", "refused")
 FAULTS = tuple(kind for kind in Kind if kind is not Kind.LOSE_CACHE)
 """Those that a cluster must survive."""
 
@@ -96,8 +97,8 @@ def what_lines_say(logs: Path, version: str) -> dict[str, Any]:
 
 def convicted(row: dict[str, Any]) -> str:
     """By what a mutant is convicted; lines that are refused, since one is not known, convict nobody."""
-    if not row["reached"] and row["mutant"] != CONTROL:
-        return "not reached"
+    if not row["differed"] and row["mutant"] != CONTROL:
+        return "no difference" if row["reached"] else "not reached"
     by_lines, by_disks = row["lines"] in ("not explained", "promise broken"), bool(row["disks"])
     if by_lines or by_disks:
         return "both" if by_lines and by_disks else "lines" if by_lines else "disks"
@@ -150,7 +151,7 @@ def in_words(counted: Counter[str]) -> str:
     by_lines, by_disks = counted["lines"] + counted["both"], counted["disks"] + counted["both"]
     return (
         f"{sum(counted.values())} mutants: validation of the lines convicts {by_lines}, the disks {by_disks}"
-        f" ({counted['both']} both), neither {counted['neither']}; {counted['not reached']} were not reached"
+        f" ({counted['both']} both), neither {counted['neither']}; {counted['no difference']} made no difference"
     )
 
 
@@ -161,7 +162,7 @@ def part() -> Iterator[str]:
     shown = []
     for (version, name), row in known.items():
         unseen = found[name].unseen if name in found else "the release as it is"
-        how = unseen or "; ".join(filter(None, (row["sentence"], *row["disks"])))
+        how = "; ".join(filter(None, (row["sentence"], *row["disks"]))) or unseen or "Kafka would have done the same here"
         shown.append((version, row["breaks"], f"{row['reached']:,}", f"{row['differed']:,}", row["convicted"], how))
     yield from table_markdown(table(columns, shown))
 
@@ -173,7 +174,7 @@ def wanted(options: argparse.Namespace, order: list[str]) -> Iterator[str]:
         if options.only:
             is_wanted = name in options.only
         elif options.neither:
-            is_wanted = known.get((version, name), {}).get("convicted") in ("neither", "not reached") and name != CONTROL
+            is_wanted = known.get((version, name), {}).get("convicted") in UNCONVICTED and name != CONTROL
         else:
             is_wanted = (version, name) not in known
         if is_wanted:
@@ -186,7 +187,7 @@ def main() -> int:
     order = [CONTROL, *found]
     options = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     options.add_argument("--only", nargs="+", choices=order, metavar="MUTANT", help="these, whatever is known of them")
-    options.add_argument("--neither", action="store_true", help="those that nothing has convicted, and that were not reached")
+    options.add_argument("--neither", action="store_true", help="those that nothing has convicted")
     options.add_argument("--minutes", type=float, default=0.7, help="how long each is disturbed")
     options.add_argument("--seed", type=int, default=334, help="334 brings much in forty seconds")
     options.add_argument("--rate", type=float, default=60.0)

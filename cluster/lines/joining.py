@@ -47,6 +47,16 @@ class _Thread:
     """When it printed last, in the node's own time."""
 
 
+def _is_of_former(former: Fact, raised: Fact, noted: Fact) -> bool:
+    """Whether a rise is that of the former step of a thread that notes a fetch now.
+
+    Mostly a fetch raises to the offset that it asks for. Where another has raised, or others lag, the nearer step counts.
+    """
+    if raised.kind is not Kind.RAISED or former.kind not in _MAY_RAISE or raised.fields["hw"] == noted.fields["offset"]:
+        return False
+    return raised.at - former.at < noted.at - raised.at
+
+
 class Joiner:
     """Makes events of one node's facts, one after the other."""
 

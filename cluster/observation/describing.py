@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acked.cluster.observation.events import value_in_words
+from acked.cluster.observation.events import Event, value_in_words
 from acked.cluster.observation.moves import Move, Statement
 from acked.cluster.observation.subject import Subject
 from acked.model.concrete.program import State
@@ -64,3 +64,10 @@ def has_code(subject: Subject, leaf: int, code: int, what: str, told: object, be
         return f"the line says {what} {value_in_words(told)}, and by the rules it is {_code_in_words(subject, leaf, found)}"
 
     return check
+
+
+def cuts_far_enough(truncates: Event) -> Statement:
+    """That a log is cut to where the leader's epoch ends, or further (`AbstractFetcherThread.getOffsetTruncationState`)."""
+    to, most = truncates["to"], truncates.get("most")
+    wrong = None if most is None or to <= most else f"the leader's log is told to go to {most}, and the cut is to {to}"
+    return lambda *_: wrong

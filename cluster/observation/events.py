@@ -54,7 +54,7 @@ class Event:
     is none -1. `hw` is the high watermark after the step where it moved (of LEADS, FOLLOWS, LEARNS_ISR and RESTARTS what it
     is before, of TRUNCATES what was taken before the cut, as it is to 3.4.0), `raised` the one after where both are told;
     `offset` a log end before, `next` and `end` one after; `from` the offset at which a log then begins; `leader_hw` what
-    the leader's answer carried; `cut` that the process ended before it said the rest, such as of which fetch this came;
+    the leader's answer carried; `most` the end of an epoch that it tells; `cut` that the process ended before it said the rest, such as of which fetch this came;
     `appending` that the fetcher was taking up an answer meanwhile; `version` the partition epoch, which numbers the
     controller's changes; `wrong` is what a line, or lines of one step, say against one another, in a sentence, which
     nothing explains; `recorded` that the change is read from the metadata log, which does not say who asked for it. What

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from acked.cluster.observation.brokers import Brokers, IsrLines
 from acked.cluster.observation.deciding import Decisions
-from acked.cluster.observation.describing import involved_in_words, step_in_words
+from acked.cluster.observation.describing import cuts_far_enough, involved_in_words, step_in_words
 from acked.cluster.observation.events import Event, Says
 from acked.cluster.observation.moves import NOT_ASKED, PASSED_OVER, Move, Plan, Statement, Way, both, move
 from acked.cluster.observation.subject import Subject
@@ -370,7 +370,7 @@ class Explainer(Brokers):
 
     def _truncates(self, event: Event, state: State) -> Iterator[Plan]:
         me, place = self.mine(event)
-        told = self.is_code(place.end, event["to"], "that the log is cut to", event["to"])
+        told = both(cuts_far_enough(event), self.is_code(place.end, event["to"], "that the log is cut to", event["to"]))
         from_whom = place.former if state[place.former] else place.leader
         leader = state[from_whom] - 1
         if leader >= 0 and event.get("leader") is not None:

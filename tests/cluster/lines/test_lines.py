@@ -258,7 +258,7 @@ def test_lines_of_one_thread_are_one_event_and_those_of_others_are_not(tmp_path:
         ("12:00:00.001", 3, Says.APPENDS),
         ("12:00:00.054", 3, Says.NOTES_FETCH),
         ("12:00:00.001", 2, Says.NOTES_FETCH),
-        ("12:00:00.054", 1, Says.APPENDS),
+        ("12:00:00.054", 1, Says.NOTES_FETCH),
     ],
 )
 def test_a_rise_between_an_append_and_a_fetch_of_one_thread_is_the_fetchs_if_it_asks_for_that_offset_else_the_nearer_ones(

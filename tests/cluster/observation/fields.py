@@ -33,7 +33,7 @@ FIELDS: Mapping[Says, Fields] = {
     Says.ASKS_TO_EXPAND: _fields("follower", "isr hw cut"),
     Says.GIVES_UP_ISR: _fields("isr"),
     Says.RAISES_HW: _fields("hw", "cut"),
-    Says.TRUNCATES: _fields("to", "leader leader_hw hw"),
+    Says.TRUNCATES: _fields("to", "leader leader_hw hw most"),
     Says.DELETES: _fields("from"),
     Says.RESTARTS: _fields("hw", "end"),
     Says.CHANGES: _fields("", "was isr leader epoch elr version recorded"),

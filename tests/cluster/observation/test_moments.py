@@ -323,6 +323,23 @@ def test_to_3_4_0_a_follower_takes_the_high_watermark_that_comes_with_the_news_t
     assert verdict_of({0, 1, 2}, *events, release=release).is_valid == is_valid
 
 
+@pytest.mark.parametrize(("to", "most", "is_valid"), [(1, 1, True), (1, 2, True), (2, None, True), (2, 1, False)])
+def test_a_log_that_is_not_cut_as_far_as_its_leader_says_is_not_explained(to: int, most: int | None, is_valid: bool) -> None:
+    """A cut to the log's own end is none; a follower keeps nothing that its leader's epoch has not."""
+    told = {} if most is None else {"most": most}
+    events = deposed(
+        *SHRINKS,
+        LEADS_ALONE,
+        said(1_100, 0, Says.FOLLOWS, leader=1, epoch=2, offset=2, hw=0),
+        said(1_200, 0, Says.TRUNCATES, to=to, leader=1, **told),
+    )
+    found = verdict_of({0, 1, 2}, *events, release="3.5.1")
+    assert found.is_valid == is_valid
+    if found.stuck is not None:
+        _, reasons = found.stuck.open[0]
+        assert any("the leader's log is told to go to 1, and the cut is to 2" in reason for reason in reasons)
+
+
 @pytest.mark.parametrize(
     ("release", "told", "names_epoch", "is_valid"),
     [
