@@ -33,6 +33,8 @@ _SAYS = {
     Kind.REFUSED: Says.GIVES_UP_ISR, Kind.BEGINS: Says.DELETES,
 }  # fmt: skip
 _MAY_RAISE = frozenset({Kind.APPENDED, Kind.LEADER, Kind.ISR, Kind.STAYED})
+_AGAIN = frozenset({Kind.RECORDED, Kind.REMOVED, Kind.FENCED, Kind.UNFENCED})
+"""What a thread may do twice in a millisecond: all else has changed what it would say the second time."""
 _CHANGES = frozenset({Kind.ALTERED, Kind.CHANGED, Kind.REPLAYED})
 _BY_CONTROLLER = frozenset({Kind.CREATED, Kind.FENCED, Kind.UNFENCED, *_CHANGES})
 """With ZooKeeper these are lines of whichever broker is the controller."""
@@ -57,6 +59,7 @@ class Joiner:
         self._out: list[tuple[int, int, int, int, Event]] = []
         self._number = 0
         self._started = False
+        self._before = ""
         self._takes_first: bool | None = None
         self._end: int | None = None
         self._was_there = False
@@ -107,6 +110,10 @@ class Joiner:
     # -- what a fact does to its thread ---------------------------------------------------------------------------------
 
     def _take(self, fact: Fact) -> None:
+        before, self._before = self._before, fact.text
+        if before == fact.text and fact.kind not in _AGAIN:
+            self._contradict([fact], "the line is there twice, of the same thread and the same millisecond")
+            return
         if fact.kind is None:
             self._flush_all()  # What the former process was printing when it ended.
             self._follows_anew = False
@@ -120,6 +127,8 @@ class Joiner:
             if self._started and (self._end is not None or self._was_there):
                 # Where no log was found that was there before, the disk is another.
                 self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
+            elif self._end is None and fact.fields["hw"]:
+                self._contradict([fact], f"the line says HW {fact.fields['hw']} of a log that is made, which is empty")
             self._started, self._end, self._was_there = False, None, True
             return
         if fact.kind is Kind.BEGINS:

@@ -27,6 +27,8 @@ from acked.cluster.observation.events import CONTROLLER, Event, Says, value_in_w
 
 HEAD_LINES = 5_000
 """Lines of a file within which its node and its first date are looked for."""
+APART = 20_000
+"""ms for which the creation may be told later than what brokers say of it, where their clocks differ."""
 WAITS = 2_000
 """ms after which a record of the metadata log is taken to have no line."""
 ZONE = 15 * 60_000
@@ -76,18 +78,20 @@ class Recording:
 
     def begin(self) -> Begun:
         """Reads up to the first event, which must be the partition's creation."""
-        # What the controller says of brokers before there is the partition is not about it.
-        first = next((event for event in self._merged if event.says not in (Says.FENCES, Says.UNFENCES)), None)
-        if first is None:
+        created, early = self._read_creation()
+        if created is None and not early:
             raise ConfigurationError(f"no line of these logs tells of {self.name}; is that its topic and partition?")
+        first = created or early.pop(0)
         if self._decided:
             first = self._begin_with_records(first)
+        self._begun = (*self._begun, *early)
         if first.says is not Says.CREATES:
             raise SpecUnreadable(
                 f"{first.file}:{first.line}: the logs begin in the middle: the first line about {self.name} is not the "
                 "controller's that makes it, so what brokers held before is not known; give all files of all nodes, one node "
                 "a file, those of the controllers too, from the creation of the topic on"
             )
+        self._refuse_missing(first)
         self._version = first.get("version", -1)
         if self._version >= 0:
             deque(self._agreement.changed(first), 0)
@@ -99,6 +103,28 @@ class Recording:
             settings |= node.topic_settings
         releases = tuple(dict.fromkeys(node.release for node in self.nodes if node.release is not None))
         return Begun(first, releases, settings)
+
+    def _read_creation(self) -> tuple[Event | None, list[Event]]:
+        """The line that makes the partition, and those before it of brokers whose clocks are late."""
+        early: list[Event] = []
+        for event in self._merged:
+            # What the controller says of brokers before there is the partition is not about it.
+            if event.says is Says.CREATES:
+                return event, [one for one in early if one.says not in (Says.FENCES, Says.UNFENCES)]
+            if early or event.says not in (Says.FENCES, Says.UNFENCES):
+                early.append(event)
+            if early and event.at > early[0].at + APART:
+                break
+        return None, early
+
+    def _refuse_missing(self, created: Event) -> None:
+        """Refuses logs of which a broker's are missing: one that is in sync from the beginning has said something."""
+        numbers = {node.number for node in self.nodes}
+        if gone := sorted(created["isr"] - numbers if None not in numbers else ()):
+            raise SpecUnreadable(
+                f"the lines of broker {gone[0]} are missing: it holds {self.name} from the beginning, and no file is of it; "
+                "give the files of all its brokers"
+            )
 
     def _begin_with_records(self, first: Event) -> Event:
         """The creation, from the controllers' lines if there are any, else from the metadata log."""

@@ -10,6 +10,7 @@ import gzip
 import io
 import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,8 @@ from acked.cluster.lines.recording import Recording
 from acked.cluster.lines.templates import FAMILY, Tells, Template, read_templates, template_of
 from acked.cluster.lines.wordings import LOGS, STRICT, WORDINGS, Kind, Wording
 from acked.cluster.observation.events import Event, Says
+from acked.cluster.observation.subject import Subject
+from acked.cluster.observation.validation import validate
 from tests.observations import LINES, RUNS, run
 
 RELEASES = {"k39": "3.9.1", "k4": "4.4.0"}
@@ -379,3 +382,30 @@ def test_controllers_are_told_while_they_run_where_that_can_be(
     text = configuration(release, Format.RUNNING, "orders")
     assert text.count("kafka-configs.sh") == commands
     assert text.count("ReplicationControlManager=DEBUG") == about_controllers
+
+
+def test_a_broker_whose_file_is_missing_is_named() -> None:
+    files = [str(LINES / "k4-s1" / f"{node}.log.gz") for node in ("0", "1", "100")]
+    with pytest.raises(SpecUnreadable, match=r"the lines of broker 2 are missing: it holds t-0 from the beginning"):
+        told(files)
+
+
+@pytest.mark.parametrize("seconds", [-15, -5, 5, 15])
+def test_a_run_is_valid_with_a_brokers_clock_that_goes_some_seconds_wrong(tmp_path: Path, seconds: int) -> None:
+    for node in ("0", "1", "2", "100"):
+        lines = plain_text(node).splitlines(keepends=True)
+        late = [shifted(line, seconds) if node == "1" else line for line in lines]
+        (tmp_path / f"{node}.log").write_text("".join(late), "utf-8")
+    recording = Recording([str(tmp_path)], "t", 0)
+    begun = recording.begin()
+    subject = Subject(begun.releases[0], sorted(begun.created["replicas"]), begun.settings)
+    verdict = validate(subject, begun.created, recording.events())
+    assert verdict.is_valid, verdict.stuck
+    assert verdict.explained == 31
+
+
+def shifted(line: str, seconds: int) -> str:
+    """A line as a clock prints it that goes so many seconds wrong."""
+    if HEAD.match(line) is None:
+        return line
+    return f"{datetime.fromisoformat(line[:19]) + timedelta(seconds=seconds)}{line[19:]}"
