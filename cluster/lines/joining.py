@@ -114,28 +114,7 @@ class Joiner:
         if before == fact.text and fact.kind not in _AGAIN:
             self._contradict([fact], "the line is there twice, of the same thread and the same millisecond")
             return
-        if fact.kind is None:
-            self._flush_all()  # What the former process was printing when it ended.
-            self._follows_anew = False
-            self._started, self._end = True, None
-            return
-        if fact.kind is Kind.OPENED:
-            self._end = fact.fields["end"]
-            self._complete_answer(fact.fields["end"])
-            return
-        if fact.kind is Kind.LOADED:
-            if self._started and (self._end is not None or self._was_there):
-                # Where no log was found that was there before, the disk is another.
-                self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
-            elif self._end is None and fact.fields["hw"]:
-                self._contradict([fact], f"the line says HW {fact.fields['hw']} of a log that is made, which is empty")
-            self._started, self._end, self._was_there = False, None, True
-            return
-        if fact.kind is Kind.BEGINS:
-            self._single(fact, None)  # A fetcher prints it before it says what became of the high watermark.
-            return
-        if fact.kind is Kind.PLACED:
-            self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.
+        if self._takes_alone(fact):
             return
         if fact.kind is Kind.FOLLOWER and self._is_appending():
             fact = fact._replace(fields={**fact.fields, "appending": True})
@@ -178,6 +157,33 @@ class Joiner:
         else:
             self._flush(thread)
             thread.held.append(fact)
+
+    def _takes_alone(self, fact: Fact) -> bool:
+        """Takes a line that is of no step of several; whether it is such a one."""
+        if fact.kind is None:
+            self._flush_all()  # What the former process was printing when it ended.
+            self._follows_anew = False
+            self._started, self._end = True, None
+            return True
+        if fact.kind is Kind.OPENED:
+            self._end = fact.fields["end"]
+            self._complete_answer(fact.fields["end"])
+            return True
+        if fact.kind is Kind.LOADED:
+            if self._started and (self._end is not None or self._was_there):
+                # Where no log was found that was there before, the disk is another.
+                self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
+            elif self._end is None and fact.fields["hw"]:
+                self._contradict([fact], f"the line says HW {fact.fields['hw']} of a log of which no line tells that it was loaded")
+            self._started, self._end, self._was_there = False, None, True
+            return True
+        if fact.kind is Kind.BEGINS:
+            self._single(fact, None)  # A fetcher prints it before it says what became of the high watermark.
+            return True
+        if fact.kind is Kind.PLACED:
+            self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.
+            return True
+        return False
 
     def _takes_before_truncating(self) -> bool:
         """Whether a follower takes the high watermark of an answer that tells it to truncate (to 3.4.0, KAFKA-14704)."""

@@ -1,7 +1,7 @@
 """Writes docs/wrong_lines.csv: of recorded lines that are damaged in every way, which `acked kafka validate` finds.
 
-    python tools/wrong_lines.py            # all runs of tests/data/lines, some minutes
-    python tools/wrong_lines.py --most 2   # at most so many lines of each kind of each run
+    python tools/lines/wrong_lines.py            # all runs of tests/data/lines, some minutes
+    python tools/lines/wrong_lines.py --most 2   # at most so many lines of each kind of each run
 
 Each line that is read is left out, doubled, changes places with the next one of its thread, or says another number, one
 more or one less, or another set, with one broker more or less. The file is then read and validated as any other. A row has
@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.errors import AckedError  # noqa: E402
