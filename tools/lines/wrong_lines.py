@@ -9,8 +9,8 @@ what a line tells, what was done, how often, and how often the run was not expla
 same.
 
 What is not counted: damages after which the lines tell the same events of each node, and those of lines that may as well not
-be there, or be there twice (docs/validate.md): a fetch that brings no news, and a session that ends or begins, of which the
-change of the ISR tells.
+be there, or be there twice (docs/validate.md): a fetch that brings no news; a session that ends or begins, of which the
+change of the ISR tells; a truncation, of which the line of the log that is cut tells; and that a fetcher is removed.
 """
 
 from __future__ import annotations
@@ -90,12 +90,12 @@ def reads(node: str, lines: list[str]) -> Iterator[Read]:
                 break
 
 
-def damages(read: Read, lines: list[str], of_thread: dict[str, list[int]]) -> Iterator[Damage]:
-    """Everything that is done to a line."""
+def damages(read: Read, lines: list[str], of_thread: dict[str, list[int]], free: set[int]) -> Iterator[Damage]:
+    """Everything that is done to a line; `free` are those that may stand elsewhere."""
     at, line = read.at, lines[read.at]
     yield Damage(read, "left out", (*lines[:at], *lines[at + 1 :]))
     yield Damage(read, "doubled", (*lines[: at + 1], line, *lines[at + 1 :]))
-    following = [other for other in of_thread[read.thread] if other > at][:1]
+    following = [other for other in of_thread[read.thread] if other > at and other not in free][:1]
     for other in following:
         swapped = list(lines)
         swapped[at], swapped[other] = line[:TIME] + lines[other][TIME:], lines[other][:TIME] + line[TIME:]
@@ -106,9 +106,11 @@ def damages(read: Read, lines: list[str], of_thread: dict[str, list[int]]) -> It
 
 
 def is_silent(read: Read, done: str) -> bool:
-    """Whether a line may as well not be there, or be there twice."""
+    """Whether a line may as well not be there, or be there twice, or stand elsewhere in its thread."""
     if read.kind is Kind.RECORDED:
         return done == "doubled" or not read.news
+    if read.kind in (Kind.REMOVED, Kind.TRUNCATING) and done in ("left out", "swapped"):
+        return True
     return read.kind in (Kind.FENCED, Kind.UNFENCED)
 
 
@@ -167,11 +169,12 @@ def main() -> None:
                 of_thread: dict[str, list[int]] = defaultdict(list)
                 for read in every:
                     of_thread[read.thread].append(read.at)
+                free = {read.at for read in every if is_silent(read, "swapped")}
                 for read in every:
                     taken[read.kind] += 1
                     if taken[read.kind] > asked.most:
                         continue
-                    for damage in damages(read, lines, of_thread):
+                    for damage in damages(read, lines, of_thread, free):
                         if is_silent(read, damage.done):
                             continue
                         (folder / f"{node}.log").write_text("".join(damage.lines), "utf-8")
