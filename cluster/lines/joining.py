@@ -174,7 +174,8 @@ class Joiner:
                 # Where no log was found that was there before, the disk is another.
                 self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
             elif self._end is None and fact.fields["hw"]:
-                self._contradict([fact], f"the line says HW {fact.fields['hw']} of a log of which no line tells that it was loaded")
+                wrong = f"the line says HW {fact.fields['hw']} of a log of which no line tells that it was loaded"
+                self._contradict([fact], wrong)
             self._started, self._end, self._was_there = False, None, True
             return True
         if fact.kind is Kind.BEGINS:
