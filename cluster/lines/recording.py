@@ -35,6 +35,14 @@ ZONE = 15 * 60_000
 """Lines have local time and records UTC: they differ by a multiple of so many ms, and by seconds."""
 
 
+class Reassigned(Exception):
+    """The partition moves to brokers that are not among those that the run is read with."""
+
+    def __init__(self, brokers: frozenset[int], line: str) -> None:
+        super().__init__(line)
+        self.brokers = brokers
+
+
 @dataclass(frozen=True)
 class Begun:
     """How a run begins: the controller's line that makes the partition, and what the nodes' start-up lines say.
@@ -53,9 +61,10 @@ class Recording:
     def __init__(
         self, paths: Sequence[str], topic: str, partition: int, decided: Sequence[Event] = (),
         following: Following | None = None, ununderstood: Ununderstood = Ununderstood.REFUSED, part: Part | None = None,
+        others: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         """`decided` are the records of the metadata log about the partition, in its order; `following`: files still grow;
-        `part`: its lines have been parted from those of others.
+        `part`: its lines have been parted from those of others; `others` are brokers that hold it later.
         """
         self.name = f"{topic}-{partition}"
         self._lines = Lines(topic, partition, ununderstood, following, open_lines if part is None else part.open)
@@ -74,6 +83,7 @@ class Recording:
         self._waits = WAITS
         self._begun: tuple[Event, ...] = ()
         self._agreement = Agreement()
+        self._holders = others
         self.events_read = 0
 
     def begin(self) -> Begun:
@@ -92,6 +102,7 @@ class Recording:
                 "a file, those of the controllers too, from the creation of the topic on"
             )
         self._refuse_missing(first)
+        self._holders |= first["replicas"]
         self._version = first.get("version", -1)
         if self._version >= 0:
             deque(self._agreement.changed(first), 0)
@@ -163,6 +174,8 @@ class Recording:
             if "version" not in event.fields:
                 yield event
             elif event.by == CONTROLLER:
+                if not event.get("replicas", self._holders) <= self._holders:
+                    raise Reassigned(event["replicas"] - self._holders, f"{event.file}:{event.line}")
                 yield from self._agreement.changed(event)
                 yield event
             else:

@@ -170,10 +170,6 @@ SIGNALS = "org.apache.kafka.common.utils.LoggingSignalHandler"
 ENDS = f"{TIME} INFO [SIGTERM handler] {SIGNALS} Terminating process due to signal SIGTERM"
 HAS_ENDED = f"{TIME} INFO [kafka-shutdown-hook] kafka.server.BrokerServer [BrokerServer id=0] shut down completed"
 STARTS = f"{TIME} INFO [main] {SIGNALS} Registered signal handlers for TERM, INT, HUP"
-MOVES = (
-    f"{TIME} DEBUG [x] org.apache.kafka.controller.ReplicationControlManager [QuorumController id=100] partition change for "
-    "t-0 with topic ID WSRML-6NQISUhUZmrIBTvg: replicas: [0, 1, 2] -> [0, 1], partitionEpoch: 2 -> 3"
-)
 TALKS = f"{TIME} DEBUG [x] kafka.cluster.Partition [Partition t-0 broker=0] Watermark is now at"
 
 
@@ -262,7 +258,6 @@ def test_a_verdict_says_without_how_many_lines_that_are_not_understood_it_is(
         ((ENDS,), (), "the broker is told to end, and no line tells that it has shut down"),
         ((ENDS, STARTS), (), "the broker is told to end, and no line tells that it has shut down"),
         ((ENDS, HAS_ENDED, STARTS), (), ""),
-        ((MOVES,), (), "the first of 1, tells of a reassignment, which acked does not read"),
         ((f"{TALKS} 7", f"{TALKS} 8"), (), "the first of 2, is worded in a way that acked does not know"),
     ],
 )  # fmt: skip

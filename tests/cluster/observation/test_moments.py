@@ -422,3 +422,23 @@ def test_only_what_is_below_the_high_watermark_is_deleted(begins: int, is_valid:
     )
     assert found.is_valid == is_valid
     assert found.held[0].start == (begins if is_valid else 0)
+
+
+@pytest.mark.parametrize(("isr", "is_valid"), [({0, 1, 3}, True), ({0, 1, 2}, False)])
+def test_a_partition_moves_to_another_broker(isr: set[int], is_valid: bool) -> None:
+    """As KIP-455 has it: one is added, joins the ISR, and with that change the former one goes, in another leader epoch."""
+    created = said(0, CONTROLLER, Says.CREATES, replicas={0, 1, 2}, isr={0, 1, 2}, leader=0, epoch=0)
+    found = validate(
+        Subject("4.1", [0, 1, 2, 3], {}), created,
+        [
+            said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1, 2}),
+            said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+            said(10, CONTROLLER, Says.CHANGES, replicas={0, 1, 2, 3}, version=1),
+            said(11, 3, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+            said(20, 0, Says.NOTES_FETCH, follower=3, offset=0, asks_to_add=3),
+            said(30, CONTROLLER, Says.COMMITS_ISR, leader=0, was={0, 1, 2}, isr=isr, epoch=1, replicas={0, 1, 3}, version=2),
+            said(31, 0, Says.LEADS, epoch=1, offset=0, hw=0, isr={0, 1, 3}),
+            said(32, 3, Says.FOLLOWS, leader=0, epoch=1, offset=0, hw=0),
+        ],
+    )  # fmt: skip
+    assert found.is_valid == is_valid, found.stuck
