@@ -153,11 +153,11 @@ class Lines:
             with self._open(file, file == node.files[-1]) as lines:
                 number = 0
                 for text in lines:
-                    if text is None:
-                        yield None
-                        continue
-                    if isinstance(text, int):
-                        number = text
+                    if not isinstance(text, str):
+                        if text is None:
+                            yield None
+                        else:
+                            number = text
                         continue
                     number += 1
                     node.lines += 1

@@ -170,22 +170,14 @@ class Recording:
 
     def events(self) -> Iterator[Event]:
         """The events after the first; of the controllers' each change once, whoever of them prints it."""
-        for event in self._each_once():
-            if "version" not in event.fields:
-                yield event
-            elif event.by == CONTROLLER:
-                if not event.get("replicas", self._holders) <= self._holders:
-                    raise Reassigned(event["replicas"] - self._holders, f"{event.file}:{event.line}")
-                yield from self._agreement.changed(event)
-                yield event
-            else:
-                yield from self._agreement.heard(event)
-        yield from self._agreement.left()
-
-    def _each_once(self) -> Iterator[Event]:
         for event in chain(self._begun, self._merged):
-            yield from self._count(self._due(event.at - self._waits))
-            if event.by == CONTROLLER and "version" in event.fields:
+            if self._decided:
+                yield from self._count(self._due(event.at - self._waits))
+            if "version" in event.fields:
+                if event.by != CONTROLLER:
+                    yield from self._agreement.heard(event)
+                    self.events_read += 1
+                    continue
                 version = event["version"]
                 self._agree(event)
                 if version <= self._version:
@@ -198,14 +190,24 @@ class Recording:
                         f"{self.name} (its partition epoch), and the one before it in the logs is {self._version}"
                     )
                 self._version = version
+                yield from self._hold_against(event)
             self.events_read += 1
             yield event
         yield from self._count(self._due(None))
+        yield from self._agreement.left()
 
     def _count(self, records: Iterator[Event]) -> Iterator[Event]:
         for event in records:
             self.events_read += 1
+            if "version" in event.fields:
+                yield from self._hold_against(event)
             yield event
+
+    def _hold_against(self, change: Event) -> Iterator[Event]:
+        """What contradicts a change by the controller; `Reassigned` if it names brokers that the run is not read with."""
+        if not change.get("replicas", self._holders) <= self._holders:
+            raise Reassigned(change["replicas"] - self._holders, f"{change.file}:{change.line}")
+        yield from self._agreement.changed(change)
 
     def _due(self, until: int | None) -> Iterator[Event]:
         """Records up to a time of which no line has told; of who is fenced only where controllers have no lines at all."""
