@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option("-p", "--partition", type=click.IntRange(0), default=0, show_default=True, help="The partition's number.")
 @click.option(
     "--partitions", metavar="WHICH",
-    help="Several partitions of the topics, in one reading of the files: all, or numbers such as 0-9,12.",
+    help="Which partitions of the topics, with files that are read once: all, or numbers such as 0-9,12.",
 )
 @click.option(
     "--kafka-version", "version", metavar="V", shell_complete=known_releases,

@@ -49,12 +49,12 @@ class Opener:
 
     def __init__(self, file: str) -> None:
         self._file = file
-        self._is_plain = False
+        self.is_plain = False
         self._begun = ""
         self._whose: str | None = None
 
     def __call__(self, text: str) -> str:
-        if self._is_plain:
+        if self.is_plain:
             return text
         found = text
         for _ in range(_DEEPEST):
@@ -65,7 +65,7 @@ class Opener:
                 break
             found = opened
         if found is text:
-            self._is_plain = HEAD.match(text) is not None
+            self.is_plain = HEAD.match(text) is not None
             return text
         whole = self._begun + found
         self._begun = whole if text.endswith("\n") and not whole.endswith("\n") else ""

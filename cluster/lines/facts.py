@@ -58,19 +58,9 @@ _PREFIXES = 10_000
 _SETS = frozenset({"isr", "was", "followers", "replicas", "elr"})
 
 
-_MAY_REASSIGN = frozenset({Kind.CHANGED, Kind.REPLAYED, Kind.LEADER, Kind.FOLLOWER})
-_ADDED_OR_REMOVED = re.compile(r"(?:[aA]dding|[rR]emoving) ?[rR]eplicas[:= ] *(?:\[[\d, ]*\] -> )?\[\d")
-_OTHER_REPLICAS = re.compile(r"\breplicas: \[([\d, ]*)\] -> \[([\d, ]*)\]")
-
-
-def reassigns(said: str) -> bool:
-    """Whether a line tells of a reassignment: replicas that are added or removed; another order of the same is none with
-    KRaft, and has a line of its own with ZooKeeper.
-    """
-    if _ADDED_OR_REMOVED.search(said):
-        return True
-    found = _OTHER_REPLICAS.search(said)
-    return found is not None and set(NUMBERS.findall(found[1])) != set(NUMBERS.findall(found[2]))
+_CHANGES = frozenset({Kind.CHANGED, Kind.REPLAYED})
+_REPLICAS = re.compile(r"\breplicas(?:: \[[\d, ]*\] -> |=)\[([\d, ]*)\]")
+"""In a change of the partition its replicas from then on."""
 
 
 class Fact(NamedTuple):
@@ -163,11 +153,11 @@ class Lines:
             with self._open(file, file == node.files[-1]) as lines:
                 number = 0
                 for text in lines:
-                    if text is None:
-                        yield None
-                        continue
-                    if isinstance(text, int):
-                        number = text
+                    if not isinstance(text, str):
+                        if text is None:
+                            yield None
+                        else:
+                            number = text
                         continue
                     number += 1
                     node.lines += 1
@@ -214,13 +204,15 @@ class Lines:
             match = pattern.match(said)
             if match is not None and (names_partition or self._is_about(kind, logger, message)):
                 node.met[kind] = node.met.get(kind, 0) + 1
-                if kind is Kind.REASSIGNED or (kind in _MAY_REASSIGN and reassigns(said)):
+                if kind is Kind.REASSIGNED:
                     self._does_not_understand(file, number, text, said, "tells of a reassignment, which acked does not read")
                     return None
                 fields = _fields(match, message if kind in (Kind.GOT, Kind.TRUNCATING) else None)
                 if fields is None:
                     self._does_not_understand(file, number, text, said, "has a number that is none of Kafka's, or lacks one")
                     return None
+                if kind in _CHANGES and (replicas := _REPLICAS.search(said)):
+                    fields["replicas"] = frozenset(map(int, NUMBERS.findall(replicas[1])))
                 return Fact(kind, at + int(ms), thread, fields, file, number, text)
         if logger in STRICT and self._is_unknown(message):
             template = template_of(logger, said.rstrip())

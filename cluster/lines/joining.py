@@ -33,6 +33,8 @@ _SAYS = {
     Kind.REFUSED: Says.GIVES_UP_ISR, Kind.BEGINS: Says.DELETES,
 }  # fmt: skip
 _MAY_RAISE = frozenset({Kind.APPENDED, Kind.LEADER, Kind.ISR, Kind.STAYED})
+_AGAIN = frozenset({Kind.RECORDED, Kind.REMOVED, Kind.FENCED, Kind.UNFENCED})
+"""What a thread may do twice in a millisecond: all else has changed what it would say the second time."""
 _CHANGES = frozenset({Kind.ALTERED, Kind.CHANGED, Kind.REPLAYED})
 _BY_CONTROLLER = frozenset({Kind.CREATED, Kind.FENCED, Kind.UNFENCED, *_CHANGES})
 """With ZooKeeper these are lines of whichever broker is the controller."""
@@ -67,6 +69,7 @@ class Joiner:
         self._out: list[tuple[int, int, int, int, Event]] = []
         self._number = 0
         self._started = False
+        self._before = ""
         self._takes_first: bool | None = None
         self._end: int | None = None
         self._was_there = False
@@ -117,26 +120,11 @@ class Joiner:
     # -- what a fact does to its thread ---------------------------------------------------------------------------------
 
     def _take(self, fact: Fact) -> None:
-        if fact.kind is None:
-            self._flush_all()  # What the former process was printing when it ended.
-            self._follows_anew = False
-            self._started, self._end = True, None
+        before, self._before = self._before, fact.text
+        if before == fact.text and fact.kind not in _AGAIN:
+            self._contradict([fact], "the line is there twice, of the same thread and the same millisecond")
             return
-        if fact.kind is Kind.OPENED:
-            self._end = fact.fields["end"]
-            self._complete_answer(fact.fields["end"])
-            return
-        if fact.kind is Kind.LOADED:
-            if self._started and (self._end is not None or self._was_there):
-                # Where no log was found that was there before, the disk is another.
-                self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
-            self._started, self._end, self._was_there = False, None, True
-            return
-        if fact.kind is Kind.BEGINS:
-            self._single(fact, None)  # A fetcher prints it before it says what became of the high watermark.
-            return
-        if fact.kind is Kind.PLACED:
-            self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.
+        if self._takes_alone(fact):
             return
         if fact.kind is Kind.FOLLOWER and self._is_appending():
             fact = fact._replace(fields={**fact.fields, "appending": True})
@@ -179,6 +167,34 @@ class Joiner:
         else:
             self._flush(thread)
             thread.held.append(fact)
+
+    def _takes_alone(self, fact: Fact) -> bool:
+        """Takes a line that is of no step of several; whether it is such a one."""
+        if fact.kind is None:
+            self._flush_all()  # What the former process was printing when it ended.
+            self._follows_anew = False
+            self._started, self._end = True, None
+            return True
+        if fact.kind is Kind.OPENED:
+            self._end = fact.fields["end"]
+            self._complete_answer(fact.fields["end"])
+            return True
+        if fact.kind is Kind.LOADED:
+            if self._started and (self._end is not None or self._was_there):
+                # Where no log was found that was there before, the disk is another.
+                self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
+            elif self._end is None and fact.fields["hw"]:
+                wrong = f"the line says HW {fact.fields['hw']} of a log of which no line tells that it was loaded"
+                self._contradict([fact], wrong)
+            self._started, self._end, self._was_there = False, None, True
+            return True
+        if fact.kind is Kind.BEGINS:
+            self._single(fact, None)  # A fetcher prints it before it says what became of the high watermark.
+            return True
+        if fact.kind is Kind.PLACED:
+            self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.
+            return True
+        return False
 
     def _takes_before_truncating(self) -> bool:
         """Whether a follower takes the high watermark of an answer that tells it to truncate (to 3.4.0, KAFKA-14704)."""

@@ -57,7 +57,7 @@ def bounded_lines(stream: TextIO, file: str) -> Iterator[str]:
         if read > looks:
             looks += _LOOKS
             _refuse_bomb(stream, file, read)
-        yield opened(line)
+        yield line if opened.is_plain else opened(line)
 
 
 def refuse_long(line: str, file: str, number: int) -> None:

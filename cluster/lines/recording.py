@@ -27,10 +27,20 @@ from acked.cluster.observation.events import CONTROLLER, Event, Says, value_in_w
 
 HEAD_LINES = 5_000
 """Lines of a file within which its node and its first date are looked for."""
+APART = 20_000
+"""ms for which the creation may be told later than what brokers say of it, where their clocks differ."""
 WAITS = 2_000
 """ms after which a record of the metadata log is taken to have no line."""
 ZONE = 15 * 60_000
 """Lines have local time and records UTC: they differ by a multiple of so many ms, and by seconds."""
+
+
+class Reassigned(Exception):
+    """The partition moves to brokers that are not among those that the run is read with."""
+
+    def __init__(self, brokers: frozenset[int], line: str) -> None:
+        super().__init__(line)
+        self.brokers = brokers
 
 
 @dataclass(frozen=True)
@@ -51,9 +61,10 @@ class Recording:
     def __init__(
         self, paths: Sequence[str], topic: str, partition: int, decided: Sequence[Event] = (),
         following: Following | None = None, ununderstood: Ununderstood = Ununderstood.REFUSED, part: Part | None = None,
+        others: frozenset[int] = frozenset(),
     ) -> None:  # fmt: skip
         """`decided` are the records of the metadata log about the partition, in its order; `following`: files still grow;
-        `part`: its lines have been parted from those of others.
+        `part`: its lines have been parted from those of others; `others` are brokers that hold it later.
         """
         self.name = f"{topic}-{partition}"
         self._lines = Lines(topic, partition, ununderstood, following, open_lines if part is None else part.open)
@@ -72,22 +83,26 @@ class Recording:
         self._waits = WAITS
         self._begun: tuple[Event, ...] = ()
         self._agreement = Agreement()
+        self._holders = others
         self.events_read = 0
 
     def begin(self) -> Begun:
         """Reads up to the first event, which must be the partition's creation."""
-        # What the controller says of brokers before there is the partition is not about it.
-        first = next((event for event in self._merged if event.says not in (Says.FENCES, Says.UNFENCES)), None)
-        if first is None:
+        created, early = self._read_creation()
+        if created is None and not early:
             raise ConfigurationError(f"no line of these logs tells of {self.name}; is that its topic and partition?")
+        first = created or early.pop(0)
         if self._decided:
             first = self._begin_with_records(first)
+        self._begun = (*self._begun, *early)
         if first.says is not Says.CREATES:
             raise SpecUnreadable(
                 f"{first.file}:{first.line}: the logs begin in the middle: the first line about {self.name} is not the "
                 "controller's that makes it, so what brokers held before is not known; give all files of all nodes, one node "
                 "a file, those of the controllers too, from the creation of the topic on"
             )
+        self._refuse_missing(first)
+        self._holders |= first["replicas"]
         self._version = first.get("version", -1)
         if self._version >= 0:
             deque(self._agreement.changed(first), 0)
@@ -99,6 +114,28 @@ class Recording:
             settings |= node.topic_settings
         releases = tuple(dict.fromkeys(node.release for node in self.nodes if node.release is not None))
         return Begun(first, releases, settings)
+
+    def _read_creation(self) -> tuple[Event | None, list[Event]]:
+        """The line that makes the partition, and those before it of brokers whose clocks are late."""
+        early: list[Event] = []
+        for event in self._merged:
+            # What the controller says of brokers before there is the partition is not about it.
+            if event.says is Says.CREATES:
+                return event, [one for one in early if one.says not in (Says.FENCES, Says.UNFENCES)]
+            if early or event.says not in (Says.FENCES, Says.UNFENCES):
+                early.append(event)
+            if early and event.at > early[0].at + APART:
+                break
+        return None, early
+
+    def _refuse_missing(self, created: Event) -> None:
+        """Refuses logs of which a broker's are missing: one that is in sync from the beginning has said something."""
+        numbers = {node.number for node in self.nodes}
+        if gone := sorted(created["isr"] - numbers if None not in numbers else ()):
+            raise SpecUnreadable(
+                f"the lines of broker {gone[0]} are missing: it holds {self.name} from the beginning, and no file is of it; "
+                "give the files of all its brokers"
+            )
 
     def _begin_with_records(self, first: Event) -> Event:
         """The creation, from the controllers' lines if there are any, else from the metadata log."""
@@ -133,20 +170,14 @@ class Recording:
 
     def events(self) -> Iterator[Event]:
         """The events after the first; of the controllers' each change once, whoever of them prints it."""
-        for event in self._each_once():
-            if "version" not in event.fields:
-                yield event
-            elif event.by == CONTROLLER:
-                yield from self._agreement.changed(event)
-                yield event
-            else:
-                yield from self._agreement.heard(event)
-        yield from self._agreement.left()
-
-    def _each_once(self) -> Iterator[Event]:
         for event in chain(self._begun, self._merged):
-            yield from self._count(self._due(event.at - self._waits))
-            if event.by == CONTROLLER and "version" in event.fields:
+            if self._decided:
+                yield from self._count(self._due(event.at - self._waits))
+            if "version" in event.fields:
+                if event.by != CONTROLLER:
+                    yield from self._agreement.heard(event)
+                    self.events_read += 1
+                    continue
                 version = event["version"]
                 self._agree(event)
                 if version <= self._version:
@@ -159,14 +190,24 @@ class Recording:
                         f"{self.name} (its partition epoch), and the one before it in the logs is {self._version}"
                     )
                 self._version = version
+                yield from self._hold_against(event)
             self.events_read += 1
             yield event
         yield from self._count(self._due(None))
+        yield from self._agreement.left()
 
     def _count(self, records: Iterator[Event]) -> Iterator[Event]:
         for event in records:
             self.events_read += 1
+            if "version" in event.fields:
+                yield from self._hold_against(event)
             yield event
+
+    def _hold_against(self, change: Event) -> Iterator[Event]:
+        """What contradicts a change by the controller; `Reassigned` if it names brokers that the run is not read with."""
+        if not change.get("replicas", self._holders) <= self._holders:
+            raise Reassigned(change["replicas"] - self._holders, f"{change.file}:{change.line}")
+        yield from self._agreement.changed(change)
 
     def _due(self, until: int | None) -> Iterator[Event]:
         """Records up to a time of which no line has told; of who is fenced only where controllers have no lines at all."""

@@ -1,6 +1,6 @@
 """The messages of the loggers that `acked kafka observe` switches on, by Kafka's own sources: the table `templates.tsv`.
 
-`python tools/wordings.py` extracts them; what each tells was read in the sources.
+`python tools/lines/wordings.py` extracts them; what each tells was read in the sources.
 """
 
 from __future__ import annotations

@@ -42,7 +42,8 @@ class Decisions:
                     yield from self.commits_isr(event, state)
                 yield away, told
             epoch = event.get("epoch")
-            if (leader is None and leads < 0) or (leader is not None and leader < 0):
+            moves = leader is None and event.get("replicas") is not None
+            if (leader is None and leads < 0) or (leader is not None and leader < 0) or moves:
                 yield away if epoch is None else (*away, move(PASSED_OVER, epoch)), told
             for election in elected:
                 yield (*away, election), told
@@ -85,7 +86,15 @@ class Decisions:
             yield (), lambda *_: "nobody leads" if asked is None else f"broker {asked} does not hold the partition"
             return
         if self.subject.concrete.has("CommitAlterPartition"):
-            yield (move("CommitAlterPartition", leader=leader),), self._commit(event)
+            commits, told = move("CommitAlterPartition", leader=leader), self._commit(event)
+            yield (commits,), told
+            if event.get("replicas") is not None and event.get("isr") is not None:
+                # With the last of the new replicas the former ones go, in the same change, with a leader epoch of its own.
+                asked_for, isr = state[self.subject.at[leader].pending], self.subject.mask(event["isr"])
+                gone = [index for index in range(len(self.subject.brokers)) if (asked_for & ~isr) >> index & 1]
+                leaves = tuple(move("LoseSession", broker=index) for index in gone)
+                epoch = () if event.get("epoch") is None else (move(PASSED_OVER, event["epoch"]),)
+                yield (commits, *leaves, *epoch), told
 
     def fences(self, event: Event, state: State) -> Iterator[Plan]:
         """A broker's session is over."""

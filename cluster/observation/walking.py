@@ -199,7 +199,7 @@ class Walk:
         heads = self._lanes.heads(AHEAD)
         again = []
         for _, number, event in heads:
-            if event.says is Says.TAKES_ANSWER:
+            if event.says is Says.TAKES_ANSWER and self._asked[self.subject.index[event.by]] is not None:
                 if self._lanes.is_asked_again(event, 0):
                     again.append((number, event))
                 else:

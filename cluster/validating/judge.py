@@ -14,7 +14,7 @@ from acked.base.release import LATEST, NEWEST, release
 from acked.cluster.lines.facts import Unknown, Ununderstood, files_of
 from acked.cluster.lines.following import Following
 from acked.cluster.lines.parting import Part, part
-from acked.cluster.lines.recording import Begun, Recording, nodes_of
+from acked.cluster.lines.recording import Begun, Reassigned, Recording, nodes_of
 from acked.cluster.observation.subject import Subject, rules_of
 from acked.cluster.observation.validation import Verdict, validate
 from acked.cluster.observation.walking import WINDOW, Walk
@@ -114,12 +114,30 @@ def judge(
     With `live` the files still grow; it returns when that is stopped, or a line is not explained. `parted` has the lines
     of the partition, where those of several have been parted.
     """
+    others: frozenset[int] = frozenset()
+    while True:
+        try:
+            return _judge(asked, progress, said, live, parted, others)
+        except Reassigned as moved:
+            if live is not None:
+                raise SpecUnreadable(
+                    f"{moved}: the partition moves to broker {min(moved.brokers)}, and a run that goes on is read with the "
+                    "brokers of its beginning; validate the files without --follow"
+                ) from None
+            others |= moved.brokers
+
+
+def _judge(
+    asked: Asked, progress: Callable[[int], None] | None, said: Callable[[str], None], live: Live | None, parted: Part | None,
+    others: frozenset[int],
+) -> Judged:  # fmt: skip
+    """The same with brokers to which the partition moves, `others`; `Reassigned` if there are more of them."""
     directories = find_directories(asked.data)
     decided = controller_decisions(directories, asked.topic, asked.partition)
     following = None if live is None else live.following()
-    recording = Recording(asked.logs, asked.topic, asked.partition, decided, following, asked.ununderstood, parted)
+    recording = Recording(asked.logs, asked.topic, asked.partition, decided, following, asked.ununderstood, parted, others)
     begun = recording.begin()
-    subject = subject_of(begun, asked.version, asked.settings, said)
+    subject = subject_of(begun, asked.version, asked.settings, said, others)
     try:
         verdict = validate(
             subject, begun.created, recording.events(), progress=progress, window=WINDOW if live is None else LIVE_WINDOW,
@@ -168,7 +186,8 @@ def judge_all(
 
 
 def subject_of(
-    begun: Begun, version: str | None, settings: Mapping[str, object], said: Callable[[str], None]
+    begun: Begun, version: str | None, settings: Mapping[str, object], said: Callable[[str], None],
+    others: frozenset[int] = frozenset(),
 ) -> Subject:
     """The rules of the release that is named, else of the one in the logs, and the settings; differences are told."""
     of = f"the logs are of Kafka {', '.join(begun.releases)}"
@@ -189,7 +208,7 @@ def subject_of(
     for name, value in settings.items():
         if name in begun.settings and begun.settings[name] != value:
             said(f"the logs say {name} = {begun.settings[name]}; {value} is taken, as asked for")
-    brokers = sorted(begun.created["replicas"])
+    brokers = sorted(begun.created["replicas"] | others)
     return Subject(named, brokers, {**begun.settings, **settings})
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from acked.cli import main
+from acked.cluster.lines.envelopes import HEAD
 from acked.cluster.observation.events import Says
 from acked.cluster.observation.lanes import Slack
 from acked.cluster.observation.validation import validate
@@ -169,10 +170,6 @@ SIGNALS = "org.apache.kafka.common.utils.LoggingSignalHandler"
 ENDS = f"{TIME} INFO [SIGTERM handler] {SIGNALS} Terminating process due to signal SIGTERM"
 HAS_ENDED = f"{TIME} INFO [kafka-shutdown-hook] kafka.server.BrokerServer [BrokerServer id=0] shut down completed"
 STARTS = f"{TIME} INFO [main] {SIGNALS} Registered signal handlers for TERM, INT, HUP"
-MOVES = (
-    f"{TIME} DEBUG [x] org.apache.kafka.controller.ReplicationControlManager [QuorumController id=100] partition change for "
-    "t-0 with topic ID WSRML-6NQISUhUZmrIBTvg: replicas: [0, 1, 2] -> [0, 1], partitionEpoch: 2 -> 3"
-)
 TALKS = f"{TIME} DEBUG [x] kafka.cluster.Partition [Partition t-0 broker=0] Watermark is now at"
 
 
@@ -185,6 +182,53 @@ def with_lines(folder: Path, *lines: str, without: tuple[str, ...] = ()) -> Path
     with (folder / "0.log").open("a", encoding="utf-8") as last:
         last.write("".join(f"{line}\n" for line in lines))
     return folder
+
+
+def two_partitions(folder: Path) -> Path:
+    """The lines of two runs of one partition as those of two partitions of a cluster."""
+    folder.mkdir()
+    for node in ("0", "1", "2", "100"):
+        both = [gzip.decompress((LINES / "k4-s1" / f"{node}.log.gz").read_bytes()).decode().splitlines()] * 2
+        other = [line.replace("t-0", "t-1").replace("partitionId=0", "partitionId=1").replace("partition=0", "partition=1")
+                 for line in both[1] if "t-0" in line or "partitionId=0" in line]  # fmt: skip
+        lines = sorted([*(line for line in both[0] if HEAD.match(line)), *other], key=lambda line: line[:23])
+        (folder / f"{node}.log").write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return folder
+
+
+def test_several_partitions_are_validated_with_files_that_are_read_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = two_partitions(tmp_path / "run")
+    code, out, _ = ends(capsys, "validate", str(folder), "-t", "t", "--partitions", "all", "-q")
+    assert code == 0
+    assert "t-0: VALID: all 31 events" in out
+    assert "t-1: VALID: all 31 events" in out
+    assert out.endswith("2 of 2 partitions valid, 62 events explained")
+    file = folder / "0.log"
+    text = file.read_text("utf-8")
+    line = next(line for line in text.splitlines() if ANOTHER_OFFSET[0] in line and "t-1" in line)
+    file.write_text(text.replace(line, line.replace(*ANOTHER_OFFSET)), "utf-8")
+    code, out, _ = ends(capsys, "validate", str(folder), "-t", "t", "--partitions", "0-1", "--format", "json")
+    found = json.loads(out)
+    assert (code, found["is_valid"]) == (12, False)
+    assert [(one["partition"], one["verdict"]) for one in found["partitions"]] == [(0, "valid"), (1, "not explained")]
+    first = found["partitions"][1]["not_explained"][0]
+    places = [number for number, one in enumerate(file.read_text("utf-8").splitlines(), 1) if ANOTHER_OFFSET[1] in one]
+    assert (first["file"], first["line"]) == (str(file), places[0])
+
+
+@pytest.mark.parametrize(("more", "code", "says"), [
+    (("--partitions", "0,7"), 151, "no line of these logs tells of t-7; are these topics and partitions?"),
+    (("-t", "u", "--partitions", "all"), 151, "no line of these logs tells of u; are these topics and partitions?"),
+    (("--partitions", "some"), 151, "--partitions takes all, or numbers such as 0-9,12, and not 'some'"),
+    (("--partitions", "all", "--follow"), 151, "--follow and --html show one partition"),
+])  # fmt: skip
+def test_partitions_that_are_not_there_are_named(
+    capsys: pytest.CaptureFixture[str], more: tuple[str, ...], code: int, says: str
+) -> None:
+    found, _, err = ends(capsys, "validate", str(LINES / "k4-s1"), "-t", "t", "-q", *more)
+    assert (found, says in err) == (code, True), err
 
 
 def test_a_verdict_says_without_how_many_lines_that_are_not_understood_it_is(
@@ -214,7 +258,6 @@ def test_a_verdict_says_without_how_many_lines_that_are_not_understood_it_is(
         ((ENDS,), (), "the broker is told to end, and no line tells that it has shut down"),
         ((ENDS, STARTS), (), "the broker is told to end, and no line tells that it has shut down"),
         ((ENDS, HAS_ENDED, STARTS), (), ""),
-        ((MOVES,), (), "the first of 1, tells of a reassignment, which acked does not read"),
         ((f"{TALKS} 7", f"{TALKS} 8"), (), "the first of 2, is worded in a way that acked does not know"),
     ],
 )  # fmt: skip

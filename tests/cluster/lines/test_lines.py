@@ -10,6 +10,7 @@ import gzip
 import io
 import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 
@@ -18,11 +19,13 @@ import pytest
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.lines.configuration import DROPPED, PATTERN, Format, configuration, loggers
 from acked.cluster.lines.envelopes import HEAD
-from acked.cluster.lines.facts import Lines, Node, Ununderstood, reassigns
-from acked.cluster.lines.recording import Recording
+from acked.cluster.lines.facts import Lines, Node, Ununderstood
+from acked.cluster.lines.recording import Reassigned, Recording
 from acked.cluster.lines.templates import FAMILY, Tells, Template, read_templates, template_of
 from acked.cluster.lines.wordings import LOGS, STRICT, WORDINGS, Kind, Wording
 from acked.cluster.observation.events import Event, Says
+from acked.cluster.observation.subject import Subject
+from acked.cluster.observation.validation import validate
 from tests.observations import LINES, RUNS, run
 
 RELEASES = {"k39": "3.9.1", "k4": "4.4.0"}
@@ -138,10 +141,13 @@ def test_a_message_is_known_by_its_own_text(template: Template) -> None:
 
 
 def read(tmp_path: Path, *lines: str) -> list[Event]:
-    """The events of a file with these lines after those of a controller that makes the partition."""
+    """The events of a file with these lines after those of a controller that makes the partition; others say nothing."""
     file = tmp_path / "0.log"
     file.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    recording = Recording([str(file), str(LINES / "k4-s1" / "100.log.gz")], "t", 0)
+    others = [tmp_path / f"{node}.log" for node in (1, 2)]
+    for other in others:
+        other.write_text(f"{TIME} INFO [x] kafka.server.BrokerServer [BrokerServer id={other.stem}] Starting\n", "utf-8")
+    recording = Recording([str(file), *map(str, others), str(LINES / "k4-s1" / "100.log.gz")], "t", 0)
     recording.begin()
     return list(recording.events())
 
@@ -151,29 +157,34 @@ KRAFT_CHANGE = "partition change for t-0 with topic ID WSRML-6NQISUhUZmrIBTvg: "
 
 
 @pytest.mark.parametrize(
-    ("said", "is_one"),
+    ("said", "replicas"),
     [
         # As 3.7.1 and 3.3.2 print them; another order of the same replicas is how leadership is moved.
-        (f"{KRAFT_CHANGE}replicas: [0, 1, 2] -> [0, 1], leaderEpoch: 0 -> 1, partitionEpoch: 1 -> 2", True),
-        (f"{KRAFT_CHANGE}replicas: [0, 1, 2] -> [1, 2, 0], partitionEpoch: 0 -> 1", False),
+        (f"{KRAFT_CHANGE}replicas: [0, 1, 2] -> [0, 1], leaderEpoch: 0 -> 1, partitionEpoch: 1 -> 2", {0, 1}),
+        (f"{KRAFT_CHANGE}replicas: [0, 1, 2] -> [1, 2, 0], partitionEpoch: 0 -> 1", {0, 1, 2}),
         # By their sources.
-        (f"{KRAFT_CHANGE}addingReplicas: [] -> [3], partitionEpoch: 0 -> 1", True),
-        (f"{KRAFT_CHANGE}addingReplicas: [3] -> [], partitionEpoch: 1 -> 2", True),
-        ("Replayed partition change PartitionChangeRecord(partitionId=0, removingReplicas=[2], addingReplicas=null)", True),
-        ("Leader t-0 starts at leader epoch 1, ISR [0], adding replicas [3] and removing replicas [] .", True),
-        ("Leader t-0 starts at leader epoch 1, ISR [0], adding replicas [] and removing replicas [] .", False),
-        ("Leader t-0 starts at leader epoch 1 ISR [0] addingReplicas [] removingReplicas [2].", True),
+        (f"{KRAFT_CHANGE}addingReplicas: [3] -> [], partitionEpoch: 1 -> 2", None),
+        (f"{KRAFT_CHANGE}replicas: [0, 1] -> [0, 1, 2], addingReplicas: [] -> [2], partitionEpoch: 0 -> 1", {0, 1, 2}),
     ],
 )
-def test_replicas_that_are_added_or_removed_are_a_reassignment(said: str, is_one: bool) -> None:
-    assert reassigns(said) == is_one
-
-
-def test_a_log_with_a_reassignment_is_not_understood_and_never_judged(tmp_path: Path) -> None:
+def test_a_change_of_the_partition_tells_its_replicas(tmp_path: Path, said: str, replicas: set[int] | None) -> None:
     prefix = f"{TIME} DEBUG [x] org.apache.kafka.controller.ReplicationControlManager [QuorumController id=9]"
-    line = f"{prefix} {KRAFT_CHANGE}replicas: [0, 1, 2] -> [0, 1], leaderEpoch: 0 -> 1, partitionEpoch: 1 -> 2"
-    with pytest.raises(SpecUnreadable, match=r"0\.log:1: a line about t-0 tells of a reassignment, which acked does not"):
-        read(tmp_path, line)
+    file = tmp_path / "9.log"
+    file.write_text(f"{prefix} {said}\n", "utf-8")
+    [fact] = Lines("t", 0).facts(Node((str(file),)))
+    assert fact is not None
+    assert fact.fields.get("replicas") == replicas
+
+
+def test_a_reassignment_to_another_broker_names_it(tmp_path: Path) -> None:
+    prefix = f"{TIME} DEBUG [x] org.apache.kafka.controller.ReplicationControlManager [QuorumController id=9]"
+    line = f"{prefix} {KRAFT_CHANGE}replicas: [0, 1, 2] -> [0, 1, 2, 3], addingReplicas: [] -> [3], partitionEpoch: 0 -> 1"
+    (tmp_path / "9.log").write_text(f"{line}\n", "utf-8")
+    recording = Recording([str(tmp_path / "9.log"), str(LINES / "k4-s1")], "t", 0)
+    recording.begin()
+    with pytest.raises(Reassigned) as moved:
+        list(recording.events())
+    assert moved.value.brokers == {3}
 
 
 def test_another_order_of_replicas_is_a_reassignment_with_zookeeper(tmp_path: Path) -> None:
@@ -405,3 +416,30 @@ def test_controllers_are_told_while_they_run_where_that_can_be(
     text = configuration(release, Format.RUNNING, "orders")
     assert text.count("kafka-configs.sh") == commands
     assert text.count("ReplicationControlManager=DEBUG") == about_controllers
+
+
+def test_a_broker_whose_file_is_missing_is_named() -> None:
+    files = [str(LINES / "k4-s1" / f"{node}.log.gz") for node in ("0", "1", "100")]
+    with pytest.raises(SpecUnreadable, match=r"the lines of broker 2 are missing: it holds t-0 from the beginning"):
+        told(files)
+
+
+@pytest.mark.parametrize("seconds", [-15, -5, 5, 15])
+def test_a_run_is_valid_with_a_brokers_clock_that_goes_some_seconds_wrong(tmp_path: Path, seconds: int) -> None:
+    for node in ("0", "1", "2", "100"):
+        lines = plain_text(node).splitlines(keepends=True)
+        late = [shifted(line, seconds) if node == "1" else line for line in lines]
+        (tmp_path / f"{node}.log").write_text("".join(late), "utf-8")
+    recording = Recording([str(tmp_path)], "t", 0)
+    begun = recording.begin()
+    subject = Subject(begun.releases[0], sorted(begun.created["replicas"]), begun.settings)
+    verdict = validate(subject, begun.created, recording.events())
+    assert verdict.is_valid, verdict.stuck
+    assert verdict.explained == 31
+
+
+def shifted(line: str, seconds: int) -> str:
+    """A line as a clock prints it that goes so many seconds wrong."""
+    if HEAD.match(line) is None:
+        return line
+    return f"{datetime.fromisoformat(line[:19]) + timedelta(seconds=seconds)}{line[19:]}"

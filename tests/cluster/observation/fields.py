@@ -36,8 +36,8 @@ FIELDS: Mapping[Says, Fields] = {
     Says.TRUNCATES: _fields("to", "leader leader_hw hw most"),
     Says.DELETES: _fields("from"),
     Says.RESTARTS: _fields("hw", "end"),
-    Says.CHANGES: _fields("", "was isr leader epoch elr version recorded"),
-    Says.COMMITS_ISR: _fields("isr", "leader was epoch elr version"),
+    Says.CHANGES: _fields("", "was isr leader epoch elr version recorded replicas"),
+    Says.COMMITS_ISR: _fields("isr", "leader was epoch elr version replicas"),
     Says.FENCES: _fields("broker"),
     Says.UNFENCES: _fields("broker"),
 }

@@ -397,3 +397,65 @@ def test_another_thread_may_tell_of_the_rise_that_is_due_to_a_fetch(other: str) 
         said(6_000, 0, Says.APPENDS, offset=2 if "append" in other else 1, next=3),
     )
     assert found.is_valid == ("late" not in other)
+
+
+def test_a_fetch_that_is_asked_again_is_noted_before_it_is_answered() -> None:
+    """An answer has only partitions of which there is news, so of what became of one no line may tell."""
+    events = (
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(10, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(20, 0, Says.APPENDS, offset=0, next=1, hw=1),
+        said(22, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(23, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=1, hw=1),
+        said(24, 0, Says.NOTES_FETCH, follower=1, offset=1),
+    )
+    found = verdict_of({0}, *events)
+    assert found.is_valid
+    assert found.tried == len(events) - 1  # Two of them are one step, and none is taken back.
+
+
+@pytest.mark.parametrize(("gives_up", "is_valid"), [(None, False), ({0, 1, 2}, True), ({0, 1}, False)])
+def test_a_leader_that_is_refused_an_isr_goes_back_to_the_one_before_and_may_ask_again(
+    gives_up: set[int] | None, is_valid: bool
+) -> None:
+    """By itself, while another request waits to be sent, or by the controller (`handleAlterPartitionError`)."""
+    events = [
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1, 2}),
+        said(10, 0, Says.ASKS_TO_SHRINK, followers={2}),
+        *([] if gives_up is None else [said(20, 0, Says.GIVES_UP_ISR, isr=gives_up)]),
+        said(30, 0, Says.ASKS_TO_SHRINK, followers={2}),
+    ]
+    assert verdict_of({0, 1, 2}, *events).is_valid == is_valid
+
+
+@pytest.mark.parametrize(("begins", "is_valid"), [(1, True), (2, False)])
+def test_only_what_is_below_the_high_watermark_is_deleted(begins: int, is_valid: bool) -> None:
+    found = verdict_of(
+        {0},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0}),
+        said(2, 0, Says.APPENDS, offset=0, next=1, hw=1),
+        said(10, 0, Says.DELETES, **{"from": begins}),
+    )
+    assert found.is_valid == is_valid
+    assert found.held[0].start == (begins if is_valid else 0)
+
+
+@pytest.mark.parametrize(("isr", "is_valid"), [({0, 1, 3}, True), ({0, 1, 2}, False)])
+def test_a_partition_moves_to_another_broker(isr: set[int], is_valid: bool) -> None:
+    """As KIP-455 has it: one is added, joins the ISR, and with that change the former one goes, in another leader epoch."""
+    created = said(0, CONTROLLER, Says.CREATES, replicas={0, 1, 2}, isr={0, 1, 2}, leader=0, epoch=0)
+    found = validate(
+        Subject("4.1", [0, 1, 2, 3], {}), created,
+        [
+            said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1, 2}),
+            said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+            said(10, CONTROLLER, Says.CHANGES, replicas={0, 1, 2, 3}, version=1),
+            said(11, 3, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+            said(20, 0, Says.NOTES_FETCH, follower=3, offset=0, asks_to_add=3),
+            said(30, CONTROLLER, Says.COMMITS_ISR, leader=0, was={0, 1, 2}, isr=isr, epoch=1, replicas={0, 1, 3}, version=2),
+            said(31, 0, Says.LEADS, epoch=1, offset=0, hw=0, isr={0, 1, 3}),
+            said(32, 3, Says.FOLLOWS, leader=0, epoch=1, offset=0, hw=0),
+        ],
+    )  # fmt: skip
+    assert found.is_valid == is_valid, found.stuck

@@ -1,9 +1,9 @@
 """Which messages Kafka's loggers print about partitions, from its sources: keeps `cluster/lines/templates.tsv`.
 
-    python tools/wordings.py            # what the sources say otherwise than the table; exit code 1 if anything
-    python tools/wordings.py --write    # the table anew; what is new in it tells `unknown` until somebody has read it
+    python tools/lines/wordings.py            # what the sources say otherwise than the table; exit code 1 if anything
+    python tools/lines/wordings.py --write    # the table anew; what is new in it tells `unknown` until somebody has read it
 
-Source jars come from Maven Central, one release of each line. Of log calls (trace to error) in the classes that print
+Source jars come with Maven, one release of each line. Of log calls (trace to error) in the classes that print
 through the loggers which `acked kafka observe` switches on, the text of the message is kept, with {} for each value. 4.4.0
 has no source jars: a message of 4.3 counts as one of 4.4 where its texts are constants of the classes, and a constant that
 reads like a message and is in no class of 4.3 is shown; one that has {} is a message, of a level that is not known.
@@ -22,7 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from acked.cluster.lines.templates import FAMILY, Tells, Template, read_templates  # noqa: E402
@@ -52,7 +52,7 @@ VALUE = "{}"
 """In the text of a message of log4j or slf4j for each value; an exception's text has other marks."""
 OPENS = re.compile(r'[sf]?("""|")')
 COMMENT = re.compile(r'("""(?:.*?)"""|"(?:\\.|[^"\\\n])*")|/\*.*?\*/|//[^\n]*', re.DOTALL)
-POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion><groupId>acked</groupId>
+POM = """<project><modelVersion>4.0.0</modelVersion><groupId>acked</groupId>
 <artifactId>wordings</artifactId><version>1</version><packaging>pom</packaging><build><plugins><plugin>
 <groupId>org.apache.maven.plugins</groupId><artifactId>maven-dependency-plugin</artifactId><configuration>
 <outputDirectory>{folder}</outputDirectory><artifactItems>{items}</artifactItems></configuration></plugin></plugins></build>
