@@ -1,7 +1,7 @@
 """Keeps what `acked hunt --format json` found, for the page: docs/hunts.json, by release.
 
     nice acked hunt --kafka 4.4.0 --minutes 60 --format json > hunted.json
-    python tools/hunts.py hunted.json …
+    python tools/parts/hunts.py hunted.json …
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.files import write_text  # noqa: E402
