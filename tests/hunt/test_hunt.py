@@ -224,6 +224,24 @@ def test_without_its_row_a_known_loss_is_new() -> None:
     assert {faults_of(sighting) for sighting in forgotten} == {("crashes",), ("rebalances",)}
 
 
+@pytest.mark.long
+def test_a_hunt_of_a_minute_finds_known_losses_without_being_told_and_with_a_row_taken_out_the_same_as_new() -> None:
+    """Some twenty questions about moved leaders and one lost page cache, some of them by walks."""
+    questions = [
+        *questions_of(hunted(), ["partition"], ["one-lossy"]),
+        *questions_of(hunted(), ["partition"], ["leadership_moves"]),
+    ]
+    cheap = [question for question in questions if question.cost <= 1]
+    made = Hunt(cheap, known_losses(["row 36"]), KNOWN, seed=5)
+    made.run(LIMITS, most_rounds=2)
+    seen = {sighting.known.id for sighting in made.sightings.values() if sighting.known is not None}
+    new = [sighting for sighting in made.sightings.values() if sighting.known is None]
+    assert {"acks=1", "last-known-leader"} <= seen
+    assert "AckedRecordsSurvive" in {sighting.loss.promise for sighting in new}
+    assert {sighting.loss.known_as[0] for sighting in new} == {"row 36"}
+    assert made.tally.refused == {}
+
+
 # -- the command -----------------------------------------------------------------------------------------------------------
 
 
