@@ -32,7 +32,7 @@ from acked.invariants.partition.lemmas.catalogue import (  # noqa: E402
 from acked.reports.table import numbers, table, table_markdown  # noqa: E402
 from acked.reports.tables.findings import read_findings  # noqa: E402
 from tools import false_claims, guards, house, kafka_mutants, proof_mutations, proofs, real  # noqa: E402
-from tools.parts import api, commands, gallery  # noqa: E402
+from tools.parts import api, commands, gallery, hunts  # noqa: E402
 from tools.parts.spec_pages import markdown_table  # noqa: E402
 
 GATE = ROOT / "docs" / "gate_mutations.json"
@@ -106,6 +106,7 @@ PARTS = {
     "breaches": Part(proofs.breaches),
     "releases": Part(proofs.releases, proofs.kept_of_releases),
     "house": Part(house.tables),
+    "hunts": Part(hunts.part, hunts.part),
     "kafka-mutants": Part(kafka_mutants.part),
     "kills": Part(real.lost_by_kills, real.lost_by_kills),
     "matrix": Part(partial(rows_of, "matrix"), partial(rows_of, "matrix", is_overview)),

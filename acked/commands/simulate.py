@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.names import repeats
+from acked.base.optional import optional_packages
 from acked.checker.explore.simulate import Plan, Simulation
 from acked.checker.explore.simulate import simulate as run
 from acked.checker.question.question import Question
@@ -67,10 +68,16 @@ _draws = collects(
 @click.command(short_help="Look for a violation in random traces, where no search ends.")
 @asks_spec
 @_draws
+@option(
+    "--playable", metavar="V",
+    help="Of `partition` and `transactions`: take only steps that brokers of this release can be led through.",
+).under("brokers")
 @WORKERS.saying("Threads; the answer does not depend on them.").under("workers")
 @collects("trace_out", TraceFile, path=TRACE_OUT.saying("Write the shortened counterexample to this file."))
 @shows
-def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: TraceFile, output: Output) -> int:
+def simulate(
+    asked: AskedSpec, draws: Draws, brokers: str | None, workers: int | None, trace_out: TraceFile, output: Output
+) -> int:
     """Look for a violation in random traces of SPEC's protocol.
 
     For constants at which `acked check` runs out of memory. Every step is chosen among all enabled ones, each as likely as
@@ -80,6 +87,7 @@ def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: Tra
 
     \b
     acked simulate kip101 -c replicas=5 --runs 100000 --depth 60
+    acked simulate stale-ends-bug --kafka-version 4.4 --playable 4.4.0 --trace-out t.json      for `acked reproduce t.json`
 
     Finding nothing is not a proof, so that exits with 152; a violation with 11, 12 or 13, as `acked check` does.
     """
@@ -92,11 +100,16 @@ def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: Tra
             f"random traces cannot decide {', '.join(other)}: that takes every reachable state; use `acked check`"
         )
     question = Question(spec.question().instance, spec.properties)
+    walked = question if brokers is None else _playable(question, brokers)
     plan = draws.plan()
     began = time.perf_counter()
     with output.batch_progress("traces") as progress:
-        found = run(question, plan, workers, progress)
+        found = run(walked, plan, workers, progress)
     seconds = time.perf_counter() - began
+    if brokers is not None and found.violation is not None:
+        from acked.cluster.playing.protocol import restore_actions
+
+        found = replace(found, violation=replace(found.violation, run=restore_actions(question, found.violation.run)))
     if found.violation is not None:
         trace_out.write(Counterexample.of(spec.title, question, found.violation))
     output.emit(
@@ -105,6 +118,15 @@ def simulate(asked: AskedSpec, draws: Draws, workers: int | None, trace_out: Tra
     )
     trace_out.announce(output, found.violation is not None)
     return int(_code(found))
+
+
+def _playable(question: Question, version: str) -> Question:
+    """The question about the traces that brokers of a release can be led through; `ConfigurationError` where none can."""
+    with optional_packages():
+        from acked.cluster.playing.setting import Brokers
+        from acked.cluster.reports.reproductions.words import presentation_of
+    played = presentation_of(question).played
+    return played.playable(question, played.fit(Brokers(version), question), True)
 
 
 def _print(console: Console, title: str, question: Question, found: Simulation, seconds: float) -> None:

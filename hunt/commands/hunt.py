@@ -10,11 +10,11 @@ from pathlib import Path
 
 import click
 
-from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.errors import AckedError, ExitCode
 from acked.base.files import check_writable, write_text
+from acked.base.optional import optional_packages
 from acked.base.release import release as number_of
 from acked.checker.batch.cache import ResultCache
-from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.jars import is_fetched
 from acked.cluster.releases.release import Mode
 from acked.hunt.assumptions.drop import drop_assumptions
@@ -189,15 +189,23 @@ def _player(
 ) -> Player:
     """Who plays what is new, or says in a sentence why nobody does."""
     if not playing.plays:
-        return Player(None, "--no-play")
+        return Player(version, reason="--no-play")
     try:
+        with optional_packages():
+            from acked.cluster.playing.setting import Brokers
+            from acked.hunt.playing.play import play_loss
         brokers = Brokers(version, Mode(hunted.plane), playing.home)
         is_here = playing.home is not None or is_fetched(brokers.release)
-    except ConfigurationError as error:
-        return Player(None, str(error))
+    except AckedError as error:
+        return Player(version, reason=str(error))
     if not is_here:
-        return Player(None, f"the jars of {version} are not here; acked kafka fetch {version}")
-    return Player(brokers, "", cache, lambda text: None if output.quiet else say(f"  {text}"))
+        return Player(version, reason=f"the jars of {version} are not here; acked kafka fetch {version}")
+
+    def tell(text: str) -> None:
+        if not output.quiet:
+            say(f"  {text}")
+
+    return Player(version, lambda protocol, loss: play_loss(protocol, loss, brokers, tell), cache=cache)
 
 
 class _Progress(LiveDisplay):

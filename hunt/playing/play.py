@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from acked.base.bounds import Bounds
@@ -18,6 +17,7 @@ from acked.cluster.playing.reproduce import Listener, reproduce
 from acked.cluster.playing.script import NotPlayable
 from acked.cluster.playing.setting import Brokers
 from acked.cluster.reports.reproductions.words import presentation_of
+from acked.hunt.playing.outcome import Played
 from acked.hunt.search.task import Loss
 from acked.reports.shell.deadline import OverTime
 
@@ -28,23 +28,6 @@ PLAYABLE_WITHIN = 1_000_000
 """Distinct states that are looked at for a trace that can be played."""
 
 Tell = Callable[[str], None]
-
-
-@dataclass(frozen=True)
-class Played:
-    """What came of it: `lost` of `times` plays broke the promise, `apart` of `times_apart` of the run one event apart.
-
-    `change` says what that event is. `reason` says why nothing was played, or where brokers went another way; `steps` are
-    those that were played.
-    """
-
-    times: int = 0
-    lost: int = 0
-    times_apart: int = 0
-    apart: int = 0
-    change: str = ""
-    steps: int = 0
-    reason: str = ""
 
 
 def play_loss(protocol: str, loss: Loss, brokers: Brokers, tell: Tell, times: int = PLAYS) -> Played:

@@ -8,7 +8,7 @@ from enum import Enum, unique
 
 from acked.checker.batch.outcome import Task
 from acked.checker.spec.question_text import QuestionText
-from acked.hunt.playing.play import Played
+from acked.hunt.playing.outcome import Played
 from acked.hunt.search.hunt import Hunt, Sighting, Tally, faults_of
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS

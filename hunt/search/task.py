@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acked.base.bounds import Bounds
-from acked.base.errors import AckedError, ConfigurationError
+from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.observer import Observer, Progress
+from acked.base.optional import optional_packages
 from acked.base.processes import Service
 from acked.checker.batch.outcome import FoundViolation
 from acked.checker.explore.simulate import Plan, simulate
@@ -17,10 +18,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run, StopReason
 from acked.checker.search.local import search
 from acked.checker.spec.question_text import QuestionText
-from acked.cluster.playing.protocol import restore_actions
-from acked.cluster.playing.setting import Brokers
 from acked.cluster.releases.release import Mode
-from acked.cluster.reports.reproductions.words import presentation_of
 from acked.hunt.known.losses import KnownLoss
 from acked.hunt.known.mend import Bar, Replayed, bar_events
 from acked.hunt.search.reduction import reduce_settings, shortest
@@ -128,7 +126,7 @@ class HuntProcess:
                 if found.violation is None:
                     break
                 broken.add(found.violation.property.name)
-                run = restore_actions(question, found.violation.run)
+                run = _with_actions_of(question, found.violation.run)
                 losses.append(self._loss(question, found.violation.property, run, False))
         return HuntAnswer(is_decided, result.distinct_states, walks, steps, 0.0, tuple(losses), taken)
 
@@ -138,9 +136,12 @@ class HuntProcess:
         if effort.is_playable:
             version, plane = task.brokers
             try:
+                with optional_packages():
+                    from acked.cluster.playing.setting import Brokers
+                    from acked.cluster.reports.reproductions.words import presentation_of
                 playable = presentation_of(question).played.playable(question, Brokers(version, Mode(plane)), True)
-            except ConfigurationError:
-                pass  # Nobody plays this protocol, or not so.
+            except (ConfigurationError, SystemFailure):
+                pass  # Nobody plays this protocol, or not so, or not here.
             else:
                 bar_events(playable.instance, task.bars)
                 yield replace(playable, is_symmetric=question.is_symmetric), effort.walks // 2
@@ -174,6 +175,12 @@ def barred(task: HuntTask, tracings: Tracings) -> Question:
         question = replace(asked, symmetry=False).question(tracings=tracings)
     bar_events(question.instance, task.bars)
     return question
+
+
+def _with_actions_of(question: Question, run: Run) -> Run:
+    """A run of fewer or other actions of the same names, with those of the question itself."""
+    known = {step.label: step for step in question.instance.actions}
+    return Run(run.states, tuple(known[step.label] for step in run.actions))
 
 
 def _weights(question: Question, rare: Sequence[tuple[str, int]]) -> dict[str, int]:

@@ -16,7 +16,7 @@ from acked.reports.shell.groups import Branching
 from acked.reports.shell.specs import all_bundled
 from tests.places import CHECKOUT
 
-_FOLDERS = ("acked/commands", "acked/cluster/commands", "acked/audit/commands")
+_FOLDERS = ("acked/commands", "acked/cluster/commands", "acked/audit/commands", "acked/hunt/commands")
 MODULES = [
     ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)
     for folder in _FOLDERS
@@ -67,7 +67,7 @@ HEAVY = (
     "playwright", "pyarrow", "pyspark", "rich", "scipy", "sqlglot", "tomlkit", "yaml", "z3",
 )  # fmt: skip
 """Packages that take long to import: of them a module of commands imports only what every use of it needs."""
-NEEDED = {"commands.explore": ["numpy"], "commands.simulate": ["numpy"]}
+NEEDED = {"commands.explore": ["numpy"], "commands.simulate": ["numpy"], "hunt.commands.hunt": ["numpy"]}
 
 
 @pytest.mark.slow
