@@ -60,7 +60,7 @@ def test_an_answer_that_is_not_the_pinned_one_ends_the_build(tmp_path: Path) -> 
     spec = spec_of("claims/acks-1-loses.toml")
     assert spec.expect is not None
     wrong = replace(spec, expect=replace(spec.expect, distinct_states=193))
-    with pytest.raises(SystemExit, match=r"states is 192, and the spec pins 193; run tools/pin_specs\.py"):
+    with pytest.raises(SystemExit, match=r"acks-1-loses: states is 192, and the spec pins 193; run tools/pin_specs\.py"):
         written(tmp_path / "site", [wrong])
 
 
