@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 import posixpath
 import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
+
+_log = logging.getLogger("mkdocs.acked")
 
 OUTSIDE = {
     "README.md": "index.md",
@@ -29,6 +32,8 @@ OUTSIDE = {
 
 LINK = re.compile(r"(?P<bang>!?)\[(?P<text>[^][]*(?:\[[^][]*\][^][]*)*)\]\((?P<target>[^()\s]+)\)")
 FENCE = re.compile(r"^(?P<fence> *(?:```|~~~)).*?^(?P=fence)[ ]*$", re.MULTILINE | re.DOTALL)
+PREFORMATTED = re.compile(r"(<pre\b.*?</pre>)", re.DOTALL)
+BREAK = re.compile(r"\n\s+")
 FILE = re.compile(r"^<!-- file: (?P<name>\S+) -->\n+```(?P<language>\w+)", re.MULTILINE)
 
 
@@ -52,11 +57,21 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
     return checked.marked(html, page.file.src_uri)
 
 
+def on_page_context(context: Any, page: Page, config: MkDocsConfig, nav: Any) -> None:
+    """Leaves the traces of the claims out of the list of headings, which a page has twice: their table leads to them."""
+    if page.file.src_uri == "claims.md":
+        for chapter in page.toc.items:
+            for heading in chapter.children:
+                heading.children.clear()
+
+
 def on_post_build(config: MkDocsConfig) -> None:
-    """Adds the modules with which pages check specs."""
+    """Adds the modules with which pages check specs; a page that is too large with them is a warning."""
     from tools.parts import checked
 
     checked.write(Path(config.site_dir))
+    for complaint in checked.too_large(Path(config.site_dir)):
+        _log.warning(complaint)
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
@@ -73,8 +88,9 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def on_post_page(output: str, page: Page, config: MkDocsConfig) -> str:
-    """The page with a name for the search's dialog, which the theme leaves without one."""
-    return output.replace('role="dialog"', 'role="dialog" aria-label="Search"')
+    """The page without indentation, with a name for the search's dialog, which the theme leaves without one."""
+    pieces = PREFORMATTED.split(output.replace('role="dialog"', 'role="dialog" aria-label="Search"'))
+    return "".join(piece if piece.startswith("<pre") else BREAK.sub("\n", piece) for piece in pieces)
 
 
 def with_links(text: str, link: Callable[[re.Match[str]], str]) -> str:

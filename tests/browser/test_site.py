@@ -11,7 +11,7 @@ from playwright.sync_api import Page
 from tests.browser.conftest import SERIOUS, Watched
 from tests.docs.test_site import site
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.timeout(900)]
 
 
 __all__ = ["site"]

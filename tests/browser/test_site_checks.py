@@ -13,7 +13,7 @@ from tests.browser.test_site import serious
 from tests.docs.test_site import site
 from tools.parts.firefox import HOW_TO_GET_ONE, Firefox, installed
 
-pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.fresh_page]
+pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.fresh_page, pytest.mark.timeout(900)]
 
 __all__ = ["site"]
 

@@ -42,6 +42,9 @@ MENDED = (
 is_chosen: Callable[[str], bool] = bool
 """Which of them are built, by name: all; tests build few."""
 
+MOST_BYTES = 300_000
+"""What a page may take with the scripts that it loads to check a spec."""
+
 _CODE = re.compile(r"<code>(?P<text>(?:acked [a-z]+ )?(?:[a-z]+/)?(?P<name>[\w.-]+)(?: [^<]*)?)</code>")
 _HEADING = re.compile(r"<(h[1-6])\b.*?</\1>", re.DOTALL)
 _MARK = re.compile(r"<!-- check: (?P<name>[\w.-]+) -->")
@@ -118,3 +121,15 @@ def write(site: Path) -> None:
         built = [*map(Built.of, named().values()), *(item for item in others if is_chosen(item.spec.name))]
         known = modules.write(built, site)
     modules.give(site / modules.FOLDER, "playground", [told for told, _ in families if told["first"] in known])
+
+
+def too_large(site: Path) -> Iterator[str]:
+    """A sentence for every page and spec of the built site that take more than `MOST_BYTES` together."""
+    shared = sum((site / "assets" / name).stat().st_size for name in ("pages.js", "pages.css"))
+    for page in sorted(site.rglob("*.html")):
+        text = page.read_text("utf-8")
+        for spec in marks(text):
+            taken = len(text.encode()) + shared + modules.loaded_bytes(site, spec)
+            if taken > MOST_BYTES:
+                name = page.relative_to(site).as_posix()
+                yield f"{name} with the module of {spec} takes {taken:,} bytes, and {MOST_BYTES:,} are allowed"

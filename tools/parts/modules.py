@@ -82,7 +82,7 @@ def is_possible(spec: Spec) -> bool:
     return not any(item.kind in GRAPH_KINDS for item in spec.properties)
 
 
-def _made(task: Task, pinned: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _made(name: str, task: Task, pinned: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """The description of a question, its module and what acked answered; None where a step leaves a field's domain."""
     question = task.question()
     native, run = dict(pinned or {}), None
@@ -94,7 +94,7 @@ def _made(task: Task, pinned: Mapping[str, Any] | None) -> dict[str, Any] | None
         if result.violations:
             run = run_data(result, result.violations[0])
         found = {"verdict": result.verdict.value, "states": result.distinct_states, "generated": result.generated_states}
-        _refuse_other(question.instance.protocol.name, native, found)
+        _refuse_other(name, native, found)
         native = {**found, "levels": list(result.level_sizes)}
     native["bytes"] = bytes_needed(native["states"], question)
     spec = described(question, task.policy)
@@ -120,8 +120,8 @@ def _all_made(specs: Sequence[Spec]) -> Iterator[dict[str, Any] | None]:
     """What is made of each, in order, from the cache if it is there."""
     folder = cache_folder("results")
     cache = None if folder is None else ResultCache(folder, __version__)
-    asked = [(Task.of(spec), _pinned(spec)) for spec in specs]
-    keys = [json.dumps([task.document(), pinned], sort_keys=True) for task, pinned in asked]
+    asked = [(spec.name, Task.of(spec), _pinned(spec)) for spec in specs]
+    keys = [json.dumps([task.document(), pinned], sort_keys=True) for _, task, pinned in asked]
     made = [cache and cache.recall("module", key) for key in keys]
     missing = [number for number, item in enumerate(made) if item is None]
     if missing:
