@@ -112,7 +112,7 @@ export class Page {
         : [el("div", { class: "middle" }, pane.parts.now, pane.parts.grid, properties, moves, fields), el("div", { class: "side" }, lanes)];
       return el(
         "section",
-        { class: `pane${pane.offsets > MOST_BESIDE ? " wide" : ""}${pane.trace.packet.lanes.actors.length > FEW_LANES ? " crowded" : ""}`, "aria-label": pane.name || "The trace" },
+        { class: `pane${pane.offsets > MOST_BESIDE ? " wide" : ""}${pane.course.actors.length > FEW_LANES ? " crowded" : ""}`, "aria-label": pane.name || "The trace" },
         many ? el("h2", { class: "name" }, pane.trace.name, el("span", { class: "note" }, ` ${pane.trace.subject}`)) : null,
         parts
       );
