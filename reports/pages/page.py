@@ -26,7 +26,7 @@ from acked.reports.runs.view import story_of
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STILL = ("dom", "check", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
+STILL = ("dom", "check", "packet", "members", "grid", "lanes", "moves", "motion", "panels", "pane", "page", "main", "still")
 EXPLORER = (*STILL[:-1], "python", "instance", "explain", "teller", "walk", "tried", "served", "tab", "live", "explorer")
 PLAYED = (*STILL[:-1], "played", "reproduction")
 KEPT = ("dom", "check", "kept")
@@ -142,14 +142,17 @@ def script_text(modules: tuple[str, ...]) -> str:
 
 @cache
 def style_text(*more: str) -> str:
-    """The style sheet, with the palette's colours of leader epochs, and then those of `more` files."""
+    """The style sheets of pages with a script, then `more` of them, and the palette's colours of leader epochs."""
     colours = "\n".join(
         f".epoch-{number} {{ background: {colour.background}; color: {colour.text}; }}"
         for number, colour in enumerate(palette.EPOCHS)
     )
-    texts = [files("acked.reports").joinpath("web", name).read_text("utf-8") for name in ("style.css", *more)]
-    sheet = re.sub(r"/\*.*?\*/", "", "\n".join(texts), flags=re.DOTALL)
-    return _slim(f"{sheet}\n{colours}\n")
+    return _slim(f"{_sheets('style.css', *more)}\n{colours}\n")
+
+
+def _sheets(*names: str) -> str:
+    texts = [files("acked.reports").joinpath("web", name).read_text("utf-8") for name in ("tokens.css", "base.css", *names)]
+    return re.sub(r"/\*.*?\*/", "", "\n".join(texts), flags=re.DOTALL)
 
 
 def _slim(text: str) -> str:
@@ -177,4 +180,4 @@ def render_report(template: str, data: Mapping[str, Any], style: str | None = No
 
 @cache
 def _style() -> str:
-    return files("acked.reports").joinpath("web", "report.css").read_text("utf-8")
+    return _slim(_sheets("report.css"))

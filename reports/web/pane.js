@@ -3,6 +3,7 @@
 import { el, show } from "./dom.js";
 import { gridElement, usedOffsets } from "./grid.js";
 import { Lanes } from "./lanes.js";
+import { drawMoving } from "./motion.js";
 import { movesElement } from "./moves.js";
 import { unpack } from "./packet.js";
 import { fieldsElement, propertiesElement } from "./panels.js";
@@ -71,7 +72,7 @@ export class Pane {
     const caption = `${this.name ? `${this.name}: ` : ""}the state ${this.preview ? "that this action leads to" : `after step ${here}`}`;
     show(this.parts.now, this.nowElements(here, isOver, index));
     const grid = { offsets: Math.max(this.offsets, usedOffsets([shown])), brokers: options.brokers, hideUnchanged: options.hideUnchanged, caption };
-    show(this.parts.grid, gridElement(this.head.look, shown, against, grid));
+    drawMoving(this.parts.grid, () => show(this.parts.grid, gridElement(this.head.look, shown, against, grid)));
     this.pointable();
     show(this.parts.properties, propertiesElement(this.head, this.steps, here, shown, (to) => this.page.go(to), this.unfolded));
     this.drawMoves();

@@ -254,7 +254,7 @@ return found;"""
     [
         ("truncate-to-hw", "log[0].end == 2 and quorum.isr == {1}"),
         ("kip320", "replica[1].hw == 1 and quorum.leader == 1"),
-        ("stale-ends-bug", "log[2].end == 2 and controller.isr == {2}"),
+        ("stale-ends-bug", "log[2].end == 1 and controller.isr == {2}"),
         ("transactions", "partition[0].lso == 1"),
     ],
 )
