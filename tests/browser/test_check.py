@@ -101,8 +101,8 @@ def test_a_tab_without_memory_says_so_and_keeps_the_page(watched: Any, made: Mad
     assert "Equal" not in check.inner_text()
     assert "holds" not in check.inner_text()
     expect(page.get_by_role("button", name="Check all states here")).to_be_enabled()
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".count")).to_have_text("1 / 8")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".count")).to_have_text("7 / 8")
 
 
 def test_a_page_that_searches_allows_a_worker_and_others_allow_none(made: Made, lost: Path) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from acked.checker.explore.nearest import nearest, nearest_violation
 from acked.checker.predicate.parse import PredicateError, parse_predicate
@@ -21,15 +25,20 @@ from acked.checker.wasm.script import explorer_script
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import evaluate
 from acked.model.language.tracings import ActionInstance
+from acked.reports.pages.exploring import explorer_page
 from acked.reports.pages.page import script_text
 from acked.reports.runs.packet import Packer, head_of
 from acked.reports.shell.specs import find_spec
+from acked.reports.standalone.javascript import Translator
 from acked.reports.standalone.protocol import protocol_data, words_script
+from acked.reports.standalone.sources import Untranslatable
+from tests.reports.pictures.locks import LABELS, run_of
 
 pytestmark = pytest.mark.browser
 
 MODULES = ("python", "instance", "explain", "teller", "walk", "tab")
 STEPS = 25
+TITLE = "Walked"
 
 SHOWN = """const names = ["by", "says", "values", "marks", "failing", "rows", "boxes"];
 const shown = (step) => Object.fromEntries(names.map((name) => [name, step[name]]));
@@ -42,10 +51,10 @@ return {
 };"""
 
 
-def run(page: Page, spec: Spec, given: dict[str, Any], body: str) -> Any:
+def run(page: Page, asked: Spec | Question, given: dict[str, Any], body: str) -> Any:
     """What a page says of a question with the scripts of the explorer."""
-    question = spec.question()
-    data = {"protocol": protocol_data(spec.title, question), "head": head_of(question), **given}
+    question = asked if isinstance(asked, Question) else asked.question()
+    data = {"protocol": protocol_data(TITLE, question), "head": head_of(question), **given}
     script = f"{script_text(MODULES)}\n{words_script(question)}\nconst GIVEN = {json.dumps(data)};\n{SHOWN}\n{body}"
     return page.evaluate(f"async () => {{\n{script}\n}}")
 
@@ -103,18 +112,17 @@ def unpacked(packet: dict[str, Any]) -> list[dict[str, Any]]:
     return steps
 
 
-def compare(page: Page, spec: Spec) -> Run:
+def compare(page: Page, question: Question) -> Run:
     """Asserts that a page walks as acked does, along the longest of some walks; the walk."""
-    question = spec.question()
     taken = max((walk_of(question, seed) for seed in range(7, 12)), key=lambda walk: len(walk.actions))
     packet, _ = Packer(question).run(taken)
     path = numbers_of(question, taken.actions)
-    there = run(page, spec, {"path": path}, WALKED)
+    there = run(page, question, {"path": path}, WALKED)
     here = json.loads(json.dumps({"steps": unpacked(packet), "lanes": packet["lanes"]}))
     for number, (one, other) in enumerate(zip(there["steps"], here["steps"], strict=True)):
-        assert one == other, f"{spec.name}, step {number}"
+        assert one == other, f"step {number}"
     assert there["lanes"] == here["lanes"]
-    assert there["trace"] == json.loads(json.dumps(trace_document(Counterexample(spec.title, question, taken))))
+    assert there["trace"] == json.loads(json.dumps(trace_document(Counterexample(TITLE, question, taken))))
     assert there["loaded"] == path
     return taken
 
@@ -124,7 +132,78 @@ QUICK = ("truncate-to-hw", "kip320", "delivery")
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_page_takes_the_same_steps_for_the_same_reasons(watched: Any, name: str) -> None:
-    assert len(compare(watched.page, find_spec(name)).actions) > 5
+    assert len(compare(watched.page, find_spec(name).question()).actions) > 5
+
+
+def test_a_protocol_of_one_s_own_is_told_and_drawn_as_its_author_says(watched: Any) -> None:
+    question, _ = run_of(*LABELS)
+    assert len(compare(watched.page, question).actions) > 5
+
+
+def test_words_that_no_page_can_say_are_left_out_and_named(watched: Any, tmp_path: Path) -> None:
+    """The step is called by its name, and the page says which words are missing, and why."""
+    whole, _ = run_of(*LABELS)
+    told = {step.action.name: step.action for step in whole.instance.actions}
+    first = next(iter(told))
+    odd = [replace(action, says=lambda t: f"{1:>3}") if name == first else action for name, action in told.items()]
+    protocol = copy(whole.instance.protocol)
+    protocol.actions = tuple(odd)
+    question = Question(protocol.instantiate(whole.instance.constants), ())
+    script = words_script(question)
+    assert f'missing: ["{first}: a format in a text has no counterpart in a page (test_walk.py:' in script
+    page_file = tmp_path / "odd.html"
+    page_file.write_text(explorer_page("odd", "odd", question, {"search": explorer_script(question)}), encoding="utf-8")
+    page = watched.open(page_file)
+    expect(page.locator(".headnote")).to_contain_text("No page can say some of the words of this protocol")
+    expect(page.locator(".move .says").first).to_have_text(re.compile(rf"{first}\(.*\)"))
+
+
+def spoken(state: dict[str, Any], number: int) -> list[object]:
+    """What words may be made of, on one plain state."""
+    *most, last = state["list"]
+    text, seen = "", set()
+    for at, (item, flag) in enumerate(zip(state["list"], state["flags"], strict=True)):
+        if item in seen or not flag:
+            continue
+        seen |= {item}
+        text += f"{at}:{item}{',' if item != last else ''}"
+    later = [item for item in state["list"] if item > number and item not in (2, 9)]
+    pairs = {(item, item % 2) for item in state["list"]}
+    return [
+        text, most, last, later, sorted(pairs - {(1, 1)}), state.get("none") or "nobody", state.get("missing", 7),
+        "yes" if state["list"] and state["none"] is None else "no", sum(1 for item in state["list"] if item),
+        state["list"][::-1], max(state["list"]), min(number, 3), any(item == 3 for item in state["list"]), (number or 5) * 2,
+        next((item for item in state["list"] if item > 90), None), f"{state['none']} {True} {[1, 2]}", len(state["empty"]),
+        1 <= number < 3 != number, ", ".join(map(str, state["list"])), state["flags"].count(True), not state["empty"],
+        (later + most)[: number + 1], [*range(1, 4)], number == state["flags"][0], "a" in "cat", isinstance(state, dict),
+        number // 2 - -7 // 2, -number % 3, state["list"][-2:],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 5])
+def test_translated_functions_mean_what_they_mean_in_python(watched: Any, number: int) -> None:
+    state = {"list": [1, 2, 2, 3, 0], "flags": [True, True, False, True, True], "none": None, "empty": []}
+    translator = Translator()
+    name = translator.function(spoken)
+    script = f"{script_text(('python',))}\n{translator.text}\nreturn {name}({json.dumps(state)}, {number});"
+    there = watched.page.evaluate(f"() => {{\n{script}\n}}")
+    here = json.loads(json.dumps(spoken(state, number)))
+    assert list(zip(there, here, strict=True)) == list(zip(here, here, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("function", "why"),
+    [
+        (lambda t: f"{t:>3}", "a format in a text has no counterpart in a page"),
+        (lambda t: t.upper(), "the method upper has no counterpart in a page"),
+        (lambda t: nowhere, "the name nowhere has no counterpart in a page"),  # type: ignore[name-defined]  # noqa: F821
+        (lambda *t: t, "a parameter that takes any arguments has no counterpart in a page"),
+        (len, "is not a function with a text"),
+    ],
+)
+def test_what_has_no_counterpart_is_named(function: Any, why: str) -> None:
+    with pytest.raises(Untranslatable, match=re.escape(why)):
+        Translator().function(function)
 
 
 MANY = [
@@ -139,7 +218,7 @@ MANY = [
 @pytest.mark.slow
 @pytest.mark.parametrize("name", MANY)
 def test_pages_of_every_protocol_take_the_same_steps_for_the_same_reasons(watched: Any, name: str) -> None:
-    compare(watched.page, find_spec(name))
+    compare(watched.page, find_spec(name).question())
 
 
 def test_a_trace_that_a_page_saves_is_one_that_acked_replays(watched: Any) -> None:
