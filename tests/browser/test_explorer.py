@@ -23,6 +23,7 @@ from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.pages.exploring import explorer_page
 from acked.reports.shell.specs import find_spec
+from tools.parts.firefox import HOW_TO_GET_ONE, Firefox, installed
 
 pytestmark = pytest.mark.browser
 
@@ -96,7 +97,7 @@ def large() -> Iterator[dict[str, ExplorerServer]]:
         yield servers
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (390, 844)])
+@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 800), (390, 844)])
 @pytest.mark.parametrize("name", ["kip320", "partition"])
 def test_the_first_action_is_visible_without_scrolling_and_the_step_buttons_always_are(
     watched: Any, large: dict[str, ExplorerServer], name: str, width: int, height: int
@@ -350,3 +351,31 @@ def test_a_session_is_saved_as_a_trace_and_loaded_again(page: Page, tmp_path: Pa
     expect(page.locator(".now .label")).to_contain_text("Step 0 of 0")
     page.locator("[data-key=load]").set_input_files(target)
     expect(page.locator(".now .label")).to_contain_text("Step 10 of 10")
+
+
+EXPLORED = """async () => {
+  const soon = async (found) => {
+    while (!found()) await new Promise((done) => setTimeout(done, 50));
+    return found();
+  };
+  const input = await soon(() => document.querySelector("[data-key=predicate]"));
+  input.value = "log[1].end == 1 and replica[1].leader == 0";
+  input.form.requestSubmit();
+  const found = await soon(() => document.querySelector(".message").textContent.replace("…", ""));
+  const label = document.querySelector(".now .label").textContent;
+  document.querySelector("[data-key=restart]").click();
+  document.querySelector("[data-key=break]").click();
+  return [found, label, await soon(() => /unreachable.*/.exec(document.querySelector(".message").textContent)?.[0])];
+}"""
+
+
+@pytest.mark.slow
+def test_firefox_walks_and_searches_on_a_page_from_a_file(file: Path) -> None:
+    if installed() is None:
+        pytest.skip(HOW_TO_GET_ONE)
+    with Firefox.started() as firefox:
+        firefox.open(file.as_uri())
+        found, label, broken = firefox.evaluate(EXPLORED)
+    assert found == "found 5 steps away"
+    assert label.startswith("Step 5 of 5")
+    assert broken == "unreachable from here: none of the 957 states that can follow breaks it"
