@@ -3,7 +3,8 @@
 // `predicateOf` reads a text and gives a function that is true where it holds; `Refusal` says what is wrong and where. As there,
 // everything of a record past a log's end is None, and None is equal to nothing else and in nothing.
 
-const SIGNS = /^(?:==|!=|<=|>=|[-+<>(){}[\],.])/;
+const SIGNS = /^(?:==|!=|<=|>=|[-+*<>(){}[\],.])/;
+const TEXT = /^(?:"[^"]*"|'[^']*')/;
 const WORD = /^[A-Za-z_][A-Za-z0-9_]*/;
 const KEYWORDS = new Set(["and", "or", "not", "in", "is", "if", "else", "for", "True", "False", "None"]);
 const MOST_CASES = 50000;
@@ -14,14 +15,20 @@ function refuseAt(at, message) {
   throw new Refusal(`column ${at + 1}: ${message}`);
 }
 
+function kindOf(text) {
+  if (/^\d/.test(text)) return "number";
+  if (TEXT.test(text)) return "text";
+  return WORD.test(text) && !KEYWORDS.has(text) ? "name" : "sign";
+}
+
 function tokensOf(text) {
   const found = [];
   for (let at = 0; at < text.length; ) {
     const rest = text.slice(at);
     const blank = /^\s+/.exec(rest);
-    const taken = blank || /^\d+/.exec(rest) || WORD.exec(rest) || SIGNS.exec(rest);
+    const taken = blank || /^\d+/.exec(rest) || WORD.exec(rest) || TEXT.exec(rest) || SIGNS.exec(rest);
     if (!taken) refuseAt(at, `${JSON.stringify(rest[0])} is not part of the language of predicates`);
-    if (!blank) found.push({ text: taken[0], at, kind: /^\d/.test(taken[0]) ? "number" : WORD.test(taken[0]) && !KEYWORDS.has(taken[0]) ? "name" : "sign" });
+    if (!blank) found.push({ text: taken[0], at, kind: kindOf(taken[0]) });
     at += taken[0].length;
   }
   return [...found, { text: "", at: text.length, kind: "end" }];
@@ -100,10 +107,14 @@ class Reader {
   }
 
   sum() {
-    let left = this.signed();
-    while (this.is("+", "-")) {
+    return this.calculation(["+", "-"], () => this.calculation(["*"], () => this.signed()));
+  }
+
+  calculation(signs, read) {
+    let left = read();
+    while (this.is(...signs)) {
       const { text } = this.tokens[this.place++];
-      left = { type: text, at: left.at, parts: [left, this.signed()] };
+      left = { type: text, at: left.at, parts: [left, read()] };
     }
     return left;
   }
@@ -162,6 +173,7 @@ class Reader {
     if (kind === "end" || (kind === "sign" && !["(", "{", "True", "False", "None"].includes(text))) this.fail();
     this.place += 1;
     if (kind === "number") return { type: "number", at, value: Number(text) };
+    if (kind === "text") return { type: "text", at, value: text.slice(1, -1) };
     if (kind === "name") return { type: "name", at, name: text };
     if (text === "(") {
       const inner = this.expression();
@@ -185,6 +197,7 @@ function ones(mask) {
   return count;
 }
 
+const CALCULATED = { "+": (a, b) => a + b, "-": (a, b) => a - b, "*": (a, b) => a * b };
 const ORDER = { "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a > b, ">=": (a, b) => a >= b };
 
 // What a tree means, as { kind, sort, lo, hi, get }: `get` gives a number, a set as a mask, or a truth value; null for None.
@@ -221,12 +234,33 @@ class Lowering {
   }
 
   comparison({ parts, signs }, names) {
-    const values = parts.map((part) => this.value(part, names));
+    const values = parts.map((part) => this.named(part) || this.value(part, names));
     const compared = signs.map((sign, at) => this.compared(sign, values[at], values[at + 1], parts[at + 1].at));
     return () => compared.every((holds) => holds());
   }
 
+  // A name that is written out, or a set of them.
+  named(node) {
+    const parts = node.type === "set" ? node.parts : [node];
+    if (!parts.length || parts.some((part) => part.type !== "text")) return null;
+    const texts = parts.map((part) => part.value);
+    return { kind: "name", sort: null, isWritten: true, isSet: node.type === "set", texts, get: () => texts[0] };
+  }
+
+  // Names are compared with a field that holds one of several.
+  comparedNames(sign, a, b, at) {
+    const [field, written] = a.isWritten ? [b, a] : [a, b];
+    const isSingle = ["==", "!="].includes(sign) && !written.isSet;
+    if (field.isWritten || field.kind !== "name" || !(isSingle || (["in", "not in"].includes(sign) && b.isSet))) refuseAt(at, "a name is compared with a field that holds one of several names, by ==, != or in {…}");
+    const other = written.isWritten && !written.isNone ? written.texts.find((text) => !field.names.includes(text)) : undefined;
+    if (other !== undefined) refuseAt(at, `${JSON.stringify(other)} is not one of ${field.names.join(", ")}`);
+    if (isSingle) return sign === "==" ? () => a.get() === b.get() : () => a.get() !== b.get();
+    const isIn = () => a.get() !== null && b.texts.includes(a.get());
+    return sign === "in" ? isIn : () => !isIn();
+  }
+
   compared(sign, a, b, at) {
+    if (a.kind === "name" || b.kind === "name") return this.comparedNames(sign, a, b, at);
     const sorts = new Set([a, b].filter(({ sort }) => sort).map(({ sort }) => sort));
     if (sorts.size > 1) refuseAt(at, `a ${a.sort} is compared with a ${b.sort}`);
     if (sorts.size && [a, b].some((value) => value.kind === "number" && !value.sort && value.lo !== value.hi)) refuseAt(at, `a ${[...sorts][0]} is compared with a number that counts something else`);
@@ -258,12 +292,16 @@ class Lowering {
   // -- any, all, count, len -----------------------------------------------------------------------------------------
 
   call(node, names) {
+    if (node.name === "implies" && node.parts.length === 2 && !node.loops.length) {
+      const [given, then] = node.parts.map((part) => this.condition(part, names));
+      return this.flag(() => !given() || then());
+    }
     if (node.name === "len" && node.parts.length === 1 && !node.loops.length) {
       const held = this.value(node.parts[0], names);
       if (held.kind !== "set") refuseAt(node.at, "len(…) counts the members of a set");
       return { kind: "number", sort: null, lo: 0, hi: ones(held.hi), get: () => (held.get() === null ? null : ones(held.get())) };
     }
-    if (!["any", "all", "count"].includes(node.name) || !node.loops.length) refuseAt(node.at, "the only calls are any(…), all(…) and count(…), each of `… for r in …`, and len(…) of a set");
+    if (!["any", "all", "count"].includes(node.name) || !node.loops.length) refuseAt(node.at, "the only calls are any(…), all(…) and count(…), each of `… for r in …`, len(…) of a set, and implies(A, B)");
     const cases = this.unrolled(node, names).map(([meant, bound]) => [meant, this.condition(node.parts[0], bound)]);
     if (node.name === "any") return this.flag(() => cases.some(([meant, holds]) => meant() && holds()));
     if (node.name === "all") return this.flag(() => cases.every(([meant, holds]) => !meant() || holds()));
@@ -317,6 +355,8 @@ class Lowering {
     switch (node.type) {
       case "number":
         return this.written(node.value);
+      case "text":
+        return refuseAt(node.at, `${JSON.stringify(node.value)} is a name, which is compared with a field`);
       case "None":
         return { kind: "number", sort: null, lo: 0, hi: 0, isNone: true, isWritten: true, get: () => null };
       case "True":
@@ -332,6 +372,7 @@ class Lowering {
       }
       case "+":
       case "-":
+      case "*":
         return this.sum(node, names);
       case "name":
       case "part":
@@ -345,10 +386,10 @@ class Lowering {
 
   sum(node, names) {
     const [a, b] = node.parts.map((part) => this.value(part, names));
-    if (a.kind !== "number" || b.kind !== "number" || a.sort || b.sort) refuseAt(node.at, "only numbers are added and subtracted");
-    const sign = node.type === "+" ? 1 : -1;
-    const bounds = [a.lo + sign * b.lo, a.lo + sign * b.hi, a.hi + sign * b.lo, a.hi + sign * b.hi];
-    return { kind: "number", sort: null, lo: Math.min(...bounds), hi: Math.max(...bounds), get: () => (a.get() === null || b.get() === null ? null : a.get() + sign * b.get()) };
+    if (a.kind !== "number" || b.kind !== "number" || a.sort || b.sort) refuseAt(node.at, "only numbers are added, subtracted and multiplied");
+    const made = CALCULATED[node.type];
+    const bounds = [a.lo, a.hi].flatMap((one) => [b.lo, b.hi].map((other) => made(one, other)));
+    return { kind: "number", sort: null, lo: Math.min(...bounds), hi: Math.max(...bounds), get: () => (a.get() === null || b.get() === null ? null : made(a.get(), b.get())) };
   }
 
   // A number that is known: written out, a constant, or bound by any, all or count.
@@ -388,6 +429,7 @@ class Lowering {
     const read = this.readCode;
     const isPast = record ? () => read(record.end) <= record.offset : () => false;
     const { kind, sort, least } = domain;
+    if (kind === "name") return { kind, sort, names: domain.names, get: () => (isPast() || (domain.none && read(at) === 0) ? null : domain.names[read(at) - (domain.none ? 1 : 0)]) };
     if (kind === "set") return { kind, sort, lo: 0, hi: cardinality - 1, get: () => (isPast() ? null : read(at)) };
     if (kind === "flag") return { kind, sort, get: () => (isPast() ? null : read(at) === 1) };
     const skipped = domain.none ? 1 : 0;

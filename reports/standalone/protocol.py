@@ -16,7 +16,7 @@ from acked.invariants.property import Kind
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
 from acked.model.language.action import Action
-from acked.model.language.domain import BoolDomain, LeafDomain, OptionalDomain, Path, Range, SetDomain, SlotDomain
+from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, OptionalDomain, Path, Range, SetDomain
 from acked.model.language.protocol import Instance
 from acked.model.language.storage.composites import LogDomain, as_leaf, is_absent
 from acked.model.language.storage.layout import Leaf, Schema
@@ -24,7 +24,7 @@ from acked.model.language.telling import Ends, Party, Role, Those
 from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
 from acked.reports.console import harmless
-from acked.reports.pictures.messages import lanes_of_protocol, sorts_of
+from acked.reports.pictures.messages import actor_of, lanes_of_protocol, sorts_of
 from acked.reports.pictures.picture import Pictures
 from acked.reports.pictures.providers import LANES_ALONE, provider_of
 from acked.reports.standalone.javascript import Translator
@@ -58,6 +58,7 @@ def protocol_data(title: str, question: Question) -> dict[str, Json]:
         "names": [item.name for item in question.properties],
         "kinds": [item.kind.value for item in question.properties],
         "arguments": [step.arguments for step in instance.actions],
+        "actors": [None if step.action.actor else actor_of(step, provider_of(instance).name) for step in instance.actions],
         "initial": instance.schema.unpack(instance.initial[0]),
         "trace": {
             "format": FORMAT,
@@ -165,16 +166,21 @@ class _Domains:
             return {"kind": "set", "sort": sort}
         if isinstance(domain, BoolDomain):
             return {"kind": "flag", "sort": None}
-        if isinstance(domain, Range):
-            return {"kind": "number", "sort": None, "least": domain.bounds(self._constants)[0]}
         if isinstance(domain, OptionalDomain):
-            inner = self._held(as_leaf(domain.item))
-            return {**inner, "none": True, "slot": isinstance(domain, SlotDomain)}
-        return {"kind": "number", "sort": sort, "least": 0}
+            return {**self._held(as_leaf(domain.item)), "none": True}
+        if type(domain) is Range:
+            return {"kind": "number", "sort": None, "least": domain.bounds(self._constants)[0]}
+        if isinstance(domain, IdDomain):
+            return {"kind": "number", "sort": sort, "least": 0}
+        names = [domain.to_plain(code, self._constants) for code in range(domain.cardinality(self._constants))]
+        return {"kind": "name", "sort": None, "names": names}
 
 
 def _tree(schema: Schema) -> Json:
-    """How a state is decoded: objects, lists and leaves; a log is the leaf of its end and what its records are."""
+    """How a state is decoded: objects, lists and leaves; a log is the leaf of its end and what its records are.
+
+    A list that is empty although leaves are kept for it counts how often it has each of the values that it may have.
+    """
     most = [leaf.cardinality - 1 if leaf.path[-1] == LogDomain.END else 0 for leaf in schema.leaves]
 
     def grow(sample: object, path: Path) -> Json:
@@ -189,9 +195,20 @@ def _tree(schema: Schema) -> Json:
         if isinstance(sample, dict):
             return {"struct": {name: grow(value, (*path, name)) for name, value in sample.items()}}
         assert isinstance(sample, list)
+        counts = [at for place, at in schema.by_path.items() if place[: len(path)] == path]
+        if counts and not sample:
+            return {"counts": [[at, _alone(schema, at, path)] for at in counts if schema.leaves[at].cardinality > 1]}
         return [grow(value, (*path, k)) for k, value in enumerate(sample)]
 
     return grow(schema.decode(most), ())
+
+
+def _alone(schema: Schema, leaf: int, path: Path) -> Json:
+    """The value whose number a leaf counts, of those in the list at a path."""
+    found: Any = schema.decode([int(at == leaf) for at in range(len(schema.leaves))])
+    for part in path:
+        found = found[part]
+    return found[0]
 
 
 # -- words -------------------------------------------------------------------------------------------------------------
@@ -254,10 +271,7 @@ class _Words:
         return make
 
     def _actor(self, item: Action) -> str:
-        if item.actor is not None:
-            return self._party(item.actor, item)
-        first = "".join(f"...named({self._lanes(sort)}, t.{name}), " for name, sort in sorts_of(item).items())
-        return f"(t) => [{first}]"
+        return "null" if item.actor is None else self._party(item.actor, item)
 
     def _message(self, message: Any, item: Action) -> str:
         if isinstance(message, Ends):

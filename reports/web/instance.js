@@ -134,8 +134,9 @@ export class Instance {
   plain({ domain, cardinality }, code) {
     if (domain.kind === "set") return Array.from({ length: Math.round(Math.log2(cardinality)) }, (_, at) => at).filter((at) => (code >> at) & 1);
     if (domain.kind === "flag") return code === 1;
-    if (!domain.none) return code + domain.least;
-    return code === 0 ? null : code - 1 + domain.least;
+    const place = domain.none ? code - 1 : code;
+    if (place < 0) return null;
+    return domain.kind === "name" ? domain.names[place] : place + domain.least;
   }
 
   // The state as nested plain values.
@@ -144,6 +145,7 @@ export class Instance {
       if (typeof tree === "number") return this.plain(this.leaves[tree], codes[tree]);
       if (Array.isArray(tree)) return tree.map(grow);
       if (tree.struct) return Object.fromEntries(Object.entries(tree.struct).map(([name, part]) => [name, grow(part)]));
+      if (tree.counts) return tree.counts.flatMap(([leaf, value]) => Array(codes[leaf]).fill(value));
       const end = codes[tree.log];
       return { end, records: tree.records.slice(0, end).map(grow) };
     };
@@ -152,14 +154,25 @@ export class Instance {
 
   // The inverse; null if a value has no place here.
   encode(state) {
-    const codes = this.leaves.map((leaf) => {
+    const counted = this.counted(this.tree, state, []);
+    const codes = this.leaves.map((leaf, at) => {
+      if (counted[at] !== undefined) return counted[at];
       const value = valueAt(state, leaf.path);
       const { kind, least, none } = leaf.domain;
       if (value === undefined || value === null) return 0;
       if (kind === "set") return value.reduce((mask, member) => mask | (1 << member), 0);
-      return kind === "flag" ? Number(value) : value - least + (none ? 1 : 0);
+      if (kind === "flag") return Number(value);
+      return (kind === "name" ? leaf.domain.names.indexOf(value) : value - least) + (none ? 1 : 0);
     });
     return codes.every((code, at) => code >= 0 && code < this.leaves[at].cardinality) ? codes : null;
+  }
+
+  // How often lists have the values whose number leaves count, by leaf.
+  counted(tree, value, found) {
+    if (typeof tree === "number" || tree.log !== undefined) return found;
+    if (tree.counts) for (const [leaf, one] of tree.counts) found[leaf] = value.filter((other) => JSON.stringify(other) === JSON.stringify(one)).length;
+    else for (const [name, part] of Object.entries(tree.struct || tree)) this.counted(part, value[name], found);
+    return found;
   }
 
   pack(codes) {

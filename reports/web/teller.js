@@ -145,11 +145,10 @@ export class Teller {
   step(before, by, codes, told) {
     const state = this.shown.decode(told);
     const index = before ? before.index + 1 : 0;
-    const name = by === null ? null : this.head.actions[this.head.instances[by][0]].name;
     const given = this.data.arguments[by];
     const telling = before && { before: before.state, after: state, arguments: given, ...given };
     const { rows, boxes, actors, memory } = this.picture(index, before, state);
-    const mail = this.mail(index, name, telling, before);
+    const mail = this.mail(index, by, telling, before);
     const step = {
       by,
       index,
@@ -157,7 +156,7 @@ export class Teller {
       told,
       state,
       memory,
-      says: harmless(before ? this.sentence(name, by, telling) : this.words.initial(state)),
+      says: harmless(before ? this.sentence(by, telling) : this.words.initial(state)),
       values: this.shown.texts(state),
       rows: rows.map(rowData),
       boxes: boxes.map(boxData),
@@ -173,10 +172,13 @@ export class Teller {
     return Object.assign(step, { moves: () => this.moves(step), refused: () => this.refused(step) });
   }
 
-  sentence(name, by, telling) {
-    const label = this.head.instances[by][1];
-    const words = this.words.actions[name];
-    return words && words.says ? words.says(telling) : label;
+  nameOf(by) {
+    return this.head.actions[this.head.instances[by][0]].name;
+  }
+
+  sentence(by, telling) {
+    const words = this.words.actions[this.nameOf(by)];
+    return words && words.says ? words.says(telling) : this.head.instances[by][1];
   }
 
   picture(index, before, after) {
@@ -185,12 +187,12 @@ export class Teller {
     return { ...picture, memory };
   }
 
-  mail(index, name, telling, before) {
-    const words = name && this.words.actions[name];
+  mail(index, by, telling, before) {
+    const words = by === null ? null : this.words.actions[this.nameOf(by)];
     const mail = new Mail(index, telling, before ? before.underway : []);
     mail.actor = null;
     if (words) {
-      mail.actor = words.actor(telling)[0] ?? null;
+      mail.actor = words.actor ? (words.actor(telling)[0] ?? null) : this.data.actors[by];
       mail.read(words.messages);
     }
     return mail;
