@@ -21,11 +21,8 @@ from typing import Any, ClassVar
 from urllib.parse import parse_qs, urlsplit
 
 from acked.base.errors import SystemFailure
-from acked.checker.predicate.text import example_of
 from acked.explorer.session import RequestRefused, Walk
-from acked.reports.console import harmless
-from acked.reports.pages.page import render
-from acked.reports.runs.answers import subject_in_words
+from acked.reports.pages.exploring import explorer_page
 
 LOOPBACK = "127.0.0.1"
 MAX_BODY_BYTES = 4 << 20
@@ -98,13 +95,8 @@ class ExplorerServer(ThreadingHTTPServer):
 
 
 def page_of(walk: Walk, token: str) -> str:
-    """The live page."""
-    subject = harmless(subject_in_words(walk.question.instance))
-    name = walk.question.instance.protocol.name
-    trace = {"name": name, "subject": subject, "head": walk.head(), "packet": walk.beginning(), "end": None}
-    live = {"token": token, "example": harmless(example_of(walk.question.instance.schema))}
-    data = {"title": harmless(walk.title), "subject": subject, "story": None, "traces": [trace], "live": live}
-    return render(data, live=True)
+    """The page, which asks this server for what only the process can do."""
+    return explorer_page(walk.title, walk.spec, walk.question, {"token": token})
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -1,8 +1,9 @@
-"""The nearest state in which a predicate holds: a search that begins where somebody is."""
+"""The nearest state in which a predicate holds, or that breaks a promise: a search that begins where somebody is."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from acked.base.bounds import Bounds
 from acked.checker.predicate.parse import MAX_PARTS, parse_predicate
@@ -19,14 +20,16 @@ MAX_STATES = 2_000_000
 
 @dataclass(frozen=True)
 class Nearest:
-    """A shortest run from the asked state to one in which the predicate holds; None if none was found.
+    """A shortest run from the asked state to one of the kind that was looked for; None if none was found.
 
-    `is_complete` is true if every state that can be reached from there was seen; `states` how many were.
+    `is_complete` is true if every state that can be reached from there was seen; `states` how many were. `broken` names the
+    promise that the run breaks, if one was looked for.
     """
 
     run: Run | None
     is_complete: bool
     states: int
+    broken: str = ""
 
 
 def nearest(
@@ -36,14 +39,31 @@ def nearest(
 
     `most_parts` bounds the predicate, and with `most_states` the time that this takes.
     """
-    begins = instance.protocol.instantiate(instance.constants, instance.dropped)
-    begins.initial = (state,)
+    begins = _beginning_with(instance, state)
     wanted = parse_predicate(text, begins, most_parts)
     absent = Property("Absent", Kind.STATE, lambda _: ~Bool(wanted), f"not {text}", "asked for", "")
-    result = search(Question(begins, (absent,)), Bounds(max_states=most_states))
-    if result.violations:
-        run = result.violations[0].run
-        by_label = {step.label: step for step in instance.actions}
-        found = Run(run.states, tuple(by_label[step.label] for step in run.actions))
-        return Nearest(found, True, result.distinct_states)
-    return Nearest(None, result.stopped is StopReason.COMPLETE, result.distinct_states)
+    return replace(_found(instance, Question(begins, (absent,)), most_states), broken="")
+
+
+def nearest_violation(
+    instance: Instance, state: Words, promises: Sequence[Property], most_states: int = MAX_STATES
+) -> Nearest:
+    """The same for the nearest state or step that breaks one of these promises, of those that states and steps decide."""
+    question = Question(_beginning_with(instance, state), tuple(promises)).without_graph_properties()
+    return _found(instance, question, most_states)
+
+
+def _beginning_with(instance: Instance, state: Words) -> Instance:
+    begins = instance.protocol.instantiate(instance.constants, instance.dropped)
+    begins.initial = (state,)
+    return begins
+
+
+def _found(instance: Instance, question: Question, most_states: int) -> Nearest:
+    result = search(question, Bounds(max_states=most_states))
+    if not result.violations:
+        return Nearest(None, result.stopped is StopReason.COMPLETE, result.distinct_states)
+    found = result.violations[0]
+    by_label = {step.label: step for step in instance.actions}
+    run = Run(found.run.states, tuple(by_label[step.label] for step in found.run.actions))
+    return Nearest(run, True, result.distinct_states, found.property.name)

@@ -53,7 +53,7 @@ def trace_document(found: Counterexample) -> dict[str, Any]:
         **({} if run.loop is None else {"loop": run.loop}),
         "spec": {
             "title": found.title,
-            **_question_document(question),
+            **question_document(question),
             "fingerprint": question.fingerprint,
             "violates": None if found.property is None else found.property.name,
         },
@@ -231,7 +231,7 @@ def _protocol(name: str, rules: Protocol | None, folder: Path | None) -> Protoco
     return protocol_named(name, folder)
 
 
-def _question_document(question: Question) -> dict[str, Any]:
+def question_document(question: Question) -> dict[str, Any]:
     """A question as traces hold it; no keys for predicates where the question brings none with it."""
     instance, text = question.instance, QuestionText.of(question)
     holds = {item.name: item.holds for item in text.invariants}

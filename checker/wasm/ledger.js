@@ -1,8 +1,10 @@
 // What a level means: `checker/question/ledger.py` once more.
 
 class Ledger {
-  constructor(spec) {
+  // `only`: the position of the one property that counts, if not all do.
+  constructor(spec, only = null) {
     this.spec = spec;
+    this.only = only;
     this.findings = new Map(); // By position of a property: { position, depth, state, action }.
     this.met = new Map();
     this.sizes = [];
@@ -68,7 +70,7 @@ class Ledger {
       if (bit <= step_properties.length) fresh.push({ position: step_properties[bit - 1], depth, state, action });
       else this.meet(step_probes[bit - 1 - step_properties.length], depth);
     }
-    const added = fresh.filter((found) => !this.findings.has(found.position));
+    const added = fresh.filter((found) => !this.findings.has(found.position) && (this.only === null || this.only === found.position));
     for (const found of added) this.findings.set(found.position, found);
     return added;
   }

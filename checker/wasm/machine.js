@@ -77,6 +77,11 @@ class Machine {
     return [...this.words.subarray(at / 8, at / 8 + this.spec.words)];
   }
 
+  // A state by its number among those that were found.
+  found(number) {
+    return this.state(this.statesAt + 8 * this.spec.words * number);
+  }
+
   putState(at, words) {
     this.words.set(words, at / 8);
   }

@@ -1,10 +1,6 @@
 // Where the script of a question begins: in a worker it waits for the options of `search` and tells progress, then the answer or
 // why there is none; Node prints the answer.
 
-function whyNot(error) {
-  return error instanceof Refusal ? error.message : `The search ended without an answer: ${error.message}.`;
-}
-
 async function answerPage({ data }) {
   try {
     const answer = await search(SPEC, (progress) => postMessage({ progress }), data);

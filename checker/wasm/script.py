@@ -1,6 +1,6 @@
 """The script that answers one question where there is neither acked nor Python: its modules, its sizes, and `search.js`.
 
-`script_of`, which refuses what the script cannot decide.
+`script_of`, which refuses what the script cannot decide, and `explorer_script` for pages in which somebody walks about.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import base64
 import gzip
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -22,8 +23,9 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Words
 from acked.checker.wasm.module import WIDTHS, compile_module, narrow
 
-_PARTS = ("machine", "ledger", "traces", "search")
-"""The files of a script, before the question and `run.js`."""
+_SEARCH = ("machine", "ledger", "traces", "search")
+_EXPLORE = (*_SEARCH, "predicate")
+"""The files of a script, before the question and where it begins."""
 
 
 def script_of(
@@ -44,9 +46,19 @@ def script_of(
     return assembled({**described(question, policy), "modules": modules})
 
 
-def assembled(spec: dict[str, Any]) -> str:
+def explorer_script(question: Question) -> str:
+    """JavaScript that looks in a worker for the nearest states of a kind, and how deep a state lies; whatever their names.
+
+    Of promises it knows those that single states and steps decide.
+    """
+    plain = replace(question.without_graph_properties(), probes=(), is_symmetric=False)
+    modules = {str(WIDTHS[0]): packed(compile_module(plain.plan, WIDTHS[0]))}
+    return assembled({**described(plain, StopPolicy.FIRST_VIOLATION), "modules": modules}, _EXPLORE, "explore")
+
+
+def assembled(spec: dict[str, Any], parts: Sequence[str] = _SEARCH, last: str = "run") -> str:
     """The script of a question that is described, with its modules."""
-    return "\n".join([*map(_text, _PARTS), f"const SPEC = {json.dumps(spec, separators=(',', ':'))};", _text("run")])
+    return "\n".join([*map(_text, parts), f"const SPEC = {json.dumps(spec, separators=(',', ':'))};", _text(last)])
 
 
 def described(question: Question, policy: StopPolicy) -> dict[str, Any]:

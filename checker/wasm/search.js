@@ -37,6 +37,11 @@ function expanded(machine, begin, end, tell) {
   return true;
 }
 
+// The state that a search begins with, where it is not the initial one.
+function begun(spec, from) {
+  return from ? { ...spec, initial: [from], stops_at_first: true } : spec;
+}
+
 function searched(machine, spec, ledger, levels, tell) {
   let goesOn = machine.receive(spec.initial.map((words) => words.map(BigInt))) || ledger.stop("memory");
   for (let begin = 0; goesOn; ) {
@@ -55,7 +60,8 @@ function hex(run) {
 }
 
 // Answers the question: visits every state, or finds the shortest violation. `tell` is given the progress now and then. Options:
-// `bits`, to have the module of this width; `limits`, less memory. Where 32 bits are too few, it begins anew with 64.
+// `bits`, to have the module of this width; `limits`, less memory; `from`, a state to begin with, and `only`, the position of the
+// property that counts, both of a question without symmetry. Where 32 bits are too few, it begins anew with 64.
 async function search(spec, tell = () => {}, options = {}) {
   const chosen = await chosenModule(spec.modules, options.bits);
   const answer = await searchedWith(chosen, spec, tell, options);
@@ -63,9 +69,10 @@ async function search(spec, tell = () => {}, options = {}) {
   return isWider ? search(spec, tell, { ...options, bits: 64 }) : answer;
 }
 
-async function searchedWith(chosen, spec, tell, options) {
+async function searchedWith(chosen, asked, tell, options) {
+  const spec = begun(asked, options.from);
   const machine = new Machine(spec, chosen, { ...LIMITS, ...options.limits }[chosen.bits]);
-  const ledger = new Ledger(spec);
+  const ledger = new Ledger(spec, options.only);
   const levels = [];
   const began = performance.now();
   let told = began;
@@ -107,6 +114,10 @@ async function searchedWith(chosen, spec, tell, options) {
     bits: chosen.bits,
     module: chosen.bytes,
   };
+}
+
+function whyNot(error) {
+  return error instanceof Refusal ? error.message : `The search ended without an answer: ${error.message}.`;
 }
 
 // What there is to say of an answer, as `acked check` says it.

@@ -20,14 +20,14 @@ from acked.checker.question.result import Counterexample
 from acked.reports import palette
 from acked.reports.console import harmless
 from acked.reports.runs.answers import subject_in_words
-from acked.reports.runs.packet import Packer
+from acked.reports.runs.packet import Packer, head_of
 from acked.reports.runs.view import story_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
-STILL = ("dom", "check", "packet", "members", "grid", "lanes", "moves", "panels", "pane", "page", "main", "still")
-EXPLORER = (*STILL[:-1], "live", "explorer")
+STILL = ("dom", "check", "packet", "members", "grid", "lanes", "moves", "motion", "panels", "pane", "page", "main", "still")
+EXPLORER = (*STILL[:-1], "python", "instance", "explain", "teller", "walk", "tried", "served", "tab", "live", "explorer")
 PLAYED = (*STILL[:-1], "played", "reproduction")
 KEPT = ("dom", "check", "kept")
 INDEX = ("dom", "filter", "index")
@@ -56,7 +56,7 @@ def trace_data(found: Counterexample, decides: bool = False) -> dict[str, Any]:
             "source": harmless(story.source),
         }
     name = question.instance.protocol.name
-    trace = {"name": name, "subject": subject, "head": packer.head(), "packet": packet, "end": None}
+    trace = {"name": name, "subject": subject, "head": head_of(question), "packet": packet, "end": None}
     return {"title": harmless(found.title), "subject": subject, "story": sentences, "traces": [trace]}
 
 
@@ -69,14 +69,10 @@ def pair_data(first: Mapping[str, Any], second: Mapping[str, Any], note: str, en
     return {**first, "note": harmless(note), "traces": [left, right]}
 
 
-def render(data: Mapping[str, Any], *, live: bool = False, packed: bool = False) -> str:
-    """The HTML of a page.
-
-    A `live` one may talk to the server that it came from; a `packed` one holds its data compressed, a fifth of the size.
-    """
+def render(data: Mapping[str, Any], *, packed: bool = False) -> str:
+    """The HTML of a page; a `packed` one holds its data compressed, a fifth of the size."""
     is_played = "played" in data
-    modules = EXPLORER if live else PLAYED if is_played else STILL
-    return page_of(data, modules, ("played.css",) if is_played else (), live=live, packed=packed)
+    return page_of(data, PLAYED if is_played else STILL, ("played.css",) if is_played else (), packed=packed)
 
 
 def page_of(
@@ -84,21 +80,24 @@ def page_of(
     modules: tuple[str, ...],
     styles: tuple[str, ...] = (),
     *,
-    live: bool = False,
+    more: str = "",
     packed: bool = False,
 ) -> str:
-    """The HTML of data under a title that these modules of `reports/web/` show; see `render`."""
+    """The HTML of data under a title that these modules of `reports/web/` show, with `more` script; see `render`.
+
+    A page that explores and has a token may talk to the server that it came from.
+    """
     from markupsafe import Markup
 
-    script, style = script_text(modules), style_text(*styles)
+    script, style, live = f"{more}{script_text(modules)}", style_text(*styles), data.get("live", {})
     policy = [
         "default-src 'none'",
-        f"script-src '{hash_of(script)}'{' ' + _SEARCHES if 'check' in data else ''}",
+        f"script-src '{hash_of(script)}'{' ' + _SEARCHES if 'check' in data or 'search' in live else ''}",
         f"style-src '{hash_of(style)}'",
         "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
-        *(["connect-src 'self'"] if live else []),
+        *(["connect-src 'self'"] if "token" in live else []),
     ]
     return environment().get_template("viewer.html.j2").render(
         title=data["title"],
@@ -144,14 +143,17 @@ def script_text(modules: tuple[str, ...]) -> str:
 
 @cache
 def style_text(*more: str) -> str:
-    """The style sheet, with the palette's colours of leader epochs, and then those of `more` files."""
+    """The style sheets of pages with a script, then `more` of them, and the palette's colours of leader epochs."""
     colours = "\n".join(
         f".epoch-{number} {{ background: {colour.background}; color: {colour.text}; }}"
         for number, colour in enumerate(palette.EPOCHS)
     )
-    texts = [files("acked.reports").joinpath("web", name).read_text("utf-8") for name in ("style.css", *more)]
-    sheet = re.sub(r"/\*.*?\*/", "", "\n".join(texts), flags=re.DOTALL)
-    return _slim(f"{sheet}\n{colours}\n")
+    return _slim(f"{_sheets('style.css', *more)}\n{colours}\n")
+
+
+def _sheets(*names: str) -> str:
+    texts = [files("acked.reports").joinpath("web", name).read_text("utf-8") for name in ("tokens.css", "base.css", *names)]
+    return re.sub(r"/\*.*?\*/", "", "\n".join(texts), flags=re.DOTALL)
 
 
 def _slim(text: str) -> str:
@@ -182,4 +184,4 @@ def render_report(
 
 @cache
 def _style() -> str:
-    return files("acked.reports").joinpath("web", "report.css").read_text("utf-8")
+    return _slim(_sheets("report.css"))

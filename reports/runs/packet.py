@@ -41,6 +41,35 @@ class _Interned:
         return self._numbers[key]
 
 
+def head_of(question: Question) -> dict[str, Json]:
+    """What holds for all steps of a question: fields, actions, properties, and what all pictures have in common."""
+    instance = question.instance
+    actions: dict[str, Json] = {}
+    for step in instance.actions:
+        item = step.action
+        actions.setdefault(item.name, {"name": item.name, "doc": harmless(item.doc.partition("\n")[0])})
+    names = list(actions)
+    return {
+        "fields": [leaf.name for leaf in instance.schema.leaves],
+        "actions": list(actions.values()),
+        "instances": [
+            [names.index(step.action.name), harmless(label_of(step.action.name, step.arguments.items()))]
+            for step in instance.actions
+        ],
+        "properties": [
+            {
+                "name": item.name,
+                "kind": item.kind.value,
+                "promise": harmless(item.promise),
+                "source": harmless(item.source),
+                "since": harmless(item.since),
+            }
+            for item in question.properties
+        ],
+        "look": _look(provider_of(instance).look),
+    }
+
+
 class Packer:
     """Packs steps of one question one after the other, each after its own past."""
 
@@ -51,40 +80,15 @@ class Packer:
         self._teller = StepTeller(question)
         self._told_question = replace(question, instance=self._teller.telling)
         self._told_explainer = Explainer(self._teller.telling)
+        if self._teller.telling is not question.instance:
+            for step in question.instance.actions:
+                # In this order, whatever is looked at first: of equally short reasons the first formula's is told.
+                self._teller.telling.counterpart(step)
         self._numbers = {step.label: number for number, step in enumerate(question.instance.actions)}
         self._begin()
 
     def _begin(self) -> None:
         self._texts, self._rows, self._boxes, self._refusals = _Interned(), _Interned(), _Interned(), _Interned()
-
-    # -- what holds for all steps ---------------------------------------------------------------------------------
-
-    def head(self) -> dict[str, Json]:
-        """The question: fields, actions, properties, and what all pictures have in common."""
-        actions: dict[str, Json] = {}
-        for step in self._instance.actions:
-            item = step.action
-            actions.setdefault(item.name, {"name": item.name, "doc": harmless(item.doc.partition("\n")[0])})
-        names = list(actions)
-        return {
-            "fields": [leaf.name for leaf in self._instance.schema.leaves],
-            "actions": list(actions.values()),
-            "instances": [
-                [names.index(step.action.name), harmless(label_of(step.action.name, step.arguments.items()))]
-                for step in self._instance.actions
-            ],
-            "properties": [
-                {
-                    "name": item.name,
-                    "kind": item.kind.value,
-                    "promise": harmless(item.promise),
-                    "source": harmless(item.source),
-                    "since": harmless(item.since),
-                }
-                for item in self._question.properties
-            ],
-            "look": _look(provider_of(self._instance).look),
-        }
 
     # -- steps ----------------------------------------------------------------------------------------------------
 
@@ -175,8 +179,10 @@ class Packer:
     # The search may number leader epochs by rank; reasons have the values that the page shows, if they say the same.
 
     def _tell(self, refusal: Refusal, past: Past) -> Refusal:
+        if past.told == past.codes:
+            return refusal
         step = self._teller.telling.counterpart(refusal.step)
-        if step is None or past.told == past.codes:
+        if step is None:
             return refusal
         told = self._told_explainer.refusal(step, past.told)
         same = [clause.label for clause in told.clauses] == [clause.label for clause in refusal.clauses]

@@ -1,6 +1,6 @@
 // The log grid: a row per broker, a cell per offset, markers, badges; and what differs from another state.
 
-import { el, hidden } from "./dom.js";
+import { el, fill, hidden } from "./dom.js";
 import { isText } from "./members.js";
 
 const SHORT = { hw: "HW", end: "LEO" };
@@ -55,7 +55,7 @@ function markerElements(markers, row, old) {
     const moved = before && before[2] !== offset;
     return el(
       "span",
-      { class: `marker at-${place}${moved ? " changed" : ""}`, title: `${name} ${offset}` },
+      { class: `marker at-${place}${moved ? " changed" : ""}`, title: `${name} ${offset}`, "data-moves": `${row.key} ${name}` },
       SHORT[place] || name,
       hidden(` ${offset} (${name}${moved ? `, was ${before[2]}` : ""})`)
     );
@@ -114,6 +114,8 @@ export function gridElement(look, step, base, options) {
   });
   const left = step.rows.length - rows.length;
   const offsets = [...Array(options.offsets).keys()];
+  const table = el("table", { class: options.offsets > MOST_NARROW ? "grid long" : "grid" });
+  table.style.setProperty("--offsets", Math.max(options.offsets, 1)); // They share the room that there is.
   const head = el(
     "tr",
     {},
@@ -147,7 +149,7 @@ export function gridElement(look, step, base, options) {
       ? el(
           "div",
           { class: "scroll", tabindex: 0, role: "region", "aria-label": options.caption },
-          el("table", { class: options.offsets > MOST_NARROW ? "grid long" : "grid" }, el("caption", { class: "sr" }, options.caption), el("thead", {}, head), el("tbody", {}, body))
+          fill(table, {}, [el("caption", { class: "sr" }, options.caption), el("thead", {}, head), el("tbody", {}, body)])
         )
       : null,
     left ? el("p", { class: "note" }, `${left} ${look.row}${left === 1 ? " is" : "s are"} not shown (unchanged or filtered out)`) : null,

@@ -9,6 +9,7 @@ const LETTER = 7;
 const SMALL = 9; // The smallest names, where a screen is narrow, in px; and the share of that which a letter takes.
 const SHARE = 0.55;
 const NARROW = 620;
+const COMPACT = 1250; // Up to this width the column of messages is narrower.
 
 function words(message, actors) {
   const told = `${actors[message.from]} to ${actors[message.to]}: ${message.text}`;
@@ -65,7 +66,7 @@ export class Lanes {
 
   draw() {
     const { actors, acting, messages } = this.lanes;
-    const room = Math.min(420, innerWidth - 70);
+    const room = Math.min(innerWidth <= COMPACT ? 350 : 420, innerWidth - 70);
     const longest = Math.max(...actors.map((name) => Math.min(name.length, LONGEST)), 0); // Names stand beside each other.
     const even = Math.min(120, room / Math.max(actors.length, 1));
     const word = Math.max(...actors.flatMap((name) => cut(name).split(" ").map((part) => part.length)), 1);

@@ -1,38 +1,40 @@
-// Exploring: the page asks its own server for what an action leads to, and keeps every path that was taken.
+// Exploring: the page takes steps by itself (`walk.js`), and asks for searches whoever it was given for that: a server, or a worker.
 
 import { el, show } from "./dom.js";
-import { unpack } from "./packet.js";
+import { Served } from "./served.js";
+import { Tab } from "./tab.js";
+import { lanesOf } from "./teller.js";
+import { Tried } from "./tried.js";
 
-const WIDE = "(min-width: 861px)";
+const ROOMY = "(min-width: 861px)";
+const ANY = "any promise";
+
+const numbers = (text) => (text ? text.split(".").map(Number) : []);
 
 export class Live {
-  // `given.token` must accompany every request, `given.example` is a predicate of the protocol; paths are lists of action
-  // instances from the initial state.
-  constructor(page, given) {
+  // `given`: `example`, a predicate of the protocol; `promises` that are searched for; `spec` and `constants` of its links; the
+  // `token` of its server, or a worker's `search`. Paths are lists of action instances from the initial state.
+  constructor(page, given, walk) {
     this.page = page;
     this.pane = page.panes[0];
-    this.token = given.token;
-    this.example = given.example;
+    this.given = given;
+    this.walk = walk;
+    this.engine = given.token ? new Served(given.token) : new Tab(given.search, walk, given.constants);
     this.path = [];
-    this.undoable = [];
-    this.branches = new Map();
     this.depths = new Map();
-    this.busy = false;
-    this.asked = 0;
     this.finds = 0;
     this.search = null;
-    this.answered = Promise.resolve();
+    this.tried = new Tried((by) => this.pane.head.instances[by][1], (path) => this.follow(path));
     this.message = el("p", { class: "message", role: "status" });
     this.buildTools();
     page.live = this;
-    const held = /(?:^|[#&])path=([\d.]*)(?:&step=(\d+))?/.exec(location.hash);
-    if (held && held[1]) this.follow(held[1].split(".").map(Number), held[2] === undefined ? null : Number(held[2]));
-    else page.refresh();
+    addEventListener("popstate", () => this.fromLink());
+    this.fromLink();
   }
 
   buildTools() {
-    const button = (key, text, act) => el("button", { type: "button", "data-key": key, onclick: act }, text);
-    this.predicate = el("input", { type: "text", "aria-label": "A predicate over the fields", placeholder: this.example, spellcheck: "false", "data-key": "predicate" });
+    const button = (key, text, act, more = {}) => el("button", { type: "button", "data-key": key, onclick: act, ...more }, text);
+    this.predicate = el("input", { type: "text", "aria-label": "A predicate over the fields", placeholder: this.given.example, spellcheck: "false", "data-key": "predicate" });
     const find = el(
       "form",
       { class: "find" },
@@ -41,86 +43,35 @@ export class Live {
     );
     find.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.find();
+      this.look({ predicate: this.predicate.value });
     });
     this.predicate.addEventListener("input", () => this.forget());
+    this.promise = el("select", { "aria-label": "Which promise", "data-key": "promise" }, [ANY, ...this.given.promises].map((name) => el("option", { value: name }, name)));
+    const broken = el(
+      "div",
+      { class: "find" },
+      el("label", {}, "nearest step that breaks ", this.promise),
+      button("break", "find", () => this.look({ promise: this.promise.value === ANY ? null : this.promise.value }), { "aria-label": "Find the nearest step that breaks it" })
+    );
+    this.stopper = button("stop", "stop", () => this.stop(), { hidden: true });
     this.file = el("input", { type: "file", accept: ".json,application/json", "aria-label": "A trace file to load", "data-key": "load" });
     this.file.addEventListener("change", () => this.load());
     this.facts = el("p", { class: "facts" });
-    this.list = el("div", { class: "branches" });
-    show(this.page.moving, button("undo", "undo (u)", () => this.undo()), button("restart", "start again", () => this.restart()));
+    this.marker = button("mark", "bookmark (b)", () => this.mark());
+    this.tree = el("div", { class: "branches" });
+    show(this.page.moving, button("undo", "undo (u)", () => this.undo()), button("restart", "start again", () => this.follow([])));
     const row = el(
       "div",
       { class: "row" },
       button("random", "walk 10 steps at random", () => this.random()),
+      this.marker,
+      button("link", "copy link", () => this.copy()),
       button("save", "save as a trace", () => this.save()),
       el("label", { class: "file" }, "load a trace ", this.file)
     );
     // On a narrow page there is room for the actions only if what is needed now and then is folded away.
-    const folded = el("details", { class: "more", open: matchMedia(WIDE).matches }, el("summary", {}, "find, walk, save, compare"), find, row, this.page.options);
-    show(this.page.tools, folded, this.message, this.facts, this.list);
-  }
-
-  // -- asking -----------------------------------------------------------------------------------------------------
-
-  request(what, body, signal = null) {
-    return fetch(`/api/${what}`, {
-      method: "POST",
-      signal,
-      headers: { "Content-Type": "application/json", "X-Acked-Token": this.token },
-      body: JSON.stringify(body),
-    });
-  }
-
-  // The answer, or null if there is none or something else was asked meanwhile. A search, which may take long, gives way to
-  // whatever is asked after it; anything else is answered at once, so that a second click is not a second step.
-  async ask(what, body) {
-    if (this.busy && !this.search) return null;
-    if (this.search) this.search.abort();
-    const search = what === "find" ? new AbortController() : null;
-    this.search = search;
-    this.busy = true;
-    this.asked += 1;
-    const mine = this.asked;
-    let release = null;
-    if (!search) this.answered = new Promise((resolve) => { release = resolve; });
-    this.say("…");
-    try {
-      const answer = await this.request(what, body, search && search.signal);
-      const result = await answer.json();
-      if (mine !== this.asked) return null;
-      if (!answer.ok) {
-        this.say(result.error, true);
-        return null;
-      }
-      if (result.refused) {
-        this.say(result.refused, true);
-        return null;
-      }
-      this.say(result.says || "");
-      return result;
-    } catch {
-      if (mine === this.asked) this.say("the server does not answer; is `acked explore` still running?", true);
-      return null;
-    } finally {
-      if (mine === this.asked) {
-        this.busy = false;
-        this.search = null;
-      }
-      if (release) release();
-    }
-  }
-
-  // What is typed into the field is not what was searched for, so that answer is no longer wanted.
-  forget() {
-    this.finds += 1;
-    if (this.search) {
-      this.search.abort();
-      this.search = null;
-      this.busy = false;
-      this.asked += 1;
-    }
-    if (!this.busy) this.say("");
+    const folded = el("details", { class: "more", open: matchMedia(ROOMY).matches }, el("summary", {}, "find, walk, save, compare"), find, this.given.promises.length ? broken : null, row, this.page.options);
+    show(this.page.tools, folded, el("div", { class: "row" }, this.message, this.stopper), this.facts, this.tree);
   }
 
   say(text, bad = false) {
@@ -134,73 +85,156 @@ export class Live {
     return this.path.slice(0, this.page.step);
   }
 
-  // Goes to the end of another path (or to one of its steps); what was shown can be undone, and stays as a branch.
-  async follow(path, step = null, remember = true) {
-    const shared = this.shared(path);
-    const answer = await this.ask("steps", { path, from: shared + 1 });
-    if (!answer) return;
-    if (remember) this.undoable.push({ path: this.path, step: this.page.step });
-    if (this.path.length > shared && this.path.length) this.branches.set(this.path.join("."), this.path);
-    for (const [key, other] of this.branches) {
-      if (other.length <= path.length && other.every((part, at) => part === path[at])) this.branches.delete(key);
+  // Goes to the end of another path, or to one of its steps; the browser's Back undoes it, and what was shown stays in the tree.
+  follow(path, step = path.length, remember = true) {
+    let steps;
+    try {
+      steps = this.walk.steps(path);
+    } catch (error) {
+      this.say(error.message, true);
+      return;
     }
-    const kept = this.pane.steps.slice(0, shared + 1);
-    this.pane.steps = [...kept, ...unpack(answer.packet, kept[kept.length - 1])];
-    this.pane.trace.packet = { ...this.pane.trace.packet, lanes: answer.packet.lanes };
+    this.forget();
+    this.tried.add(path);
+    this.pane.steps = steps;
+    this.pane.course = lanesOf(steps);
     this.path = path;
     this.pane.build();
-    this.page.step = step === null ? path.length : Math.min(step, path.length);
+    this.page.step = Math.min(step, path.length);
+    if (remember) history.pushState({ count: this.undoable + 1 }, "", this.link());
     this.page.fillChoices();
     this.page.refresh();
   }
 
-  shared(path) {
-    let count = 0;
-    while (count < path.length && count < this.path.length && path[count] === this.path[count]) count += 1;
-    return count;
+  take(move) {
+    this.follow([...this.here, move.by]);
   }
 
-  take(move) {
-    return this.follow([...this.here, move.by]);
+  get undoable() {
+    return (history.state && history.state.count) || 0;
   }
 
   undo() {
-    const before = this.undoable.pop();
-    if (before) this.follow(before.path, before.step, false);
+    if (this.undoable) history.back();
     else this.say("there is nothing to undo");
   }
 
-  restart() {
-    return this.follow([]);
+  random() {
+    const { path, says } = this.walk.random(this.here, 10, Math.floor(Math.random() * 1e9));
+    this.follow(path);
+    if (says) this.say(says);
   }
 
-  async random() {
-    const answer = await this.ask("random", { path: this.here, steps: 10, seed: Math.floor(Math.random() * 1e9) });
-    if (!answer) return;
-    await this.follow(answer.path);
-    if (answer.says) this.say(answer.says);
+  mark() {
+    this.tried.mark(this.here);
+    this.drawn();
   }
 
-  // Of several searches the last one counts.
-  async find() {
-    this.finds += 1;
+  // -- searches ---------------------------------------------------------------------------------------------------
+
+  // Of several searches the last one counts, and whatever is done meanwhile ends it.
+  async look(wanted) {
+    this.forget();
     const mine = this.finds;
-    const predicate = this.predicate.value;
-    await this.answered;
-    if (mine !== this.finds) return;
-    const answer = await this.ask("find", { path: this.here, predicate });
-    if (!answer || !answer.path) return;
-    const says = answer.says;
-    await this.follow(answer.path);
-    if (mine === this.finds) this.say(says);
+    this.search = new AbortController();
+    this.stopper.hidden = false;
+    this.say("…");
+    const told = (text, bad) => {
+      if (mine !== this.finds) return false;
+      this.say(text, bad);
+      return true;
+    };
+    try {
+      const from = { path: this.here, codes: this.pane.steps[this.page.step].codes };
+      const { path, says } = await this.engine.find(from, wanted, this.search.signal, (progress) => told(`… ${progress}`));
+      if (mine !== this.finds) return;
+      if (path) this.follow(path);
+      this.ended();
+      this.say(says);
+    } catch (error) {
+      if (told(error.message, true)) this.ended();
+    }
   }
 
-  // -- files ------------------------------------------------------------------------------------------------------
+  // What is typed, or shown, is not what was searched for, so that answer is no longer wanted.
+  forget() {
+    this.finds += 1;
+    if (this.search) this.search.abort();
+    this.ended();
+    this.say("");
+  }
 
-  async save() {
-    const answer = await this.ask("save", { path: this.path });
-    if (!answer) return;
-    const link = el("a", { href: URL.createObjectURL(new Blob([`${JSON.stringify(answer.trace, null, 1)}\n`], { type: "application/json" })), download: "explored.json" });
+  ended() {
+    this.search = null;
+    this.stopper.hidden = true;
+  }
+
+  stop() {
+    this.forget();
+    this.say("stopped: nothing is decided");
+  }
+
+  // The depth of what is shown, beside everything else: the answer may take a second, once.
+  async findDepth() {
+    const path = this.here;
+    const key = path.join(".");
+    if (!path.length || this.depths.has(key)) return;
+    this.depths.set(key, null);
+    try {
+      this.depths.set(key, await this.engine.depth({ path, codes: this.pane.steps[path.length].codes }));
+      if (this.here.join(".") === key) this.drawn();
+    } catch {
+      // The depth stays unknown, which is what is shown.
+    }
+  }
+
+  // The depth is the length of the shortest path from the initial state; this path may be longer.
+  depthText() {
+    const here = this.page.step;
+    if (here === 0) return "depth 0: the initial state";
+    const depth = this.depths.get(this.here.join("."));
+    const looked = depth ? ` (no shorter path among the nearest ${depth.states.toLocaleString("en")} states)` : "";
+    if (!depth || depth.least !== depth.most) return depth && depth.least > 0 ? `depth ${depth.least} to ${depth.most}${looked}` : `depth at most ${here}`;
+    return depth.least === here ? `depth ${here}: this is a shortest path` : `depth ${depth.least}: this path of ${here} steps is not the shortest`;
+  }
+
+  // -- links and files --------------------------------------------------------------------------------------------
+
+  // What an address says behind its #: of which spec and constants, the path, the step that is shown, and the bookmarks.
+  link() {
+    const marks = [...this.tried.marks.keys()];
+    const parts = { spec: this.given.spec, constants: this.given.subject, path: this.path.join("."), step: this.page.step, ...(marks.length ? { marks: marks.join("|") } : {}) };
+    return `#${new URLSearchParams(parts)}`;
+  }
+
+  fromLink() {
+    const held = new URLSearchParams(location.hash.slice(1));
+    const other = ["spec", "constants"].find((name, at) => held.has(name) && held.get(name) !== [this.given.spec, this.given.subject][at]);
+    if (other) {
+      this.follow([], 0, false);
+      this.say(`the link is of ${held.get("spec")} with ${held.get("constants") || "no constants"}, and this page explores ${this.given.spec} with ${this.given.subject || "no constants"}`, true);
+      return;
+    }
+    for (const mark of (held.get("marks") || "").split("|").filter(Boolean)) if (!this.tried.isMarked(numbers(mark))) this.tried.mark(numbers(mark));
+    const path = numbers(held.get("path"));
+    this.follow(path, held.has("step") ? Number(held.get("step")) : path.length, false);
+    if (!this.pane.steps.length) this.follow([], 0, false);
+  }
+
+  async copy() {
+    // The address of a server has its token, which is nobody else's business.
+    const link = this.given.token ? this.link() : `${location.href.split("#")[0]}${this.link()}`;
+    try {
+      await navigator.clipboard.writeText(link);
+      this.say(this.given.token ? "copied; it goes behind the address of any page that explores this spec" : "copied");
+    } catch {
+      this.say(link);
+    }
+  }
+
+  save() {
+    const text = `${JSON.stringify(this.walk.save(this.path), null, 1)}\n`;
+    const link = el("a", { href: URL.createObjectURL(new Blob([text], { type: "application/json" })), download: "explored.json" });
     link.click();
     URL.revokeObjectURL(link.href);
     this.say("saved as explored.json; `acked show` and `acked view` read it, too");
@@ -216,52 +250,28 @@ export class Live {
       this.say("that file is not JSON", true);
       return;
     }
-    const answer = await this.ask("load", { trace });
     this.file.value = "";
-    if (answer) this.follow(answer.path);
+    try {
+      this.follow(this.walk.load(trace));
+    } catch (error) {
+      this.say(error.message, true);
+    }
   }
 
   // -- drawing ----------------------------------------------------------------------------------------------------
 
   drawn() {
     const step = this.pane.steps[this.page.step];
-    const count = step.rawMoves.length;
+    const count = step.moves().length;
     this.facts.textContent = `${count} ${count === 1 ? "successor" : "successors"}, ${this.depthText()}`;
     this.findDepth();
-    const others = [...this.branches].map(([key, path]) =>
-      el("button", { type: "button", class: "chip", "data-key": `branch-${key}`, onclick: () => this.follow(path) }, `branch of ${path.length === 1 ? "1 step" : `${path.length} steps`}, leaves at ${this.shared(path)}`)
-    );
-    show(this.list, others.length ? [el("span", {}, "other branches: "), others] : []);
-    history.replaceState(null, "", `#path=${this.path.join(".")}&step=${this.page.step}`);
-  }
-
-  // The depth is the length of the shortest path from the initial state; this path may be longer.
-  depthText() {
-    const here = this.page.step;
-    if (here === 0) return "depth 0: the initial state";
-    const depth = this.depths.get(this.here.join("."));
-    const looked = depth ? ` (no shorter path among the nearest ${depth.states.toLocaleString("en")} states)` : "";
-    if (!depth || depth.least !== depth.most) return depth && depth.least > 0 ? `depth ${depth.least} to ${depth.most}${looked}` : `depth at most ${here}`;
-    return depth.least === here ? `depth ${here}: this is a shortest path` : `depth ${depth.least}: this path of ${here} steps is not the shortest`;
-  }
-
-  // Asked for beside everything else: the answer may take a second, once.
-  async findDepth() {
-    const path = this.here;
-    const key = path.join(".");
-    if (!path.length || this.depths.has(key)) return;
-    try {
-      const answer = await this.request("depth", { path });
-      const depth = await answer.json();
-      if (!answer.ok || depth.refused) return;
-      this.depths.set(key, depth);
-      if (this.here.join(".") === key) this.drawn();
-    } catch {
-      // The depth stays unknown, which is what is shown.
-    }
+    this.marker.setAttribute("aria-pressed", String(this.tried.isMarked(this.here)));
+    show(this.tree, this.tried.element(this.path, this.here));
+    history.replaceState(history.state, "", this.link());
   }
 
   key(event) {
     if (event.key === "u") this.undo();
+    if (event.key === "b") this.mark();
   }
 }

@@ -9,7 +9,9 @@ async function dataText(element) {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
 }
 
-export async function begin(seen = null) {
+// `prepare` may change the data before anything is shown.
+export async function begin(seen = null, prepare = () => {}) {
   const data = JSON.parse(await dataText(document.getElementById("data")));
+  prepare(data);
   return [new Page(document.getElementById("page"), data, seen), data];
 }

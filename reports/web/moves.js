@@ -1,7 +1,6 @@
 // What may happen next: every enabled action with what it leads to, every other with the clause that forbids it.
 
 import { el } from "./dom.js";
-import { movesOf, refusedOf } from "./packet.js";
 
 function reasonsElement(clauses) {
   return el(
@@ -46,8 +45,8 @@ function groupElement(head, action, items, open) {
 export function movesElement(head, step, options) {
   const wanted = options.filter.trim().toLowerCase();
   const matches = (instance) => !wanted || head.instances[instance][1].toLowerCase().includes(wanted);
-  const moves = movesOf(step).filter((move) => matches(move.by));
-  const refused = refusedOf(step).filter((item) => matches(item.instance));
+  const moves = step.moves().filter((move) => matches(move.by));
+  const refused = step.refused().filter((item) => matches(item.instance));
   const enabled = moves.map((move) =>
     el(
       "li",

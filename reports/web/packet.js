@@ -19,37 +19,23 @@ function state(raw, packet, fields) {
   };
 }
 
-// The steps of a packet; `before` is the step that the first one follows, null where a run begins.
-export function unpack(packet, before = null) {
+// What is not possible: the action instance and its false clauses with what decides them.
+function refusalOf([instance, clauses], packet) {
+  const told = clauses.map(([label, reasons]) => ({ label: packet.texts[label], reasons: reasons.map((text) => packet.texts[text]) }));
+  return { instance, clauses: told };
+}
+
+// The steps of a packet; each gives on demand what may follow (`moves`), and what may not (`refused`).
+export function unpack(packet) {
   const steps = [];
-  let values = before ? before.values : [];
+  let values = [];
   for (const raw of packet.steps) {
     const step = state(raw, packet, values);
-    step.rawMoves = raw.moves;
-    step.rawRefused = raw.refused;
-    step.packet = packet;
+    step.moves = () => raw.moves.map((move) => state(move, packet, step.values));
+    step.refused = () => raw.refused.map((at) => refusalOf(packet.refusals[at], packet));
     step.seen = raw.seen || null;
     values = step.values;
     steps.push(step);
   }
   return steps;
-}
-
-// What is possible in a step's state: the action instance and the state that it leads to.
-export function movesOf(step) {
-  return step.rawMoves.map((raw) => state(raw, step.packet, step.values));
-}
-
-// What is not possible there: the action instance and its false clauses with what decides them.
-export function refusedOf(step) {
-  return step.rawRefused.map((at) => {
-    const [instance, clauses] = step.packet.refusals[at];
-    return {
-      instance,
-      clauses: clauses.map(([label, reasons]) => ({
-        label: step.packet.texts[label],
-        reasons: reasons.map((text) => step.packet.texts[text]),
-      })),
-    };
-  });
 }

@@ -17,12 +17,13 @@ export class Page {
     this.root = root;
     this.data = data;
     this.live = null;
-    this.step = (data.played && data.played.begins) || 0; // Where the page opens, if its link does not say so.
+    this.step = 0;
     this.base = "previous";
     this.hideUnchanged = false;
     this.brokers = null;
     this.timer = null;
     this.panes = data.traces.map((trace) => (trace.seen ? new this.seen.SeenPane(trace, this) : new Pane(trace, this, data.traces.length > 1 ? trace.name : "")));
+    this.step = this.opensAt();
     this.build();
     this.fromLink();
     addEventListener("hashchange", () => this.fromLink());
@@ -34,6 +35,14 @@ export class Page {
 
   get last() {
     return Math.max(...this.panes.map((pane) => pane.steps.length + (pane.trace.end ? 1 : 0))) - 1;
+  }
+
+  // Where the page opens, if its link does not say so: at the step that its story is about.
+  opensAt() {
+    if (this.data.played) return this.data.played.begins || 0;
+    if (!this.data.story) return 0;
+    const broken = this.panes[0].steps.findIndex((step) => step.marks.includes("0"));
+    return broken < 0 ? this.last : broken;
   }
 
   get actors() {
@@ -108,11 +117,11 @@ export class Page {
       }
       // Who explores looks for what to do next: the actions come before the state on a narrow page, and beside it on a wide one.
       const parts = this.data.live
-        ? [pane.parts.now, moves, el("div", { class: "middle" }, pane.parts.grid, properties, lanes, fields)]
-        : [el("div", { class: "middle" }, pane.parts.now, pane.parts.grid, properties, moves, fields), el("div", { class: "side" }, lanes)];
+        ? [pane.parts.now, moves, el("div", { class: "middle" }, pane.parts.grid, this.tools, properties, lanes, fields)]
+        : [el("div", { class: "middle" }, pane.parts.now, pane.parts.grid, this.isAlone ? this.aboutElements() : null, properties, moves, fields), el("div", { class: "side" }, lanes)];
       return el(
         "section",
-        { class: `pane${pane.offsets > MOST_BESIDE ? " wide" : ""}${pane.trace.packet.lanes.actors.length > FEW_LANES ? " crowded" : ""}`, "aria-label": pane.name || "The trace" },
+        { class: `pane${pane.offsets > MOST_BESIDE ? " wide" : ""}${pane.course.actors.length > FEW_LANES ? " crowded" : ""}`, "aria-label": pane.name || "The trace" },
         many ? el("h2", { class: "name" }, pane.trace.name, el("span", { class: "note" }, ` ${pane.trace.subject}`)) : null,
         parts
       );
@@ -124,14 +133,15 @@ export class Page {
     const played = this.strip
       ? [story, el("div", { class: "middle" }, this.panes[0].parts.now, this.strip.element, el("div", { class: this.panes.some((pane) => pane.trace.only_lines) ? "beside over" : "beside" }, columns), el("div", { class: "below" }, this.below))]
       : null;
-    const main = this.data.live ? [columns, story] : played || [many ? null : story, columns];
+    // The state comes first, then how it came about.
+    const main = played || [columns, many ? null : story];
     show(
       this.root,
       this.headElement(),
       controls,
-      this.data.live ? this.tools : null,
       this.status,
       el("main", { class: this.strip ? "played" : `${many ? "many" : "one"}${this.data.live ? " live" : ""}`, id: "main" }, main),
+      this.isAlone ? null : this.aboutElements(),
       this.legend,
       el("footer", {}, el("p", {}, "Keys: ← → or k j step, Home End ends, space plays. The address holds the step.")),
       this.printed
@@ -146,23 +156,40 @@ export class Page {
       { class: this.data.live ? "live" : null },
       el("p", { class: "brand" }, this.data.home ? el("a", { href: this.data.home }, "acked: all stories") : "acked"),
       el("h1", {}, el("bdi", {}, title)),
-      this.data.live
-        ? el("details", { class: "subject" }, el("summary", {}, this.data.traces[0].name, ", with these constants"), el("code", {}, subject))
-        : el("p", { class: "subject" }, el("code", {}, subject)),
+      story ? this.storyElements(story) : null,
+      el("details", { class: "subject" }, el("summary", { "data-key": "constants" }, this.data.traces[0].name, ", with these constants"), el("code", {}, subject)),
       note ? el("p", { class: "headnote" }, note) : null,
-      this.data.played ? this.seen.verdictsElement(this.data.played) : null,
+      this.data.played ? this.seen.verdictsElement(this.data.played) : null
+    );
+  }
+
+  // How things stand, and what happened in the reader's words.
+  storyElements(story) {
+    const pane = this.panes[0];
+    const opens = this.opensAt();
+    const broken = pane.head.properties.filter((_, at) => pane.steps[opens].marks[at] === "0").map(({ name }) => el("span", { class: "bad" }, `✗ ${name} is broken in step ${opens} of ${this.last}`));
+    return [broken.length ? el("p", { class: "status" }, broken) : null, el("p", { class: "happened" }, story.happened)];
+  }
+
+  // One run, whose state has the page to itself: what was promised stands below it.
+  get isAlone() {
+    return this.panes.length === 1 && !this.data.played;
+  }
+
+  aboutElements() {
+    const { story, check } = this.data;
+    return [
       story
         ? el(
             "div",
             { class: "promise" },
             el("p", { class: "promised" }, story.promised),
-            el("p", { class: "happened" }, story.happened),
             story.prevented ? el("p", { class: "prevented" }, story.prevented) : null,
             el("p", { class: "source" }, story.source)
           )
         : null,
-      this.data.check ? new Check(this.data.check).element : null
-    );
+      check ? new Check(check).element : null,
+    ];
   }
 
   // What depends on how long the run is and who takes part.

@@ -3,6 +3,7 @@
 import { el, show } from "./dom.js";
 import { gridElement, usedOffsets } from "./grid.js";
 import { Lanes } from "./lanes.js";
+import { drawMoving } from "./motion.js";
 import { movesElement } from "./moves.js";
 import { unpack } from "./packet.js";
 import { fieldsElement, propertiesElement } from "./panels.js";
@@ -14,7 +15,9 @@ export class Pane {
     this.head = trace.head;
     this.page = page;
     this.name = name;
-    this.steps = unpack(trace.packet);
+    // A walk brings its steps; a run that is over is packed.
+    this.steps = trace.steps || unpack(trace.packet);
+    this.course = trace.lanes || trace.packet.lanes;
     this.preview = null;
     this.filter = "";
     this.unfolded = new Set();
@@ -30,12 +33,12 @@ export class Pane {
   build() {
     this.offsets = usedOffsets(this.steps);
     this.lanes = new Lanes(
-      this.trace.packet.lanes,
+      this.course,
       this.steps.length,
       (step) => this.page.go(step),
       (names) => this.point(names)
     );
-    show(this.parts.lanes, this.trace.packet.lanes.actors.length ? this.lanes.element : el("p", { class: "note" }, "This protocol has no lanes."));
+    show(this.parts.lanes, this.course.actors.length ? this.lanes.element : el("p", { class: "note" }, "This protocol has no lanes."));
     this.items = this.steps.map((step, index) =>
       el(
         "li",
@@ -44,7 +47,7 @@ export class Pane {
       )
     );
     // Of a run without end: where its loop begins, and where it goes back to.
-    this.remarks = this.trace.packet.remarks || {};
+    this.remarks = (this.trace.packet && this.trace.packet.remarks) || {};
     for (const [index, remark] of Object.entries(this.remarks)) {
       this.items[index].append(el("p", { class: "remark" }, remark));
     }
@@ -69,7 +72,7 @@ export class Pane {
     const caption = `${this.name ? `${this.name}: ` : ""}the state ${this.preview ? "that this action leads to" : `after step ${here}`}`;
     show(this.parts.now, this.nowElements(here, isOver, index));
     const grid = { offsets: Math.max(this.offsets, usedOffsets([shown])), brokers: options.brokers, hideUnchanged: options.hideUnchanged, caption };
-    show(this.parts.grid, gridElement(this.head.look, shown, against, grid));
+    drawMoving(this.parts.grid, () => show(this.parts.grid, gridElement(this.head.look, shown, against, grid)));
     this.pointable();
     show(this.parts.properties, propertiesElement(this.head, this.steps, here, shown, (to) => this.page.go(to), this.unfolded));
     this.drawMoves();
@@ -164,8 +167,8 @@ export class Pane {
       row.addEventListener("mouseenter", () => this.point([row.dataset.actor]));
       row.addEventListener("mouseleave", () => this.point([]));
       row.addEventListener("click", () => {
-        const messages = this.trace.packet.lanes.messages;
-        const actor = this.trace.packet.lanes.actors.indexOf(row.dataset.actor);
+        const { messages } = this.course;
+        const actor = this.course.actors.indexOf(row.dataset.actor);
         const arrow = this.lanes.arrows.find((element, at) => {
           const message = messages[at];
           return element.classList.contains("current") && (message.from === actor || message.to === actor);

@@ -101,8 +101,8 @@ def test_a_tab_without_memory_says_so_and_keeps_the_page(watched: Any, made: Mad
     assert "Equal" not in check.inner_text()
     assert "holds" not in check.inner_text()
     expect(page.get_by_role("button", name="Check all states here")).to_be_enabled()
-    page.keyboard.press("ArrowRight")
-    expect(page.locator(".count")).to_have_text("1 / 8")
+    page.keyboard.press("ArrowLeft")
+    expect(page.locator(".count")).to_have_text("7 / 8")
 
 
 def test_a_large_search_says_what_it_takes_before_it_begins(watched: Any, made: Made) -> None:

@@ -37,18 +37,31 @@ def row(page: Page, broker: int) -> str:
     return page.locator(f"tr[data-actor='broker {broker}']").first.inner_text()
 
 
-def test_the_story_stands_on_top_and_the_first_step_is_shown(watched: Any, lost: Path) -> None:
+def begun(watched: Any, page_file: Path) -> Page:
+    """A page at the beginning of its run."""
+    page: Page = watched.open(page_file)
+    page.keyboard.press("Home")
+    return page
+
+
+def test_what_happened_stands_on_top_and_the_step_that_breaks_the_promise_is_shown(watched: Any, lost: Path) -> None:
     page = watched.open(lost)
+    expect(page.locator(".status")).to_have_text("✗ WeakIsr is broken in step 8 of 8")
     expect(page.locator("h1")).to_have_text("A record is lost")
     expect(page.locator(".promised")).to_contain_text("WeakIsr promises")
     expect(page.locator(".happened")).to_contain_text("Step 8 of 8 breaks it")
     expect(page.locator(".prevented")).to_contain_text("kip101 (KIP-101, Kafka 0.11; KAFKA-1211) rules out step 8")
+    expect(page.locator(".now h2")).to_contain_text("truncates its log from offset 1 to 0")
+    assert step_of(page) == 8
+    expect(page.locator(".subject code")).not_to_be_visible()
+    page.locator(".subject summary").click()
+    expect(page.locator(".subject code")).to_contain_text("replicas=2")
+    page.keyboard.press("Home")
     expect(page.locator(".now h2")).to_have_text("initially every log is empty, no broker leads, and the ISR is {0, 1}")
-    assert step_of(page) == 0
 
 
 def test_keys_step_through_the_run(watched: Any, lost: Path) -> None:
-    page = watched.open(lost)
+    page = begun(watched, lost)
     keys = (("ArrowRight", 1), ("j", 2), ("j", 3), ("k", 2), ("ArrowLeft", 1), ("End", 8), ("j", 8), ("Home", 0), ("k", 0))
     for key, step in keys:
         page.keyboard.press(key)
@@ -71,7 +84,7 @@ def test_the_grid_tells_records_marks_badges_and_changes_in_text_too(watched: An
 
 
 def test_the_link_holds_the_step(watched: Any, lost: Path) -> None:
-    page = watched.open(lost)
+    page = begun(watched, lost)
     page.keyboard.press("j")
     page.keyboard.press("j")
     assert page.evaluate("location.hash") == "#step=2"
@@ -209,7 +222,7 @@ def test_a_protocol_without_logs_is_drawn_with_its_own_badges_names_and_legend(w
 
 
 def test_why_not_names_the_false_clause_and_its_values(watched: Any, lost: Path) -> None:
-    page = watched.open(lost)
+    page = begun(watched, lost)
     for _ in range(2):
         page.keyboard.press("j")
     page.locator("details[data-action=LeaderWrite] summary").click()
@@ -222,7 +235,7 @@ def test_why_not_names_the_false_clause_and_its_values(watched: Any, lost: Path)
 
 
 def test_the_filter_of_actions_stays_while_stepping(watched: Any, lost: Path) -> None:
-    page = watched.open(lost)
+    page = begun(watched, lost)
     page.locator(".moves-section input[type=search]").fill("LeaderWrite")
     page.locator("[data-key=next-one]").click()
     expect(page.locator(".moves-section input[type=search]")).to_have_value("LeaderWrite")
@@ -230,7 +243,7 @@ def test_the_filter_of_actions_stays_while_stepping(watched: Any, lost: Path) ->
 
 
 def test_an_enabled_action_opens_what_it_leads_to(watched: Any, lost: Path) -> None:
-    page = watched.open(lost)
+    page = begun(watched, lost)
     page.keyboard.press("j")
     page.locator(".move").filter(has_text="BecomeLeader(leader=0, epoch=0)").click()
     expect(page.locator(".now .label")).to_contain_text("What if")
@@ -241,7 +254,7 @@ def test_an_enabled_action_opens_what_it_leads_to(watched: Any, lost: Path) -> N
 
 
 def test_the_failing_conjunct_is_shown_with_its_values(watched: Any, lost: Path) -> None:
-    page = watched.open(lost)
+    page = begun(watched, lost)
     expect(page.locator(".failing")).to_have_count(0)
     page.locator(".properties .link").click()
     assert step_of(page) == 8
@@ -282,7 +295,7 @@ def test_members_of_sets_that_came_or_went_are_marked_one_by_one(watched: Any, l
 
 
 def test_hide_unchanged_and_the_filter_by_broker_stay_while_stepping(watched: Any, lost: Path) -> None:
-    page = watched.open(lost)
+    page = begun(watched, lost)
     page.locator(".fields-section summary").click()
     page.get_by_label("hide unchanged").check()
     page.locator("[data-key=next-one]").click()
@@ -319,6 +332,39 @@ def test_the_same_run_under_two_rules_stands_side_by_side(watched: Any, found: A
     assert watched.findings() == []
 
 
+@pytest.mark.parametrize("width", [1440, 1024, 390])
+def test_the_state_comes_first_large_and_whole(watched: Any, lost: Path, late: Path, width: int) -> None:
+    """Cells take the room that there is, none is cut off, and nothing sticks out of the page."""
+    watched.page.set_viewport_size({"width": width, "height": 900})
+    for page_file, least in ((lost, 130), (late, 120)):
+        page = watched.open(page_file)
+        boxes = [cell.bounding_box() for cell in page.locator("td.cell").all()]
+        assert all(box["width"] >= (least if width > 1000 else 64) and box["height"] > 60 for box in boxes if box)
+        assert all(box["x"] >= 0 and box["x"] + box["width"] <= width for box in boxes if box)
+        first = page.locator("td.cell").first.bounding_box()
+        assert first is not None
+        assert first["y"] + first["height"] < 900
+        assert first["y"] < page.locator(".steps").first.bounding_box()["y"] or width > 1000  # type: ignore[index]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        cut = page.locator(".badge, .record, .lost, .marker").evaluate_all(
+            "items => items.filter((item) => item.scrollWidth > item.clientWidth + 1 && item.clientWidth > 0).length"
+        )
+        assert cut == 0
+
+
+MOVING = "document.getAnimations().filter((one) => one.playState === 'running').length"
+
+
+def test_a_step_moves_where_motion_is_wanted_and_nowhere_else(watched: Any, lost: Path) -> None:
+    for motion, moves in (("no-preference", True), ("reduce", False)):
+        watched.page.emulate_media(reduced_motion=motion)
+        page = watched.open(f"{lost.as_uri()}#step=7")
+        page.reload()
+        running = page.evaluate(f"() => {{ document.querySelector('[data-key=next-one]').click(); return {MOVING}; }}")
+        assert (running > 0) is moves, motion
+        watched.page.goto("about:blank")
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1440, 390])
 def test_axe_finds_nothing_serious(watched: Any, lost: Path, scheme: Any, width: int) -> None:
@@ -343,7 +389,7 @@ def test_on_a_phone_every_lane_is_seen_and_who_is_wrong_stands_out(watched: Any,
     found = Counterexample.of(spec.title, result.question, result.violations[0])
     page_file.write_text(render(trace_data(found)), encoding="utf-8")
     watched.page.set_viewport_size({"width": 390, "height": 844})
-    page = watched.open(page_file)
+    page = begun(watched, page_file)
     page.keyboard.press("ArrowRight")
     diagram = page.locator(".diagram")
     assert diagram.evaluate("element => element.scrollWidth <= element.clientWidth")

@@ -19,7 +19,7 @@ import pytest
 
 from acked.checker.explore.nearest import Nearest
 from acked.checker.question.question import Question
-from acked.checker.replay.trace_file import replay
+from acked.checker.search.local import search
 from acked.explorer.server import MAX_BODY_BYTES, UNKNOWN, ExplorerServer, page_of, user_behind
 from acked.explorer.session import RequestRefused, Walk
 from acked.invariants.catalogue import properties_of
@@ -83,7 +83,7 @@ def test_the_page_needs_the_token_and_comes_with_strict_headers(server: Explorer
         assert "token" in answer["error"]
 
 
-@pytest.mark.parametrize("path", ["/../../etc/passwd", "/style.css", "/%2e%2e/pyproject.toml", "//etc/passwd", "/api/steps"])
+@pytest.mark.parametrize("path", ["/../../etc/passwd", "/style.css", "/%2e%2e/pyproject.toml", "//etc/passwd", "/api/depth"])
 def test_no_path_leads_to_a_file(server: ExplorerServer, path: str) -> None:
     status, answer, _ = ask(server, "GET", f"{path}?token={server.token}")
     assert status == 404
@@ -93,29 +93,29 @@ def test_no_path_leads_to_a_file(server: ExplorerServer, path: str) -> None:
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:80", "127.0.0.1", "127.0.0.1.evil.example:1", "", None])
 def test_a_foreign_host_is_refused(server: ExplorerServer, host: str | None) -> None:
     assert ask(server, "GET", f"/?token={server.token}", Host=host)[0] == 421
-    assert post(server, "steps", {"path": []}, Host=host)[0] == 421
+    assert post(server, "depth", {"path": []}, Host=host)[0] == 421
 
 
 def test_a_request_without_the_token_is_refused(server: ExplorerServer) -> None:
     for token in (None, "", "wrong", server.token[:-1]):
-        status, answer = post(server, "steps", {"path": []}, X_Acked_Token=token)
+        status, answer = post(server, "depth", {"path": []}, X_Acked_Token=token)
         assert (status, "token" in answer["error"]) == (403, True)
 
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1", "http://127.0.0.1:1"])
 def test_a_request_of_another_page_is_refused(server: ExplorerServer, origin: str) -> None:
-    assert post(server, "steps", {"path": []}, Origin=origin)[0] == 403
-    assert post(server, "steps", {"path": []}, Sec_Fetch_Site="cross-site")[0] == 403
-    assert post(server, "steps", {"path": []}, Origin=f"http://{server.hosts[1]}")[0] == 200
+    assert post(server, "depth", {"path": []}, Origin=origin)[0] == 403
+    assert post(server, "depth", {"path": []}, Sec_Fetch_Site="cross-site")[0] == 403
+    assert post(server, "depth", {"path": []}, Origin=f"http://{server.hosts[1]}")[0] == 200
 
 
 def test_a_body_that_is_too_large_or_no_json_is_refused(server: ExplorerServer) -> None:
-    assert ask(server, "POST", "/api/steps", b"", Content_Length=str(MAX_BODY_BYTES + 1))[0] == 413
-    assert ask(server, "POST", "/api/steps", b"{}", Content_Length="-1")[0] == 411
-    assert ask(server, "POST", "/api/steps", b"nonsense")[0] == 400
-    assert ask(server, "POST", "/api/steps", b"[" * 100_000)[0] == 400
-    assert ask(server, "POST", "/api/steps", b"[1]")[0] == 400
-    assert ask(server, "POST", "/api/steps", b"{}", Content_Type="text/plain")[0] == 415
+    assert ask(server, "POST", "/api/depth", b"", Content_Length=str(MAX_BODY_BYTES + 1))[0] == 413
+    assert ask(server, "POST", "/api/depth", b"{}", Content_Length="-1")[0] == 411
+    assert ask(server, "POST", "/api/depth", b"nonsense")[0] == 400
+    assert ask(server, "POST", "/api/depth", b"[" * 100_000)[0] == 400
+    assert ask(server, "POST", "/api/depth", b"[1]")[0] == 400
+    assert ask(server, "POST", "/api/depth", b"{}", Content_Type="text/plain")[0] == 415
     assert ask(server, "POST", "/api/nonsense", b"{}")[0] == 404
     assert ask(server, "DELETE", "/", b"{}")[0] == 501
 
@@ -135,7 +135,7 @@ def raw(server: ExplorerServer, text: str) -> tuple[int, dict[str, str], bytes]:
         return answer.status, dict(answer.getheaders()), answer.read()
 
 
-POST = "POST /api/steps HTTP/1.1\r\nHost: $HOST\r\nX-Acked-Token: $TOKEN\r\nContent-Type: application/json\r\n"
+POST = "POST /api/depth HTTP/1.1\r\nHost: $HOST\r\nX-Acked-Token: $TOKEN\r\nContent-Type: application/json\r\n"
 BODY = 'Content-Length: 12\r\n\r\n{"path": []}'
 ODD: dict[str, tuple[str, int]] = {
     "PUT": ("PUT / HTTP/1.1\r\nHost: $HOST\r\n\r\n", 501),
@@ -172,7 +172,7 @@ def test_an_odd_request_is_answered_in_our_words_and_with_our_headers(server: Ex
         assert body == b""
     else:
         assert set(json.loads(body)) == {"error"}
-    assert post(server, "steps", {"path": []})[0] == 200
+    assert post(server, "depth", {"path": []})[0] == 200
 
 
 def test_an_invitation_leads_to_the_page_once(server: ExplorerServer) -> None:
@@ -250,37 +250,16 @@ def test_a_browser_is_started_without_the_token(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("path", [[999], [-1], ["0"], [True], [0.5], "0", None, [[0]], {"0": 1}, [0] * 6000])
 def test_unknown_actions_are_refused(server: ExplorerServer, path: Any) -> None:
-    status, answer = post(server, "steps", {"path": path})
+    status, answer = post(server, "depth", {"path": path})
     assert status == 400
     assert "path" in answer["error"] or "no action" in answer["error"]
 
 
 def test_disabled_actions_are_refused_with_the_clause(server: ExplorerServer, walk: Walk) -> None:
     number = next(at for at, step in enumerate(walk.question.instance.actions) if step.action.name == "LeaderWrite")
-    status, answer = post(server, "steps", {"path": [0, number]})
+    status, answer = post(server, "depth", {"path": [0, number]})
     assert status == 409
     assert "step 2: LeaderWrite(leader=0) is not enabled, “presumes leadership” does not hold" in answer["error"]
-
-
-def test_a_path_is_answered_step_by_step_and_remembered(server: ExplorerServer, walk: Walk) -> None:
-    path: list[int] = []
-    for _ in range(6):
-        status, answer = post(server, "steps", {"path": path, "from": len(path)})
-        assert status == 200
-        (step,) = answer["packet"]["steps"]
-        path.append(step["moves"][0]["by"])
-    whole = post(server, "steps", {"path": path})[1]["packet"]
-    assert [step["by"] for step in whole["steps"]] == [None, *path]
-    assert len(whole["lanes"]["acting"]) == 7
-
-
-def test_random_walks_are_repeatable(server: ExplorerServer) -> None:
-    asked = {"path": [], "steps": 9, "seed": 4}
-    first, second = post(server, "random", asked)[1], post(server, "random", asked)[1]
-    assert first == second
-    assert len(first["path"]) == 9
-    assert post(server, "random", {**asked, "seed": 5})[1] != first
-    assert post(server, "random", {**asked, "steps": 10**9})[0] == 400
 
 
 def test_the_nearest_state_is_found_by_search_from_where_one_is(server: ExplorerServer, walk: Walk) -> None:
@@ -295,6 +274,26 @@ def test_the_nearest_state_is_found_by_search_from_where_one_is(server: Explorer
     status, answer = post(server, "find", {"path": [], "predicate": "quorm.isr == {0}"})
     assert status == 200
     assert "did you mean quorum?" in answer["refused"]
+    for body in ({"predicate": 1}, {"promise": "Nothing"}, {"predicate": None, "promise": "WeakIsr"}):
+        assert post(server, "find", {"path": [], **body})[0] == (200 if body.get("promise") == "WeakIsr" else 400)
+
+
+def test_the_nearest_step_that_breaks_a_promise_is_the_shortest_counterexample_from_there() -> None:
+    spec = find_spec("truncate-to-hw")
+    walk = Walk(spec.title, spec.question())
+    shortest = search(walk.question).violations[0]
+    found = walk.answer("find", {"path": [], "promise": None})
+    steps = len(shortest.run.actions)
+    assert found["says"] == f"{shortest.property.name} is broken {steps} steps from here"
+    numbers = {id(step): number for number, step in enumerate(walk.question.instance.actions)}
+    assert found["path"] == [numbers[id(step)] for step in shortest.run.actions]
+    begun = found["path"][:3]  # type: ignore[index]
+    assert walk.answer("find", {"path": begun, "promise": shortest.property.name})["path"] == found["path"]
+
+
+def test_of_a_promise_that_is_kept_every_state_that_can_follow_is_seen(server: ExplorerServer) -> None:
+    answer = post(server, "find", {"path": [], "promise": "WeakIsr"})[1]
+    assert answer == {"path": None, "says": "unreachable from here: none of the 957 states that can follow breaks it"}
 
 
 @pytest.mark.slow
@@ -324,7 +323,7 @@ def test_others_are_answered_while_a_state_is_looked_for(server: ExplorerServer,
     looking = threading.Thread(target=lambda: found.append(post(server, "find", {"path": [], "predicate": "True"})))
     looking.start()
     assert begun.wait(60)
-    assert post(server, "steps", {"path": []})[0] == 200
+    assert post(server, "depth", {"path": []})[0] == 200
     assert found == []
     end.set()
     looking.join(60)
@@ -340,58 +339,22 @@ def test_the_depth_of_a_state_is_the_shortest_way_to_it(server: ExplorerServer) 
 
 @pytest.mark.parametrize("name", ["kip320-large", "gallery/kip320-latest"])
 def test_the_largest_specs_start_without_any_search(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Millions of states each: the page shows the initial state and its successors, and nothing else is computed."""
+    """Millions of states each: nothing is computed before somebody looks."""
+
     def never(*_: object) -> None:
-        raise AssertionError("the first page needs no search")
+        raise AssertionError("the page needs no search, and no step")
 
     monkeypatch.setattr("acked.checker.search.local.LocalSearch.__init__", never)
+    monkeypatch.setattr("acked.model.language.protocol.Instance.fire", never)
     spec = find_spec(name)
     assert spec.expect is not None
     assert (spec.expect.distinct_states or 0) > 2_000_000
-    walk, fired = Walk(spec.title, spec.question()), []
-    fire = walk.question.instance.fire
-    monkeypatch.setattr(walk.question.instance, "fire", lambda step, codes: fired.append(step) or fire(step, codes))
-    assert "Take an action" in page_of(walk, "token")
-    expanded = len(fired)
-    # Each is fired once for what it leads to and once for what it is called.
-    assert 0 < expanded <= 2 * len(walk.beginning()["steps"][0]["moves"]) < 40
-
-
-def test_a_saved_path_is_a_trace_that_loads_again(server: ExplorerServer) -> None:
-    path = post(server, "random", {"path": [], "steps": 7, "seed": 1})[1]["path"]
-    trace = post(server, "save", {"path": path})[1]["trace"]
-    assert len(replay(trace).run.actions) == 7
-    assert post(server, "load", {"trace": trace}) == (200, {"path": path})
-    trace["spec"]["constants"]["log_size"] = 1
-    assert "of other constants" in post(server, "load", {"trace": trace})[1]["refused"]
-    assert "not a trace file" in post(server, "load", {"trace": None})[1]["refused"]
-
-
-@pytest.mark.slow
-def test_a_trace_that_is_loaded_runs_no_file_and_reads_no_predicate(
-    server: ExplorerServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever it names is compared with what is explored before anything else is looked at."""
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "deploy.py").write_text("open('ran', 'w')\n")
-    trace = post(server, "save", {"path": []})[1]["trace"]
-    trace["spec"]["protocol"] = "deploy.py:x"
-    assert "of another protocol" in post(server, "load", {"trace": trace})[1]["refused"]
-    assert not (tmp_path / "ran").exists()
-    trace["spec"]["protocol"] = "kip101"
-    assert "of another protocol" in post(server, "load", {"trace": trace})[1]["refused"]
-    trace["spec"] |= {"protocol": "kip320", "invariants": {"Slow": "all(log[0].end == a for a in range(49999))"}}
-    trace["spec"]["properties"].append("Slow")
-    begun = time.process_time()
-    assert post(server, "load", {"trace": trace}) == (200, {"path": []})
-    assert time.process_time() - begun < 0.5
-    trace["steps"] *= 6000
-    assert post(server, "load", {"trace": trace})[0] == 422
+    assert "Take an action" in page_of(Walk(spec.title, spec.question()), "token")
 
 
 def test_a_walk_refuses_by_itself_what_no_page_sends(walk: Walk) -> None:
     with pytest.raises(RequestRefused, match="not a JSON object"):
-        walk.answer("steps", [])
+        walk.answer("find", [])
 
 
 @pytest.mark.slow
