@@ -364,16 +364,6 @@ class Joiner:
         heapq.heappush(self._out, (fact.at, self._files.index(fact.file), fact.line, self._number, event))
 
 
-def _is_of_former(former: Fact, raised: Fact, noted: Fact) -> bool:
-    """Whether a rise is that of the former step of a thread that notes a fetch now.
-
-    A fetch raises to the offset that it asks for, or less where others lag; then the nearer step counts.
-    """
-    if raised.kind is not Kind.RAISED or former.kind not in _MAY_RAISE or raised.fields["hw"] == noted.fields["offset"]:
-        return False
-    return bool(raised.fields["hw"] > noted.fields["offset"]) or raised.at - former.at < noted.at - raised.at
-
-
 def _wrong_append(fact: Fact, fetched: int | None = None, compacts: bool = False) -> str | None:
     """What the line of an append says against itself, or against the fetch that brought the records, if anything.
 
