@@ -16,6 +16,7 @@ from pathlib import Path
 from types import ModuleType
 
 from acked.base.errors import SystemFailure
+from acked.base.files import read_text
 from acked.model.language.protocol import Protocol
 
 _RULES = re.compile(
@@ -46,6 +47,13 @@ def working_copy(protocol: Protocol, name: str) -> WorkingCopy:
     rules[main] = text
     texts = {Path(identifier, f"{stem}.py"): _relative(source, package, set(rules)) for stem, source in rules.items()}
     return WorkingCopy(texts, f"{identifier}/{main}.py:{identifier}")
+
+
+def example_copy(example: Path, name: str) -> WorkingCopy:
+    """An example's file under another name; the example is named as its protocol is."""
+    identifier = name.replace("-", "_")
+    text = _rename(read_text(example, "example"), example.stem, identifier, name)
+    return WorkingCopy({Path(f"{identifier}.py"): text}, f"{identifier}.py:{identifier}")
 
 
 def _home(protocol: Protocol) -> tuple[ModuleType, str]:

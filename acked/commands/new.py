@@ -10,7 +10,7 @@ from string import Template
 
 import click
 
-from acked.asking.working_copy import working_copy
+from acked.asking.working_copy import example_copy, working_copy
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable, read_text, write_text
@@ -21,11 +21,11 @@ from acked.checker.spec.user_protocol import is_reference
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
-from acked.reports.shell.completion import shipped_protocols
+from acked.reports.shell.completion import origins, shipped_protocols
 from acked.reports.shell.groups import Paragraphs
 from acked.reports.shell.options import option
 from acked.reports.shell.output import make_folder, say
-from acked.reports.shell.specs import bundled_spec
+from acked.reports.shell.specs import bundled_spec, bundled_specs
 
 MAX_STATES = 1_000_000
 """Distinct states at which the search for a new spec's answer ends."""
@@ -46,8 +46,8 @@ def new() -> None:
 
 @new.command(short_help="Write a small protocol of your own, with its spec and its test.")
 @click.argument("name")
-@click.option("--from", "origin", metavar="PROTOCOL", shell_complete=shipped_protocols,
-              help="Begin with the rules of a shipped protocol, e.g. kip320 or partition.")  # fmt: skip
+@click.option("--from", "origin", metavar="PROTOCOL", shell_complete=origins,
+              help="Begin with a shipped protocol, e.g. kip320 or partition, or an example, e.g. paxos.")  # fmt: skip
 @_OUT.under("out")
 def protocol(name: str, origin: str | None, out: Path) -> None:
     """Write NAME.py (a small replicated log), NAME.toml (properties it should have) and test_NAME.py (a test of them).
@@ -56,10 +56,11 @@ def protocol(name: str, origin: str | None, out: Path) -> None:
     checks the protocol; change a rule, and check it again. With --from you get a working copy of a shipped protocol: the
     same fields, constants and properties, under your name, with the spec of the original; of `partition`, today's Kafka, the
     rules are a folder of files, one for each party. `acked diff NAME.toml PROTOCOL` then shows what your change allows and
-    forbids.
+    forbids. The examples are two_phase_commit, paxos, raft, chain_replication, lease and bounded_queue, each with a bug.
 
     \b
     acked new protocol my-log && acked check my_log.toml
+    acked new protocol my-paxos --from paxos && acked gate my_paxos.toml
     acked new protocol my-kip --from kip320 && acked check my_kip.toml
     """
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
@@ -79,15 +80,18 @@ def protocol(name: str, origin: str | None, out: Path) -> None:
     for folder in {path.parent for path in made} - {out}:
         make_folder(folder)
     _write(made)
-    click.echo(f"next: acked check {out / identifier}.toml")
+    asks = "gate" if "\nvariants" in made[out / f"{identifier}.toml"] else "check"
+    click.echo(f"next: acked {asks} {out / identifier}.toml")
 
 
 def _copy(origin: str, name: str) -> dict[Path, str]:
     """A working copy of a shipped protocol, and the spec of the original with the copy's name."""
     if is_reference(origin):
         raise ConfigurationError(f"--from {origin}: a file of your own is copied without acked; name a shipped protocol")
-    copy = working_copy(protocol_named(origin), name)
-    original = bundled_spec(origin)
+    example = bundled_specs() / "examples" / f"{origin.replace('-', '_')}.toml"
+    is_example = example.is_file()
+    copy = example_copy(example.with_suffix(".py"), name) if is_example else working_copy(protocol_named(origin), name)
+    original = example if is_example else bundled_spec(origin)
     if original is None:
         raise ConfigurationError(f"{origin} has no spec of its own to begin with; copy another one")
     lines = read_text(original, "spec file").splitlines(keepends=True)

@@ -38,6 +38,15 @@ def shipped_protocols(context: click.Context, parameter: click.Parameter, incomp
     return completions(PROTOCOLS, incomplete)
 
 
+def origins(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Protocols and examples by name: what a protocol of one's own can begin with."""
+    from acked.model.catalogue import PROTOCOLS
+    from acked.reports.shell.specs import bundled_specs
+
+    examples = sorted(path.stem for path in (bundled_specs() / "examples").glob("*.py"))
+    return completions([*PROTOCOLS, *examples], incomplete)
+
+
 def known_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Releases of Kafka that `partition` tells apart."""
     from acked.model.partition.rules.versions import VERSIONS
