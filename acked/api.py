@@ -7,6 +7,7 @@ Floor 8.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,6 +36,7 @@ from acked.invariants.proofs import all_lemmas, has_induction, lemmas_for
 from acked.invariants.property import ONE_TRACE, Kind, Property
 from acked.model.language.protocol import Protocol
 from acked.model.language.values import Bool
+from acked.reports.pages.page import render, trace_data
 from acked.reports.runs.view import steps_of
 from acked.reports.shell.output import TraceFile
 from acked.reports.shell.specs import change_spec, find_spec
@@ -222,6 +224,10 @@ class Trace:
     >>> trace = Trace.of(check(ask(toylog, nobody_lags, brokers=2, records=1)))
     >>> trace.violates.name, [step.sentence for step in trace]
     ('NobodyLags', ['the initial state', 'broker 0 appends record 0'])
+    >>> trace
+    a toy log: NobodyLags is violated
+      0  the initial state
+      1  broker 0 appends record 0
     >>> trace.write("lags.json")
     >>> Trace.read("lags.json", toylog).steps == trace.steps
     True
@@ -279,6 +285,28 @@ class Trace:
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps)
+
+    def __len__(self) -> int:
+        return len(self.run.states)
+
+    def __str__(self) -> str:
+        """The steps in sentences; of a long trace the first and the last."""
+        lines = [f"{step.index:>3}  {step.sentence}" for step in self.steps]
+        if len(lines) > _MOST_LINES:
+            lines[_MOST_LINES // 2 : -_MOST_LINES // 2] = ["  …"]
+        violated = "" if self.violates is None else f": {self.violates.name} is violated"
+        return "\n".join([f"{self.title}{violated}", *lines])
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The viewer's page of the trace, in a frame of a notebook; it needs no network."""
+        page = render(trace_data(Counterexample(self.title, self.question, self.run, self.violates)))
+        return f'<iframe srcdoc="{html.escape(page)}" width="100%" height="640" frameborder="0"></iframe>'
+
+
+_MOST_LINES = 16
+"""Steps of a trace that are printed."""
 
 
 def _load(subject: Subject) -> Spec | Question:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, unique
 from typing import Any
 
@@ -69,7 +69,7 @@ class Property:
 
     name: str
     kind: Kind
-    predicate: Callable[..., Bool]
+    predicate: Callable[..., Bool] = field(repr=False)
     promise: str
     source: str
     since: str

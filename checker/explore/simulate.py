@@ -74,6 +74,10 @@ class Simulation:
     length: int | None
     """Its steps before it was shortened."""
 
+    def __repr__(self) -> str:
+        found = "no violation" if self.violation is None else repr(self.violation)
+        return f"<Simulation: {found} in {self.runs:,} traces of {self.steps:,} steps; of {self.question!r}>"
+
 
 @dataclass(frozen=True)
 class _Batch:

@@ -197,6 +197,11 @@ class ProofResult:
     engine: str = "z3"
     """The solver."""
 
+    def __repr__(self) -> str:
+        found = "".join(f", {item!r}" for item in self.violations)
+        lemmas = f" with {len(self.lemmas)} lemmas" if self.lemmas else ""
+        return f"<ProofResult: {self.verdict.value}{found} by {self.method.value}{lemmas}; of {self.question!r}>"
+
     @builtins.property
     def verdict(self) -> Verdict:
         """What was decided; finding no violation up to a bound decides nothing."""

@@ -68,6 +68,11 @@ class Question:
     probes: tuple[Probe, ...] = ()
     is_symmetric: bool = False
 
+    def __repr__(self) -> str:
+        constants = ", ".join(f"{name}={value}" for name, value in self.instance.telling_constants.items())
+        asked = ", ".join(item.name for item in self.properties) or "no property"
+        return f"<Question about {self.instance.protocol.name}: {constants}; {asked}>"
+
     @cached_property
     def state_properties(self) -> tuple[int, ...]:
         """Positions of the properties decided in one state, in kernel order."""

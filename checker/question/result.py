@@ -61,6 +61,9 @@ class Run:
     actions: tuple[ActionInstance, ...]
     loop: int | None = None
 
+    def __repr__(self) -> str:
+        return f"<Run of {len(self.actions)} steps>"
+
     def then(self, instance: Instance, *steps: ActionInstance) -> Run:
         """The run with further steps, which are fired by the plain evaluator."""
         states = [*self.states]
@@ -82,6 +85,9 @@ class Violation:
     """The property that is violated."""
     run: Run
     """The trace: packed states, and the actions between them; `Trace.of` makes it readable."""
+
+    def __repr__(self) -> str:
+        return f"<Violation of {self.property.name}: {len(self.run.actions)} steps>"
 
     @builtins.property  # the field of that name hides the decorator here
     def trace_length(self) -> int:
@@ -183,6 +189,11 @@ class Result:
     """Properties that would be violated, were it not for a bound of the model."""
     probes: Mapping[str, int | None] = field(default_factory=dict)
     """By name of a probe of the question: the first level that meets it, or None if none of those covered does."""
+
+    def __repr__(self) -> str:
+        counts = f"{self.distinct_states:,} distinct states, {self.generated_states:,} generated, {self.depth} levels"
+        found = "".join(f", {item!r}" for item in self.violations)
+        return f"<Result: {self.verdict.value}{found}; {counts}, in {self.seconds:.2g} s; of {self.question!r}>"
 
     @property
     def verdict(self) -> Verdict:

@@ -155,3 +155,18 @@ def test_the_page_of_the_api_is_made_from_the_docstrings() -> None:
     assert [name for name in acked.__all__ if not name.isupper() and f"### `{name}`\n" not in page] == []
     assert "- `Verdict.HOLDS`: holds" in page
     assert page.count("```pycon") > 20
+
+
+def test_answers_are_printed_in_a_screen_and_a_trace_is_a_picture_in_a_notebook() -> None:
+    question = acked.load_spec("truncate-to-hw").question()
+    found = acked.check(question)
+    trace = acked.Trace.of(found)
+    simulated = acked.simulate(question, runs=20)
+    for answer in (question, found, found.violations[0], trace, simulated, acked.prove(acked.load_spec("kip101").question())):
+        assert "object at 0x" not in repr(answer)
+        assert len(repr(answer).splitlines()) <= 20
+        assert len(repr(answer)) <= 1500
+    assert len(trace) == len(trace.steps) == found.violations[0].trace_length
+    picture = trace._repr_html_()
+    assert picture.startswith("<iframe srcdoc=")
+    assert picture.count("<") == 2  # The page is one text, and nothing of it stands outside.
