@@ -60,7 +60,7 @@ from typing import TYPE_CHECKING, Any
 from acked.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from acked.api import Step, Trace, ask, check, invariant, load_spec, prove, simulate, step_property
+    from acked.api import Step, Trace, ask, check, find, invariant, load_spec, prove, simulate, step_property
     from acked.base.bounds import Bounds
     from acked.base.errors import AckedError, ConfigurationError, ExitCode, SpecUnreadable, SystemFailure
     from acked.base.observer import Observer
@@ -169,6 +169,7 @@ __all__ = [
     "each",
     "every",
     "field",
+    "find",
     "for_each",
     "greatest",
     "implies",
@@ -193,7 +194,7 @@ __all__ = [
 ]
 
 _PLACES = {
-    "acked.api": "Step Trace ask check invariant load_spec prove simulate step_property",
+    "acked.api": "Step Trace ask check find invariant load_spec prove simulate step_property",
     "acked.base.bounds": "Bounds",
     "acked.base.errors": "AckedError ConfigurationError ExitCode SpecUnreadable SystemFailure",
     "acked.checker.explore.simulate": "Simulation",

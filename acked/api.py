@@ -25,8 +25,8 @@ from acked.checker.proof.result import DEFAULT_DEPTH, PROOF, ProofResult
 from acked.checker.question.fairness import check_fairness
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
-from acked.checker.question.result import Counterexample, Result, Run, Violation
-from acked.checker.question.user_properties import check_texts, written_invariant
+from acked.checker.question.result import Counterexample, Result, Run, StopReason, Violation
+from acked.checker.question.user_properties import SOUGHT, check_texts, sought, written_invariant
 from acked.checker.replay.trace_file import read_trace
 from acked.checker.search.local import search
 from acked.checker.spec.resolve import bind_constants, property_named
@@ -192,6 +192,28 @@ def simulate(
         )
     plain = Question(question.instance, question.properties)
     return run_at_random(plain, Plan(runs, depth, seed, dict(weights or {})), workers)
+
+
+def find(subject: Subject, predicate: str, *, bounds: Bounds | None = None) -> Trace | None:
+    """A shortest trace to a state in which a predicate holds (docs/predicates.md); None if no reachable state is one.
+
+    Raises `ConfigurationError` for what is no predicate, and where a bound ends the search before it is decided.
+
+    >>> trace = find(ask(toylog, nothing_lost, brokers=2, records=2), "acked == 1 and leader == 1")
+    >>> trace.steps[-1].sentence
+    'broker 1 acknowledges record 0'
+    >>> find(ask(toylog, nothing_lost, brokers=2, records=2), "acked > records")
+    """
+    asked = _question(_load(subject))
+    wanted = sought(SOUGHT, predicate)
+    check_texts([wanted], asked.instance.schema)
+    question = Question(asked.instance, (wanted,))
+    result = search(question, bounds)
+    if result.violations:
+        return Trace.of(result)
+    if result.stopped is StopReason.COMPLETE:
+        return None
+    raise ConfigurationError(f"the search ended before it was decided: {result.stopped.value}; give it more room")
 
 
 @dataclass(frozen=True)

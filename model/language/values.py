@@ -25,7 +25,6 @@ IntLike = int | Constant | Size | Computed
 """What stands for a number beside a typed `Int`."""
 
 
-
 def _refuse(symbol: str) -> Callable[..., NoReturn]:
     def refuse(self: Value, *_: object) -> NoReturn:
         raise ModelError(f"{name_with_article(self.type_name)} has no `{symbol}`; {self.instead}")
@@ -63,11 +62,10 @@ class Value(metaclass=Sort):
         def __call__(self, *_: object) -> NoReturn:
             raise ModelError(f"{name_with_article(self.type_name)} is no function; write it without (…)")
 
-        def __str__(self) -> NoReturn:
+        def __str__(self, _: str = "") -> NoReturn:
             raise ModelError(f"{name_with_article(self.type_name)} has no text: it has no value while a protocol is traced")
 
-        def __format__(self, _: str) -> NoReturn:
-            str(self)
+        __format__ = __str__
 
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("__") or name in self.__slots__:
@@ -77,7 +75,7 @@ class Value(metaclass=Sort):
     def __init__(self, expr: Expr) -> None:
         if type(expr) is not Expr and isinstance(expr, _NO_CODES):
             name, given = type(self).__name__, type_name_of(expr) if isinstance(expr, Value) else repr(expr)
-            raise ModelError(f"{name}({given}) makes no {self.type_name}; write the number alone, or {name}(literal(…))")
+            raise ModelError(f"{name}({given}) makes no {self.type_name}; write the value alone, or {name}(literal(…))")
         self.expr = expr
 
     @classmethod
@@ -267,11 +265,8 @@ class Enum(Int, hi=0):
     names: ClassVar[tuple[str, ...]] = ()
 
     if not TYPE_CHECKING:
-        __lt__, __le__, __gt__, __ge__ = map(_refuse, ("<", "<=", ">", ">="))
-        __add__ = __radd__ = _refuse("+")
-        __sub__ = __rsub__ = _refuse("-")
-        __mul__ = __rmul__ = _refuse("*")
-        __floordiv__, __mod__ = map(_refuse, ("//", "%"))
+        __lt__, __le__, __gt__, __ge__, __floordiv__, __mod__ = map(_refuse, ("<", "<=", ">", ">=", "//", "%"))
+        __add__, __sub__, __mul__ = __radd__, __rsub__, __rmul__ = [_refuse(sign) for sign in "+-*"]
 
         def __new__(cls, *names: object) -> Any:
             return _unnamed(names) if cls is Enum else super().__new__(cls)

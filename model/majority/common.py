@@ -9,11 +9,11 @@ from collections.abc import Callable
 
 from acked.model.language.action import require
 from acked.model.language.quantify import count, each, greatest, ite, some
-from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.telling import Telling
 from acked.model.language.values import Bool
 from acked.model.majority.state import Offset, RecordId, Replica, State, Term, max_term, replicas
+from acked.model.ranks import ranks
 
 # -- who counts -------------------------------------------------------------------------------------------------------
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
-from acked.model.language.ranks import told_without_ranks
 from acked.model.majority import failing, replicating, voting
 from acked.model.majority.state import CONSTANTS, Replica, State, initial, max_term
+from acked.model.ranks import told_without_ranks
 
 majority = Protocol(
     "majority",

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Computed, Constant, choice, constants_in, fact, switch
-from acked.model.language.ranks import highest_rank
 from acked.model.language.state import Array, Between, Log, Optional, Present, SetOf, Struct, field
 from acked.model.language.values import Bool, Id, Int
+from acked.model.ranks import highest_rank
 
 replicas = Constant("replicas", 1, 5, "replicas that hold a copy of the log and vote", 3)
 log_size = Constant("log_size", 1, 4, "offsets a log has room for", 2)

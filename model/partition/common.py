@@ -11,7 +11,6 @@ from collections.abc import Callable
 from acked.model.language.action import require
 from acked.model.language.context import literal
 from acked.model.language.quantify import abbreviate, each, every, for_each, greatest, implies, ite, least, some, truth
-from acked.model.language.ranks import ranks
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, OptionalValue
@@ -26,6 +25,7 @@ from acked.model.partition.vocabulary.candidates import (
     renumber_known_epochs,
     somebody_in_charge,
 )
+from acked.model.ranks import ranks
 
 # -- who is who -------------------------------------------------------------------------------------------------------
 

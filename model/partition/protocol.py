@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from acked.model.language.action import actions_of
 from acked.model.language.protocol import Protocol
-from acked.model.language.ranks import told_without_ranks
 from acked.model.partition import (
     answering,
     consuming,
@@ -25,6 +24,7 @@ from acked.model.partition.rules.controllers import are_many, max_controller_epo
 from acked.model.partition.rules.facts import enough_replicas
 from acked.model.partition.rules.versions import profile
 from acked.model.partition.state import Candidate, Replica, State, initial
+from acked.model.ranks import told_without_ranks
 
 
 def _told_with(constants: Mapping[str, int]) -> dict[str, int]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 from acked.model.language.action import require
 from acked.model.language.context import literal
 from acked.model.language.quantify import each, every, ite, some, truth
-from acked.model.language.ranks import ranks
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, Int
+from acked.model.ranks import ranks
 from acked.model.transactions import settings
 from acked.model.transactions.state import (
     CoordinatorEpoch,

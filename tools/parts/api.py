@@ -20,7 +20,7 @@ CONSTANTS = ("CLIENT", "CONSUMER", "CONTROLLER", "PRODUCER")
 """Public names that are neither classes nor functions."""
 
 CHAPTERS = {
-    "Ask and answer": ("load_spec", "ask", "check", "prove", "simulate"),
+    "Ask and answer": ("load_spec", "ask", "check", "prove", "simulate", "find"),
     "Answers": ("Result", "Verdict", "StopReason", "Violation", "ProofResult", "Simulation", "Trace", "Step"),
     "Properties": ("invariant", "step_property", "liveness", "recoverable", "Property", "Kind"),
     "Questions": ("Spec", "Question", "Bounds", "StopPolicy", "Observer"),

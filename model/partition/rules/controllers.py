@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from acked.model.language.context import Computed, Constant, choice, constants_in, fact, switch
-from acked.model.language.ranks import highest_rank
+from acked.model.ranks import highest_rank
 
 ONE, MANY = range(2)
 candidates = Constant(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from acked.model.language.context import Computed, fact
-from acked.model.language.ranks import highest_rank
 from acked.model.partition.rules import controllers, settings
+from acked.model.ranks import highest_rank
 
 
 def most_epochs(constants: Mapping[str, int]) -> int:

@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 from acked.model.language.context import literal
 from acked.model.language.quantify import each, every, for_each, ite, some, those, truth
-from acked.model.language.ranks import ranks
 from acked.model.language.sets import SetValue
 from acked.model.language.state import none_of
 from acked.model.language.values import Bool, OptionalValue
 from acked.model.partition.rules import controllers
 from acked.model.partition.state import Candidate, ControllerEpoch, Epoch, Replica, State
+from acked.model.ranks import ranks
 
 # -- who is who -------------------------------------------------------------------------------------------------------
 

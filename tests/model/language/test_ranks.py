@@ -11,8 +11,8 @@ from acked.model.formulas.evaluate import evaluate
 from acked.model.formulas.expr import Pool
 from acked.model.language.context import Context, active, literal
 from acked.model.language.quantify import truth
-from acked.model.language.ranks import MAX_RANKS, ranks
 from acked.model.language.values import Int
+from acked.model.ranks import MAX_RANKS, ranks
 
 
 class Wide(Int, hi=15):

@@ -10,9 +10,9 @@ import pytest
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
-from acked.model.language.ranks import MAX_RANKS
 from acked.model.majority.protocol import majority
 from acked.model.majority.state import most_terms
+from acked.model.ranks import MAX_RANKS
 
 TINY: dict[str, Any] = {"replicas": 3, "log_size": 1, "records": 1}
 

@@ -13,13 +13,13 @@ from acked.base.release import LATEST
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
-from acked.model.language.ranks import MAX_RANKS
 from acked.model.language.tracings import ActionInstance
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.facts import most_epochs
 from acked.model.partition.rules.settings import CONSTANTS
 from acked.model.partition.rules.versions import HISTORY, VERSIONS, changes_of, plane_of, planes_of
 from acked.model.partition.state import ACKED, FAILED, SENT
+from acked.model.ranks import MAX_RANKS
 from tests.playing import TINY, can, play, release
 
 EVERYTHING: dict[str, Any] = {

@@ -1,6 +1,8 @@
 """Ranks: numbers that are only ever compared, renumbered densely, so that any number of them fits a small range.
 
 `ranks`, the quotient by order isomorphism for one set of numbers in use, and how large a range that takes.
+
+Floor 3.
 """
 
 from __future__ import annotations
