@@ -86,13 +86,17 @@ def sentence(verdict: Verdict) -> str:
 
 
 def what_lines_say(logs: Path, version: str) -> dict[str, Any]:
-    """The verdict on the lines, and its first sentence."""
-    try:
-        verdict = judge(Asked((str(logs),), TOPIC, 0, version, {}, (logs / DATA,), logs / ACKNOWLEDGED)).verdict
-    except AckedError as error:
-        return {"lines": "refused", "events": 0, "sentence": str(error).replace(f"{logs}/", "")}
-    word = "not explained" if verdict.stuck else "promise broken" if verdict.broken else "valid"
-    return {"lines": word, "events": verdict.explained, "sentence": sentence(verdict)}
+    """The verdict on the lines, and its first sentence; without the metadata log where that is refused beside them."""
+    refused = ""
+    for data in ((logs / DATA,), ()):
+        try:
+            verdict = judge(Asked((str(logs),), TOPIC, 0, version, {}, data)).verdict
+        except AckedError as error:
+            refused = refused or str(error).replace(f"{logs}/", "")
+            continue
+        word = "not explained" if verdict.stuck else "promise broken" if verdict.broken else "valid"
+        return {"lines": word, "events": verdict.explained, "sentence": sentence(verdict)}
+    return {"lines": "refused", "events": 0, "sentence": refused}
 
 
 def convicted(row: dict[str, Any]) -> str:
@@ -151,7 +155,7 @@ def in_words(counted: Counter[str]) -> str:
     by_lines, by_disks = counted["lines"] + counted["both"], counted["disks"] + counted["both"]
     return (
         f"{sum(counted.values())} mutants: validation of the lines convicts {by_lines}, the disks {by_disks}"
-        f" ({counted['both']} both), neither {counted['neither']}; {counted['no difference']} made no difference"
+        f" ({counted['both']} both), neither {counted['neither']}; of {counted['refused']} the lines are refused"
     )
 
 
