@@ -1,6 +1,6 @@
 """Faulty brokers: what docs/kafka_mutants.json says of each, and that one of them is convicted today.
 
-`tools/kafka_mutants.py` measures the rows.
+`tests.mutants.kafka_mutants.py` measures the rows.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from acked.cluster.observe.disk import EpochStart, partition_folder, write_epoch
 from tests.cluster.conftest import real_plan, users_cache
 from tests.cluster.observe.test_directories import batch
 from tests.found.java import kafka
+from tests.mutants.kafka_mutants import CONTROL, FAULTS, convicted, disturb, in_words, judged, rows, wrong_on_disks
 from tests.mutants.mutants import KINDS, counts, mutant_home, mutants, mutate
 from tests.places import CHECKOUT
-from tools.kafka_mutants import CONTROL, FAULTS, convicted, disturb, in_words, judged, rows, wrong_on_disks
 
 __all__ = ["users_cache"]
 

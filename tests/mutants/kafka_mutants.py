@@ -1,10 +1,10 @@
 """Writes docs/kafka_mutants.json: which faulty brokers are convicted by their lines, which by their disks, which by neither.
 
-    python tools/kafka_mutants.py                              every mutant of tests/mutants/mutants.toml that has no row yet
-    python tools/kafka_mutants.py --only hw_falls --seed 2     these, anew
-    python tools/kafka_mutants.py --neither --minutes 2        those that nothing has convicted, anew
-    python tools/kafka_mutants.py --again DIR                  what --keep DIR left, judged anew
-    python tools/kafka_mutants.py --kafka 4.4.0 --only hw_falls
+    python tests/mutants/kafka_mutants.py              every mutant of mutants.toml that has no row yet
+    … --only hw_one_ahead --seed 2                     these, anew
+    … --neither --minutes 2                            those that nothing has convicted, anew
+    … --again DIR                                      what --keep DIR left, judged anew
+    … --kafka 4.4.0 --only hw_one_ahead                another release
 
 Each is a release with one place of one class changed (Maven, a JDK and the release's jars are needed), on all nodes. It is
 exercised as `acked kafka exercise` does, and so is the release as it is: the control, which nothing may convict. Its lines
@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.errors import AckedError, SystemFailure  # noqa: E402
