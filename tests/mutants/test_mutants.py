@@ -95,8 +95,8 @@ def test_disks_that_agree_with_what_was_acknowledged_say_nothing(tmp_path: Path)
     assert wrong_on_disks(disks(tmp_path, WHOLE), True) == []
 
 
-def test_a_record_that_a_replica_lacks_and_an_epoch_that_begins_elsewhere_are_found_on_disks(tmp_path: Path) -> None:
-    differs, missing = wrong_on_disks(disks(tmp_path / "lacks", [WHOLE[0], WHOLE[2]]), True)
+def test_a_record_that_is_another_on_a_replica_and_an_epoch_that_begins_elsewhere_are_found_on_disks(tmp_path: Path) -> None:
+    differs, missing = wrong_on_disks(disks(tmp_path / "another", [WHOLE[0], batch(1, 0, "x"), WHOLE[2]]), True)
     assert differs.startswith("below the high watermark 3 the replicas differ: broker 0 has offsets 1 to 1")
     assert missing.startswith("broker 2, which is in sync: 1 acknowledged record is not there")
     other = wrong_on_disks(disks(tmp_path / "elsewhere", WHOLE, (EpochStart(0, 1),)), True)
