@@ -31,7 +31,8 @@ from acked.invariants.partition.lemmas.catalogue import (  # noqa: E402
 )
 from acked.reports.table import numbers, table, table_markdown  # noqa: E402
 from acked.reports.tables.findings import read_findings  # noqa: E402
-from tools import false_claims, guards, house, kafka_mutants, proof_mutations, proofs, real  # noqa: E402
+from tests.mutants import kafka_mutants  # noqa: E402
+from tools import false_claims, guards, house, proof_mutations, proofs, real  # noqa: E402
 from tools.parts import api, commands, gallery, hunts  # noqa: E402
 from tools.parts.spec_pages import markdown_table  # noqa: E402
 

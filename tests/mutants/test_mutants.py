@@ -1,6 +1,6 @@
 """Faulty brokers: what docs/kafka_mutants.json says of each, and that one of them is convicted today.
 
-`tools/kafka_mutants.py` measures the rows.
+`tests.mutants.kafka_mutants.py` measures the rows.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from acked.cluster.observe.disk import EpochStart, partition_folder, write_epoch
 from tests.cluster.conftest import real_plan, users_cache
 from tests.cluster.observe.test_directories import batch
 from tests.found.java import kafka
+from tests.mutants.kafka_mutants import CONTROL, FAULTS, convicted, disturb, in_words, judged, rows, wrong_on_disks
 from tests.mutants.mutants import KINDS, counts, mutant_home, mutants, mutate
 from tests.places import CHECKOUT
-from tools.kafka_mutants import CONTROL, FAULTS, convicted, disturb, in_words, judged, rows, wrong_on_disks
 
 __all__ = ["users_cache"]
 
@@ -95,8 +95,8 @@ def test_disks_that_agree_with_what_was_acknowledged_say_nothing(tmp_path: Path)
     assert wrong_on_disks(disks(tmp_path, WHOLE), True) == []
 
 
-def test_a_record_that_a_replica_lacks_and_an_epoch_that_begins_elsewhere_are_found_on_disks(tmp_path: Path) -> None:
-    differs, missing = wrong_on_disks(disks(tmp_path / "lacks", [WHOLE[0], WHOLE[2]]), True)
+def test_a_record_that_is_another_on_a_replica_and_an_epoch_that_begins_elsewhere_are_found_on_disks(tmp_path: Path) -> None:
+    differs, missing = wrong_on_disks(disks(tmp_path / "another", [WHOLE[0], batch(1, 0, "x"), WHOLE[2]]), True)
     assert differs.startswith("below the high watermark 3 the replicas differ: broker 0 has offsets 1 to 1")
     assert missing.startswith("broker 2, which is in sync: 1 acknowledged record is not there")
     other = wrong_on_disks(disks(tmp_path / "elsewhere", WHOLE, (EpochStart(0, 1),)), True)

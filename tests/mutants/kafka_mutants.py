@@ -1,10 +1,10 @@
 """Writes docs/kafka_mutants.json: which faulty brokers are convicted by their lines, which by their disks, which by neither.
 
-    python tools/kafka_mutants.py                              every mutant of tests/mutants/mutants.toml that has no row yet
-    python tools/kafka_mutants.py --only hw_falls --seed 2     these, anew
-    python tools/kafka_mutants.py --neither --minutes 2        those that nothing has convicted, anew
-    python tools/kafka_mutants.py --again DIR                  what --keep DIR left, judged anew
-    python tools/kafka_mutants.py --kafka 4.4.0 --only hw_falls
+    python tests/mutants/kafka_mutants.py              every mutant of mutants.toml that has no row yet
+    … --only hw_one_ahead --seed 2                     these, anew
+    … --neither --minutes 2                            those that nothing has convicted, anew
+    … --again DIR                                      what --keep DIR left, judged anew
+    … --kafka 4.4.0 --only hw_one_ahead                another release
 
 Each is a release with one place of one class changed (Maven, a JDK and the release's jars are needed), on all nodes. It is
 exercised as `acked kafka exercise` does, and so is the release as it is: the control, which nothing may convict. Its lines
@@ -26,7 +26,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.errors import AckedError, SystemFailure  # noqa: E402
@@ -86,13 +86,17 @@ def sentence(verdict: Verdict) -> str:
 
 
 def what_lines_say(logs: Path, version: str) -> dict[str, Any]:
-    """The verdict on the lines, and its first sentence."""
-    try:
-        verdict = judge(Asked((str(logs),), TOPIC, 0, version, {}, (logs / DATA,), logs / ACKNOWLEDGED)).verdict
-    except AckedError as error:
-        return {"lines": "refused", "events": 0, "sentence": str(error).replace(f"{logs}/", "")}
-    word = "not explained" if verdict.stuck else "promise broken" if verdict.broken else "valid"
-    return {"lines": word, "events": verdict.explained, "sentence": sentence(verdict)}
+    """The verdict on the lines, and its first sentence; without the metadata log where that is refused beside them."""
+    refused = ""
+    for data in ((logs / DATA,), ()):
+        try:
+            verdict = judge(Asked((str(logs),), TOPIC, 0, version, {}, data)).verdict
+        except AckedError as error:
+            refused = refused or str(error).replace(f"{logs}/", "")
+            continue
+        word = "not explained" if verdict.stuck else "promise broken" if verdict.broken else "valid"
+        return {"lines": word, "events": verdict.explained, "sentence": sentence(verdict)}
+    return {"lines": "refused", "events": 0, "sentence": refused}
 
 
 def convicted(row: dict[str, Any]) -> str:
@@ -151,7 +155,7 @@ def in_words(counted: Counter[str]) -> str:
     by_lines, by_disks = counted["lines"] + counted["both"], counted["disks"] + counted["both"]
     return (
         f"{sum(counted.values())} mutants: validation of the lines convicts {by_lines}, the disks {by_disks}"
-        f" ({counted['both']} both), neither {counted['neither']}; {counted['no difference']} made no difference"
+        f" ({counted['both']} both), neither {counted['neither']}; of {counted['refused']} the lines are refused"
     )
 
 
