@@ -70,6 +70,8 @@ class Joiner:
         self._number = 0
         self._started = False
         self._before = ""
+        self._whole: dict[str, bool] = {}
+        """Of each thread that fetches whether its last answer was told to the end."""
         self._takes_first: bool | None = None
         self._end: int | None = None
         self._was_there = False
@@ -174,6 +176,7 @@ class Joiner:
             self._flush_all()  # What the former process was printing when it ended.
             self._follows_anew = False
             self._started, self._end = True, None
+            self._whole.clear()
             return True
         if fact.kind is Kind.OPENED:
             self._end = fact.fields["end"]
@@ -276,8 +279,10 @@ class Joiner:
                 self._emit(first, Says.TRUNCATES, first.fields)
             case Kind.ALTERED | Kind.CHANGED | Kind.REPLAYED:
                 self._change(held)
+            case Kind.TOOK if self._whole.get(first.thread, self._was_there):
+                self._contradict([first], "the line says what became of an answer, and none before that there was one")
             case Kind.TOOK:
-                pass  # Of an answer whose beginning was not printed: the file begins here.
+                pass  # Of an answer whose beginning was not printed, as the file begins here, or that took long.
             case _:
                 self._single(first, raised)
 
@@ -312,6 +317,7 @@ class Joiner:
             self._contradict([got, append], wrong)
             return
         took = next((item.fields for item in rest if item.kind is Kind.TOOK), {})
+        self._whole[got.thread] = bool(took)
         if (carried := took.get("leader_hw", fields["leader_hw"])) != fields["leader_hw"]:
             wrong = f"the line says that the leader's HW was {carried}, and the one of the answer says {fields['leader_hw']}"
             self._contradict([got, *rest], wrong)

@@ -45,6 +45,8 @@ class Lane:
         return self.events[self.taken] if self.taken < len(self.events) else None
 
 
+_REPEATED = 8
+"""Fetches and answers at one offset that are counted."""
 KEPT = 1_000
 """Events that a lane may keep beyond what is needed."""
 
@@ -110,19 +112,22 @@ class Lanes:
         return lane.head()
 
     def is_asked_again(self, answer: Event, beyond: int) -> bool:
-        """Whether the leader notes another fetch at the same offset, one or so many more beyond, before this is answered.
+        """Whether the leader notes further fetches at the same offset, enough for what is answered there, before this is.
 
         An answer has only the partitions of which there is news, so a fetch of several may bring none of one that waits; and
-        who has taken up records fetches at the next offset.
+        who has taken up records fetches at the next offset. `beyond` so many notes that come next.
         """
         number = self.numbers.get((answer["leader"], answer.by))
         if number is None:
             return False
-        lane = self._lanes[number]
-        if lane.taken + beyond >= len(lane.events):
+        lane, offset = self._lanes[number], answer["offset"]
+        notes = lane.events[lane.taken + beyond : lane.taken + beyond + _REPEATED]
+        if not notes or notes[0]["offset"] != offset or not (answer["records"] or notes[0].at <= answer.at):
             return False
-        noted = lane.events[lane.taken + beyond]
-        return bool(noted["offset"] == answer["offset"] and (answer["records"] or noted.at <= answer.at))
+        own = self._lanes[self.numbers[answer.by, None]]
+        answers = own.events[own.taken : own.taken + _REPEATED]
+        wanted = next((at for at, one in enumerate(answers) if one.get("offset") != offset), len(answers))
+        return next((at for at, one in enumerate(notes) if one["offset"] != offset), len(notes)) >= wanted
 
     def ahead(self, number: int) -> Iterator[Event]:
         """The events of a lane after its head, as far ahead as lanes may be apart."""

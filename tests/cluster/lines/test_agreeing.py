@@ -39,6 +39,7 @@ def contradictions(tmp_path: Path, run: str, node: str, part: str, *instead: str
      "the line says partition epoch 1, and no controller's does"),
     ("k4-s3", "2", "starts at leader epoch 1 from offset 1 with partition epoch 1",
      ("starts at leader epoch 1 from offset 1 with partition epoch 0",), "of partition epoch 0 "),
+    ("k4-s1", "1", "replica log end offset 0 for partition t-0. Received 0 bytes", (), "what became of an answer"),
     ("k4-s1", "1", "with initial high watermark 0", ("with initial high watermark 1",), "the line says HW 1 of a log"),
 ])  # fmt: skip
 def test_what_cannot_both_be_so_is_named(

@@ -459,3 +459,23 @@ def test_a_partition_moves_to_another_broker(isr: set[int], is_valid: bool) -> N
         ],
     )  # fmt: skip
     assert found.is_valid == is_valid, found.stuck
+
+
+def test_each_of_two_fetches_at_one_offset_is_answered_where_there_are_two_answers() -> None:
+    """The first brings a high watermark alone, in the millisecond in which the second is noted (4.3.1, transactions)."""
+    events = (
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(5, 0, Says.APPENDS, offset=0, next=1),
+        said(6, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(7, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=0),
+        said(8, 0, Says.NOTES_FETCH, follower=1, offset=1, hw=1),
+        said(9, 1, Says.TAKES_ANSWER, leader=0, offset=1, records=0, leader_hw=1, hw=1),
+        said(9, 0, Says.NOTES_FETCH, follower=1, offset=1),
+        said(12, 0, Says.APPENDS, offset=1, next=2),
+        said(13, 1, Says.TAKES_ANSWER, leader=0, offset=1, records=1, leader_hw=1),
+        said(14, 0, Says.NOTES_FETCH, follower=1, offset=2, hw=2),
+    )
+    found = verdict_of({0, 1}, *events)
+    assert found.is_valid, found.stuck
+    assert found.tried <= len(events)

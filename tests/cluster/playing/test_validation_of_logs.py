@@ -30,7 +30,8 @@ def written(folder: Path, old: str = "", new: str = "") -> Path:
 
 def test_logs_that_are_a_behaviour_are_explained_and_others_are_named_with_the_reason(tmp_path: Path) -> None:
     assert validate_logs(written(tmp_path), "t", "4.4.0") == LogValidation(Found.EXPLAINED, 31)
-    changed = written(tmp_path, "first offset: 1, next offset: 2", "first offset: 2, next offset: 3")
+    offsets = ("last offset: 1, first offset: 1, next offset: 2", "last offset: 2, first offset: 2, next offset: 3")
+    changed = written(tmp_path, *offsets)
     found = validate_logs(changed, "t", "4.4.0")
     assert (found.found, found.said.partition(":")[0]) == (Found.NOT_EXPLAINED, "0.log")
     assert "the line says first offset 2, and by the rules it is 1" in found.said
