@@ -16,8 +16,10 @@ from acked.base.plain import from_plain, to_plain
 from acked.base.processes import Done, Limits, Lost, Note, ProcessPool
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import ROOM_FOR_CODE, BatchLimits
+from acked.checker.batch.outcome import Task
 from acked.checker.spec.question_text import QuestionText
 from acked.hunt.known.losses import KnownLoss
+from acked.hunt.known.mend import Replayed
 from acked.hunt.questions.spaces import HuntQuestion
 from acked.hunt.search.task import HUNTER, Effort, HuntAnswer, HuntTask, Loss
 from acked.model.catalogue import PROTOCOLS
@@ -195,8 +197,20 @@ class Hunt:
 
     def _sightings(self, unit: Unit, answer: HuntAnswer) -> Iterator[Sighting]:
         for loss in answer.losses:
+            if not self._happens(unit, loss):
+                continue
             known = (self._known[name] for name in loss.known_as if name in self._known and name not in unit.mended)
             yield Sighting(unit.question, loss, next(known, None))
+
+    def _happens(self, unit: Unit, loss: Loss) -> bool:
+        """Whether a loss that was found with the rules of a mend happens with those of the release, too."""
+        own = dict(unit.question.constants)
+        rules = {name for row in self._all_known if row.id in unit.mended for name in row.mend.constants}
+        if not rules:
+            return True
+        asked = QuestionText(unit.question.protocol, loss.constants, (loss.promise,))
+        question, run = Task(asked).question_about(loss.run)
+        return Replayed(question, run).breaks_under({name: own[name] for name in rules})
 
     def _see(self, sighting: Sighting, listener: Listener) -> None:
         key = key_of(sighting)
