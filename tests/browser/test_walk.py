@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
 from playwright.sync_api import Page, expect
 
 from acked.checker.explore.nearest import nearest, nearest_violation
@@ -32,6 +33,7 @@ from acked.reports.shell.specs import find_spec
 from acked.reports.standalone.javascript import Translator
 from acked.reports.standalone.protocol import protocol_data, words_script
 from acked.reports.standalone.sources import Untranslatable
+from tests.random_protocols import Plan, plans, question_of
 from tests.reports.pictures.locks import LABELS, run_of
 
 pytestmark = pytest.mark.browser
@@ -219,6 +221,14 @@ MANY = [
 @pytest.mark.parametrize("name", MANY)
 def test_pages_of_every_protocol_take_the_same_steps_for_the_same_reasons(watched: Any, name: str) -> None:
     compare(watched.page, find_spec(name).question())
+
+
+@pytest.mark.slow
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(plan=plans())
+def test_pages_of_random_protocols_take_the_same_steps_for_the_same_reasons(watched: Any, plan: Plan) -> None:
+    assume(not getattr(plan, "has_messages", False))  # Steps tell no changes of lists that count what is in them.
+    compare(watched.page, question_of(plan))
 
 
 def test_a_trace_that_a_page_saves_is_one_that_acked_replays(watched: Any) -> None:
