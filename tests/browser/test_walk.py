@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from playwright.sync_api import Page, expect
 
+from acked.base.errors import ConfigurationError
 from acked.checker.explore.nearest import nearest, nearest_violation
 from acked.checker.predicate.parse import PredicateError, parse_predicate
 from acked.checker.question.question import Question
@@ -25,7 +26,10 @@ from acked.checker.spec.spec import Spec
 from acked.checker.wasm.script import explorer_script
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import evaluate
+from acked.model.language.protocol import Protocol
+from acked.model.language.state import SetOf, Struct, field
 from acked.model.language.tracings import ActionInstance
+from acked.model.language.values import Id
 from acked.reports.pages.exploring import explorer_page
 from acked.reports.pages.page import script_text
 from acked.reports.runs.packet import Packer, head_of
@@ -266,6 +270,22 @@ def test_random_walks_of_one_seed_are_the_same(watched: Any) -> None:
     first, again, other = run(watched.page, spec, {}, body)
     assert first == again != other
     assert len(first) == 12
+
+
+class Member(Id, size=31):
+    """More than a number of JavaScript has bits."""
+
+
+class Many(Struct):
+    """One set of them."""
+
+    chosen = field(SetOf(Member), "some")
+
+
+def test_a_field_that_javascript_cannot_compute_with_is_refused() -> None:
+    many = Protocol("many", Many, title="many", source="tests", constants=(), initial=lambda s: None)
+    with pytest.raises(ConfigurationError, match="chosen has 31 bits, more than a page computes with"):
+        protocol_data("many", Question(many.instantiate({}), ()))
 
 
 # -- searches of a page --------------------------------------------------------------------------------------------------
