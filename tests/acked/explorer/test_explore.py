@@ -390,7 +390,7 @@ def test_a_port_that_is_taken_is_one_sentence(server: ExplorerServer) -> None:
 
 @pytest.mark.slow
 def test_a_page_without_a_server_is_one_file_that_has_no_token(tmp_path: Path) -> None:
-    done = acked("explore", "partition", "--set", "replicas=2", "-o", "page.html", cwd=tmp_path)
+    done = acked("explore", "partition", "-o", "page.html", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     text = (tmp_path / "page.html").read_text("utf-8")
     assert len(text) < 300_000
