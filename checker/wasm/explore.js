@@ -6,6 +6,8 @@ const MOST_DEEP = 1e6; // States that are looked at for depths.
 // The code of a leaf in the state at hand, of words in memory.
 class Codes {
   constructor(machine, leaves) {
+    const wide = leaves.find(({ bits }) => bits > 31);
+    if (wide) throw new Refusal(`${wide.name} has ${wide.bits} bits, and a page looks for fields of at most 31.`);
     this.machine = machine;
     this.places = leaves.map(({ word, shift, bits }) => ({ word: 2 * word, shift, mask: 2 ** bits - 1 }));
     this.number = 0;

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from acked.base.errors import ConfigurationError
 from acked.checker.question.question import Question
 from acked.checker.replay.trace_file import FORMAT, question_document
 from acked.invariants.property import Kind
@@ -42,6 +43,9 @@ WIDE = 32
 """Added to the kind of a node that has, or computes with, numbers which 32 bits do not hold."""
 
 _NARROW = 1 << 31
+
+MAX_BITS, MAX_SET = 53, 30
+"""The bits of a number, and the members of a set, that JavaScript has as a number of its own."""
 
 
 def protocol_data(title: str, question: Question) -> dict[str, Json]:
@@ -154,6 +158,10 @@ class _Domains:
 
     def number(self, leaf: Leaf) -> int:
         held = self._held(leaf.domain.bare)
+        if leaf.bits > (MAX_SET if held["kind"] == "set" else MAX_BITS):
+            raise ConfigurationError(
+                f"{leaf.name} has {leaf.bits} bits, more than a page computes with; explore it with smaller constants"
+            )
         held |= {"bare": leaf.domain.bare is leaf.domain, "absent": is_absent(leaf.domain, self._constants)}
         if held not in self.found:
             self.found.append(held)

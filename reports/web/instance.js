@@ -187,6 +187,7 @@ export class Instance {
 
   // Every leaf in words, as it stands in a decoded state.
   texts(state) {
-    return this.leaves.map(({ path }) => inWords(valueAt(state, path)));
+    const counted = this.counted(this.tree, state, []);
+    return this.leaves.map(({ path }, at) => inWords(counted[at] ?? valueAt(state, path)));
   }
 }

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, assume, given, settings
 from playwright.sync_api import Page, expect
 
+from acked.base.errors import ConfigurationError
 from acked.checker.explore.nearest import nearest, nearest_violation
 from acked.checker.predicate.parse import PredicateError, parse_predicate
 from acked.checker.question.question import Question
@@ -24,7 +26,10 @@ from acked.checker.spec.spec import Spec
 from acked.checker.wasm.script import explorer_script
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import evaluate
+from acked.model.language.protocol import Protocol
+from acked.model.language.state import SetOf, Struct, field
 from acked.model.language.tracings import ActionInstance
+from acked.model.language.values import Id
 from acked.reports.pages.exploring import explorer_page
 from acked.reports.pages.page import script_text
 from acked.reports.runs.packet import Packer, head_of
@@ -32,6 +37,7 @@ from acked.reports.shell.specs import find_spec
 from acked.reports.standalone.javascript import Translator
 from acked.reports.standalone.protocol import protocol_data, words_script
 from acked.reports.standalone.sources import Untranslatable
+from tests.random_protocols import Plan, plans, question_of
 from tests.reports.pictures.locks import LABELS, run_of
 
 pytestmark = pytest.mark.browser
@@ -221,6 +227,14 @@ def test_pages_of_every_protocol_take_the_same_steps_for_the_same_reasons(watche
     compare(watched.page, find_spec(name).question())
 
 
+@pytest.mark.slow
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(plan=plans())
+def test_pages_of_random_protocols_take_the_same_steps_for_the_same_reasons(watched: Any, plan: Plan) -> None:
+    assume(not getattr(plan, "has_messages", False))  # Steps tell no changes of lists that count what is in them.
+    compare(watched.page, question_of(plan))
+
+
 def test_a_trace_that_a_page_saves_is_one_that_acked_replays(watched: Any) -> None:
     spec = find_spec("truncate-to-hw")
     taken = walk_of(spec.question(), 3)
@@ -256,6 +270,22 @@ def test_random_walks_of_one_seed_are_the_same(watched: Any) -> None:
     first, again, other = run(watched.page, spec, {}, body)
     assert first == again != other
     assert len(first) == 12
+
+
+class Member(Id, size=31):
+    """More than a number of JavaScript has bits."""
+
+
+class Many(Struct):
+    """One set of them."""
+
+    chosen = field(SetOf(Member), "some")
+
+
+def test_a_field_that_javascript_cannot_compute_with_is_refused() -> None:
+    many = Protocol("many", Many, title="many", source="tests", constants=(), initial=lambda s: None)
+    with pytest.raises(ConfigurationError, match="chosen has 31 bits, more than a page computes with"):
+        protocol_data("many", Question(many.instantiate({}), ()))
 
 
 # -- searches of a page --------------------------------------------------------------------------------------------------

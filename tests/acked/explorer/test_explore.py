@@ -25,7 +25,7 @@ from acked.explorer.session import RequestRefused, Walk
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.shell.specs import find_spec
-from tests.e2e.driver import COMMAND, environment, heed_interrupts
+from tests.e2e.driver import COMMAND, acked, environment, heed_interrupts
 
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
 
@@ -386,3 +386,17 @@ def test_a_port_that_is_taken_is_one_sentence(server: ExplorerServer) -> None:
     )  # fmt: skip
     assert done.returncode == 153
     assert done.stderr.startswith(f"acked: cannot listen on port {server.server_port}")
+
+
+@pytest.mark.slow
+def test_a_page_without_a_server_is_one_file_that_has_no_token(tmp_path: Path) -> None:
+    done = acked("explore", "partition", "-o", "page.html", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "page.html").read_text("utf-8")
+    assert len(text) < 300_000
+    assert "connect-src" not in text
+    assert "token" not in text.partition('id="data"')[2].partition("</script>")[0]
+    refused = acked("explore", "truncate-to-hw", "-o", "other.html", "--open", cwd=tmp_path)
+    assert refused.returncode != 0
+    assert "leave out --port and --open" in refused.stderr
+    assert not (tmp_path / "other.html").exists()
