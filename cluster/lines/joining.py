@@ -188,6 +188,10 @@ class Joiner:
     def _note_fetch(self, thread: _Thread, fact: Fact) -> None:
         """A fetch, and what the same thread has just printed of it."""
         mine: list[Fact] = []
+        if [item.kind for item in thread.held] == [Kind.APPENDED, Kind.RAISED]:
+            appended, raised = thread.held
+            if raised.at - appended.at < fact.at - raised.at:
+                self._flush(thread)  # The rise is that of the append, which it follows at once.
         refused = thread.held.pop() if len(thread.held) > 1 and thread.held[-1].kind is Kind.REFUSED else None
         while thread.held and thread.held[-1].kind in (Kind.RAISED, Kind.EXPANDING) and len(mine) < 2:
             mine.insert(0, thread.held.pop())
@@ -196,7 +200,8 @@ class Joiner:
         for item in mine:
             name, told = ("hw", item.fields["hw"]) if item.kind is Kind.RAISED else ("asks_to_add", item.fields["follower"])
             fields[name] = told
-        self._emit((mine or [fact])[0], Says.NOTES_FETCH, fields, shown=fact)
+        first = mine[0] if mine and mine[0].kind is Kind.EXPANDING else fact
+        self._emit(first, Says.NOTES_FETCH, fields, shown=fact)
         if refused is not None:
             self._single(refused, None)
 

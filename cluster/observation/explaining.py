@@ -12,6 +12,7 @@ from functools import partial
 from acked.cluster.observation.deciding import Decisions
 from acked.cluster.observation.describing import has_code, involved_in_words, step_in_words
 from acked.cluster.observation.events import Event, Says
+from acked.cluster.observation.lanes import Rises
 from acked.cluster.observation.moves import NOT_ASKED, PASSED_OVER, Move, Plan, Statement, Way, both, move
 from acked.cluster.observation.subject import Places, Subject
 from acked.model.concrete.program import State
@@ -22,10 +23,13 @@ FIRST = "BecomeFollowerBeforeRemoval"
 
 
 class Explainer:
-    """Explains events about the brokers of one subject; `without` names actions that it may not use."""
+    """Explains events about the brokers of one subject; `rises` are those of high watermarks of which lines tell, `without`
+    names actions that it may not use.
+    """
 
-    def __init__(self, subject: Subject, without: frozenset[str] = frozenset()) -> None:
+    def __init__(self, subject: Subject, rises: Rises, without: frozenset[str] = frozenset()) -> None:
         self.subject = subject
+        self._rises = rises
         self._without = without
         self._found: list[str] | None = None
         self._steps: dict[tuple[str, tuple[tuple[str, Plain], ...]], Step | None] = {}
@@ -62,26 +66,6 @@ class Explainer:
         """Every way in which the lines of a leader and a follower tell of one fetch, answered before it was noted."""
         if not self._reads_too_far(answer, state):
             yield from self._answered_at_once(noted, answer, state, self._note(noted))
-
-    def raced_ways(self, noted: Event, answer: Event | None, other: Event, state: State) -> Iterator[Way]:
-        """Every way in which another thread tells of the rise that is due to a fetch.
-
-        A leader notes how far a follower has come, and looks at its high watermark later, under a lock; in between another
-        request may have raised it (`Partition.updateFollowerFetchState`). `answer` is the fetch's, if it was read before.
-        """
-        if answer is None:
-            follower, leader = self.subject.index.get(noted["follower"], -1), self._me(noted)
-            fetch = move("FetchUnanswered", follower=follower, leader=leader)
-            fetched = self._follow((fetch,), state, self._fetches_at(noted))
-        else:
-            fetched = self._answered_at_once(noted, answer, state, self._fetches_at(noted))
-        hw = self.subject.at[self._me(noted)].hw
-        for first in fetched:
-            if first.after[hw] == state[hw]:
-                continue
-            for moves, told in self._plans[other.says](other, first.after):
-                for then in self._follow(moves, first.after, told, since=state):
-                    yield Way((*first.moves, *then.moves), then.after)
 
     def _answered_at_once(self, noted: Event, answer: Event, state: State, leader_tells: Statement) -> Iterator[Way]:
         follower, leader = self._me(answer), self._me(noted)
@@ -226,10 +210,21 @@ class Explainer:
 
         return check
 
+    def _hw_rises(self, event: Event, name: str = "hw") -> Statement:
+        """A leader's high watermark rises only if a line tells so, be it another thread's; that it does is seen later."""
+        hw, moves = self.subject.at[self._me(event)].hw, self._hw_moves(event, name)
+
+        def check(before: State, after: State) -> str | None:
+            if after[hw] == before[hw] or self._rises.are_told(event.by, after[hw], event.at):
+                return None
+            return moves(before, after)
+
+        return check
+
     def _appends(self, event: Event, state: State) -> Iterator[Plan]:
         me, place = self._mine(event)
         batch = event["next"] - event["offset"]
-        told = both(self._is(place.end, event["offset"], "first offset", event["offset"], before=True), self._hw_moves(event))
+        told = both(self._is(place.end, event["offset"], "first offset", event["offset"], before=True), self._hw_rises(event))
         if batch < 1:
             yield (), lambda *_: f"the line says that {batch} records were appended"
             return
@@ -240,7 +235,7 @@ class Explainer:
         follower = self.subject.index.get(event["follower"])
         if follower is None:
             return self._stranger(event["follower"])
-        told = both(self._fetches_at(event), self._hw_moves(event))
+        told = both(self._fetches_at(event), self._hw_rises(event))
         asks = event.get("asks_to_add")
         if asks is None:
             return told
@@ -329,7 +324,7 @@ class Explainer:
             self._is(place.hw, event["hw"], "HW", event["hw"], before=True),
             self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
             self._is(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"]),
-            self._hw_moves(event, "raised"),
+            self._hw_rises(event, "raised"),
         )
         yield from self._hears_former_epoch(event, state)
 
@@ -379,7 +374,7 @@ class Explainer:
             parts.append(self._is(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]))
         if event.get("hw") is not None:
             parts.append(self._is(place.hw, event["hw"], "HW", event["hw"], before=True))
-        told = both(*parts, self._hw_moves(event, "raised"))
+        told = both(*parts, self._hw_rises(event, "raised"))
         if state[place.outdated] or not self.subject.concrete.has("AskToExpand"):
             yield (move("LearnIsr", leader=me),), told
             yield (move("LearnIsrWhileHwWaits", leader=me),), told
@@ -387,7 +382,7 @@ class Explainer:
 
     def _asks_to_shrink(self, event: Event, state: State) -> Iterator[Plan]:
         (me, place), followers = self._mine(event), self.subject.mask(event["followers"])
-        isr, told = event.get("isr"), self._hw_moves(event)
+        isr, told = event.get("isr"), self._hw_rises(event)
         if isr is not None:
             told = self._is(place.isr, self.subject.mask(isr), "ISR", isr, before=True)
         for action in ("AskToShrink", "ShrinkIsr", "ShrinkIsrWhileHwWaits"):
@@ -400,9 +395,9 @@ class Explainer:
             yield (), self._stranger(event["follower"])
             return
         asks = move("AskToExpand", leader=me, follower=follower)
-        yield (asks,), self._hw_moves(event)
+        yield (asks,), self._hw_rises(event)
         if event.get("cut"):
-            yield (move("FetchUnanswered", follower=follower, leader=me), asks), self._hw_moves(event)
+            yield (move("FetchUnanswered", follower=follower, leader=me), asks), self._hw_rises(event)
 
     def _gives_up_isr(self, event: Event, state: State) -> Iterator[Plan]:
         me, place = self._mine(event)
@@ -428,8 +423,10 @@ class Explainer:
     def _raises_hw(self, event: Event, state: State) -> Iterator[Plan]:
         me, place = self._mine(event)
         told = self._is(place.hw, event["hw"], "HW", event["hw"])
-        yield (), told
-        if event.get("cut"):
+        if not event.get("cut"):
+            yield (), lambda *_: None  # That it has risen is seen later.
+        else:
+            yield (), told
             for follower in range(len(self.subject.brokers)):
                 if follower != me:
                     yield (move("FetchUnanswered", follower=follower, leader=me),), told
