@@ -14,14 +14,11 @@ from acked.base.errors import AckedError, ConfigurationError, ExitCode, SystemFa
 from acked.base.names import near
 from acked.base.optional import optional_packages
 from acked.cluster.exercising.course import Kind
-from acked.cluster.reports.observations.counting import EventsExplained
-from acked.reports.console import Console
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import shows
 from acked.reports.shell.output import Output, say
 
-_KINDS = "kill,shutdown,pause,session,slow,answer,isr,move"
-_EXPENSIVE = "cache"
+_KINDS = ",".join(kind.value for kind in Kind if kind is not Kind.LOSE_CACHE)
 
 
 @click.command(short_help="Disturb a real cluster at random, and hold what it did against the model.")
@@ -31,17 +28,26 @@ _EXPENSIVE = "cache"
 )
 @click.option(
     "--minutes", type=click.FloatRange(min=0, min_open=True), default=2.0, show_default=True, metavar="M",
-    help="How long the cluster is disturbed.",
+    help="How long the cluster is disturbed; with --hours how long a round is.",
+)
+@click.option(
+    "--hours", type=click.FloatRange(min=0, min_open=True), metavar="H",
+    help="Round after round on one cluster for so long, each with the next seed and a topic of its own. What a round leaves "
+    "is removed when it is valid, so the disk that is taken does not grow; others stay in --out.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, metavar="S", help="Which disturbances come, and when.")
 @click.option(
     "--faults", default=_KINDS, show_default=True, metavar="LIST",
-    help=f"What is done to brokers, of {_KINDS} and {_EXPENSIVE}: a machine that loses what was not on disk, after which "
-    "acknowledged records may be missing.",
+    help=f"What is done to brokers: of these, and of {Kind.LOSE_CACHE}, a machine that loses what was not on disk, after "
+    "which acknowledged records may be missing.",
 )
 @click.option(
     "--rate", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True, metavar="N",
     help="Records that are sent a second, one a request.",
+)
+@click.option(
+    "--partitions", type=click.IntRange(1, 200), default=1, show_default=True, metavar="N",
+    help="The topic's; the lines of each are validated.",
 )
 @click.option(
     "--min-insync-replicas", type=click.IntRange(1, 3), default=2, show_default=True, help="The topic's, of three replicas."
@@ -56,51 +62,69 @@ _EXPENSIVE = "cache"
 )
 @shows
 def exercise(
-    version: str, minutes: float, seed: int, faults: str, rate: float, min_insync_replicas: int, home: Path | None,
-    out: Path | None, output: Output,
+    version: str, minutes: float, hours: float | None, seed: int, faults: str, rate: float, partitions: int,
+    min_insync_replicas: int, home: Path | None, out: Path | None, output: Output,
 ) -> int:  # fmt: skip
-    """Start three brokers and a controller, write to them while they are disturbed at random, and validate their logs.
+    """Start three brokers and a controller, use them as applications and operators do, and validate their logs.
 
-    Brokers are killed, shut down, paused, lose their sessions or answers to fetches, get them late, have their ISR changes
-    held up, and leadership moves, in an order that the seed decides; how the brokers' threads run is theirs, so two runs of
-    one seed differ. Releases from 3.3 on run with KRaft, 2.8 with ZooKeeper. At the end all brokers run, their replicas are
-    equal, and every acknowledged record is looked for. Then the logs are explained as steps of the model, and the disks
-    compared, as by `acked kafka validate`.
+    A producer without idempotence, an idempotent and a transactional one write to a topic with small segments and
+    retention; a group of consumers reads in read_committed. Meanwhile, in an order that the seed decides:
+
+    \b
+    kill, shutdown  the process is killed, or shut down, and starts again
+    pause, behind   it stands still; or while leadership moves several times
+    session         its heartbeats do not arrive, so that it loses its session
+    slow, answer    answers to its fetches are late, or lost
+    isr             its requests to change the ISR are late
+    move, elect     leadership moves; preferred replicas are elected again
+    reassign        replicas of another topic move to other brokers
+    rolling         a rolling restart: the next one when all are in sync
+    disk            it is shut down, and starts again with an empty disk
+    cache           not by itself: what was not on disk is lost with its machine
+
+    How the brokers' threads run is theirs, so two runs of one seed differ. Releases from 3.3 on run with KRaft, 2.8 with
+    ZooKeeper. At the end all brokers run, their replicas are equal, every acknowledged record is looked for, and the group
+    has read every committed one. Then the logs are explained as steps of the model, and the disks compared, as by `acked
+    kafka validate`. What was done, and when, is in course.csv.
 
     \b
     acked kafka exercise --kafka 4.1.0 --minutes 10 --seed 7
     acked kafka exercise --kafka 3.9.1 --faults kill,cache --out logs/
+    acked kafka exercise --kafka 4.4.0 --hours 8 --minutes 5 --partitions 50 --out soak/
 
-    Brokers listen on loopback only and end with the command. Exit code 0 valid, and no acknowledged record is missing; 12 if
-    a line is not explained, a promise does not hold, or a record is missing; 150 if a line is worded in a way that is not
-    known, 151 for usage and for a release that is not read (before 3.3 all but 2.8), 153 if the cluster does not start or
-    does not come back: logs, data directories, acknowledged records and the course up to then stay in the folder that the
-    sentence names.
+    Brokers listen on loopback only and end with the command. Exit code 0 valid, and no acknowledged record is missing; 12
+    if a line is not explained, a promise does not hold, a record is missing, or consumers were given what they should not;
+    150 if a line is worded in a way that is not known, 151 for usage and for a release that is not read (before 3.3 all but
+    2.8), 153 if the cluster does not start or does not come back: logs, data directories, acknowledged records and the
+    course up to then stay in the folder that the sentence names.
     """
     with optional_packages():
-        from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, TOPIC, Exercise
+        from acked.cluster.exercising.exercise import DATA, TOPIC, Exercise, acknowledged_file
         from acked.cluster.exercising.exercise import exercise as run_exercise
-    from acked.cluster.reports.observations.exercising import ExerciseProgress, exercise_document, print_exercise
-    from acked.cluster.reports.observations.terminal import print_judged
-    from acked.cluster.validating.judge import Asked, judge
+    from acked.cluster.reports.observations.exercising import ExerciseProgress, Round, exercise_document, print_rounds
+    from acked.cluster.validating.judge import Asked, Judged, judge
 
-    asked = Exercise(version, minutes, seed, _kinds(faults), rate, min_insync_replicas, home)
-    with _folder(out) as logs:
-        with ExerciseProgress(output.quiet) as shown:
-            done = run_exercise(asked, logs, shown)
-        with EventsExplained(output.quiet) as progress:
-            kept = Asked((str(logs),), TOPIC, 0, version, {}, (logs / DATA,), logs / ACKNOWLEDGED)
-            judged = judge(kept, progress)
+    asked = Exercise(version, minutes, seed, _kinds(faults), rate, min_insync_replicas, home, partitions, hours)
+    rounds: list[Round] = []
 
-    def show(console: Console) -> None:
-        print_exercise(console, done)
-        print_judged(console, judged)
+    with _folder(out) as logs, ExerciseProgress(output.quiet) as shown:
 
-    output.emit(lambda: exercise_document(done, judged, TOPIC), show)
-    if out is not None:
-        kept_in = f"acked kafka validate {out} --topic {TOPIC} --data {out / DATA} --acknowledged {out / ACKNOWLEDGED}"
-        say(f"what nodes and producer wrote is in {out}: {kept_in}")
-    return int(ExitCode.HOLDS if judged.is_valid and not done.missing else ExitCode.INVARIANT)
+        def validated(folder: Path, topic: str, partition: int) -> Judged:
+            acknowledged = folder / acknowledged_file(partition)
+            kept = Asked((str(folder),), topic, partition, version, {}, (folder / DATA,), acknowledged)
+            return judge(kept, lambda events: shown(f"{topic}-{partition}: {events:,} events are explained"))
+
+        for done in run_exercise(asked, logs, shown):
+            rounds.append(Round(done, tuple(validated(done.logs, done.topic, number) for number in range(partitions))))
+            if hours is not None and rounds[-1].is_valid:
+                shutil.rmtree(done.logs)
+
+    output.emit(lambda: exercise_document(asked, rounds), lambda console: print_rounds(console, rounds))
+    if out is not None and hours is None:
+        producers = out / acknowledged_file(0)
+        kept_in = f"acked kafka validate {out} --topic {TOPIC} --data {out / DATA} --acknowledged {producers}"
+        say(f"what nodes and clients wrote is in {out}: {kept_in}")
+    return int(ExitCode.HOLDS if all(one.is_valid for one in rounds) else ExitCode.INVARIANT)
 
 
 def _kinds(text: str) -> tuple[Kind, ...]:

@@ -1,4 +1,5 @@
-"""A cluster under load that is disturbed at random: the course that a seed decides, the producer, and the run.
+"""A cluster that is used and disturbed at random: the course that a seed decides, what is done to brokers, producers, a group
+of consumers, and the run.
 
 Floor 5.
 """

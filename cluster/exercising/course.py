@@ -21,6 +21,11 @@ class Kind(StrEnum):
     LOSE_ANSWER = "answer"
     HOLD_CHANGE = "isr"
     MOVE = "move"
+    ELECT = "elect"
+    FALL_BEHIND = "behind"
+    REASSIGN = "reassign"
+    ROLL = "rolling"
+    REPLACE_DISK = "disk"
 
     # There is one object of each kind; the hash of a str differs from process to process.
     __hash__ = object.__hash__
@@ -38,6 +43,17 @@ _FORMS: Mapping[Kind, tuple[int, tuple[float, float], str]] = {
     Kind.LOSE_ANSWER: (5, (0.0, 0.0), "an answer to a fetch of its is lost with the connection"),
     Kind.HOLD_CHANGE: (3, (0.2, 3.0), "its requests to change the ISR are late"),
     Kind.MOVE: (4, (0.0, 0.0), "leadership moves to the preferred replica, which with KRaft is another one each time"),
+    Kind.ELECT: (2, (0.0, 0.0), "the preferred replicas are elected again"),
+    Kind.FALL_BEHIND: (
+        2, (0.0, 5.0), "the process stands still while leadership moves several times, and hears of all moves at once",
+    ),
+    Kind.REASSIGN: (2, (0.0, 0.0), "the other topic moves to other brokers, the first of which is this one"),
+    Kind.ROLL: (
+        1, (0.0, 2.0), "each broker in turn, this one first, is shut down, starts again and is awaited in the ISR",
+    ),
+    Kind.REPLACE_DISK: (
+        1, (0.0, 6.0), "the process is shut down while the others are in sync, and starts again with an empty disk",
+    ),
 }  # fmt: skip
 """How often each comes beside the others, how long it lasts, at least and at most, in seconds, and what it is in words."""
 MEANING: Mapping[Kind, str] = {kind: words for kind, (_, _, words) in _FORMS.items()}
@@ -48,7 +64,7 @@ _PAUSES = (0.2, 4.0)
 class Disturbance:
     """One of them: what, to whom, how long it lasts in seconds, how long after it the next one comes.
 
-    `share` is a number from 0 to 1: which part of its log a broker loses.
+    `share` is a number from 0 to 1: which part of its log a broker loses, or of which of several partitions leadership moves.
     """
 
     kind: Kind

@@ -1,7 +1,8 @@
-"""A run of a real cluster that is disturbed at random while one producer writes: its logs are recorded for a validation.
+"""A run of a real cluster that is disturbed at random while clients write and read: its logs are recorded for a validation.
 
 Nothing that is done is beyond what a cluster must survive, and everything is undone at the end: all brokers run, all
-replicas are in sync, and the disks are compared with what was acknowledged.
+replicas are in sync, and the disks are compared with what was acknowledged. A run of hours is one of rounds, each with a
+topic of its own on the same cluster, whose logs are kept no longer than their validation takes.
 """
 
 from __future__ import annotations
@@ -9,39 +10,37 @@ from __future__ import annotations
 import csv
 import os
 import shutil
-import signal
-import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from acked.base.errors import ConfigurationError, SystemFailure
+from acked.cluster.exercising.consuming import Group
 from acked.cluster.exercising.course import Disturbance, Kind, course
+from acked.cluster.exercising.disturbing import Disturber
+from acked.cluster.exercising.producing import Brokers, Idempotent, Plain, Producer, Transactional, Written
 from acked.cluster.lines.configuration import configuration, is_read
 from acked.cluster.nodes.addresses import CONTROLLER
 from acked.cluster.nodes.archive import add_archive
 from acked.cluster.nodes.cluster import Cluster
-from acked.cluster.nodes.leadership import move_leadership
 from acked.cluster.nodes.plan import make_plan
 from acked.cluster.observe.acknowledgements import write_acknowledged
 from acked.cluster.observe.directories import META
+from acked.cluster.observe.disk import partition_folder
 from acked.cluster.observe.metadata import FOLDER as METADATA
-from acked.cluster.proxies.frame import Phase
-from acked.cluster.proxies.gate import Gate
 from acked.cluster.releases.release import Mode, release
 from acked.cluster.waiting import NotSeen, wait_for
-from acked.cluster.wire.apis import Api
-from acked.cluster.wire.client import ALL_REPLICAS, BrokerGone, Client
+from acked.cluster.wire.records import Record
 
-TOPIC = "exercise"
-DATA, ACKNOWLEDGED, COURSE = "data", "acknowledged.csv", "course.csv"
-"""What is left beside the nodes' logs: copies of data directories, what the producer was acknowledged, and what was done."""
-COURSE_COLUMNS = ("seconds", "disturbance", "broker", "lasts", "done")
+TOPIC, BESIDE = "exercise", "beside"
+"""The topic whose lines are validated, and another one, whose replicas are moved to other brokers."""
+DATA, COURSE = "data", "course.csv"
+"""What is left beside the nodes' logs: copies of data directories, and what was done."""
+COURSE_COLUMNS = ("seconds", "disturbance", "broker", "lasts", "share", "done")
 REPLICAS = (0, 1, 2)
 SETTINGS: Mapping[str, str] = {
     "replica.lag.time.max.ms": "2000",
@@ -50,16 +49,33 @@ SETTINGS: Mapping[str, str] = {
     "replica.fetch.wait.max.ms": "500",
     "replica.high.watermark.checkpoint.interval.ms": "1000",
     "unclean.leader.election.enable": "false",
+    "log.retention.check.interval.ms": "5000",
+    "log.initial.task.delay.ms": "2000",
+    "offsets.topic.replication.factor": "3",
+    "transaction.state.log.replication.factor": "3",
+    "transaction.state.log.min.isr": "2",
+    "group.initial.rebalance.delay.ms": "0",
 }
-"""Timers as short as a run of minutes needs; the lag must be longer than a fetch waits."""
+"""Timers as short as a run of minutes needs; the lag must be longer than a fetch waits. Internal topics have replicas."""
 WITH_ZOOKEEPER: Mapping[str, str] = {"zookeeper.session.timeout.ms": "6000"}
+TOPIC_SETTINGS: Mapping[str, str] = {"segment.bytes": str(1 << 20), "retention.bytes": str(2 << 20)}
+"""Segments as small as a broker of 4.0 lets them be (KIP-1030), and some of them."""
 _SETTLE_SECONDS = 120.0
-_MOVE_SECONDS = 10.0
+_BESIDE_SHARE = 0.1
+"""Which part of all records the other topic gets."""
+
+
+def acknowledged_file(partition: int) -> str:
+    """The name of the file of what producers were acknowledged in one partition."""
+    return "acknowledged.csv" if partition == 0 else f"acknowledged-{partition}.csv"
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """What is asked for. `rate` is in requests a second; `home` an unpacked release, None for the cache's."""
+    """What is asked for. `rate` is in records a second; `home` an unpacked release, None for the cache's.
+
+    With `hours` the cluster is exercised so long, in rounds of so many minutes, with the seeds that follow.
+    """
 
     version: str
     minutes: float
@@ -68,29 +84,37 @@ class Exercise:
     rate: float = 30.0
     min_insync_replicas: int = 2
     home: Path | None = None
+    partitions: int = 1
+    hours: float | None = None
 
 
 @dataclass(frozen=True)
 class Exercised:
-    """What was done. `logs` holds a file for each node, `DATA` and `ACKNOWLEDGED`; `counts` how often each disturbance came,
-    `skipped` those for which the moment was not right; `missing` are offsets of acknowledged records that the leader does not
-    have at the end.
+    """What was done in one round. `logs` holds a file for each node, `DATA`, and what was acknowledged; `counts` how often
+    each disturbance came, `skipped` those for which the moment was not right; `missing` are partition and offset of
+    acknowledged records that the leader does not have at the end, without those that retention has deleted; `misread` says
+    what the group of consumers was given wrongly, of `read` records.
     """
 
     asked: Exercise
+    topic: str
+    seed: int
     logs: Path
     seconds: float
     sent: int
     acknowledged: int
-    missing: tuple[int, ...]
+    missing: tuple[tuple[int, int], ...]
+    misread: tuple[str, ...]
+    read: int
     counts: Mapping[Kind, int]
     skipped: int
 
 
-def exercise(asked: Exercise, logs: Path, show: Callable[[str], None] = lambda line: None) -> Exercised:
-    """Runs it and leaves what the nodes and the producer wrote in a folder, which must be there.
+def exercise(asked: Exercise, logs: Path, show: Callable[[str], None] = lambda line: None) -> Iterator[Exercised]:
+    """Runs it, round by round, and leaves what nodes and clients wrote in a folder, which must be there.
 
-    `show` is told how it goes: lines while brokers start, and every disturbance with the seconds since the beginning.
+    What is there of a round may be removed when the next one is asked for; a round of several has a folder of its own. `show`
+    is told how it goes: lines while brokers start, and every disturbance with the seconds since the beginning.
     `SystemFailure` if the cluster does not start, or does not come back: it names what there is up to then in the folder.
     """
     chosen = release(asked.version)
@@ -104,148 +128,172 @@ def exercise(asked: Exercise, logs: Path, show: Callable[[str], None] = lambda l
         asked.version, mode, asked.home, REPLICAS, settings, {}, False, show,
         has_witness=True, logging=configuration(chosen.number, None, TOPIC),
     )  # fmt: skip
-    try:
-        with ExitStack() as left:
-            cluster = Cluster(add_archive(plan, show), show)
-            runner = _Runner(asked, cluster, show)
-            left.push(cluster)
-            left.callback(runner.keep, logs)
+    with ExitStack() as left:
+        cluster = Cluster(add_archive(plan, show), show)
+        left.push(cluster)
+        if asked.hours is not None:
+            yield from _rounds(asked, cluster, logs, show)
+            return
+        one = _Round(asked, cluster, TOPIC, asked.seed, logs, show)
+        with _kept(one, logs):
             cluster.start()
-            runner.run()
-    except SystemFailure as error:
-        found = ", ".join(sorted(path.name for path in logs.iterdir()))
-        raise SystemFailure(f"{error}; what there is up to then is in {logs}: {found or 'nothing'}") from None
-    return runner.outcome(logs)
+            one.run()
+            for broker in REPLICAS:
+                cluster.shut_down(broker)
+        one.keep()
+    yield one.outcome()
 
 
-class _Runner:
-    def __init__(self, asked: Exercise, cluster: Cluster, show: Callable[[str], None]) -> None:
-        self._asked, self._cluster, self._show = asked, cluster, show
+def _rounds(asked: Exercise, cluster: Cluster, logs: Path, show: Callable[[str], None]) -> Iterator[Exercised]:
+    """Rounds on one cluster until the hours are over, each with a topic and a folder of its own."""
+    assert asked.hours is not None
+    end = time.monotonic() + 3600 * asked.hours
+    for number in count():
+        folder = logs / f"round-{number}"
+        folder.mkdir()
+        one = _Round(asked, cluster, f"{TOPIC}{number}", asked.seed + number, folder, show)
+        with _kept(one, folder):
+            if number == 0:
+                cluster.start()
+            one.run()
+        one.keep_and_forget()
+        yield one.outcome()
+        if time.monotonic() >= end:
+            return
+
+
+@contextmanager
+def _kept(one: _Round, folder: Path) -> Iterator[None]:
+    """What there is of a round that ends otherwise is kept, and named."""
+    try:
+        yield
+    except BaseException as error:
+        one.keep()
+        if not isinstance(error, SystemFailure):
+            raise
+        found = ", ".join(sorted(path.name for path in folder.iterdir()))
+        raise SystemFailure(f"{error}; what there is up to then is in {folder}: {found or 'nothing'}") from None
+
+
+class _Round:
+    """One topic's life: it is made, written to and read while its brokers are disturbed, and looked at."""
+
+    def __init__(
+        self, asked: Exercise, cluster: Cluster, topic: str, seed: int, folder: Path, show: Callable[[str], None]
+    ) -> None:
+        self._asked, self._cluster, self._topic, self._seed = asked, cluster, topic, seed
+        self._folder, self._show = folder, show
         self._course: list[tuple[float, Disturbance, bool]] = []
         """What was done, and what could not be, each with the seconds since the beginning."""
-        self._order = list(REPLICAS)
         self._begun = 0.0
         self._seconds = 0.0
-        self._missing: tuple[int, ...] = ()
-        self._load = Load(TOPIC, asked.rate, self._connect, self._leader)
+        self._missing: tuple[tuple[int, int], ...] = ()
+        self._misread: tuple[str, ...] = ()
+        self._first: dict[int, int] = {}
+        """Where each partition's log begins at the end: retention deleted what was before."""
+        brokers = Brokers(cluster.client, REPLICAS)
+        each = asked.rate * (1 - _BESIDE_SHARE) / 3
+        self._writers: tuple[Producer, ...] = tuple(
+            kind(topic, asked.partitions, each, brokers) for kind in (Plain, Idempotent, Transactional)
+        )
+        self._beside = Plain(BESIDE, 1, asked.rate * _BESIDE_SHARE, brokers)
+        self._group = Group(topic, asked.partitions, brokers)
+        self._disturber = Disturber(cluster, topic, BESIDE, asked.partitions, REPLICAS, self._sleep)
 
-    def outcome(self, logs: Path) -> Exercised:
-        load, counts = self._load, Counter(one.kind for _, one, is_done in self._course if is_done)
-        return Exercised(self._asked, logs, self._seconds, load.sent, len(load.acknowledged), self._missing, counts,
-                         len(self._course) - counts.total())  # fmt: skip
+    def outcome(self) -> Exercised:
+        """What was done."""
+        written, consumed = self._written(), self._group.consumed
+        counts = Counter(one.kind for _, one, is_done in self._course if is_done)
+        return Exercised(
+            self._asked, self._topic, self._seed, self._folder, self._seconds, written.sent, len(written.acknowledged),
+            self._missing, self._misread, len(consumed.records), counts,
+            len(self._course) - counts.total(),
+        )  # fmt: skip
 
-    def keep(self, folder: Path) -> None:
+    def _written(self) -> Written:
+        whole = Written(sum(one.written.sent for one in self._writers))
+        for one in self._writers:
+            whole.acknowledged |= one.written.acknowledged
+            whole.fates |= one.written.fates
+        return whole
+
+    # -- what is left -----------------------------------------------------------------------------------------------------
+
+    def keep(self) -> None:
         """Copies the nodes' logs, what they have on disk of the topic and of their metadata, what was acknowledged, and the
         course. The nodes are ended first, where they still run: one that failed may leave others.
         """
         self._cluster.end_nodes()
+        self._copy(METADATA)
+
+    def keep_and_forget(self) -> None:
+        """The same of nodes that run on and have nothing to do; the topic is deleted, and their logs begin anew."""
+        self._copy()
+        with self._cluster.admin() as ask:
+            ask.delete_topic(self._topic)
+        for node in self._cluster.nodes.values():
+            if node.log.is_file():
+                os.truncate(node.log, 0)  # Nodes append to it.
+
+    def _copy(self, *besides: str) -> None:
+        folders = [partition_folder(Path(), self._topic, number).name for number in range(self._asked.partitions)]
         for number in (*REPLICAS, CONTROLLER):
             node, name = self._cluster.nodes[number], "controller" if number == CONTROLLER else str(number)
             if node.log.is_file():
-                shutil.copy(node.log, folder / f"{name}.log")
-            for inside in (f"{TOPIC}-0", METADATA):
+                shutil.copy(node.log, self._folder / f"{name}.log")
+            for inside in (*folders, *besides):
                 if (node.data / inside).is_dir():
-                    shutil.copytree(node.data / inside, folder / DATA / name / inside)
+                    shutil.copytree(node.data / inside, self._folder / DATA / name / inside)
             if (node.data / META).is_file():
-                (folder / DATA / name).mkdir(parents=True, exist_ok=True)
-                shutil.copy(node.data / META, folder / DATA / name / META)
-        write_acknowledged(folder / ACKNOWLEDGED, dict(self._load.acknowledged))
-        with (folder / COURSE).open("w", encoding="utf-8", newline="") as file:
+                (self._folder / DATA / name).mkdir(parents=True, exist_ok=True)
+                shutil.copy(node.data / META, self._folder / DATA / name / META)
+        written = self._written()
+        for number in range(self._asked.partitions):
+            first = self._first.get(number, 0)
+            records = {offset: value for offset, value in written.of(number).items() if offset >= first}
+            write_acknowledged(self._folder / acknowledged_file(number), records)
+        with (self._folder / COURSE).open("w", encoding="utf-8", newline="") as file:
             rows = csv.writer(file, lineterminator="\n")
             rows.writerow(COURSE_COLUMNS)
             for at, one, is_done in self._course:
-                rows.writerow((f"{at:.1f}", one.kind.value, one.broker, f"{one.lasts:.1f}", "yes" if is_done else "no"))
+                rows.writerow((f"{at:.1f}", one.kind.value, one.broker, f"{one.lasts:.1f}", f"{one.share:.2f}",
+                               "yes" if is_done else "no"))  # fmt: skip
+
+    # -- the course -------------------------------------------------------------------------------------------------------
 
     def run(self) -> None:
-        settings = {"min.insync.replicas": str(self._asked.min_insync_replicas)}
-        with self._cluster.admin() as ask:
-            error = ask.create_topic(TOPIC, REPLICAS, settings)
-        if error:
-            raise SystemFailure(f"the topic {TOPIC} was not created: error {error}")
-        wait_for(lambda: self._leader() is not None, f"a leader of {TOPIC}", _SETTLE_SECONDS)
+        """Makes the topic, disturbs its brokers until the time is over, and looks at what is there then."""
+        self._make_topics()
         self._begun = time.monotonic()
-        with self._load:
-            for disturbance in course(self._asked.seed, REPLICAS, self._asked.kinds):
+        with ExitStack() as clients:
+            for one in (*self._writers, self._beside):
+                clients.enter_context(one)
+            clients.enter_context(self._group)
+            for disturbance in course(self._seed, REPLICAS, self._asked.kinds):
                 if not self._sleep(disturbance.pause):
                     break
                 at = time.monotonic() - self._begun
-                self._show(f"{at:.0f} s of {60 * self._asked.minutes:.0f} s: {disturbance}")
-                try:
-                    is_done = self._disturb(disturbance)
-                except (NotSeen, SystemFailure):
-                    is_done = False  # Such as a connection that was gone at that moment.
-                self._course.append((at, disturbance, is_done))
-            self._mend()
-            self._load.stop()
-        self._seconds = time.monotonic() - self._begun
-        self._settle()
+                self._show(f"{self._topic}, {at:.0f} s of {60 * self._asked.minutes:.0f} s: {disturbance}")
+                self._course.append((at, disturbance, self._disturber.disturb(disturbance)))
+            self._show(f"{self._topic}: all brokers are awaited in sync")
+            self._disturber.mend()
+            for writer in (*self._writers, self._beside):
+                writer.stop()
+            self._seconds = time.monotonic() - self._begun
+            self._settle()
+            self._show(f"{self._topic}: consumers read to the end")
+            self._read_to_the_end()
+        self._misread += self._group.consumed.wrong(self._written())
 
-    # -- disturbing -------------------------------------------------------------------------------------------------------
-
-    def _disturb(self, one: Disturbance) -> bool:
-        """Does it and undoes it; False if the moment is not right for it."""
-        cluster, node = self._cluster, self._cluster.nodes[one.broker]
-        if not node.is_running:
-            return False
-        match one.kind:
-            case Kind.KILL | Kind.LOSE_CACHE:
-                cluster.kill(one.broker)
-                if one.kind is Kind.LOSE_CACHE:
-                    self._lose_cache(one)
-                self._sleep(one.lasts)
-                cluster.restart(one.broker)
-            case Kind.SHUT_DOWN:
-                cluster.shut_down(one.broker)
-                self._sleep(one.lasts)
-                cluster.restart(one.broker)
-            case Kind.PAUSE:
-                assert node.jvm is not None
-                os.kill(node.jvm.pid, signal.SIGSTOP)
-                try:
-                    self._sleep(one.lasts)
-                finally:
-                    os.kill(node.jvm.pid, signal.SIGCONT)
-            case Kind.SILENCE if cluster.plan.mode is Mode.ZOOKEEPER:
-                cluster.network.end_sessions(one.broker)  # It finds so when it pings next, and opens another.
-                self._sleep(one.lasts)
-            case Kind.SILENCE:
-                self._hold(one, Api.BROKER_HEARTBEAT, Phase.REQUEST)
-            case Kind.HOLD_FETCHES:
-                self._hold(one, Api.FETCH, Phase.RESPONSE)
-            case Kind.HOLD_CHANGE:
-                self._hold(one, Api.ALTER_PARTITION, Phase.REQUEST)
-            case Kind.LOSE_ANSWER:
-                gate = self._gate(one, Api.FETCH, Phase.RESPONSE)
-                try:
-                    gate.close(seconds=2.0)
-                finally:
-                    gate.lift()
-            case Kind.MOVE if cluster.plan.mode is Mode.ZOOKEEPER:
-                # Another order of the replicas is a reassignment, which takes a leader epoch of its own there.
-                with cluster.admin() as ask:
-                    return ask.elect_preferred(TOPIC) == 0
-            case Kind.MOVE:
-                self._order = self._order[1:] + self._order[:1]
-                move_leadership(cluster, TOPIC, self._order, _MOVE_SECONDS)
-        return True
-
-    def _hold(self, one: Disturbance, api: Api, phase: Phase) -> None:
-        gate = self._gate(one, api, phase)
-        try:
-            self._sleep(one.lasts)
-        finally:
-            gate.lift()
-
-    def _gate(self, one: Disturbance, api: Api, phase: Phase) -> Gate:
-        # Brokers fetch the controllers' own log, too, which is no partition's.
-        among = (lambda frame: frame.target != CONTROLLER) if api is Api.FETCH else None
-        return self._cluster.network.hold(source=one.broker, api=api, phase=phase, predicate=among)
-
-    def _lose_cache(self, one: Disturbance) -> None:
-        records = self._cluster.replica(one.broker, TOPIC).log
-        first = records[0].offset if records else 0
-        end = records[-1].offset + 1 if records else 0
-        self._cluster.lose_page_cache(one.broker, TOPIC, first + int(one.share * (end - first + 1)))
+    def _make_topics(self) -> None:
+        settings = {"min.insync.replicas": str(self._asked.min_insync_replicas), **TOPIC_SETTINGS}
+        with self._cluster.admin() as ask:
+            if BESIDE not in ask.metadata().topics:
+                ask.create_topic(BESIDE, REPLICAS[:2], TOPIC_SETTINGS)
+            error = ask.create_topic(self._topic, REPLICAS, settings, self._asked.partitions)
+        if error:
+            raise SystemFailure(f"the topic {self._topic} was not created: error {error}")
+        wait_for(self._disturber.is_whole, f"that all replicas of {self._topic} are in sync", _SETTLE_SECONDS)
 
     def _sleep(self, seconds: float) -> bool:
         """Waits, at most until the time is over; whether there is time left."""
@@ -255,102 +303,42 @@ class _Runner:
 
     # -- at the end -------------------------------------------------------------------------------------------------------
 
-    def _mend(self) -> None:
-        self._cluster.network.lift()
-        for broker in REPLICAS:
-            if not self._cluster.nodes[broker].is_running:
-                self._cluster.restart(broker)
-
     def _settle(self) -> None:
         """Waits until all replicas are in sync and have the same records, and looks for the acknowledged ones."""
+        wait_for(self._disturber.is_whole, f"that all replicas of {self._topic} are in sync again", _SETTLE_SECONDS)
+        written, missing = self._written(), []
+        for partition in range(self._asked.partitions):
+            held = self._records(partition)
+            self._first[partition] = first = min(held, default=0)
+            for offset, value in written.of(partition).items():
+                if offset >= first and held.get(offset) != value:
+                    missing.append((partition, offset))
+        self._missing = tuple(missing)
 
-        def is_whole() -> bool:
-            with self._cluster.admin() as ask:
-                view = ask.partition(TOPIC)
-            return view is not None and view.leader in REPLICAS and set(view.isr) == set(REPLICAS)
-
-        wait_for(is_whole, f"that all replicas of {TOPIC} are in sync again", _SETTLE_SECONDS)
+    def _records(self, partition: int) -> dict[int, bytes | None]:
+        """The records that all replicas have, by offset, as soon as they have the same from the last one's beginning on."""
+        tails: set[tuple[Record, ...]] = set()
 
         def are_equal() -> bool:
-            return len({self._cluster.replica(broker, TOPIC).log for broker in REPLICAS}) == 1
+            logs = [self._cluster.replica(broker, self._topic, partition).log for broker in REPLICAS]
+            first = max(log[0].offset if log else 0 for log in logs)
+            tails.clear()
+            tails.update(tuple(record for record in log if record.offset >= first) for log in logs)
+            return len(tails) == 1
 
-        wait_for(are_equal, "that all replicas have the same records", _SETTLE_SECONDS)
-        held = {record.offset: record.value for record in self._cluster.replica(REPLICAS[0], TOPIC).log}
-        self._missing = tuple(
-            offset for offset, value in sorted(self._load.acknowledged.items()) if held.get(offset) != value
-        )
-        for broker in REPLICAS:
-            self._cluster.shut_down(broker)
+        what = f"that all replicas of partition {partition} of {self._topic} have the same records"
+        wait_for(are_equal, what, _SETTLE_SECONDS)
+        return {record.offset: record.value for record in tails.pop()}
 
-    def _connect(self, broker: int, timeout: float) -> Client:
-        return self._cluster.client(broker, timeout)
-
-    def _leader(self) -> int | None:
-        return first_leader(self._connect, REPLICAS, TOPIC)
-
-
-_ANSWER_SECONDS = 5.0
-"""After so long the producer takes a request for lost and asks who leads."""
-
-
-class Load:
-    """A thread that sends records one a request, with acks=all; a context manager."""
-
-    def __init__(
-        self, topic: str, rate: float, connect: Callable[[int, float], Client], leader: Callable[[], int | None]
-    ) -> None:
-        """`rate` in requests a second; `connect` opens a connection to a broker with a timeout, `leader` looks who leads."""
-        self.topic, self._pause = topic, 1.0 / rate
-        self._connect, self._leader = connect, leader
-        self.sent = 0
-        """Requests that were sent."""
-        self.acknowledged: dict[int, bytes] = {}
-        """What was acknowledged, by its offset."""
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="load", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.stop()
-
-    def stop(self) -> None:
-        """Returns when nothing more is sent."""
-        self._over.set()
-        self._thread.join(3 * _ANSWER_SECONDS)
-
-    def _run(self) -> None:
-        while not self._over.is_set():
-            try:
-                leader = self._leader()
-                if leader is not None:
-                    with self._connect(leader, _ANSWER_SECONDS) as client:
-                        self._send_to(client)
-            except SystemFailure:
-                pass  # The broker has gone; another one leads soon.
-            self._over.wait(0.1)
-
-    def _send_to(self, client: Client) -> None:
-        """Sends until the broker refuses, which it does when it does not lead any more."""
-        while not self._over.wait(self._pause):
-            value = b"record %d" % self.sent
-            self.sent += 1
-            answer = client.produce(self.topic, value, ALL_REPLICAS, int(1000 * _ANSWER_SECONDS))
-            if answer.error:
-                return
-            self.acknowledged[answer.offset] = value
-
-
-def first_leader(clients: Callable[[int, float], Client], brokers: tuple[int, ...], topic: str) -> int | None:
-    """Who leads the topic's partition, as the first broker says that answers; None if nobody does."""
-    for broker in brokers:
+    def _read_to_the_end(self) -> None:
+        """Waits until the group has read all that is committed: a transaction that nobody ends is aborted by then."""
+        written = self._written()
+        ends = {number: max(written.of(number), default=-1) + 1 for number in range(self._asked.partitions)}
         try:
-            with clients(broker, 2.0) as client:
-                view = client.partition(topic)
-        except BrokerGone:
-            continue
-        if view is not None and view.leader in brokers:
-            return view.leader
-    return None
+            wait_for(lambda: self._group.has_read(ends), "that consumers have read to the end", _SETTLE_SECONDS)
+        except NotSeen:
+            positions = self._group.consumed.positions
+            self._misread = tuple(
+                f"partition {number} was read up to offset {positions.get(number, 0)} only, of {end}"
+                for number, end in ends.items() if positions.get(number, 0) < end
+            )  # fmt: skip

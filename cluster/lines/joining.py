@@ -231,7 +231,8 @@ class Joiner:
                 fields["hw"] = item.fields["hw"]
             else:
                 fields |= {"asks_to_add": item.fields["follower"], "isr": item.fields["isr"]}
-        self._emit((mine or [fact])[0], Says.NOTES_FETCH, fields, shown=fact)
+        first = mine[0] if mine and mine[0].kind is Kind.EXPANDING else fact
+        self._emit(first, Says.NOTES_FETCH, fields, shown=fact)
         if refused is not None:
             self._single(refused, None)
 

@@ -215,17 +215,17 @@ class Cluster:
             return False
         return self._ask(broker, lambda ask: back in ask.metadata([]).brokers)
 
-    def lose_page_cache(self, broker: int, topic: str, flushed: int = 0) -> None:
+    def lose_page_cache(self, broker: int, topic: str, flushed: int = 0, partition: int = 0) -> None:
         """The machine of a dead broker died too: what it had not flushed, offsets from `flushed` on, is gone."""
-        lose_page_cache(partition_folder(self.nodes[broker].data, topic), flushed)
+        lose_page_cache(partition_folder(self.nodes[broker].data, topic, partition), flushed)
 
     def replace_disk(self, broker: int) -> None:
         """The volume or the node of a dead broker is replaced: nothing is on its disk, which is formatted anew for KRaft."""
         self.nodes[broker].empty_disk()
 
-    def replica(self, broker: int, topic: str) -> Replica:
+    def replica(self, broker: int, topic: str, partition: int = 0) -> Replica:
         """A replica as it lies on disk, of dead brokers too."""
-        return read_replica(broker, self.nodes[broker].data, topic)
+        return read_replica(broker, self.nodes[broker].data, topic, partition)
 
     # -- inside -----------------------------------------------------------------------------------------------------------
 

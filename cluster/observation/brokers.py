@@ -10,6 +10,7 @@ from functools import partial
 
 from acked.cluster.observation.describing import has_code
 from acked.cluster.observation.events import Event
+from acked.cluster.observation.lanes import Rises
 from acked.cluster.observation.moves import NOT_ASKED, Plan, Statement, both, move
 from acked.cluster.observation.subject import Places, Subject
 from acked.model.concrete.program import State
@@ -18,8 +19,8 @@ from acked.model.concrete.program import State
 class Brokers:
     """Statements of the lines of one subject's brokers."""
 
-    def __init__(self, subject: Subject) -> None:
-        self.subject = subject
+    def __init__(self, subject: Subject, rises: Rises) -> None:
+        self.subject, self._rises = subject, rises
         self.is_code = partial(has_code, subject)
 
     def me(self, event: Event) -> int:
@@ -48,6 +49,17 @@ class Brokers:
 
         return check
 
+    def hw_rises(self, event: Event, name: str = "hw") -> Statement:
+        """A leader's high watermark rises only if a line tells so, be it another thread's; that it does is seen later."""
+        hw, moves = self.subject.at[self.me(event)].hw, self.hw_moves(event, name)
+
+        def check(before: State, after: State) -> str | None:
+            if after[hw] == before[hw] or self._rises.are_told(event.by, after[hw], event.at):
+                return None
+            return moves(before, after)
+
+        return check
+
     def from_isr(self, event: Event) -> Statement:
         """The ISR to which a leader asks to add a follower, where the line tells it."""
         isr, (_, place) = event.get("isr"), self.mine(event)
@@ -65,7 +77,7 @@ class IsrLines(Brokers):
             parts.append(self.is_code(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]))
         if event.get("hw") is not None:
             parts.append(self.is_code(place.hw, event["hw"], "HW", event["hw"], before=True))
-        told = both(*parts, self.hw_moves(event, "raised"))
+        told = both(*parts, self.hw_rises(event, "raised"))
         if state[place.outdated] or not self.subject.concrete.has("AskToExpand"):
             yield (move("LearnIsr", leader=me),), told
             yield (move("LearnIsrWhileHwWaits", leader=me),), told
@@ -74,7 +86,7 @@ class IsrLines(Brokers):
     def asks_to_shrink(self, event: Event, state: State) -> Iterator[Plan]:
         """A leader asks for a smaller ISR."""
         (me, place), followers = self.mine(event), self.subject.mask(event["followers"])
-        isr, told = event.get("isr"), self.hw_moves(event)
+        isr, told = event.get("isr"), self.hw_rises(event)
         if isr is not None:
             told = self.is_code(place.isr, self.subject.mask(isr), "ISR", isr, before=True)
         for action in ("AskToShrink", "ShrinkIsr", "ShrinkIsrWhileHwWaits"):
@@ -87,7 +99,7 @@ class IsrLines(Brokers):
         if follower is None:
             yield (), self.stranger(event["follower"])
             return
-        asks, told = move("AskToExpand", leader=me, follower=follower), both(self.from_isr(event), self.hw_moves(event))
+        asks, told = move("AskToExpand", leader=me, follower=follower), both(self.from_isr(event), self.hw_rises(event))
         yield (asks,), told
         if event.get("cut"):
             yield (move("FetchUnanswered", follower=follower, leader=me), asks), told

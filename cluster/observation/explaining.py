@@ -12,6 +12,7 @@ from acked.cluster.observation.brokers import Brokers, IsrLines
 from acked.cluster.observation.deciding import Decisions
 from acked.cluster.observation.describing import cuts_far_enough, involved_in_words, step_in_words
 from acked.cluster.observation.events import Event, Says
+from acked.cluster.observation.lanes import Rises
 from acked.cluster.observation.moves import NOT_ASKED, PASSED_OVER, Move, Plan, Statement, Way, both, move
 from acked.cluster.observation.subject import Subject
 from acked.model.concrete.program import State
@@ -22,14 +23,16 @@ FIRST = "BecomeFollowerBeforeRemoval"
 
 
 class Explainer(Brokers):
-    """Explains events about the brokers of one subject; `without` names actions that it may not use."""
+    """Explains events about the brokers of one subject; `rises` are those of high watermarks of which lines tell, `without`
+    names actions that it may not use.
+    """
 
-    def __init__(self, subject: Subject, without: frozenset[str] = frozenset()) -> None:
-        super().__init__(subject)
+    def __init__(self, subject: Subject, rises: Rises, without: frozenset[str] = frozenset()) -> None:
+        super().__init__(subject, rises)
         self._without = without
         self._found: list[str] | None = None
         self._steps: dict[tuple[str, tuple[tuple[str, Plain], ...]], Step | None] = {}
-        decisions, isr = Decisions(subject), IsrLines(subject)
+        decisions, isr = Decisions(subject), IsrLines(subject, rises)
         self._plans: dict[Says, Callable[[Event, State], Iterator[Plan]]] = {
             Says.APPENDS: self._appends,
             Says.NOTES_FETCH: self._notes_fetch,
@@ -61,26 +64,6 @@ class Explainer(Brokers):
         """Every way in which the lines of a leader and a follower tell of one fetch, answered before it was noted."""
         if not self._reads_too_far(answer, state):
             yield from self._answered_at_once(noted, answer, state, self._note(noted))
-
-    def raced_ways(self, noted: Event, answer: Event | None, other: Event, state: State) -> Iterator[Way]:
-        """Every way in which another thread tells of the rise that is due to a fetch.
-
-        A leader notes how far a follower has come, and looks at its high watermark later, under a lock; in between another
-        request may have raised it (`Partition.updateFollowerFetchState`). `answer` is the fetch's, if it was read before.
-        """
-        if answer is None:
-            follower, leader = self.subject.index.get(noted["follower"], -1), self.me(noted)
-            fetch = move("FetchUnanswered", follower=follower, leader=leader)
-            fetched = self._follow((fetch,), state, self._fetches_at(noted))
-        else:
-            fetched = self._answered_at_once(noted, answer, state, self._fetches_at(noted))
-        hw = self.subject.at[self.me(noted)].hw
-        for first in fetched:
-            if first.after[hw] == state[hw]:
-                continue
-            for moves, told in self._plans[other.says](other, first.after):
-                for then in self._follow(moves, first.after, told, since=state):
-                    yield Way((*first.moves, *then.moves), then.after)
 
     def _answered_at_once(self, noted: Event, answer: Event, state: State, leader_tells: Statement) -> Iterator[Way]:
         follower, leader = self.me(answer), self.me(noted)
@@ -205,7 +188,7 @@ class Explainer(Brokers):
         me, place = self.mine(event)
         batch = event["next"] - event["offset"]
         first = self.is_code(place.end, event["offset"], "first offset", event["offset"], before=True)
-        told = both(first, self.hw_moves(event))
+        told = both(first, self.hw_rises(event))
         if batch < 1:
             yield (), lambda *_: f"the line says that {batch} records were appended"
             return
@@ -216,7 +199,7 @@ class Explainer(Brokers):
         follower = self.subject.index.get(event["follower"])
         if follower is None:
             return self.stranger(event["follower"])
-        told = both(self._fetches_at(event), self.hw_moves(event))
+        told = both(self._fetches_at(event), self.hw_rises(event))
         asks = event.get("asks_to_add")
         if asks is None:
             return told
@@ -305,7 +288,7 @@ class Explainer(Brokers):
             self.is_code(place.hw, event["hw"], "HW", event["hw"], before=True),
             self.is_code(place.epoch, 1 + event["epoch"], "leader epoch", event["epoch"]),
             self.is_code(place.isr, self.subject.mask(event["isr"]), "ISR", event["isr"]),
-            self.hw_moves(event, "raised"),
+            self.hw_rises(event, "raised"),
         )
         yield from self._hears_former_epoch(event, state)
 

@@ -5,6 +5,7 @@ Between lanes only time orders, and how far that may be wrong is `Slack`.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -51,6 +52,73 @@ KEPT = 1_000
 """Events that a lane may keep beyond what is needed."""
 
 
+_RISES = {
+    Says.APPENDS: "hw", Says.NOTES_FETCH: "hw", Says.ASKS_TO_SHRINK: "hw", Says.ASKS_TO_EXPAND: "hw", Says.RAISES_HW: "hw",
+    Says.LEARNS_ISR: "raised", Says.LEADS: "raised",
+}  # fmt: skip
+"""By line what it calls the high watermark to which its leader's rose."""
+
+
+def rise_of(event: Event) -> int | None:
+    """The high watermark to which a leader's rose, if a line tells that one did."""
+    hw: int | None = event.get(_RISES.get(event.says, ""))
+    return hw
+
+
+_REMEMBERED = 400_000
+"""Rises are known for so many ms."""
+_OWED = 10_000
+"""So many rises of a broker are looked through for the last that must have come."""
+
+
+class Rises:
+    """The high watermarks to which leaders' have risen, as their lines tell.
+
+    Which thread tells is not which fetch a rise is due to: a leader notes how far a follower has come, and looks at its high
+    watermark later, under a lock; in between another request, such as an append, may have raised it and says so
+    (`Partition.updateFollowerFetchState`). So a rise is held against the lines of its broker: none without a line near it,
+    and no line without it some time later.
+    """
+
+    def __init__(self, slack: Slack) -> None:
+        self.slack = slack
+        self._moments: dict[tuple[int, int], list[int]] = {}
+        self._forgettable: deque[tuple[int, int, int]] = deque()
+        self._lately: dict[int, deque[tuple[int, int, Event]]] = {}
+        """By broker its rises since it took office or started last: moment, high watermark, line."""
+
+    def note(self, event: Event) -> None:
+        """A line of a broker, whatever it tells."""
+        if event.says in (Says.LEADS, Says.RESTARTS):
+            self._lately.pop(event.by, None)  # It may have a lower one then.
+        hw = rise_of(event)
+        if hw is None:
+            return
+        self._moments.setdefault((event.by, hw), []).append(event.at)
+        self._forgettable.append((event.at, event.by, hw))
+        self._lately.setdefault(event.by, deque(maxlen=_OWED)).append((event.at, hw, event))
+        while self._forgettable[0][0] < event.at - _REMEMBERED:
+            _, *former = self._forgettable.popleft()
+            moments = self._moments[former[0], former[1]]
+            moments.pop(0)
+            if not moments:
+                del self._moments[former[0], former[1]]
+
+    def are_told(self, broker: int, hw: int, at: int) -> bool:
+        """Whether a line near a moment tells that a broker's high watermark rose to this."""
+        return any(abs(moment - at) <= self.slack.within for moment in self._moments.get((broker, hw), ()))
+
+    def owed(self, broker: int, at: int) -> int:
+        """What a broker's high watermark is at least, at a moment, by the lines shortly before."""
+        since = at - self.slack.within
+        return next((hw for moment, hw, _ in reversed(self._lately.get(broker, ())) if moment < since), 0)
+
+    def last(self, broker: int) -> Event | None:
+        """The line of a broker that told of its last rise, since it took office."""
+        lately = self._lately.get(broker)
+        return lately[-1][2] if lately else None
+
+
 class Lanes:
     """The lanes of one run, by number; events come in the order of their times, and are read as far as they are needed."""
 
@@ -58,6 +126,7 @@ class Lanes:
         names: list[tuple[int, int | None]] = [(CONTROLLER, None), *((broker, None) for broker in brokers)]
         names += [(leader, follower) for leader in brokers for follower in brokers if leader != follower]
         self.slack = slack
+        self.rises = Rises(slack)
         self.numbers = {name: number for number, name in enumerate(names)}
         self.own = [self.numbers[broker, None] for broker in brokers]
         self.owners = [by for by, _ in names]
@@ -97,13 +166,14 @@ class Lanes:
         return free
 
     def _open_heads(self) -> list[tuple[int, int, Event]]:
+        """The next events by time, those of one moment and broker in the order of their lines."""
         found = []
         for number, lane in enumerate(self._lanes):
             if lane.taken < len(lane.events):
                 event = lane.events[lane.taken]
-                found.append((event.at, number, event))
+                found.append((event.at, self.owners[number], event.line, number, event))
         found.sort()
-        return found
+        return [(at, number, event) for at, _, _, number, event in found]
 
     def head_before(self, lane: Lane, horizon: int) -> Event | None:
         """The next event of a lane, for which events are read up to a time."""
@@ -155,6 +225,7 @@ class Lanes:
             if number is None and (number := self.numbers.get((event.by, None))) is None:
                 continue
             lane = self._lanes[number]
+            self.rises.note(event)
             is_opened = is_opened or lane.taken == len(lane.events)
             lane.events.append(event)
             if horizon is None:

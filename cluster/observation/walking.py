@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from acked.cluster.observation.events import CONTROLLER, Event, Says
 from acked.cluster.observation.explaining import Explainer
-from acked.cluster.observation.lanes import Lanes, Slack
+from acked.cluster.observation.lanes import Lanes, Slack, rise_of
 from acked.cluster.observation.moves import Move, Way
 from acked.cluster.observation.subject import Subject
 from acked.model.concrete.program import State
@@ -32,8 +32,6 @@ WINDOW = 4_000
 """Steps that can be taken back; what was taken before them stays."""
 LATELY = 20
 """Steps before a dead end that are told of."""
-_RISES = {Says.APPENDS: "hw", Says.NOTES_FETCH: "hw", Says.LEARNS_ISR: "raised"}
-"""By line what it calls a rise of the high watermark that may be due to a fetch of which another thread tells."""
 AHEAD = 1_500
 """By how many ms events are read ahead of the earliest open one as long as all goes well."""
 
@@ -93,13 +91,13 @@ class Walk:
         """`window`: steps that can be taken back."""
         self._window = window
         self.subject = subject
-        self.explainer = Explainer(subject, without)
         self.state = start
         self.visited = 0
         self.explained = 0
         self._on_taken = on_taken
         self.slack = slack or Slack()
         self._lanes = Lanes(subject.brokers, events, self.slack)
+        self.explainer = Explainer(subject, self._lanes.rises, without)
         self._names_epoch = bool(subject.concrete.constants["answer_names_epoch"])
         self._asked: Asked = (None,) * len(subject.brokers)
         self._frames: deque[_Frame] = deque()
@@ -110,7 +108,7 @@ class Walk:
         stuck = self._search()
         if stuck is not None:
             self._back_to_start()
-            self._lanes.slack = self.slack = self.slack.more()
+            self._lanes.slack = self._lanes.rises.slack = self.slack = self.slack.more()
             again = self._search()
             # With more slack the search may lose its way earlier.
             stuck = again if again is None or again.explained > stuck.explained else stuck
@@ -135,7 +133,7 @@ class Walk:
                     if len(self._frames) > self._window:
                         self._settle()
                     continue
-            elif self._lanes.are_over():
+            elif self._lanes.are_over() and not self._missed_at_end():
                 return None
             else:
                 if deepest is None:
@@ -182,12 +180,17 @@ class Walk:
 
     def _stuck(self) -> Stuck:
         heads = sorted((head for lane in self._lanes if (head := lane.head()) is not None), key=lambda event: event.at)
-        told = [(head, self._why_not(head)) for head in heads]
+        told = [(head, self._why_not(head)) for head in heads or self._missed_at_end()]
         lately = tuple(frame.choice.taken for frame in list(self._frames)[-LATELY:])
         return Stuck(tuple(told), self.state, self.explained, lately)
 
     def _why_not(self, event: Event) -> tuple[str, ...]:
         reasons = self.explainer.reasons(event, self.state)
+        if not reasons and event.by in self.subject.index:
+            hw, owed = self._hw_of(event.by, self.state), self._lanes.rises.owed(event.by, event.at)
+            told = (rise_of(event) or 0) if event in self._missed_at_end() else owed
+            if hw < told:
+                return (f"lines of this broker say HW {told} up to this one, and by the rules it is {hw}",)
         if not reasons and event.says is Says.TAKES_ANSWER:
             return (f"broker {event['leader']} has not noted a fetch at {event['offset']} since the last answer",)
         return reasons
@@ -374,8 +377,52 @@ class Walk:
     ) -> Iterator[_Choice]:
         for way in ways:
             choice = _Choice(lanes, Taken(events, way.moves, way.after), asked)
+            if self._misses_answer(choice) or any(self._misses_rise(event, way.after) for event in events):
+                continue
             if not self._dead or not self._is_dead(choice):
                 yield choice
+
+    def _misses_rise(self, event: Event, after: State) -> bool:
+        """Whether a leader's high watermark has not risen as its lines have told some time before this one."""
+        if event.says not in (Says.APPENDS, Says.NOTES_FETCH):
+            return False
+        return self._hw_of(event.by, after) < self._lanes.rises.owed(event.by, event.at)
+
+    def _missed_at_end(self) -> list[Event]:
+        """When all lines are over: of who leads then, the line of a last rise that has not come."""
+        found = []
+        for index, broker in enumerate(self.subject.brokers):
+            last, place = self._lanes.rises.last(broker), self.subject.at[index]
+            leads = self.state[place.leader] == index + 1 and not self.state[place.down]
+            if last is not None and leads and self.state[place.hw] < (rise_of(last) or 0):
+                found.append(last)
+        return found
+
+    def _hw_of(self, broker: int, state: State) -> int:
+        hw: int = state[self.subject.at[self.subject.index[broker]].hw]
+        return hw
+
+    def _misses_answer(self, choice: _Choice) -> bool:
+        """Whether a follower is to take an answer that its leader can give no more.
+
+        That has a lower high watermark than the leader, or no record where the leader has one: neither log nor high watermark
+        gets less but where the leader starts again, or takes office.
+        """
+        after, places = choice.taken.after, self.subject.at
+        for own, place in zip(self._lanes.own, places, strict=True):
+            answer = self._lanes[own].head()
+            if answer is None or answer.says is not Says.TAKES_ANSWER or own in choice.lanes or after[place.late_leader]:
+                continue
+            leader = self.subject.index.get(answer["leader"])
+            if leader is None:
+                continue
+            has_more = not answer["records"] and after[places[leader].end] > answer["offset"]
+            if answer["leader_hw"] >= after[places[leader].hw] and not has_more:
+                continue
+            lane = self._lanes[self._lanes.own[leader]]
+            begins_anew = (Says.RESTARTS, Says.LEADS)
+            return not any(e.says in begins_anew for e in lane.events[lane.taken :] if e.at <= answer.at)
+        return False
 
     def _is_dead(self, choice: _Choice) -> bool:
         taken = [lane.taken for lane in self._lanes]
@@ -402,31 +449,6 @@ class Walk:
             yield from self._departs(lane, (number,), noted, asked)
         yield from self._ways((number,), (noted,), asked)
         yield from at_once
-        if noted.get("hw") is None and noted.get("asks_to_add") is None:
-            yield from self._races(number, noted, lane, follower)
-
-    def _races(self, number: int, noted: Event, answers: int, follower: int) -> Iterator[_Choice]:
-        """A fetch, with another line of its leader that tells of the rise which is due to it."""
-        answer = self._lanes[answers].head()
-        before, after = self._asked[:follower], self._asked[follower + 1 :]
-        at_once = answer is not None and answer.says is Says.TAKES_ANSWER and _may_answer(noted, answer)
-        for place, other in ((place, lane.head()) for place, lane in enumerate(self._lanes)):
-            if other is None or place == number or other.by != noted.by or other.get(_RISES.get(other.says, "")) is None:
-                continue
-            if abs(other.at - noted.at) > self.slack.within:
-                continue
-            asked: Asked = (*before, (noted.by, noted["offset"]), *after)
-            if other.says is Says.NOTES_FETCH:
-                index = self.subject.index.get(other["follower"], -1)
-                if index < 0:
-                    continue
-                asked = (*asked[:index], (other.by, other["offset"]), *asked[index + 1 :])
-            ways = self.explainer.raced_ways(noted, None, other, self.state)
-            yield from self._make_choices(ways, (number, place), (noted, other), asked)
-            if at_once and answer is not None:
-                ways = self.explainer.raced_ways(noted, answer, other, self.state)
-                done = (*asked[:follower], None, *asked[follower + 1 :])
-                yield from self._make_choices(ways, (number, answers, place), (noted, answer, other), done)
 
     def _answers(self, number: int, answer: Event) -> Iterable[_Choice]:
         """An answer to a fetch that its leader has noted."""

@@ -28,6 +28,8 @@ from acked.cluster.waiting import NotSeen, wait_for
 from acked.cluster.wire.apis import Api, error_name
 from acked.cluster.wire.client import Client
 from acked.cluster.wire.transactional import (
+    CONCURRENT,
+    COORDINATOR_AWAY,
     Asked,
     Identity,
     add_offsets_request,
@@ -46,13 +48,9 @@ COORDINATOR, TRANSACTIONAL_ID, LOG = 0, "played", "__transaction_state"
 GROUP, INPUT, OFFSETS = "group", "input", "__consumer_offsets"
 TIMEOUT_MS = 600_000
 """transaction.timeout.ms: so long that nothing ends by it; brokers allow up to 15 minutes."""
-_NOT_YET = frozenset({14, 15, 16})
-"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: a client asks again."""
 HANGS_FOR = 5.0
 """After the last step markers are let go, and what is open after so many seconds, though nobody is to end it, hangs."""
 NOT_DONE = ("PrepareCommit", "PrepareAbort")
-_CONCURRENT = 51
-"""CONCURRENT_TRANSACTIONS: the end of the one before is not complete; a client asks again."""
 
 
 @dataclass(frozen=True)
@@ -169,8 +167,8 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
 
     def _init_aborts(self, step: ScriptStep, named: bool = False) -> None:
         i = step.arguments["producer"]
-        error, _ = self._answer(COORDINATOR, self._initializing(i, named), _NOT_YET)
-        if error != _CONCURRENT:
+        error, _ = self._answer(COORDINATOR, self._initializing(i, named), COORDINATOR_AWAY)
+        if error != CONCURRENT:
             raise Parted(f"InitProducerId of producer {i} is answered with {error_name(error)}, not CONCURRENT_TRANSACTIONS")
 
     def _add(self, step: ScriptStep) -> None:
@@ -190,7 +188,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         def look() -> bool:
             with self.cluster.client(len(self.topics) - 1, self.seconds) as ask:
                 last[:] = [committed_offset(ask, GROUP, INPUT)]
-            return last[0][0] not in _NOT_YET
+            return last[0][0] not in COORDINATOR_AWAY
 
         wait_for(look, "the group's coordinator", self.seconds, self.cluster.check)
         error, found = last[0]
@@ -258,7 +256,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         error, _ = late.asked.receive(late.client)
         late.client.close()
         late.gate.lift()
-        if error and not (kind == "init" and error == _CONCURRENT):  # That aborts the open transaction first.
+        if error and not (kind == "init" and error == CONCURRENT):  # That aborts the open transaction first.
             raise Parted(f"the late {late.words} is refused with {error_name(error)}")
 
     def _is_lost(self, step: ScriptStep, kind: str) -> None:
@@ -284,7 +282,7 @@ class TransactionsDriver(Driver[TransactionView, Answers]):
         return last[0]
 
     def _result(self, broker: int, asked: Asked, words: str) -> Identity:
-        error, given = self._answer(broker, asked, _NOT_YET | {_CONCURRENT})
+        error, given = self._answer(broker, asked, COORDINATOR_AWAY | {CONCURRENT})
         if error:
             raise Parted(f"{words} is refused with {error_name(error)}")
         return given

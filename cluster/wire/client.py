@@ -155,11 +155,11 @@ class Client:
     # -- producing --------------------------------------------------------------------------------------------------------
 
     def send_record(self, topic: str, value: bytes, acks: int = ALL_REPLICAS, timeout_ms: int = 60_000,
-                    batch: bytes | None = None) -> None:  # fmt: skip
+                    batch: bytes | None = None, partition: int = 0) -> None:  # fmt: skip
         """Sends a record, or a whole batch; the answer is read by `acknowledgement`."""
         records = write_records([value], self.dialect.has_leader_epochs) if batch is None else batch
-        partition = {"index": 0, "records": records}
-        body = {"acks": acks, "timeout": timeout_ms, "topic_data": [{"name": topic, "partition_data": [partition]}]}
+        data = {"index": partition, "records": records}
+        body = {"acks": acks, "timeout": timeout_ms, "topic_data": [{"name": topic, "partition_data": [data]}]}
         self.send(Api.PRODUCE, body)
 
     def acknowledgement(self) -> Acknowledgement:
@@ -192,11 +192,12 @@ class Client:
         found = self.fetch_partition(topic, offset, version=_FETCH_WITH_RACK if from_any else None)
         return Read(int(found.error_code), found.high_watermark, read_records(found.records or b""))
 
-    def fetch_partition(self, topic: str, offset: int = 0, isolation: int = 0, version: int | None = None) -> Any:
+    def fetch_partition(self, topic: str, offset: int = 0, isolation: int = 0, version: int | None = None,
+                        partition: int = 0) -> Any:  # fmt: skip
         """What a consumer is served from an offset, in kio's form; `isolation` 1: of a consumer in read_committed."""
-        partition = {"partition": 0, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
+        position = {"partition": partition, "fetch_offset": offset, "partition_max_bytes": 1 << 20}
         asked = {"replica_id": CONSUMER, "max_wait": 100, "min_bytes": 0, "max_bytes": 1 << 20, "isolation_level": isolation,
-                 "topics": [{"topic": topic, "partitions": [partition]}]}  # fmt: skip
+                 "topics": [{"topic": topic, "partitions": [position]}]}  # fmt: skip
         [found] = self.ask(Api.FETCH, asked, version).responses[0].partitions
         return found
 
@@ -205,6 +206,12 @@ class Client:
         body = {"replica_id": replica, "topics": [{"name": topic, "partitions": [{"partition_index": 0, "timestamp": -1}]}]}
         [found] = self.ask(Api.LIST_OFFSETS, body).topics[0].partitions
         return int(found.error_code), found.offset
+
+    def earliest_offset(self, topic: str, partition: int = 0) -> int:
+        """Where the leader's log begins, 0 if it does not say so; retention moves that."""
+        asked = [{"name": topic, "partitions": [{"partition_index": partition, "timestamp": -2}]}]
+        [found] = self.ask(Api.LIST_OFFSETS, {"replica_id": CONSUMER, "topics": asked}).topics[0].partitions
+        return max(int(found.offset), 0)
 
     def metadata(self, topics: Sequence[str] | None = None) -> ClusterView:
         """The cluster, and all topics or some, as this broker sees them."""
@@ -216,9 +223,9 @@ class Client:
         }  # fmt: skip
         return ClusterView(tuple(sorted(one.node_id for one in body.brokers)), body.controller_id, seen)
 
-    def partition(self, topic: str) -> PartitionView | None:
-        """The one partition of a topic as this broker sees it; None if it does not know the topic."""
-        return self.metadata([topic]).topics.get(topic, {}).get(0)
+    def partition(self, topic: str, partition: int = 0) -> PartitionView | None:
+        """A partition of a topic as this broker sees it; None if it does not know the topic."""
+        return self.metadata([topic]).topics.get(topic, {}).get(partition)
 
     def describe(self, topic: str) -> PartitionView:
         """A partition with its eligible leaders (since 4.0)."""
@@ -228,13 +235,16 @@ class Client:
 
     # -- topics -----------------------------------------------------------------------------------------------------------
 
-    def create_topic(self, name: str, replicas: Sequence[int], settings: Mapping[str, str]) -> int:
-        """Asks for a topic of one partition with these replicas, the preferred leader first; returns the error."""
+    def create_topic(self, name: str, replicas: Sequence[int], settings: Mapping[str, str], partitions: int = 1) -> int:
+        """Asks for a topic whose partitions have these replicas, the preferred leader of the first one first, of the next
+        the next one, and so on; returns the error.
+        """
+        orders = [(*replicas[first:], *replicas[:first]) for first in (n % len(replicas) for n in range(partitions))]
         topic = {
             "name": name,
             "num_partitions": -1,
             "replication_factor": -1,
-            "assignments": [{"partition_index": 0, "broker_ids": tuple(replicas)}],
+            "assignments": [{"partition_index": number, "broker_ids": order} for number, order in enumerate(orders)],
             "configs": [{"name": key, "value": value} for key, value in settings.items()],
         }
         return int(self.ask(Api.CREATE_TOPICS, {"topics": [topic], "timeout": 20_000}).topics[0].error_code)
@@ -243,17 +253,17 @@ class Client:
         """Asks the controller to delete a topic; returns the error."""
         return int(self.ask(Api.DELETE_TOPICS, {"topic_names": (name,), "timeout": 20_000}).responses[0].error_code)
 
-    def reassign(self, topic: str, replicas: Sequence[int]) -> int:
+    def reassign(self, topic: str, replicas: Sequence[int], partition: int = 0) -> int:
         """Asks the controller for another order of replicas, or others (since 2.4); returns the error."""
-        partition = {"partition_index": 0, "replicas": tuple(replicas)}
+        wanted = {"partition_index": partition, "replicas": tuple(replicas)}
         body = self.ask(
-            Api.ALTER_PARTITION_REASSIGNMENTS, {"topics": [{"name": topic, "partitions": [partition]}], "timeout": 20_000}
+            Api.ALTER_PARTITION_REASSIGNMENTS, {"topics": [{"name": topic, "partitions": [wanted]}], "timeout": 20_000}
         )
         return int(body.error_code or body.responses[0].partitions[0].error_code)
 
-    def elect_preferred(self, topic: str) -> int:
+    def elect_preferred(self, topic: str, partition: int = 0) -> int:
         """Asks the controller to elect the first replica (since 2.4); returns the error."""
-        asked = {"election_type": 0, "topic_partitions": [{"topic": topic, "partitions": (0,)}], "timeout": 20_000}
+        asked = {"election_type": 0, "topic_partitions": [{"topic": topic, "partitions": (partition,)}], "timeout": 20_000}
         body = self.ask(Api.ELECT_LEADERS, asked)
         results = [one for topic_result in body.replica_election_results for one in topic_result.partition_result]
         return int(body.error_code or next((one.error_code for one in results), 0))

@@ -8,6 +8,7 @@ the leader adds to the transaction.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from acked.cluster.wire.apis import Api
 from acked.cluster.wire.client import ALL_REPLICAS, Client
@@ -15,6 +16,10 @@ from acked.cluster.wire.codec import Values
 from acked.cluster.wire.records import LogEntry, read_entries, write_records
 
 NO_ERROR = 0
+COORDINATOR_AWAY = frozenset({14, 15, 16})
+"""COORDINATOR_LOAD_IN_PROGRESS, COORDINATOR_NOT_AVAILABLE, NOT_COORDINATOR: a client asks again."""
+CONCURRENT = 51
+"""CONCURRENT_TRANSACTIONS: the end of the one before is not complete; a client asks again."""
 _READ_UNCOMMITTED, _READ_COMMITTED = 0, 1
 _TIMEOUT_MS = 60_000
 _NOT_FOUND = 105
@@ -63,23 +68,24 @@ def init_request(transactional_id: str, timeout_ms: int, named: Identity | None 
     return Asked(Api.INIT_PRODUCER_ID, 4, {**values, "producer_id": named.producer, "producer_epoch": named.epoch})
 
 
-def add_request(transactional_id: str, mine: Identity, topic: str) -> Asked:
-    """AddPartitionsToTxn for the one partition of a topic."""
+def add_request(transactional_id: str, mine: Identity, topic: str, partition: int = 0) -> Asked:
+    """AddPartitionsToTxn for one partition of a topic."""
     values = {
         "v3_and_below_transactional_id": transactional_id,
         "v3_and_below_producer_id": mine.producer,
         "v3_and_below_producer_epoch": mine.epoch,
-        "v3_and_below_topics": [{"name": topic, "partitions": (0,)}],
+        "v3_and_below_topics": [{"name": topic, "partitions": (partition,)}],
     }
     return Asked(Api.ADD_PARTITIONS_TO_TXN, 1, values)
 
 
-def produce_request(transactional_id: str, mine: Identity, topic: str, value: str, sequence: int, is_v2: bool) -> Asked:
+def produce_request(transactional_id: str, mine: Identity, topic: str, value: str, sequence: int, is_v2: bool,
+                    partition: int = 0) -> Asked:  # fmt: skip
     """Produce with one record of the transaction."""
     batch = write_records([value.encode()], True, mine.producer, mine.epoch, sequence, is_transactional=True)
-    partition = {"index": 0, "records": batch}
+    data = {"index": partition, "records": batch}
     values = {"transactional_id": transactional_id, "acks": ALL_REPLICAS, "timeout": _TIMEOUT_MS,
-              "topic_data": [{"name": topic, "partition_data": [partition]}]}  # fmt: skip
+              "topic_data": [{"name": topic, "partition_data": [data]}]}  # fmt: skip
     return Asked(Api.PRODUCE, 12 if is_v2 else 3, values)
 
 
@@ -100,9 +106,9 @@ def offset_request(
     return Asked(Api.TXN_OFFSET_COMMIT, 5 if is_v2 else 2, values)
 
 
-def committed_offset(ask: Client, group: str, topic: str) -> tuple[int, int]:
-    """Error, and the group's committed offset in the one partition of a topic, 0 if there is none."""
-    body = ask.ask(Api.OFFSET_FETCH, {"group_id": group, "topics": [{"name": topic, "partition_indexes": (0,)}]}, 2)
+def committed_offset(ask: Client, group: str, topic: str, partition: int = 0) -> tuple[int, int]:
+    """Error, and the group's committed offset in one partition of a topic, 0 if there is none."""
+    body = ask.ask(Api.OFFSET_FETCH, {"group_id": group, "topics": [{"name": topic, "partition_indexes": (partition,)}]}, 2)
     if body.error_code:
         return int(body.error_code), 0
     [found] = body.topics[0].partitions
@@ -169,6 +175,27 @@ def describe_partition(ask: Client, topic: str, producer: int) -> tuple[int, Led
 def _fetch(ask: Client, topic: str, isolation: int) -> tuple[int, int, int, tuple[LogEntry, ...], list[tuple[int, int]]]:
     """Error, last stable offset, high watermark, what is served, and where aborted transactions begin, by producer id."""
     one = ask.fetch_partition(topic, isolation=isolation)
+    return _served(one)
+
+
+@dataclass(frozen=True)
+class CommittedRead:
+    """What a consumer in read_committed is given from an offset: records that it keeps, and where it goes on."""
+
+    error: int
+    kept: tuple[LogEntry, ...]
+    position: int
+
+
+def read_committed(ask: Client, topic: str, partition: int, offset: int) -> CommittedRead:
+    """Asks a leader for what is committed from an offset on (KIP-98)."""
+    error, _, _, served, aborted = _served(ask.fetch_partition(topic, offset, _READ_COMMITTED, partition=partition))
+    kept = tuple(entry for entry in _without_aborted(served, aborted) if entry.offset >= offset)
+    return CommittedRead(error, kept, max((entry.offset + 1 for entry in served), default=offset))
+
+
+def _served(one: Any) -> tuple[int, int, int, tuple[LogEntry, ...], list[tuple[int, int]]]:
+    """What `_fetch` returns, of an answer in kio's form."""
     aborted = [(found.producer_id, found.first_offset) for found in one.aborted_transactions or ()]
     return int(one.error_code), one.last_stable_offset, one.high_watermark, read_entries(one.records or b""), aborted
 

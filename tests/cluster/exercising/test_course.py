@@ -46,7 +46,7 @@ def test_what_cannot_be_exercised_is_one_sentence(tmp_path: Path) -> None:
 @pytest.mark.real
 @pytest.mark.timeout(600)
 def test_what_real_brokers_do_under_disturbances_is_a_behaviour_of_the_model(tmp_path: Path) -> None:
-    done = acked("exercise", "--kafka", "4.1.0", "--minutes", "0.5", "--seed", "1", "--faults", "move,answer,slow",
+    done = acked("exercise", "--kafka", "4.1.0", "--minutes", "0.5", "--seed", "1", "--faults", "move,answer,slow,elect",
                  "--out", tmp_path / "logs", "--format", "json")  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     again = acked("validate", tmp_path / "logs", "--topic", "exercise", "--quiet")

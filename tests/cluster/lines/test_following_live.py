@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.cluster.exercising.exercise import Load, first_leader
+from acked.cluster.exercising.producing import Brokers, Plain
 from acked.cluster.lines.configuration import configuration
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.release import Mode, release
@@ -45,12 +45,13 @@ def test_a_live_cluster_is_followed_over_rotation_and_the_restart_of_a_broker(us
         follower.start()
         with cluster.admin() as ask:
             assert ask.create_topic(TOPIC, BROKERS, {"min.insync.replicas": "2"}) == 0
-        leader = first_leader(cluster.client, BROKERS, TOPIC)
-        with Load(TOPIC, 60.0, cluster.client, lambda: first_leader(cluster.client, BROKERS, TOPIC)) as load:
+        brokers = Brokers(cluster.client, BROKERS)
+        leader = brokers.leaders(TOPIC).get(0, 1)
+        with Plain(TOPIC, 1, 60.0, brokers) as load:
             time.sleep(5)
-            cluster.kill(1 if leader is None else leader)
+            cluster.kill(leader)
             time.sleep(4)
-            cluster.restart(1 if leader is None else leader)
+            cluster.restart(leader)
             time.sleep(8)
             load.stop()
         # Where a broker was away, lines of 20 s are read ahead.
@@ -63,5 +64,5 @@ def test_a_live_cluster_is_followed_over_rotation_and_the_restart_of_a_broker(us
     assert min(files[:3]) >= 10, "files were rotated"
     assert judged.verdict.steps["Restart"] == 1
     assert judged.verdict.explained > 1_000
-    assert {held.end for held in judged.verdict.held} == {max(load.acknowledged) + 1}
+    assert {held.end for held in judged.verdict.held} == {max(load.written.of(0)) + 1}
     assert not any(one.explained > two.explained for one, two in pairwise(told))
