@@ -117,7 +117,7 @@ class Columns:
 
     def _messages(self, domain: MessagesDomain, path: FieldPath, words: NDArray[np.uint64]) -> pa.Array:
         """Of every state the list of the structs that are there, each as often as it is."""
-        known = domain.plain(self._constants)
+        known = [*domain.plain(self._constants)]
         counts = np.stack([self._codes((*path, *codes), words) for codes, _ in known], axis=1).astype(np.int64)
         at = np.repeat(np.tile(np.arange(len(known)), len(words)), counts.ravel())
         offsets = np.concatenate([[0], np.cumsum(counts.sum(axis=1))]).astype(np.int32)

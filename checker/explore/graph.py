@@ -84,7 +84,7 @@ def collapse_states(graph: nx.MultiDiGraph, instance: Instance, fields: Sequence
     of: dict[int, int] = {}
     result = nx.MultiDiGraph()
     for node, data in graph.nodes(data=True):
-        values = {name: in_words(value_at(data["state"], path, None)) for name, path in leaves.items()}
+        values = {name: in_words(value_at(instance.schema, data["state"], path, None)) for name, path in leaves.items()}
         key = tuple(values.values())
         if key not in groups:
             groups[key] = len(groups)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from acked.checker.question.result import Run, Words
@@ -129,7 +130,8 @@ def _nearest_step(
         leaves = [at for at, (got, asked) in enumerate(zip(reached, target, strict=True)) if got != asked]
         there, asked = instance.schema.decode(reached), instance.schema.decode(target)
         others = [instance.schema.leaves[at] for at in leaves]
-        elsewhere = tuple((leaf.name, *(value_at(state, leaf.path, None) for state in (there, asked))) for leaf in others)
+        read = partial(value_at, instance.schema)
+        elsewhere = tuple((leaf.name, *(read(state, leaf.path, None) for state in (there, asked))) for leaf in others)
         false = len(explainer.refusal(step, codes).clauses)
         same, likeness = _likeness(step, hint)
         if hint.action is None:

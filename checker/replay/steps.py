@@ -10,7 +10,9 @@ from acked.checker.question.marks import Marks, PropertyMark
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.model.formulas.errors import DomainOverflow, ModelError
+from acked.model.language.domain import BoolDomain, Path
 from acked.model.language.protocol import Instance
+from acked.model.language.storage.layout import Schema
 from acked.model.language.tracings import ActionInstance
 
 
@@ -24,8 +26,15 @@ class _Absent:
 _ABSENT = _Absent()
 
 
-def value_at(state: Any, path: tuple[str | int, ...], absent: Any = _ABSENT) -> Any:
-    """One leaf field of a decoded state; what is written `nothing`, unless given, where the state does not have it."""
+def value_at(schema: Schema, state: Any, path: Path, absent: Any = _ABSENT) -> Any:
+    """One leaf field of a decoded state, or a part; what is written `nothing`, unless given, where the state has none.
+
+    Of a set of structs it is whether such a struct is in it, of a bag how often.
+    """
+    if path in schema.messages:
+        place, value = schema.messages[path]
+        number = value_at(schema, state, place, []).count(value)
+        return bool(number) if isinstance(schema.leaves[schema.by_path[path]].domain, BoolDomain) else number
     for part in path:
         if part >= len(state) if isinstance(part, int) else part not in state:
             return absent
@@ -37,7 +46,8 @@ def changed_fields(
     instance: Instance, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> list[tuple[str, Any, Any]]:
     """The leaf fields whose value differs, each with both values; a field that only one of the states has differs, too."""
-    fields = [(leaf.name, value_at(before, leaf.path), value_at(after, leaf.path)) for leaf in instance.schema.leaves]
+    schema = instance.schema
+    fields = [(leaf.name, *(value_at(schema, state, leaf.path) for state in (before, after))) for leaf in schema.leaves]
     return [field for field in fields if field[1] != field[2]]
 
 

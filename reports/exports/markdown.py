@@ -45,14 +45,15 @@ def _drawing(exported: Exported) -> str:
 
 def csv_table(exported: Exported) -> str:
     """A line per step: number, action, sentence, violated properties, and the value of every field."""
-    leaves = exported.found.question.instance.schema.leaves
+    schema = exported.found.question.instance.schema
+    leaves = schema.leaves
     rows = [
         [
             step.index,
             step.label or "",
             " ".join(filter(None, (step.sentence, step.remark))),
             " ".join(step.violated),
-            *(value_in_words(step.state, leaf.path) for leaf in leaves),
+            *(value_in_words(schema, step.state, leaf.path) for leaf in leaves),
         ]
         for step in exported.view.steps
     ]

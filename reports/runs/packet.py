@@ -147,9 +147,11 @@ class Packer:
 
     def _state(self, view: StepView, before: Past | None, past: Past, action: ActionInstance | None) -> dict[str, Json]:
         """What a page shows of a state and the step that led there; fields only where they differ from before."""
-        fields = self._instance.schema.leaves
-        values = [value_in_words(past.state, leaf.path) for leaf in fields]
-        old = [None] * len(fields) if before is None else [value_in_words(before.state, leaf.path) for leaf in fields]
+        schema = self._instance.schema
+        values = [value_in_words(schema, past.state, leaf.path) for leaf in schema.leaves]
+        old: list[str | None] = [None] * len(values)
+        if before is not None:
+            old = [value_in_words(schema, before.state, leaf.path) for leaf in schema.leaves]
         return {
             "by": None if action is None else self._numbers[action.label],
             "says": self._texts(harmless(view.sentence)),

@@ -24,6 +24,8 @@ from acked.checker.replay.steps import Renumbering, changed_fields, value_at
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.watch import is_shipped
+from acked.model.language.domain import Path
+from acked.model.language.storage.layout import Schema
 from acked.model.language.tracings import ActionInstance
 from acked.reports.pictures.messages import StepMessages, Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
@@ -162,9 +164,9 @@ def label_of(action: str, arguments: Iterable[tuple[str, object]]) -> str:
     return f"{action}({', '.join(f'{name}={in_words(value)}' for name, value in arguments)})"
 
 
-def value_in_words(state: Mapping[str, Any], path: tuple[str | int, ...]) -> str:
+def value_in_words(schema: Schema, state: Mapping[str, Any], path: Path) -> str:
     """One leaf field of a decoded state; `nothing` where the state does not have it, such as a record past the log end."""
-    return in_words(value_at(state, path))
+    return in_words(value_at(schema, state, path))
 
 
 class StepTeller:

@@ -91,6 +91,10 @@ class ArrayDomain(Domain):
         elements = [self.element.reader((*path, k), places, constants) for k in range(count)]
         return lambda codes: [read(codes) for read in elements]
 
+    def plain(self, constants: Constants) -> Iterator[tuple[tuple[int, ...], Any]]:
+        """Of an array that is the store of a set or a bag: the indices of every value that may be in it, and the value."""
+        raise NotImplementedError
+
     def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
         count = self.index.cardinality(constants)
         if not isinstance(value, list) or len(value) != count:

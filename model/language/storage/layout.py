@@ -105,6 +105,8 @@ class Schema:
         self._root = StructDomain(state)
         self.logs = frozenset(_logs(self._root, (), self.constants))
         """The paths of all logs."""
+        self.messages = dict(_messages(self._root, (), self.constants))
+        """By path of a leaf that counts a value of a struct: where the set or bag is, and the value, as `decode` gives it."""
         free: list[int] = []
         leaves: list[Leaf] = []
         for path, domain in self._root.leaves((), self.constants):
@@ -193,6 +195,17 @@ def _logs(domain: Domain, path: Path, constants: Constants) -> Iterator[Path]:
     elif isinstance(domain, ArrayDomain):
         for k in range(domain.index.cardinality(constants)):
             yield from _logs(domain.element, (*path, k), constants)
+
+
+def _messages(domain: Domain, path: Path, constants: Constants) -> Iterator[tuple[Path, tuple[Path, Any]]]:
+    if isinstance(domain, StructDomain):
+        for name, inner in domain.struct.domains().items():
+            yield from _messages(inner, (*path, name), constants)
+    elif isinstance(domain, ArrayDomain) and domain.view is None:
+        for k in range(domain.index.cardinality(constants)):
+            yield from _messages(domain.element, (*path, k), constants)
+    elif isinstance(domain, ArrayDomain):
+        yield from (((*path, *codes), (path, value)) for codes, value in domain.plain(constants))
 
 
 def meanings(state: type[Declaration], constants: Constants) -> Iterator[str]:

@@ -162,10 +162,10 @@ class MessagesDomain(ArrayDomain):
         """The codes of the fields, for every value of the struct."""
         return product(*(range(domain.cardinality(constants)) for _, domain in self.fields()))
 
-    def plain(self, constants: Constants) -> list[tuple[tuple[int, ...], Any]]:
+    def plain(self, constants: Constants) -> Iterator[tuple[tuple[int, ...], Any]]:
         """Every value of the struct: the codes of its fields, and what it is, ready for JSON."""
         read = StructDomain(self.struct).reader((), {path: at for at, (path, _) in enumerate(self.fields())}, constants)
-        return [(codes, read(codes)) for codes in self.combinations(constants)]
+        return ((codes, read(codes)) for codes in self.combinations(constants))
 
     def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
         known = [(places[(*path, *codes)], value) for codes, value in self.plain(constants)]
@@ -174,9 +174,8 @@ class MessagesDomain(ArrayDomain):
     def encode(self, value: object, path: Path, constants: Constants, codes: dict[Path, int]) -> None:
         if not isinstance(value, list):
             raise ModelError(f"{path_name(path)} must be a list of {self.struct.type_name}s")
-        known = self.plain(constants)
         left = [*value]
-        for place, one in known:
+        for place, one in self.plain(constants):
             there = left.count(one)
             left = [other for other in left if other != one]
             if there >= self.leaf.cardinality(constants):

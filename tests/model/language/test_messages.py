@@ -35,6 +35,8 @@ from acked import (
     require,
     some,
 )
+from acked.checker.question.result import Run
+from acked.checker.replay.steps import steps_of_run
 from acked.model.language.protocol import Instance
 
 nodes = Constant("nodes", 1, 4, "nodes")
@@ -367,3 +369,16 @@ def test_a_struct_with_a_log_is_made_anew_with_an_empty_one() -> None:
         after = instance.schema.decode(instance.fire(instance.action_instance(label, arguments), full))
         assert after["server"][1] == {**empty, "is_up": is_up}
         assert after["server"][0] == instance.schema.decode(codes)["server"][0]
+
+
+def test_steps_tell_which_structs_came_and_went() -> None:
+    question = ask(made(Network, duplicate, lose), ALWAYS, nodes=2)
+    instance = question.instance
+    tell = {"source": 1, "about": None, "kind": "tell"}
+    run = Run(instance.initial[:1], ())
+    for name in ("Duplicate", "Duplicate", "Lose"):
+        arguments = {"letter.source": 1, "letter.about": None, "letter.kind": "tell"}
+        run = run.then(instance, instance.action_instance(name, arguments))
+    steps = steps_of_run(question, run)
+    assert [step.state["copies"] for step in steps] == [[], [tell], [tell, tell], [tell]]
+    assert [len(step.changed) for step in steps] == [0, 1, 1, 1]
