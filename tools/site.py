@@ -66,11 +66,11 @@ def on_page_context(context: Any, page: Page, config: MkDocsConfig, nav: Any) ->
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Adds the modules with which pages check specs; a page that is too large with them is a warning."""
+    """Adds the modules with which pages check specs; what is wrong then, or too large, is a warning."""
     from tools.parts import checked
 
     checked.write(Path(config.site_dir))
-    for complaint in checked.too_large(Path(config.site_dir)):
+    for complaint in checked.complaints(Path(config.site_dir)):
         _log.warning(complaint)
 
 

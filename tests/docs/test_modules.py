@@ -112,9 +112,18 @@ def test_every_family_of_the_playground_begins_with_all_its_rules_and_offers_eac
 def test_a_page_with_the_search_of_any_of_its_specs_takes_300_kb_at_most(
     site: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert list(checked.too_large(site)) == []
+    assert list(checked.complaints(site)) == []
     monkeypatch.setattr(checked, "MOST_BYTES", 60_000)
-    assert any(said.startswith("claims.html with the module of acks-1-loses takes") for said in checked.too_large(site))
+    assert any(said.startswith("claims.html with the module of acks-1-loses takes") for said in checked.complaints(site))
+
+
+def test_a_page_that_offers_what_is_not_built_is_a_complaint(tmp_path: Path) -> None:
+    (tmp_path / "assets").mkdir()
+    for name in ("pages.js", "pages.css"):
+        (tmp_path / "assets" / name).touch()
+    (tmp_path / "tutorial.html").write_text('<code data-check="no-such-spec">acked check no-such-spec</code>')
+    (said,) = checked.complaints(tmp_path)
+    assert said.startswith("tutorial.html lets readers check no-such-spec, which is not built")
 
 
 @pytest.mark.slow

@@ -188,7 +188,7 @@ def write(built: Sequence[Built], site: Path) -> list[str]:
         give(place, f"modules/{module}", made["module"])
         give(place, f"specs/{name}", {**_words(item.spec), **made, "module": module, "choices": offered[name]})
     parts = assembled({_SPLIT: 0}).split(json.dumps({_SPLIT: 0}, separators=(",", ":")))
-    give(place, "search", {"parts": parts, "layout": layout})
+    give(place, "search", packed(json.dumps({"parts": parts, "layout": layout}).encode()))
     return list(answered)
 
 

@@ -26,8 +26,14 @@ function fetched(name) {
   return asked.get(name);
 }
 
+async function unpackedText(text) {
+  const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+}
+
 async function scriptOf(question) {
-  const [search, module] = await Promise.all([fetched("search"), fetched(`modules/${question.module}`)]);
+  const [packed, module] = await Promise.all([fetched("search"), fetched(`modules/${question.module}`)]);
+  const search = JSON.parse(await unpackedText(packed));
   const spec = { ...question.spec, layout: search.layout, modules: { 32: module } };
   return search.parts.join(JSON.stringify(spec));
 }
