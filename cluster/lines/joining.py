@@ -33,6 +33,7 @@ _SAYS = {
     Kind.REFUSED: Says.GIVES_UP_ISR, Kind.BEGINS: Says.DELETES,
 }  # fmt: skip
 _MAY_RAISE = frozenset({Kind.APPENDED, Kind.LEADER, Kind.ISR, Kind.STAYED})
+_ALONE = frozenset({None, Kind.OPENED, Kind.LOADED, Kind.BEGINS, Kind.PLACED})
 _AGAIN = frozenset({Kind.RECORDED, Kind.REMOVED, Kind.FENCED, Kind.UNFENCED})
 """What a thread may do twice in a millisecond: all else has changed what it would say the second time."""
 _CHANGES = frozenset({Kind.ALTERED, Kind.CHANGED, Kind.REPLAYED})
@@ -102,8 +103,8 @@ class Joiner:
             if fact.at - self._last > PATIENCE:
                 self._silent += fact.at - self._last
             self._last = fact.at
-            if fact.kind is not None:
-                self._flush_older(fact.at - self._silent - PATIENCE)
+            if fact.kind is not None and (moment := fact.at - self._silent - PATIENCE) > self._quiet:
+                self._flush_older(moment)
             self._take(fact)
             if fact.thread in self._threads:
                 self._threads[fact.thread].last = last = fact.at - self._silent
@@ -126,7 +127,8 @@ class Joiner:
         if before == fact.text and fact.kind not in _AGAIN:
             self._contradict([fact], "the line is there twice, of the same thread and the same millisecond")
             return
-        if self._takes_alone(fact):
+        if fact.kind in _ALONE:
+            self._take_alone(fact)
             return
         if fact.kind is Kind.FOLLOWER and self._is_appending():
             fact = fact._replace(fields={**fact.fields, "appending": True})
@@ -170,19 +172,17 @@ class Joiner:
             self._flush(thread)
             thread.held.append(fact)
 
-    def _takes_alone(self, fact: Fact) -> bool:
-        """Takes a line that is of no step of several; whether it is such a one."""
+    def _take_alone(self, fact: Fact) -> None:
+        """What a line does that is of no step of several."""
         if fact.kind is None:
             self._flush_all()  # What the former process was printing when it ended.
             self._follows_anew = False
             self._started, self._end = True, None
             self._whole.clear()
-            return True
-        if fact.kind is Kind.OPENED:
+        elif fact.kind is Kind.OPENED:
             self._end = fact.fields["end"]
             self._complete_answer(fact.fields["end"])
-            return True
-        if fact.kind is Kind.LOADED:
+        elif fact.kind is Kind.LOADED:
             if self._started and (self._end is not None or self._was_there):
                 # Where no log was found that was there before, the disk is another.
                 self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
@@ -190,14 +190,10 @@ class Joiner:
                 wrong = f"the line says HW {fact.fields['hw']} of a log of which no line tells that it was loaded"
                 self._contradict([fact], wrong)
             self._started, self._end, self._was_there = False, None, True
-            return True
-        if fact.kind is Kind.BEGINS:
+        elif fact.kind is Kind.BEGINS:
             self._single(fact, None)  # A fetcher prints it before it says what became of the high watermark.
-            return True
-        if fact.kind is Kind.PLACED:
+        elif fact.kind is Kind.PLACED:
             self._replicas = fact.fields  # ZooKeeper's controller says in its next line who leads.
-            return True
-        return False
 
     def _takes_before_truncating(self) -> bool:
         """Whether a follower takes the high watermark of an answer that tells it to truncate (to 3.4.0, KAFKA-14704)."""
@@ -239,8 +235,6 @@ class Joiner:
     # -- from a thread's facts to events ----------------------------------------------------------------------------------
 
     def _flush_older(self, moment: int) -> None:
-        if moment <= self._quiet:
-            return
         for name in [name for name, thread in self._threads.items() if not thread.held or thread.last < moment]:
             self._flush(self._threads.pop(name))
         self._quiet = min((thread.last for thread in self._threads.values()), default=moment)
@@ -376,7 +370,7 @@ def _wrong_append(fact: Fact, fetched: int | None = None, compacts: bool = False
 
     Offsets have gaps only in what a follower fetches of a compacted log.
     """
-    first, following, last = (fact.fields[name] for name in ("offset", "next", "last"))
+    first, following, last = fact.fields["offset"], fact.fields["next"], fact.fields["last"]
     if last != following - 1:
         return f"the line says last offset {last} and next offset {following}"
     if fetched is not None and (first < fetched or (first > fetched and not compacts)):

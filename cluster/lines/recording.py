@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, islice
+from operator import attrgetter
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.lines.agreeing import Agreement
@@ -74,7 +75,7 @@ class Recording:
         self.nodes = nodes_of(files) if part is None else part.nodes()
         streams = [Joiner(node).events(self._lines.facts(node)) for node in self.nodes]
         self._merged: Iterator[Event] = (
-            heapq.merge(*map(partial(filter, None), streams), key=lambda event: event.at)
+            heapq.merge(*map(partial(filter, None), streams), key=attrgetter("at"))
             if following is None else following.merge(streams)
         )
         self._version = -1

@@ -191,9 +191,12 @@ class Lanes:
         if number is None:
             return False
         lane, offset = self._lanes[number], answer["offset"]
-        notes = lane.events[lane.taken + beyond : lane.taken + beyond + _REPEATED]
-        if not notes or notes[0]["offset"] != offset or not (answer["records"] or notes[0].at <= answer.at):
+        begin = lane.taken + beyond
+        if begin >= len(lane.events) or lane.events[begin]["offset"] != offset:
             return False
+        if not answer["records"] and lane.events[begin].at > answer.at:
+            return False
+        notes = lane.events[begin : begin + _REPEATED]
         own = self._lanes[self.numbers[answer.by, None]]
         answers = own.events[own.taken : own.taken + _REPEATED]
         wanted = next((at for at, one in enumerate(answers) if one.get("offset") != offset), len(answers))
