@@ -19,8 +19,9 @@ from typing import NamedTuple
 
 from acked.cluster.observation.events import CONTROLLER, Event, Says
 from acked.cluster.observation.explaining import Explainer
-from acked.cluster.observation.lanes import Lanes, Slack, rise_of
+from acked.cluster.observation.lanes import Lanes, Slack
 from acked.cluster.observation.moves import Move, Way
+from acked.cluster.observation.outlook import Outlook
 from acked.cluster.observation.subject import Subject
 from acked.model.concrete.program import State
 
@@ -93,11 +94,13 @@ class Walk:
         self.subject = subject
         self.state = start
         self.visited = 0
+        self._looks_ahead = True
         self.explained = 0
         self._on_taken = on_taken
         self.slack = slack or Slack()
         self._lanes = Lanes(subject.brokers, events, self.slack)
         self.explainer = Explainer(subject, self._lanes.rises, without)
+        self._outlook = Outlook(subject, self._lanes)
         self._names_epoch = bool(subject.concrete.constants["answer_names_epoch"])
         self._asked: Asked = (None,) * len(subject.brokers)
         self._frames: deque[_Frame] = deque()
@@ -109,6 +112,7 @@ class Walk:
         if stuck is not None:
             self._back_to_start()
             self._lanes.slack = self._lanes.rises.slack = self.slack = self.slack.more()
+            self._looks_ahead = False  # So that what is told is the line that fails, and not one before it.
             again = self._search()
             # With more slack the search may lose its way earlier.
             stuck = again if again is None or again.explained > stuck.explained else stuck
@@ -133,7 +137,7 @@ class Walk:
                     if len(self._frames) > self._window:
                         self._settle()
                     continue
-            elif self._lanes.are_over() and not self._missed_at_end():
+            elif self._lanes.are_over() and not self._outlook.unrisen(self.state):
                 return None
             else:
                 if deepest is None:
@@ -180,17 +184,13 @@ class Walk:
 
     def _stuck(self) -> Stuck:
         heads = sorted((head for lane in self._lanes if (head := lane.head()) is not None), key=lambda event: event.at)
-        told = [(head, self._why_not(head)) for head in heads or self._missed_at_end()]
+        told = [(head, self._why_not(head)) for head in heads or self._outlook.unrisen(self.state)]
         lately = tuple(frame.choice.taken for frame in list(self._frames)[-LATELY:])
         return Stuck(tuple(told), self.state, self.explained, lately)
 
     def _why_not(self, event: Event) -> tuple[str, ...]:
         reasons = self.explainer.reasons(event, self.state)
-        if not reasons and event.by in self.subject.index:
-            hw, owed = self._hw_of(event.by, self.state), self._lanes.rises.owed(event.by, event.at)
-            told = (rise_of(event) or 0) if event in self._missed_at_end() else owed
-            if hw < told:
-                return (f"lines of this broker say HW {told} up to this one, and by the rules it is {hw}",)
+        reasons = reasons or self._outlook.missed_rise(event, self.state)
         if not reasons and event.says is Says.TAKES_ANSWER:
             return (f"broker {event['leader']} has not noted a fetch at {event['offset']} since the last answer",)
         return reasons
@@ -377,52 +377,12 @@ class Walk:
     ) -> Iterator[_Choice]:
         for way in ways:
             choice = _Choice(lanes, Taken(events, way.moves, way.after), asked)
-            if self._misses_answer(choice) or any(self._misses_rise(event, way.after) for event in events):
+            if self._looks_ahead and self._outlook.misses_answer(lanes, way.after):
+                continue
+            if any(self._outlook.misses_rise(event, way.after) for event in events):
                 continue
             if not self._dead or not self._is_dead(choice):
                 yield choice
-
-    def _misses_rise(self, event: Event, after: State) -> bool:
-        """Whether a leader's high watermark has not risen as its lines have told some time before this one."""
-        if event.says not in (Says.APPENDS, Says.NOTES_FETCH):
-            return False
-        return self._hw_of(event.by, after) < self._lanes.rises.owed(event.by, event.at)
-
-    def _missed_at_end(self) -> list[Event]:
-        """When all lines are over: of who leads then, the line of a last rise that has not come."""
-        found = []
-        for index, broker in enumerate(self.subject.brokers):
-            last, place = self._lanes.rises.last(broker), self.subject.at[index]
-            leads = self.state[place.leader] == index + 1 and not self.state[place.down]
-            if last is not None and leads and self.state[place.hw] < (rise_of(last) or 0):
-                found.append(last)
-        return found
-
-    def _hw_of(self, broker: int, state: State) -> int:
-        hw: int = state[self.subject.at[self.subject.index[broker]].hw]
-        return hw
-
-    def _misses_answer(self, choice: _Choice) -> bool:
-        """Whether a follower is to take an answer that its leader can give no more.
-
-        That has a lower high watermark than the leader, or no record where the leader has one: neither log nor high watermark
-        gets less but where the leader starts again, or takes office.
-        """
-        after, places = choice.taken.after, self.subject.at
-        for own, place in zip(self._lanes.own, places, strict=True):
-            answer = self._lanes[own].head()
-            if answer is None or answer.says is not Says.TAKES_ANSWER or own in choice.lanes or after[place.late_leader]:
-                continue
-            leader = self.subject.index.get(answer["leader"])
-            if leader is None:
-                continue
-            has_more = not answer["records"] and after[places[leader].end] > answer["offset"]
-            if answer["leader_hw"] >= after[places[leader].hw] and not has_more:
-                continue
-            lane = self._lanes[self._lanes.own[leader]]
-            begins_anew = (Says.RESTARTS, Says.LEADS)
-            return not any(e.says in begins_anew for e in lane.events[lane.taken :] if e.at <= answer.at)
-        return False
 
     def _is_dead(self, choice: _Choice) -> bool:
         taken = [lane.taken for lane in self._lanes]
