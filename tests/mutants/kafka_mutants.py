@@ -31,7 +31,7 @@ sys.path.insert(0, str(ROOT))
 
 from acked.base.errors import AckedError, SystemFailure  # noqa: E402
 from acked.cluster.exercising.course import Kind  # noqa: E402
-from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, REPLICAS, TOPIC, Exercise, exercise  # noqa: E402
+from acked.cluster.exercising.exercise import DATA, REPLICAS, TOPIC, Exercise, acknowledged_file, exercise  # noqa: E402
 from acked.cluster.observation.validation import Held, Verdict  # noqa: E402
 from acked.cluster.observe.acknowledgements import look_for, read_acknowledged  # noqa: E402
 from acked.cluster.observe.directories import compare, controller_decisions, find_directories, folders_of, headers  # noqa: E402
@@ -73,7 +73,7 @@ def wrong_on_disks(logs: Path, is_whole: bool) -> list[str]:
         changes = [event["isr"] for event in controller_decisions(directories, TOPIC, 0) if event.get("isr")]
         in_sync = set(changes[-1]) if changes else set()
     differences = compare(folders, held, (max if is_whole else min)(ends, default=0)).differences
-    missing = look_for(read_acknowledged(logs / ACKNOWLEDGED), held, frozenset(in_sync), folders).missing
+    missing = look_for(read_acknowledged(logs / acknowledged_file(0)), held, frozenset(in_sync), folders).missing
     return [re.sub(r" in /\S+", "", text) for text in (*differences, *missing)]
 
 
@@ -117,14 +117,15 @@ def disturb(name: str, asked: Exercise, logs: Path) -> dict[str, Any]:
     assert asked.home is not None
     failed = ""
     try:
-        exercise(asked, logs, lambda line: print(f"  {line}", file=sys.stderr, flush=True))
+        for _ in exercise(asked, logs, lambda line: print(f"  {line}", file=sys.stderr, flush=True)):
+            pass
     except SystemFailure as error:
         failed = str(error).partition("; what there is up to then")[0]
     counted = counts(asked.home)
     disturbed = {
         "kafka": asked.version, "mutant": name, "seed": asked.seed, "minutes": asked.minutes,
         "min_isr": asked.min_insync_replicas, "reached": counted.reached, "differed": counted.differed,
-        "acknowledged": len(list(read_acknowledged(logs / ACKNOWLEDGED))), "failed": failed,
+        "acknowledged": len(list(read_acknowledged(logs / acknowledged_file(0)))), "failed": failed,
     }  # fmt: skip
     (logs / DISTURBED).write_text(json.dumps(disturbed), "utf-8")
     return disturbed

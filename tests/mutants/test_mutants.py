@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from acked.cluster.exercising.exercise import ACKNOWLEDGED, DATA, REPLICAS, TOPIC, Exercise
+from acked.cluster.exercising.exercise import DATA, REPLICAS, TOPIC, Exercise, acknowledged_file
 from acked.cluster.observe.acknowledgements import write_acknowledged
 from acked.cluster.observe.directories import META
 from acked.cluster.observe.disk import EpochStart, partition_folder, write_epochs
@@ -87,7 +87,7 @@ def disks(folder: Path, batches: Sequence[bytes], epochs: Sequence[EpochStart] =
         (partition / "00000000000000000000.log").write_bytes(b"".join(batches if broker == 2 else WHOLE))
         write_epochs(partition, epochs)
         (folder / DATA / str(broker) / META).write_text(f"node.id={broker}\n", "utf-8")
-    write_acknowledged(folder / ACKNOWLEDGED, {0: b"r0", 1: b"r1"})
+    write_acknowledged(folder / acknowledged_file(0), {0: b"r0", 1: b"r1"})
     return folder
 
 
