@@ -70,13 +70,14 @@ _playing = collects(
     "playing", Playing,
     plays=option("--play/--no-play", default=True, help="Play what is new on real brokers, if the release's jars are here."),
     home=option("--kafka-home", type=click.Path(path_type=Path, exists=True, file_okay=False), metavar="DIR",
-                help="An unpacked release to take the jars from, in the place of the cache."),
+                help="An unpacked release to take the jars from, in the place of the cache and Maven."),
 )  # fmt: skip
 
 
 @click.command(short_help="Look for losses of a release that nobody knows, and play them.")
 @click.option(
-    "--kafka", "version", metavar="V", required=True, shell_complete=known_releases, help="The release, e.g. 4.4.0."
+    "--kafka", "version", metavar="V", required=True, shell_complete=known_releases,
+    help="The release of the brokers, e.g. 4.1.0; see `acked kafka list`.",
 )
 @click.option(
     "--control-plane", "plane", type=click.Choice(["kraft", "zookeeper"]),

@@ -37,6 +37,9 @@ def refuse_deferred(function: object, what: str) -> None:
 
 _NO_EFFECT = ("COMPARE_OP", "BINARY_OP", "UNARY_NEGATIVE", "UNARY_POSITIVE", "UNARY_INVERT", "LOAD_ATTR", "CONTAINS_OP")
 
+_OF_A_STATE = ("LOAD_ATTR", "BINARY_SUBSCR")
+"""What a field or an element is read with: what stands in a variable may be Python's own."""
+
 
 def refuse_unmeant(function: object) -> None:
     """`ModelError` for what Python accepts in a function and no author means.
@@ -48,10 +51,10 @@ def refuse_unmeant(function: object) -> None:
     while codes:
         code = codes.pop()
         codes += [part for part in code.co_consts if isinstance(part, CodeType)]
-        before = ""
+        before = operand = ""
         for step in dis.get_instructions(code):
             said = ""
-            if step.opname == "IS_OP" or step.opname.endswith(("_IF_NONE", "_IF_NOT_NONE")):
+            if operand in _OF_A_STATE and (step.opname == "IS_OP" or step.opname.endswith(("_IF_NONE", "_IF_NOT_NONE"))):
                 said = "`is` compares Python's objects, which are no values; write == None, or .is_none"
             elif step.opname == "POP_TOP" and before in _NO_EFFECT:
                 said = "this line computes something and drops it; assign it with =, or state it with require(…)"
@@ -60,6 +63,7 @@ def refuse_unmeant(function: object) -> None:
                 error.place = code.co_filename, (step.positions and step.positions.lineno) or code.co_firstlineno
                 raise error
             before = step.opname
+            operand = operand if before == "LOAD_CONST" else before
 
 
 def refuse_nameless(function: object, what: str) -> None:
@@ -111,7 +115,7 @@ def name_with_article(name: str) -> str:
     """`a broker`, `an epoch`, `None`."""
     if name == "None":
         return name
-    return f"an {name}" if name[:1] in "aeiou" else f"a {name}"
+    return f"an {name}" if name[:1].lower() in tuple("aeiou") else f"a {name}"
 
 
 def words_of(name: str) -> str:

@@ -84,9 +84,11 @@ class Constant(_Unbound):
 
     def under(self, constants: Mapping[str, int]) -> int:
         try:
-            return constants[self.name]
+            value = constants[self.name]
         except KeyError:
             raise ModelError(f"constant {self.name} is used but the protocol does not declare it") from None
+        # What is kept of proofs goes by the numbers of their terms, and 0 has always been one here.
+        return value if isinstance(value, int) else value + 0
 
     def read(self, given: object) -> int:
         """The number that a spec's value stands for; `ModelError` if it stands for none."""

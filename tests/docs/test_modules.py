@@ -131,4 +131,5 @@ def test_a_page_that_offers_what_is_not_built_is_a_complaint(tmp_path: Path) -> 
 def test_every_page_that_must_has_a_spec_to_check(site: Path) -> None:
     found = sorted((site / "found").glob("*.html"))
     for page in [*(site / f"{name}.html" for name in ("gallery", "claims", "tutorial", "first-counterexample")), *found]:
-        assert checked.marks(page.read_text("utf-8")), page.name
+        # Of what the model has no rule for there is nothing to check.
+        assert bool(checked.marks(page.read_text("utf-8"))) is (page.stem != "stalled-fetch"), page.name

@@ -389,7 +389,7 @@ FORMS: dict[plain.Trap, list[tuple[str, str]]] = {
         (f"{_ACTION}    return s\n", f"returns a State, {_DROPPED}"),
     ],
     T.SWALLOWED: [
-        (f"{_ACTION}    try:\n        s.nowhere\n    except Exception:\n        pass\n", "State has no field 'nowhere'"),
+        (f"{_ACTION}    try:\n        x = s.nowhere\n    except Exception:\n        pass\n", "State has no field 'nowhere'"),
         (f"{_ACTION}    try:\n        s.nowhere = 1\n    finally:\n        return\n", "State has no field 'nowhere'"),
         (f"{_ACTION}    try:\n        if every(Node, lambda a: a == a): return\n    except BaseException:\n        pass\n",
          "a symbolic Bool has no truth value"),

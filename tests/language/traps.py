@@ -296,8 +296,8 @@ SAID = {
     "records by their numbers": ("s.x = s.log[:1].a", "a log has no […]; write .at(offset) or .last"),
     "a record that is taken out": ("s.log.pop()", "a log has no 'pop'; it has append, at, copy, end, has, is_empty"),
     "a number's part": ("s.x = s.x.value", "a num has no 'value'; it has"),
-    "a number that is called": ("s.x = Num(1)", "Num(1) makes no num; write the number alone, or Num(literal(…))"),
-    "an id that is called": ("s.flag = Node(0) == Node(0)", "Node(0) makes no node; write the number alone"),
+    "a number that is called": ("s.x = Num(1)", "Num(1) makes no num; write the value alone, or Num(literal(…))"),
+    "an id that is called": ("s.flag = Node(0) == Node(0)", "Node(0) makes no node; write the value alone"),
     "a set of a list": ("s.up = SetOf(Node)([0])", "this declares a field and makes no value; a set is none_of(…).add(…)"),
     "a set in braces": ("s.up = {one_node()}", "a member of a Python set; a set of them is none_of(Node).add(…)"),
     "a constant that is compared": (
@@ -310,7 +310,7 @@ SAID = {
     ),
     "a type as a value": ("s.x = Num", "expected a num, got the type Num; write a value of it"),
     "fields by position": ("s.pair = Pair(s.x, s.x)", "Pair takes its fields by name: Pair(a=…, b=…)"),
-    "a struct with a log in place": ("s.x = Server(up=True).x", "Server has the array or log log, so none is made in place"),
+    "a log that is given in place": ("s.x = Server(up=True, log=0).x", "arrays and logs are changed by element"),
     "a clause without a label": ("require(s.x < 5)", 'a clause has a label before its condition, require("room is left", …)'),
     "a field that is deleted": ("del s.x", "field x cannot be deleted; assign what it is to hold"),
     "an element that is deleted": ("del s.ends[0]", "nothing can be deleted from an array; assign what it is to hold"),
@@ -318,17 +318,17 @@ SAID = {
 """What Python would say of our objects, and what is said instead; each is one line of an action."""
 
 SIGNATURES = {
-    "q: int": "parameter 'q' has a type that cannot be enumerated, int; a parameter is of a subclass of Int or Id, a Bool",
+    "q: int": "parameter 'q' has a type that cannot be enumerated, int; a parameter is of a subclass of Int, Id or Enum",
     "q: SetOf(Node)": "parameter 'q' has a type that cannot be enumerated, Set(Node); a parameter is of a subclass of Int",
 }
 """Parameters whose values cannot be enumerated."""
 
 PREDICATES = {
-    "implies(x == 1, x == 1)": "column 1: write not A or B instead of implies(A, B)",
+    "implies(x == 1)": "column 1: an implication has two parts, implies(A, B)",
     "sum(ends[k] for k in n) < 9": "column 1: count(… for r in …) counts; a sum is written with +",
     "max(ends[k] for k in n) < 9": "column 1: write all(x <= … for r in …), or a comparison, instead of max(…)",
-    "x * 2 <= 4": "column 1: `*` is not part of the language of predicates",
-    "x == 1 => x == 2": "column 8: write not A or B instead of A => B",
+    "x ** 2 <= 4": "column 1: this is not part of the language of predicates",
+    "x == 1 => x == 2": "column 8: write implies(A, B), or not A or B, instead of A => B",
     "x == 1 /\\ x == 2": "column 8: write and instead of /\\",
     "\\A k \\in n : ends[k] == 0": "column 1: write all(… for r in …) instead of \\A",
     "x == 1 ∧ x == 2": "column 8: write and instead of ∧",

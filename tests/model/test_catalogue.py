@@ -66,4 +66,4 @@ def test_one_protocol_is_imported_without_the_others() -> None:
         "print(*sorted({name.split('.')[2] for name in sys.modules if name.startswith('acked.model.')}))"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.split() == ["catalogue", "formulas", "language", "majority"]
+    assert ran.stdout.split() == ["catalogue", "formulas", "language", "majority", "ranks"]

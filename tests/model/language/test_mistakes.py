@@ -240,7 +240,7 @@ MISTAKES = [
     ('require("x", smaller(1, 2) == 1)', "ite(…) needs a symbolic value, got int and int"),
     ('require("x", smaller(s.acked) == 1)', "TypeError: smaller() missing 1 required positional argument: 'b'"),
     ('require("x", smaller(s.acked, s.epoch) == 1)', "expected a count, got an epoch"),
-    ('require("x", literal(1) == s.acked)', "expected a count, got a Expr"),
+    ('require("x", literal(1) == s.acked)', "expected a count, got an Expr"),
     ('require("x", every(Broker, lambda x: s.isr.contains(s.acked)))', "expected a broker, got a count"),
     ('require("x", s.log.at(s.epoch).a == 0)', "expected a count, got an epoch"),
     ('require("x", s.log.has(b))', "a broker has no `>=`; ids have neither order nor arithmetic: compare with == or"),

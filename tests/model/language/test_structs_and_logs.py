@@ -360,7 +360,7 @@ def test_a_struct_with_a_struct_in_it_is_made_in_place() -> None:
     instance = instance_of(PAIRS, make, choose)
     assert after(instance, FIRST)["case"] == {"inner": pair(0, None), "open": True}
     assert after(instance, FIRST, 1)["case"] == {"inner": FIRST["a"], "open": False}
-    with pytest.raises(ModelError, match="expected a Pair, got Tag"):
+    with pytest.raises(ModelError, match="expected a Pair, got a Tag"):
         instance_of(PAIRS, lambda s: setattr(s, "case", Case(inner=Tag(t=None), open=True)))
 
 

@@ -7,14 +7,14 @@ import re
 from acked.api import load_spec
 from acked.base.bounds import Bounds
 from acked.checker.search.local import search
-from acked.reports.runs.packet import Packer
+from acked.reports.runs.packet import Packer, head_of
 
 
 def test_reasons_have_the_leader_epochs_that_the_fields_show() -> None:
     result = search(load_spec("kafka7415-bug").question(), Bounds(workers=1))
     packer = Packer(result.question)
     packet, steps = packer.run(result.violations[0].run)
-    names = packer.head()["fields"]
+    names = head_of(result.question)["fields"]
     shown: dict[str, str] = {}
     ranked = compared = 0
     for raw, view in zip(packet["steps"], steps, strict=True):
