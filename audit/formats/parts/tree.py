@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from yaml import Node as YamlNode
 
 MAX_NODES = 100_000
-"""Nodes of one file, with those that aliases repeat."""
+"""Nodes of one file."""
+ALIASED = 5_000
+"""So many nodes may come of aliases; in a file of more characters than that, as many as it has characters."""
 
 MAX_DEPTH = 64
 
@@ -103,11 +105,11 @@ def documents(name: str, text: str) -> list[Node]:
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        reading = _Reading(name)
+        reading = _Reading(name, min(MAX_NODES, max(ALIASED, len(text))))
         if len(text) > MAX_NODES:  # Nodes take ten times as long to make as to count.
             nodes = (event for event in yaml.parse(text, Loader=loader) if isinstance(event, yaml.NodeEvent))
             if (event := next(islice(nodes, MAX_NODES, None), None)) is not None:
-                raise SpecUnreadable(_beyond(name, event.start_mark.line + 1))
+                raise SpecUnreadable(_beyond(name, event.start_mark.line + 1, MAX_NODES))
         found = [reading.node(node, 0) for node in yaml.compose_all(text, Loader=loader) if node is not None]
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
@@ -126,22 +128,22 @@ def _why(name: str, text: str, line: int, problem: str | None) -> str:
     return f"{name}:{line}: no valid YAML: {problem or 'it cannot be read'}"
 
 
-def _beyond(name: str, line: int, is_deep: bool = False) -> str:
-    what = "is nested too deeply" if is_deep else f"has more than {MAX_NODES:,} values"
+def _beyond(name: str, line: int, most: int, is_deep: bool = False) -> str:
+    what = "is nested too deeply" if is_deep else f"has more than {most:,} values"
     return f"{name}:{line}: the file {what}, aliases filled in; no file of settings does"
 
 
 class _Reading:
-    def __init__(self, name: str) -> None:
-        self._name, self._count = name, 0
+    def __init__(self, name: str, most: int) -> None:
+        self._name, self._most, self._count = name, most, 0
 
     def node(self, node: YamlNode, depth: int) -> Node:
         import yaml
 
         line = node.start_mark.line + 1
         self._count += 1
-        if self._count > MAX_NODES or depth > MAX_DEPTH:
-            raise SpecUnreadable(_beyond(self._name, line, is_deep=self._count <= MAX_NODES))
+        if self._count > self._most or depth > MAX_DEPTH:
+            raise SpecUnreadable(_beyond(self._name, line, self._most, is_deep=self._count <= self._most))
         if node.tag not in _KNOWN_TAGS:
             return Text(f"{node.tag.replace(_CORE, '!!')} …", line)
         if isinstance(node, yaml.ScalarNode):
