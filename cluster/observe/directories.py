@@ -61,6 +61,10 @@ class Compared:
     unread: tuple[str, ...] = ()
 
 
+CLEANED = "cleaner-offset-checkpoint"
+"""The file in which a broker keeps how far it has compacted each partition (`LogCleanerManager`)."""
+
+
 def find_directories(paths: Sequence[Path]) -> tuple[Directory, ...]:
     """The data directories at or below some folders; `SpecUnreadable` of one that has none, or does not say whose it is."""
     found: list[Directory] = []
@@ -127,7 +131,14 @@ def compare(folders: Mapping[int, Path], held: Sequence[Held], committed: int) -
     The disks must be of the moment at which the lines end.
     """
     wrong: list[str] = []
-    cleaned = tuple(broker for broker, folder in folders.items() if _has_gaps(folder))
+    gaps = {broker: gap for broker, folder in folders.items() if (gap := _gap(folder)) is not None}
+    cleaned = tuple(broker for broker in gaps if _is_cleaned(folders[broker]))
+    for broker, (first, following) in gaps.items():
+        if broker not in cleaned:
+            wrong.append(
+                f"broker {broker}: the log in {folders[broker]} has nothing from offset {first} up to {following}, and there "
+                f"is no {CLEANED} that says it was compacted"
+            )
     for item in held:
         if item.broker in folders:
             wrong += _unlike_lines(item, folders[item.broker], item.broker in cleaned)
@@ -139,14 +150,24 @@ def compare(folders: Mapping[int, Path], held: Sequence[Held], committed: int) -
     return Compared(tuple(sorted(folders)), counted, (*wrong, *differences))
 
 
-def _has_gaps(folder: Path) -> bool:
-    """Whether offsets are missing between batches, which only compaction does."""
+def _gap(folder: Path) -> tuple[int, int] | None:
+    """The first offsets that are missing between batches, from the first of them up to the next that is there."""
     following = None
     for header in headers(folder):
         if following is not None and header.first > following:
-            return True
+            return following, header.first
         following = header.last + 1
-    return False
+    return None
+
+
+def _is_cleaned(folder: Path) -> bool:
+    """Whether the broker has compacted the partition, which alone may leave gaps."""
+    topic, _, partition = folder.name.rpartition("-")
+    try:
+        lines = (folder.parent / CLEANED).read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return False
+    return any(line.split(" ")[:2] == [topic, partition] for line in lines)
 
 
 def _unlike_lines(held: Held, folder: Path, is_cleaned: bool) -> list[str]:

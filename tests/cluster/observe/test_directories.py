@@ -11,7 +11,7 @@ import pytest
 from acked.base.errors import SpecUnreadable
 from acked.cluster.observation.validation import Held
 from acked.cluster.observe.acknowledgements import look_for, read_acknowledged, write_acknowledged
-from acked.cluster.observe.directories import META, compare, find_directories, folders_of
+from acked.cluster.observe.directories import CLEANED, META, compare, find_directories, folders_of
 from acked.cluster.observe.disk import EpochStart, partition_folder, write_epochs
 from acked.cluster.wire.records import write_records
 
@@ -156,9 +156,20 @@ def test_what_retention_has_deleted_is_no_difference_where_the_lines_tell_it(tmp
 
 def test_batches_of_a_compacted_log_are_not_compared_and_that_is_told(tmp_path: Path) -> None:
     write(tmp_path, 0, batch(0, 0, "a"), batch(2, 2, "c"))
+    place = folders(tmp_path)[0]
+    topic, _, partition = place.name.rpartition("-")
+    (place.parent / CLEANED).write_text(f"0\n1\n{topic} {partition} 2\n", "utf-8")
     found = compare(folders(tmp_path), HELD[:1], 3)
     assert (found.differences, found.batches) == ((), 0)
     assert "have gaps, as compaction leaves them" in found.unread[0]
+
+
+def test_a_gap_in_a_log_that_nobody_compacted_is_a_lost_batch(tmp_path: Path) -> None:
+    write(tmp_path, 0, batch(0, 0, "a"), batch(2, 2, "c"))
+    (folders(tmp_path)[0].parent / CLEANED).write_text("0\n1\nanother 0 2\n", "utf-8")
+    found = compare(folders(tmp_path), HELD[:1], 3)
+    assert "has nothing from offset 1 up to 2" in found.differences[0]
+    assert found.unread == ()
 
 
 def test_where_nobody_is_in_sync_nothing_was_looked_for_and_that_is_told(tmp_path: Path) -> None:
