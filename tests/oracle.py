@@ -14,6 +14,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.invariants.property import Kind
 from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.protocol import Instance
 
 Words = tuple[int, ...]
 
@@ -45,6 +46,20 @@ class Answer:
     generated_states: int
     actions: dict[str, tuple[int, int]]
     violations: tuple[Trace, ...]
+
+
+def plain_states(instance: Instance) -> set[tuple[int, ...]]:
+    """The codes of every reachable state, one firing after the other."""
+    seen = {tuple(instance.schema.unpack(words)) for words in instance.initial}
+    front = [*seen]
+    while front:
+        codes = front.pop()
+        for step in instance.enabled_actions(codes):
+            after = tuple(instance.fire(step, codes))
+            if after not in seen:
+                seen.add(after)
+                front.append(after)
+    return seen
 
 
 class TooLarge(Exception):

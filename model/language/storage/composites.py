@@ -55,6 +55,16 @@ class StructDomain(Domain):
             inner = domain.parts() if isinstance(domain, StructDomain) else [((), domain)]
             yield from (((name, *path), part) for path, part in inner)
 
+    def single_fields(self, place: str) -> list[tuple[Path, LeafDomain]]:
+        """Its parts where all are single fields; `ModelError` names one that is none, which cannot be in such a `place`."""
+        found: list[tuple[Path, LeafDomain]] = []
+        for path, domain in self.parts():
+            if not isinstance(domain, LeafDomain):
+                name = f"{self.struct.__name__}.{path_name(path)}"
+                raise ModelError(f"{name} cannot be in {place} holds single fields and structs of single fields")
+            found.append((path, domain))
+        return found
+
     def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
         parts = [(name, domain.reader((*path, name), places, constants)) for name, domain in self._fields_shown(constants)]
         return lambda codes: {name: read(codes) for name, read in parts}
@@ -133,13 +143,8 @@ class LogDomain(Domain):
 
     def record_leaves(self) -> list[tuple[Path, LeafDomain]]:
         """The fields of a record as it declares them; `ModelError` if one of them is an array or a log."""
-        found: list[tuple[Path, LeafDomain]] = []
-        for path, domain in StructDomain(self.record).parts():
-            if not isinstance(domain, LeafDomain):
-                name = f"{self.record.__name__}.{path_name(path)}"
-                raise ModelError(f"{name} cannot be in a log: a record holds single fields and structs of single fields")
-            found.append((path, self._present(domain)))
-        return found
+        fields = StructDomain(self.record).single_fields("a log: a record")
+        return [(path, self._present(domain)) for path, domain in fields]
 
     def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
         yield (*path, self.END), self.end

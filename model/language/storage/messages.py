@@ -23,6 +23,7 @@ from acked.model.language.values import Bool, Count, Int, IntLike, Value, mismat
 
 S = TypeVar("S", bound=StructView)
 
+_PLACE = "a set of structs: it"
 ITEM = "item"
 """The field of the record that a queue of single values makes of each."""
 
@@ -156,7 +157,7 @@ class MessagesDomain(ArrayDomain):
 
     def fields(self) -> list[tuple[Path, LeafDomain]]:
         """The single fields of the struct, in the order of the arrays."""
-        return _single_fields(self.struct)
+        return StructDomain(self.struct).single_fields(_PLACE)
 
     def combinations(self, constants: Constants) -> Iterator[tuple[int, ...]]:
         """The codes of the fields, for every value of the struct."""
@@ -189,17 +190,7 @@ def messages_domain(struct: type[Declaration], most: IntLike | None) -> Messages
     """A set of structs, or a bag that holds each of them at most so often."""
     leaf = BoolDomain() if most is None else Range(Count, 0, most)
     element: Domain = leaf
-    (_, index), *others = _single_fields(struct)
+    (_, index), *others = StructDomain(struct).single_fields(_PLACE)
     for _, domain in reversed(others):
         element = ArrayDomain(domain, element)
     return MessagesDomain(index, element, struct, leaf)
-
-
-def _single_fields(struct: type[Declaration]) -> list[tuple[Path, LeafDomain]]:
-    found: list[tuple[Path, LeafDomain]] = []
-    for path, domain in StructDomain(struct).parts():
-        if not isinstance(domain, LeafDomain):
-            name = f"{struct.__name__}.{path_name(path)}"
-            raise ModelError(f"{name} cannot be in a set of structs: it holds single fields and structs of single fields")
-        found.append((path, domain))
-    return found

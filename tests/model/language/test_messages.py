@@ -38,6 +38,7 @@ from acked import (
 from acked.checker.question.result import Run
 from acked.checker.replay.steps import steps_of_run
 from acked.model.language.protocol import Instance
+from tests.oracle import plain_states
 
 nodes = Constant("nodes", 1, 4, "nodes")
 room = Constant("room", 1, 3, "places in a queue", default=2)
@@ -71,16 +72,7 @@ def made(state: type[Struct], *actions: Callable[..., None], **more: Any) -> Pro
 
 def states_of(instance: Instance) -> list[dict[str, Any]]:
     """Every reachable state, by the plain evaluator."""
-    seen = {tuple(instance.schema.unpack(words)) for words in instance.initial}
-    front = [*seen]
-    while front:
-        codes = front.pop()
-        for step in instance.enabled_actions(codes):
-            after = tuple(instance.fire(step, codes))
-            if after not in seen:
-                seen.add(after)
-                front.append(after)
-    return [instance.schema.decode(codes) for codes in seen]
+    return [instance.schema.decode(codes) for codes in plain_states(instance)]
 
 
 def reachable(first: Any, steps: Callable[[Any], Iterable[Any]]) -> set[Any]:
