@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import inspect
+from functools import cache
 from opcode import opmap, opname
 from pathlib import Path as FilePath
 from types import CodeType, FrameType
@@ -47,7 +48,17 @@ def refuse_unmeant(function: object) -> None:
     That is `is`, which compares Python's objects, of which no symbolic value is None; and an expression whose value nobody
     takes, such as `s.x == 1` for `s.x = 1`.
     """
-    codes = [function.__code__] if place_of(function) is not None else []  # type: ignore[attr-defined]
+    found = _unmeant(function.__code__) if place_of(function) is not None else None  # type: ignore[attr-defined]
+    if found is not None:
+        error = ModelError(found[0])
+        error.place = found[1:]
+        raise error
+
+
+@cache
+def _unmeant(whole: CodeType) -> tuple[str, str, int] | None:
+    """The first of it in a function's code, with the file and the line."""
+    codes = [whole]
     while codes:
         code = codes.pop()
         codes += [part for part in code.co_consts if isinstance(part, CodeType)]
@@ -59,11 +70,10 @@ def refuse_unmeant(function: object) -> None:
             elif step.opname == "POP_TOP" and before in _NO_EFFECT:
                 said = "this line computes something and drops it; assign it with =, or state it with require(…)"
             if said:
-                error = ModelError(said)
-                error.place = code.co_filename, (step.positions and step.positions.lineno) or code.co_firstlineno
-                raise error
+                return said, code.co_filename, (step.positions and step.positions.lineno) or code.co_firstlineno
             before = step.opname
             operand = operand if before == "LOAD_CONST" else before
+    return None
 
 
 def refuse_nameless(function: object, what: str) -> None:

@@ -81,10 +81,7 @@ def leaves(name: str, domain: Domain) -> Iterator[tuple[str, LeafDomain]]:
         return
     if not isinstance(domain, StructDomain):
         raise ModelError("an array or a log")
-    for path, part in domain.parts():
-        if not isinstance(part, LeafDomain):
-            raise ModelError(f"{domain.struct.type_name}.{path_name(path)} is an array or a log")
-        yield f"{name}.{path_name(path)}", part
+    yield from ((f"{name}.{path_name(path)}", part) for path, part in domain.single_fields("a choice: it"))
 
 
 def declared(function: Callable[..., None], where: str) -> dict[str, Domain]:

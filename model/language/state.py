@@ -91,8 +91,7 @@ class Struct(StructView):
 
     def __init__(self, *unnamed: Any, **values: Any) -> None:
         domains = self.domains()
-        defaults = {name: item.default for name, item in self.fields().items() if item.default is not ...}
-        empty = {name for name, domain in domains.items() if isinstance(domain, (ArrayDomain, LogDomain))}
+        defaults, empty = self._left_out()
         if unnamed or not values.keys() <= domains.keys() or domains.keys() - values.keys() - defaults.keys() - empty:
             raise ModelError(self._not_made(bool(unnamed)))
         codes: dict[SymbolicPath, Expr] = {}
@@ -112,6 +111,14 @@ class Struct(StructView):
             for name, value in vars(base).items()
             if isinstance(value, Field)
         }
+
+    @classmethod
+    @cache
+    def _left_out(cls) -> tuple[dict[str, object], frozenset[str]]:
+        """What need not be given to make one: fields with their defaults, and those that are empty then."""
+        defaults = {name: item.default for name, item in cls.fields().items() if item.default is not ...}
+        several = (ArrayDomain, LogDomain)
+        return defaults, frozenset(name for name, domain in cls.domains().items() if isinstance(domain, several))
 
     @classmethod
     @cache
