@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from pathlib import Path
@@ -12,6 +11,7 @@ import yaml
 
 from acked import __version__
 from acked.base.files import ROOMS
+from acked.reports.tables.findings import read_findings
 from tests.places import CHECKOUT, SPECS
 from tools.readme import long_description
 from tools.site import FENCE, LINK
@@ -60,7 +60,7 @@ def test_the_first_screen_of_the_readme_has_a_command_for_each_reader() -> None:
 
 
 def test_the_readme_counts_the_findings_beside_the_one_that_it_tells() -> None:
-    found = len(json.loads((SPECS / "found.json").read_text("utf-8"))["found"])
+    found = len(read_findings((SPECS / "found.json").read_text("utf-8")))
     words = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
     assert f"`acked list found` has [{words[found - 2]} more]" in (CHECKOUT / "README.md").read_text("utf-8")
 
