@@ -289,6 +289,23 @@ def test_a_rise_between_an_append_and_a_fetch_of_one_thread_is_the_fetchs_if_it_
     }  # fmt: skip
 
 
+def test_lines_of_one_millisecond_come_in_their_order_though_the_second_threads_step_is_whole_first(tmp_path: Path) -> None:
+    """4.1.0, seed 4: the node stood still before the thread of the first append went on."""
+    appends = (
+        "TRACE [{thread}] org.apache.kafka.storage.internals.log.UnifiedLog [UnifiedLog partition=t-0, dir=/d] Appended message "
+        "set with last offset: {at}, first offset: {at}, next offset: {next}, and messages: x"
+    )
+    notes = "DEBUG [b] kafka.cluster.Partition [Partition t-0 broker=0] Recorded replica 2 log end offset (LEO) position 0 "
+    events = read(
+        tmp_path,
+        f"2026-11-22 12:00:00.000 {appends.format(thread='a', at=0, next=1)}",
+        f"2026-11-22 12:00:00.000 {appends.format(thread='b', at=1, next=2)}",
+        f"2026-11-22 12:00:00.001 {notes}and log start offset 0.",
+        f"2026-11-22 12:00:01.200 {notes}and log start offset 0.",
+    )
+    assert [event["offset"] for event in events if event.says is Says.APPENDS] == [0, 1]
+
+
 def test_a_smaller_isr_is_asked_for_in_the_words_of_either_release(tmp_path: Path) -> None:
     others = (LINES / "others.txt").read_text("utf-8").splitlines()
     for line in others:
