@@ -292,8 +292,8 @@ def test_a_rise_between_an_append_and_a_fetch_of_one_thread_is_the_fetchs_if_it_
 def test_lines_of_one_millisecond_come_in_their_order_though_the_second_threads_step_is_whole_first(tmp_path: Path) -> None:
     """4.1.0, seed 4: the node stood still before the thread of the first append went on."""
     appends = (
-        "TRACE [{thread}] org.apache.kafka.storage.internals.log.UnifiedLog [UnifiedLog partition=t-0, dir=/d] Appended message "
-        "set with last offset: {at}, first offset: {at}, next offset: {next}, and messages: x"
+        "TRACE [{thread}] org.apache.kafka.storage.internals.log.UnifiedLog [UnifiedLog partition=t-0, dir=/d] "
+        "Appended message set with last offset: {at}, first offset: {at}, next offset: {next}, and messages: x"
     )
     notes = "DEBUG [b] kafka.cluster.Partition [Partition t-0 broker=0] Recorded replica 2 log end offset (LEO) position 0 "
     events = read(
