@@ -189,8 +189,8 @@ class Joiner:
             self._end = fact.fields["end"]
             self._complete_answer(fact.fields["end"])
         elif fact.kind is Kind.LOADED:
-            if self._started and (self._end is not None or self._was_there):
-                # Where no log was found that was there before, the disk is another.
+            if self._was_there or (self._started and self._end is not None):
+                # Where no log was found that was there before, the disk is another, or the partition was elsewhere meanwhile.
                 self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
             elif self._end is None and fact.fields["hw"]:
                 wrong = f"the line says HW {fact.fields['hw']} of a log of which no line tells that it was loaded"
@@ -353,6 +353,8 @@ class Joiner:
             told |= fields
         says = Says.COMMITS_ISR if held[0].kind is Kind.ALTERED else Says.CHANGES
         if says is Says.COMMITS_ISR:
+            if (elected := told.pop("leader", None)) is not None:
+                told["elects"] = elected
             told |= {name: value for name, value in held[0].fields.items() if name == "leader"}
         if "version" not in told:
             return  # To 3.9 a controller that stands by prints the committed record alone, and the active one more.

@@ -549,6 +549,51 @@ def test_a_partition_moves_to_another_broker(isr: set[int], is_valid: bool) -> N
     assert found.is_valid == is_valid, found.stuck
 
 
+@pytest.mark.parametrize(("elects", "epoch", "is_valid"), [(1, 1, True), (0, 1, False), (None, 1, False), (1, 2, False)])
+def test_with_a_leader_that_goes_when_a_reassignment_is_complete_another_is_elected(
+    elects: int | None, epoch: int, is_valid: bool
+) -> None:
+    """3.6.2 and 3.3.2: the ISR for which it asks is granted without it, in the same change (NEW_LEADER_ELECTED)."""
+    created = said(0, CONTROLLER, Says.CREATES, replicas={0, 1}, isr={0, 1}, leader=0, epoch=0)
+    change = {"was": {0, 1}, "isr": {1, 2}, "epoch": epoch, "replicas": {1, 2}, "version": 2, "elects": elects}
+    found = validate(
+        Subject("4.1", [0, 1, 2], {}), created,
+        [
+            said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1}),
+            said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+            said(10, CONTROLLER, Says.CHANGES, replicas={0, 1, 2}, version=1),
+            said(11, 2, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+            said(20, 0, Says.NOTES_FETCH, follower=2, offset=0, asks_to_add=2),
+            said(30, CONTROLLER, Says.COMMITS_ISR, leader=0, **change),
+            said(31, 1, Says.LEADS, epoch=1, offset=0, hw=0, isr={1, 2}),
+            said(32, 2, Says.FOLLOWS, leader=1, epoch=1, offset=0, hw=0),
+        ],
+    )  # fmt: skip
+    assert found.is_valid == is_valid, found.stuck
+
+
+@pytest.mark.parametrize(("end", "is_valid"), [(0, True), (1, False)])
+def test_a_broker_to_which_a_partition_moves_back_has_an_empty_log(end: int, is_valid: bool) -> None:
+    """3.6.2: its former log was deleted when the partition moved away."""
+    found = verdict_of(
+        {0, 1, 2},
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1, 2}),
+        *(said(2, broker, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0) for broker in (1, 2)),
+        said(5, 0, Says.APPENDS, offset=0, next=1),
+        *(said(6, 0, Says.NOTES_FETCH, follower=broker, offset=0) for broker in (1, 2)),
+        *(said(7, broker, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=0) for broker in (1, 2)),
+        said(10, CONTROLLER, Says.CHANGES, was={0, 1, 2}, isr={0, 1}, replicas={0, 1}, epoch=1, version=1),
+        said(11, 0, Says.LEADS, epoch=1, offset=1, hw=0, isr={0, 1}),
+        said(1_000, CONTROLLER, Says.CHANGES, replicas={0, 1, 2}, version=2),
+        said(1_001, 2, Says.RESTARTS, hw=0, end=0),
+        said(1_002, 2, Says.FOLLOWS, leader=0, epoch=1, offset=end, hw=0),
+        said(1_003, 0, Says.NOTES_FETCH, follower=2, offset=end),
+        said(1_004, 2, Says.TAKES_ANSWER, leader=0, offset=end, records=1 - end, leader_hw=0),
+    )
+    assert found.is_valid == is_valid, found.stuck
+    assert not is_valid or found.held[2].end == 1
+
+
 def test_each_of_two_fetches_at_one_offset_is_answered_where_there_are_two_answers() -> None:
     """The first brings a high watermark alone, in the millisecond in which the second is noted (4.3.1, transactions)."""
     events = (
