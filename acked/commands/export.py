@@ -59,7 +59,7 @@ def export(
     if form == MODULE:
         _write_module(_asked(target, changes, source, form), Path() if out is None else out)
         return
-    shown = run_of(target, changes, source.spec, quiet, source.trusts)
+    shown = run_of(target, changes, source, quiet)
     view = view_of(shown, decides=form == "markdown")
     last = len(view.steps) - 1
     if step is not None and step > last:
