@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,10 +82,10 @@ def view(
         shown = shortest_in(target, spec, result)
         check = check_data(result, StopPolicy.FIRST_VIOLATION, result.violations[0])
     else:
-        shown, check = run_of(target, changes, source.spec, quiet=quiet, trusts=source.trusts), {}
+        shown, check = run_of(target, changes, source, quiet), {}
     data = {**trace_data(shown, decides=True), **check}
     if other is not None:
-        second = run_of(other, changes, quiet=quiet, trusts=source.trusts)
+        second = run_of(other, changes, replace(source, mapping=None), quiet)
         beside = trace_data(second, decides=True)
         data = pair_data(data, beside, f"On the left {shown.title}, on the right {second.title}.")
     elif against is not None:
@@ -125,19 +126,24 @@ def _against(shown: Counterexample, name: str, first: dict[str, Any]) -> dict[st
 
 @click.command(short_help="Show a trace that check wrote.")
 @click.argument("trace", type=click.Path(path_type=Path))
+@changes_spec
 @reads_trace
 @shows_without_progress
-def show(trace: Path, source: TraceSource, output: Output) -> None:
+def show(trace: Path, changes: SpecChanges, source: TraceSource, output: Output) -> None:
     """Show a trace that `check --trace-out` wrote.
 
     The trace is first replayed step by step: a file that is not a trace of its protocol is refused, with the first step that
-    the protocol does not allow and the guard that forbids it. Traces of TLC and Apalache are replayed with --spec. TRACE
-    may also be what `reproduce --format json` wrote.
+    the protocol does not allow and the guard that forbids it. Traces of TLC and Apalache are replayed with --spec: model
+    values such as r1 are ids, and a mapping file says which of their variables is which field (docs/tla.md). TRACE may also
+    be what `reproduce --format json` wrote.
 
     \b
     acked show trace.json
-    acked show tlc.json --spec my.toml
+    acked show tlc.json --spec my.toml -c replicas=2
+    acked show tlc.json --spec my.toml --map theirs.toml
     """
+    if source.spec is None and not changes.are_none:
+        raise ConfigurationError("-c and --kafka-version change the spec of another tool's trace; name that with --spec")
     if source.spec is None and is_reproduction(str(trace)):
         answer, left_out = read_saved(str(trace))
         from acked.cluster.reports.reproductions.document import answer_document
@@ -145,7 +151,10 @@ def show(trace: Path, source: TraceSource, output: Output) -> None:
 
         output.emit(lambda: answer_document(answer, left_out), lambda console: print_answer(console, answer))
         return
-    shown = read_trace(trace, trusts=source.trusts) if source.spec is None else trace_of(trace, source.spec)
+    if source.spec is None:
+        shown = read_trace(trace, trusts=source.trusts)
+    else:
+        shown = trace_of(trace, source.spec, changes, source.mapping)
     output.emit(
         lambda: trace_document(shown),
         lambda console: print_trace(console, view_of(shown)),

@@ -43,7 +43,7 @@ def check_fairness(protocol: Protocol, weak: Iterable[str], strong: Iterable[str
     """`ConfigurationError` if one of the texts names no action, or no parameter of it, or two of them name the same."""
     seen: dict[tuple[str, frozenset[str]], str] = {}
     for text in (*weak, *strong):
-        action, parameters = _read(protocol.actions, protocol.name, text)
+        action, parameters = read_fairness(protocol.actions, protocol.name, text)
         key = (action.name, frozenset(parameters))
         if key in seen:
             raise ConfigurationError(f"fairness names {text!r} twice; strong fairness implies weak fairness")
@@ -58,7 +58,7 @@ def check_present(instance: Instance, item: Property) -> None:
     if item.liveness is not None:
         present = [action.name for action in instance.action_rules]
         for text in (*item.liveness.weak, *item.liveness.strong):
-            action, _ = _read(instance.protocol.actions, instance.protocol.name, text)
+            action, _ = read_fairness(instance.protocol.actions, instance.protocol.name, text)
             if action.name not in present:
                 raise ConfigurationError(
                     f"fairness names {action.name}, which {instance.protocol.name} does not have under these constants; "
@@ -78,7 +78,7 @@ def fairness(instance: Instance, item: Property) -> tuple[Group, ...]:
 
 
 def _groups(instance: Instance, text: str, is_strong: bool) -> list[Group]:
-    action, parameters = _read(instance.protocol.actions, instance.protocol.name, text)
+    action, parameters = read_fairness(instance.protocol.actions, instance.protocol.name, text)
     found: dict[str, list[int]] = {}
     for number, step in enumerate(instance.actions):
         if step.action.name == action.name:
@@ -87,7 +87,8 @@ def _groups(instance: Instance, text: str, is_strong: bool) -> list[Group]:
     return [Group(label, is_strong, tuple(steps)) for label, steps in found.items()]
 
 
-def _read(actions: Iterable[Action], protocol: str, text: str) -> tuple[Action, list[str]]:
+def read_fairness(actions: Iterable[Action], protocol: str, text: str) -> tuple[Action, list[str]]:
+    """The action that a text of `[fairness]` names, and the parameters; `ConfigurationError` if there is none."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise ConfigurationError(f"{text!r} names no action to be fair to; write Action, or Action(parameter)")

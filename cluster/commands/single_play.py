@@ -68,7 +68,7 @@ def _run(
         before = answer.first.prepared
         return Counterexample(answer.title, before.question, before.run, answer.promise), left_out
     if is_trace(target) or source.spec is not None:
-        return run_of(target, changes, source.spec, output.quiet, source.trusts), {}
+        return run_of(target, changes, source, output.quiet), {}
     return playable_run(target, bound(asked.constants), brokers_of(machine), output.quiet, asked.version, machine.timed)
 
 

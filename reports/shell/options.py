@@ -244,15 +244,24 @@ class SearchLimits:
 
 @dataclass(frozen=True)
 class TraceSource:
-    """How a trace is read: as a run of the spec that the user names, or trusting the protocol file that it names."""
+    """How a trace is read: as a run of the spec that the user names, or trusting the protocol file that it names.
+
+    Of another tool's trace a file may say where it has the fields of that spec's protocol.
+    """
 
     spec: str | None = None
     trusts: bool = False
+    mapping: Path | None = None
 
     def __post_init__(self) -> None:
+        if self.mapping is not None and self.spec is None:
+            raise ConfigurationError("--map says where a trace has the fields of a spec; name that with --spec")
         if self.spec is not None and self.trusts:
             raise ConfigurationError("--spec names the protocol, so the trace's own is not run; leave out --trust or --spec")
 
+
+ANYWHERE = TraceSource()
+"""A trace that says itself what it is a run of."""
 
 changing = {"constants": CONSTANT, "version": KAFKA_VERSION, "control_plane": CONTROL_PLANE}
 """The options that change a spec; a command in which one of them means something of its own has it beside the others."""
@@ -268,6 +277,8 @@ reads_trace = collects(
     spec=option("--spec", metavar="SPEC", shell_complete=bundled_or_file,
                 help="The spec that TRACE is a trace of, if TLC or Apalache wrote it or the protocol is your own."),
     trusts=option("--trust", is_flag=True, help="Run the protocol file that TRACE names, if its protocol is not shipped."),
+    mapping=option("--map", type=click.Path(path_type=Path), metavar="FILE",
+                   help="With --spec: a TOML file that says where TLC's or Apalache's TRACE has the spec's fields."),
 )  # fmt: skip
 writes_trace = collects("trace_out", TraceFile, path=TRACE_OUT)
 shows = collects("output", Output, form=FORMAT, quiet=QUIET)

@@ -9,6 +9,7 @@ from pathlib import Path
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.checker.question.result import Counterexample, Result
 from acked.checker.replay.foreign import read_foreign
+from acked.checker.replay.mapping import read_mapping
 from acked.checker.replay.retrace import retrace
 from acked.checker.replay.trace_file import is_ours, read_trace
 from acked.checker.search.local import search
@@ -17,35 +18,27 @@ from acked.reports.progress import ProgressReporter
 from acked.reports.runs.answers import verdict_in_words
 from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.view import steps_of
-from acked.reports.shell.options import UNCHANGED, SpecChanges
+from acked.reports.shell.options import ANYWHERE, UNCHANGED, SpecChanges, TraceSource
 from acked.reports.shell.specs import find_spec
 
 
 def run_of(
     target: str,
     changes: SpecChanges = UNCHANGED,
-    spec: str | None = None,
+    source: TraceSource = ANYWHERE,
     quiet: bool = False,
-    trusts: bool = False,
 ) -> Counterexample:
-    """The run of a trace file, or the shortest counterexample of a spec; `spec` names the spec that the trace belongs to.
-
-    With `trusts` the protocol file that a trace names is run.
-    """
+    """The run of a trace file, or the shortest counterexample of a spec."""
     path = Path(target)
-    if spec is not None and not changes.are_none:
-        raise ConfigurationError(
-            f"{target} is a trace of {spec}, whose constants are fixed; leave -c and --kafka-version out"
-        )
-    if spec is not None:
-        return trace_of(path, spec)
+    if source.spec is not None:
+        return trace_of(path, source.spec, changes, source.mapping)
     if is_trace(target):
         if not changes.are_none:
             raise ConfigurationError(
                 f"{target} is a trace, whose constants are fixed; leave -c and --kafka-version out, or name a spec"
             )
 
-        return read_trace(path, trusts=trusts)
+        return read_trace(path, trusts=source.trusts)
     return shortest_in(target, *answer_of(target, changes, quiet))
 
 
@@ -55,10 +48,14 @@ def is_trace(target: str) -> bool:
     return path.suffix == ".json" or (path.is_file() and path.suffix != ".toml")
 
 
-def trace_of(path: Path, spec_name: str) -> Counterexample:
+def trace_of(path: Path, spec_name: str, changes: SpecChanges = UNCHANGED, mapping: Path | None = None) -> Counterexample:
     """A trace file, of ours or of another tool's, as a run of the spec that the user names."""
-    spec = find_spec(spec_name)
-    return read_trace(path, spec.protocol) if is_ours(path) else _foreign(path, spec)
+    if not is_ours(path):
+        return _foreign(path, changes.put_into(find_spec(spec_name, not changes.are_none)), mapping)
+    if mapping is not None or not changes.are_none:
+        what = f"{path} is a trace that acked wrote, whose fields and constants are fixed"
+        raise ConfigurationError(f"{what}; leave --map, -c and --kafka-version out")
+    return read_trace(path, find_spec(spec_name).protocol)
 
 
 def answer_of(name: str, changes: SpecChanges, quiet: bool) -> tuple[Spec, Result]:
@@ -77,9 +74,10 @@ def shortest_in(name: str, spec: Spec, result: Result) -> Counterexample:
     return Counterexample.of(spec.title, result.question, result.violations[0])
 
 
-def _foreign(path: Path, spec: Spec) -> Counterexample:
+def _foreign(path: Path, spec: Spec, mapping: Path | None) -> Counterexample:
     question = spec.question()
-    trace = read_foreign(path, question.instance)
+    fields = None if mapping is None else read_mapping(mapping, spec.protocol)
+    trace = read_foreign(path, question.instance, fields)
     found = retrace(question.instance, trace.states, trace.hints)
     if found.blocked is not None:
         index = found.blocked.index

@@ -148,13 +148,13 @@ class LogDomain(Domain):
 
     def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
         yield (*path, self.END), self.end
-        fields = [(field, _slot_domain(domain)) for field, domain in self.record_leaves()]
+        fields = [(field, slot_domain(domain)) for field, domain in self.record_leaves()]
         for k in range(resolve(self.size, constants)):
             yield from (((*path, self.RECORDS, k, *field), domain) for field, domain in fields)
 
     def _ids(self, path: Path, count: int, constants: Constants) -> Iterator[Path]:
         """The fields of the first `count` records that are kept with a code of their own."""
-        kept = [(field, domain) for field, domain in self.record_leaves() if _slot_domain(domain) is not domain]
+        kept = [(field, domain) for field, domain in self.record_leaves() if slot_domain(domain) is not domain]
         fields = [field for field, domain in kept if not is_absent(domain, constants)]
         return ((*path, self.RECORDS, k, *field) for k in range(count) for field in fields)
 
@@ -188,10 +188,10 @@ class LogDomain(Domain):
             codes[slot] += 1
 
 
-def _slot_domain(domain: LeafDomain) -> LeafDomain:
+def slot_domain(domain: LeafDomain) -> LeafDomain:
     """How a record's field is kept in a slot of a log."""
     if isinstance(domain, PresentDomain):
-        inner = _slot_domain(domain.inner)
+        inner = slot_domain(domain.inner)
         return domain if inner is domain.inner else PresentDomain(inner, domain.when)
     return SlotDomain(domain.item) if isinstance(domain, IdDomain) else domain
 

@@ -97,7 +97,8 @@ class Store(StateStore):
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:
         leaf = self.schema.by_path.get(path)
         if leaf is not None:
-            return _declare(self.schema.leaves[leaf], self.codes[leaf] if moment is None else self._code_at(leaf, moment))
+            code = self.codes[leaf] if moment is None else self._code_at(leaf, moment)
+            return declared_code(self.schema.leaves[leaf], code)
         at, index = _first_symbolic(path)
         if index is None:
             raise KeyError(path)
@@ -128,10 +129,10 @@ class Store(StateStore):
     def write(self, path: SymbolicPath, code: Expr, when: Expr | None = None) -> None:
         at, index = _first_symbolic(path)
         if index is not None:
-            self._write_each(path, at, index, lambda leaf: _encode(self.schema.leaves[leaf], code), when)
+            self._write_each(path, at, index, lambda leaf: kept_code(self.schema.leaves[leaf], code), when)
             return
         leaf = self.schema.by_path[path]
-        target, new = self.schema.leaves[leaf], _encode(self.schema.leaves[leaf], code)
+        target, new = self.schema.leaves[leaf], kept_code(self.schema.leaves[leaf], code)
         if not _is_absent(target, self.schema) and (new.hi < 0 or new.lo >= target.cardinality):
             raise StepError(f"assignment outside the domain: {self._misfit(target, new)}")
         self._set(leaf, new, when)
@@ -274,12 +275,12 @@ def _is_absent(leaf: Leaf, schema: Schema) -> bool:
     return isinstance(leaf.domain, PresentDomain) and leaf.domain.is_absent(schema.constants)
 
 
-def _declare(leaf: Leaf, code: Expr) -> Expr:
+def declared_code(leaf: Leaf, code: Expr) -> Expr:
     """What a leaf holds as the field's own domain codes it; of an id in a slot without a record −1, the code of no id."""
     return code if leaf.slot is None else OptionalValue(code, _item(leaf)).value.expr
 
 
-def _encode(leaf: Leaf, code: Expr) -> Expr:
+def kept_code(leaf: Leaf, code: Expr) -> Expr:
     """The inverse; "no id" is not a value that a slot with a record could hold, and so not none either."""
     return code if leaf.slot is None else OptionalValue(literal(0), _item(leaf)).code_of(_item(leaf)(code))
 

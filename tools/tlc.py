@@ -1,0 +1,146 @@
+"""Lets TLC check what `acked export --to tla` writes, compares its answers with ours, and keeps them in `docs/tlc.csv`.
+
+    python tools/tlc.py --jar tla2tools.jar [--keep] [SPEC …]
+
+Without SPEC: those of `ASKED`. `tla2tools.jar` is TLC's, of https://github.com/tlaplus/tlaplus, and needs Java 11. Verdict,
+what is violated, and levels must be equal, and where everything was visited the distinct and the generated states, too; else
+it says where they are not and exits with 1. A row has a digest of the module that TLC read, so that a test sees without TLC
+whether that is the one still written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import hashlib
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import asdict, astuple, dataclass, fields, replace
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from acked.checker.question.question import Question  # noqa: E402
+from acked.checker.search.local import search  # noqa: E402
+from acked.checker.spec.spec import Spec  # noqa: E402
+from acked.reports.exports.tla_module import Module, module_of  # noqa: E402
+from acked.reports.shell.specs import change_spec, find_spec  # noqa: E402
+
+DATA = ROOT / "docs" / "tlc.csv"
+EXAMPLES = ("two_phase_commit", "paxos", "raft", "chain_replication", "lease", "bounded_queue")
+ASKED = (
+    *(f"specs/examples/{name}.toml#{variant}" for name in EXAMPLES for variant in ("holds", "bug")),
+    *("delivery", "kip320 replicas=2", "kip320-first-try replicas=2", "kip279 replicas=2", "kip101 replicas=2"),
+    *("truncate-to-hw replicas=2", "majority log_size=1 records=1 max_term=2", "liveness/kip320-led-again"),
+    *("partition replicas=2 log_size=1 records=1 max_leader_epoch=2", "tests/reports/exports/kinds.toml"),
+)
+"""What is asked by default: a spec, and the constants that are changed in it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What TLC said of a module."""
+
+    spec: str
+    module: str
+    verdict: str
+    violates: str
+    distinct: int
+    generated: int
+    levels: int
+
+
+def asked(text: str) -> Spec:
+    """A spec with the constants that are changed in it, all states counted."""
+    name, *constants = text.split()
+    spec = find_spec(str(ROOT / name) if ".toml" in name else name, bool(constants))
+    values = dict(part.split("=") for part in constants)
+    return change_spec(spec, {key: int(value) for key, value in values.items()}, False) if values else spec
+
+
+def plain(spec: Spec) -> Question:
+    """Its question without symmetry, which the module does not have."""
+    return replace(spec.question(), is_symmetric=False)
+
+
+def module(spec: Spec) -> Module:
+    """Its module."""
+    return module_of(plain(spec), spec.title)
+
+
+def digest(made: Module) -> str:
+    """What a module and its configuration say, in short, whatever its comments are."""
+    said = re.sub(r" *\\\*.*", "", made.text)
+    return hashlib.sha256(f"{said}\0{made.configuration}".encode()).hexdigest()[:16]
+
+
+def expected(text: str) -> Row:
+    """Our own answer."""
+    spec = asked(text)
+    result = search(plain(spec))
+    violated = result.violations[0].property.name if result.violations else ""
+    counts = (result.distinct_states, result.generated_states, result.depth)
+    return Row(text, digest(module(spec)), result.verdict.value, violated, *counts)
+
+
+def told(text: str, jar: Path) -> Row:
+    """What TLC says."""
+    made = module(asked(text))
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / f"{made.name}.tla").write_text(made.text)
+        (Path(folder) / f"{made.name}.cfg").write_text(made.configuration)
+        command = ["java", "-XX:+UseParallelGC", "-cp", str(jar.resolve()), "tlc2.TLC", "-noGenerateSpecTE", made.name]
+        said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
+    counts = re.search(r"^(\d+) states generated, (\d+) distinct states found", said, re.MULTILINE)
+    if counts is None:
+        raise SystemExit(f"{text}: TLC did not check the module:\n{said}")
+    levels = re.search(r"depth of the complete state graph search is (\d+)", said)
+    named = re.search(r"Error: (?:Invariant (\w+) is|Action property (\w+) is|Temporal properties were|(Deadlock) reached)", said)
+    verdict = "holds" if "No error has been found" in said else "violated"
+    violated = next((name for name in named.groups() if name), "") if named else ""
+    return Row(text, digest(made), verdict, violated, int(counts[2]), int(counts[1]), int(levels[1]) if levels else 0)
+
+
+def differences(ours: Row, theirs: Row) -> list[str]:
+    """Where two answers are not equal that must be: of a violation the states are not counted to the end of a level."""
+    names = [item.name for item in fields(Row)]
+    if theirs.verdict == "violated":
+        names = [name for name in names if name not in ("distinct", "generated")]
+    if not theirs.violates:  # TLC does not name a property of liveness, and does not count levels to where it goes on for ever.
+        names = [name for name in names if name not in ("violates", *(["levels"] if theirs.verdict == "violated" else []))]
+    mine, other = asdict(ours), asdict(theirs)
+    return [f"{name}: acked {mine[name]}, TLC {other[name]}" for name in names if mine[name] != other[name]]
+
+
+def kept() -> list[Row]:
+    """What TLC said when it was asked last."""
+    with DATA.open(newline="") as file:
+        return [Row(*row[:4], *map(int, row[4:])) for row in list(csv.reader(file))[1:]]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--jar", type=Path, required=True)
+    parser.add_argument("--keep", action="store_true")
+    parser.add_argument("specs", nargs="*", default=ASKED)
+    options = parser.parse_args()
+    rows, wrong = [row for row in kept() if row.spec not in options.specs] if options.keep and DATA.exists() else [], 0
+    for text in options.specs:
+        theirs = told(text, options.jar)
+        found = differences(expected(text), theirs)
+        rows.append(theirs)
+        wrong += bool(found)
+        print(theirs.spec, theirs.verdict, theirs.violates, theirs.distinct, theirs.generated, theirs.levels, *found)
+    if options.keep and not wrong:
+        with DATA.open("w", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            rows.sort(key=lambda row: (*ASKED, row.spec).index(row.spec))
+            writer.writerows([[item.name for item in fields(Row)], *map(astuple, rows)])
+    return int(bool(wrong))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
