@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, cast
 
-from acked.model.firstorder.meaning import one_of
 from acked.model.firstorder.reading import Reading
+from acked.model.firstorder.records import Choice, Definition, Measure, Relation
 from acked.model.firstorder.store import Family, FunctionStore
-from acked.model.firstorder.symbols import INT, Op, Symbol
-from acked.model.firstorder.terms import Choice, Definition, Measure, Relation, Term
+from acked.model.firstorder.symbols import INT, Op, Symbol, one_of
+from acked.model.firstorder.terms import Term
 from acked.model.firstorder.values import sort_of
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, active, resolve
