@@ -13,8 +13,8 @@ SMALL = 2
 
 def own_argument(protocol: Protocol, own: OwnClauses) -> Argument:
     """The claim that lemmas and invariants together are kept by every action, whatever the sizes."""
-    clauses = tuple(written_invariant(name, text) for name, text in (*own.lemmas, *own.invariants))
+    clauses = tuple(written_invariant(*item) for item in (*own.lemmas, *own.invariants))
     limits = {item.name: (item.lo, item.hi) for item in protocol.constants}
     small = {name: max(limits[name][0], min(SMALL, limits[name][1])) for name in protocol.sizes}
     instances = (small,) if small == dict(own.sizes) else (small, dict(own.sizes))
-    return Argument(clauses, (), tuple(name for name, _ in own.invariants), instances, "", is_exact=True)
+    return Argument(clauses, (), tuple(name for name, *_ in own.invariants), instances, "", is_exact=True)

@@ -111,13 +111,14 @@ class BoundedAnswer:
 
 @dataclass(frozen=True)
 class OwnClauses:
-    """What is to be proved of a protocol of one's own, as its spec writes it: lemmas and invariants, each a name and a text.
+    """What is to be proved of a protocol of one's own, as its spec writes it: lemmas and invariants, each a name, a text and what it
+    means.
 
     `sizes` are the spec's own; on them, and on smaller ones, lemma sets and counterexamples are looked for.
     """
 
-    lemmas: tuple[tuple[str, str], ...]
-    invariants: tuple[tuple[str, str], ...]
+    lemmas: tuple[tuple[str, str, str], ...]
+    invariants: tuple[tuple[str, str, str], ...]
     sizes: tuple[tuple[str, int], ...]
 
 

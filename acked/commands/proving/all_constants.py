@@ -90,7 +90,7 @@ def all_constants(
     trace_out.check()
     known = _lemma_sets(argument, files.lemma_sets)
     if own is not None:
-        refuse_uncovered(spec, own)
+        refuse_uncovered(spec)
     searched = None if own is None else search_first(spec, explore, output)
     if searched is not None and searched.violations:
         return show_violation(asked.name, spec, searched, trace_out, output)

@@ -35,7 +35,7 @@ def own_clauses(spec: Spec) -> OwnClauses | None:
     if PROTOCOLS.get(spec.protocol.name) is spec.protocol:
         if spec.lemma_texts:
             raise ConfigurationError(
-                f"{spec.where('lemmas')}the proof of {spec.protocol.name} for all constants has lemmas of its own; leave "
+                f"{spec.where('lemmas.' + spec.lemma_texts[0].name)}the proof of {spec.protocol.name} for all constants has lemmas of its own; leave "
                 "[lemmas] out, or ask `acked prove induction`"
             )
         return None
@@ -46,20 +46,20 @@ def own_clauses(spec: Spec) -> OwnClauses | None:
         )
     if any(item.text is None for item in spec.properties):
         return None
-    asked = tuple((item.name, item.text or "") for item in spec.properties)
+    asked = tuple((item.name, item.text or "", item.promise) for item in spec.properties)
     sizes = tuple((name, spec.constants[name]) for name in spec.protocol.sizes)
-    return OwnClauses(tuple((item.name, item.holds) for item in spec.lemma_texts), asked, sizes)
+    return OwnClauses(tuple((item.name, item.holds, item.doc) for item in spec.lemma_texts), asked, sizes)
 
 
-def refuse_uncovered(spec: Spec, own: OwnClauses) -> None:
+def refuse_uncovered(spec: Spec) -> None:
     """`ConfigurationError` with file and line for what the reading for all constants does not cover."""
     beyond = "this is beyond a proof for all constants"
     try:
         reading = Reading(spec.protocol, spec.drop, spec.switches, is_exact=True)
     except ModelError as error:
-        raise ConfigurationError(f"{beyond}: {error}") from None
+        raise ConfigurationError(f"{spec.where('protocol')}{beyond}: {error}") from None
     for item in (*spec.lemmas, *spec.properties):
-        table = "lemmas" if item.name in dict(own.lemmas) else "invariants"
+        table = "lemmas" if item in spec.lemmas else "invariants"
         where = spec.where(f"{table}.{item.name}.holds")
         try:
             for store in (reading.before, reading.initial, *(step.after for step in reading.steps)):
