@@ -161,10 +161,10 @@ def _about_one(schema: Schema) -> str:
 
 
 def _kinds(schema: Schema) -> Iterator[tuple[Leaf, str]]:
-    """Every leaf that has more than one value, but for those of records, which may be past the log's end, with its kind."""
+    """Every leaf that has more than one value, with its kind; but none of records and messages, which may not be there."""
     for leaf in schema.leaves:
         domain = leaf.domain.bare
-        if leaf.cardinality < 2 or LogDomain.RECORDS in leaf.path:
+        if leaf.cardinality < 2 or LogDomain.RECORDS in leaf.path or leaf.path in schema.messages:
             continue
         if isinstance(domain, SetDomain):
             yield leaf, "set"
