@@ -134,7 +134,7 @@ def audit_page(view: View) -> str:
         else {**_part(title_of(group), f"group-{group.number}-", audit), "head": heads.group_lines(audit)}
         for group, audit in tell_once(view)
     ]
-    table = grid(groups_table(view), {part["id"] for part in parts})
+    table = grid(groups_table(view), [str(part["id"]) for part in parts])
     return _page(heads, view, view.first, parts, {**table, "legend": table_legend(view)})
 
 
@@ -161,11 +161,12 @@ def _page(
 
 def _part(title: str, name: str, audit: AuditView) -> dict[str, Any]:
     grouped = group_answers(audit)
+    told = [[(place_of(answer), answer) for answer in answers] for _, answers in grouped]
     questions = [
-        {"id": answers[0].question.value, "text": text, "answers": [(place_of(answer), answer) for answer in answers]}
-        for text, answers in grouped
+        {"id": answers[0][1].question.value, "text": text, "answers": answers}
+        for (text, _), answers in zip(grouped, told, strict=True)
     ]
-    places = {place for question in questions for place, _ in question["answers"]}
+    places = {place for answers in told for place, _ in answers}
     return {
         "title": title,
         "id": name,

@@ -278,7 +278,8 @@ class SocketTransfer:
         """See `FileTransfer`."""
         for connection in (self._listener, *self._outgoing.values(), *self._incoming.values()):
             try:
-                connection.shutdown(socket.SHUT_RDWR)  # or a thread that waits in it goes on to wait, in whatever has its number next
+                # Or a thread that waits in it goes on to wait, in whatever has its number next.
+                connection.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass  # The other end was faster.
             connection.close()
