@@ -7,6 +7,7 @@ is told what random protocols met.
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ import pytest
 
 from tests.kept import KEYS, lend, take_back
 from tests.sharing import made_once
+
+gc.set_threshold(50_000, 10, 10)  # Most of what is imported, collected and traced stays: looking through it takes long.
 
 hypothesis.settings.register_profile("without deadlines", deadline=None)
 hypothesis.settings.load_profile("without deadlines")
@@ -46,6 +49,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(item.get_closest_marker(mark) for mark in ("long", "real")) and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(1800))
+
+
+def pytest_collection_finish() -> None:
+    """Nobody looks for garbage again among what was collected."""
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

@@ -12,7 +12,7 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -68,13 +68,16 @@ def _shown(head: str, text: str) -> str:
     return f"`{text}`" if head == "spec" else f"{int(text):,}" if text.isdigit() else text
 
 
-def found() -> Iterator[str]:
-    """What was found in Kafka."""
+FINDING = ("finding", "what it is", "the promise", "releases", "shown by")
+
+
+def found(heads: Sequence[str] = FINDING) -> Iterator[str]:
+    """What was found in Kafka, with the first so many columns of `FINDING`."""
     rows = (
         (f"[{one.title}]({one.page.removeprefix('docs/')})", one.status.value, one.promise, one.releases, f"`{one.command}`")
         for one in read_findings((ROOT / "specs" / "found.json").read_text("utf-8"))
     )
-    yield from markdown_table(("finding", "what it is", "the promise", "releases", "shown by"), rows)
+    yield from markdown_table(heads, (row[: len(heads)] for row in rows))
 
 
 def faults() -> Iterator[str]:
@@ -88,6 +91,7 @@ def is_overview(row: list[str]) -> bool:
 
 
 PARTS = {
+    "answers-before": Part(partial(rows_of, "answers_before")),
     "api": Part(api.reference, api.names),
     "claims": Part(gallery.part_of_claims, gallery.kept_of_claims),
     "commands": Part(commands.reference),
@@ -95,7 +99,7 @@ PARTS = {
     "exercised": Part(partial(rows_of, "exercised")),
     "false-claims": Part(false_claims.part),
     "faults": Part(faults, faults),
-    "found": Part(found, found),
+    "found": Part(found, partial(found, FINDING[:2])),
     "gallery": Part(gallery.part_of_bugs, gallery.kept_of_bugs),
     "gate-mutations": Part(gate_mutations),
     "guards": Part(guards.part),

@@ -6,13 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from acked.base.files import ROOMS
+from tests.building import environment_with, environment_with_the_wheel
 from tests.places import CHECKOUT
 
 TAKEN = (*ROOMS, "specs", "tests")
@@ -79,37 +79,12 @@ def run(place: Place, *args: str | Path, cwd: Path, **variables: str) -> subproc
     )
 
 
-def environment_with(target: Path, *install: str | Path) -> Place:
-    """A clean environment with acked put into it.
-
-    The dependencies are those of the test environment, appended as a plain folder: its `.pth` files, and so its editable
-    installation of this checkout, do not take effect.
-    """
-    home = target / "environment"
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", home], check=True, timeout=300)
-    python = home / "bin" / "python"
-    [packages] = home.glob("lib/python*/site-packages")
-    dependencies = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
-    (packages / "zz_dependencies.pth").write_text("\n".join(dependencies) + "\n")
-    pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check", "install", "--quiet"]
-    options = ["--no-deps", "--no-index", "--no-build-isolation", "--ignore-installed"]
-    done = subprocess.run([*pip, *options, *install], capture_output=True, text=True, cwd=target, timeout=300)
-    assert done.returncode == 0, done.stderr
-    return Place(python, {})
-
-
 @pytest.fixture(scope="module")
 def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Place]:
     """acked from a wheel, from an editable installation, and from a checkout that PYTHONPATH names."""
-    target = tmp_path_factory.mktemp("places")
-    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", target]
-    subprocess.run(build, cwd=CHECKOUT, check=True, capture_output=True, timeout=300)
-    [wheel] = target.glob("*.whl")
-    (target / "wheel").mkdir()
-    (target / "editable").mkdir()
     return {
-        "wheel": environment_with(target / "wheel", wheel),
-        "editable": environment_with(target / "editable", "--editable", CHECKOUT),
+        "wheel": Place(environment_with_the_wheel(tmp_path_factory), {}),
+        "editable": Place(environment_with(tmp_path_factory.mktemp("editable"), "--editable", CHECKOUT), {}),
         "checkout": Place(Path(sys.executable), {"PYTHONPATH": str(CHECKOUT / ".import")}),
     }
 
@@ -184,7 +159,7 @@ def test_an_installation_has_one_top_name(places: dict[str, Place], tmp_path: Pa
 
 
 @pytest.mark.slow
-@WAYS
+@pytest.mark.parametrize("way", ["wheel", "editable", pytest.param("checkout", marks=pytest.mark.long)])
 def test_mypy_sees_our_types_in_a_users_protocol(
     places: dict[str, Place], foreign: Path, way: str, mypy_cache: Path
 ) -> None:

@@ -2,80 +2,33 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-import sysconfig
 import tarfile
 import tomllib
 import zipfile
 from email.message import Message
 from email.parser import Parser
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
 import acked
 from acked.base.files import ROOMS
 from acked.reports.shell.specs import bundled_specs
+from tests.building import Archives, archives_of_the_checkout, build, environment_with_the_wheel, outside
 from tests.places import CHECKOUT
 from tools.site import FENCE, OUTSIDE
 
 
-class Archives(NamedTuple):
-    """What a build leaves."""
-
-    wheel: Path
-    sdist: Path
-
-
-def outside(*command: str | Path, cwd: Path, **variables: str) -> subprocess.CompletedProcess[str]:
-    """Runs a command in `cwd` without any PYTHON… variable but those given."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return subprocess.run(
-        [str(part) for part in command],
-        cwd=cwd,
-        env=environment | variables,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
-def build(source: Path, target: Path) -> Archives:
-    """Builds wheel and sdist of `source` into `target` with the build backend of this environment."""
-    done = outside(sys.executable, "-m", "hatchling", "build", "-d", target, cwd=source)
-    assert done.returncode == 0, done.stdout + done.stderr
-    [wheel], [sdist] = target.glob("*.whl"), target.glob("*.tar.gz")
-    return Archives(wheel, sdist)
-
-
 @pytest.fixture(scope="module")
 def archives(tmp_path_factory: pytest.TempPathFactory) -> Archives:
-    return build(CHECKOUT, tmp_path_factory.mktemp("dist"))
+    return archives_of_the_checkout(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
-def installed(archives: Archives, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of scripts of a clean environment that holds the wheel.
-
-    The dependencies are those of the test environment, appended as a plain folder: its `.pth` files, and so its
-    editable installation of this checkout, do not take effect.
-    """
-    home = tmp_path_factory.mktemp("clean") / "environment"
-    made = outside(sys.executable, "-m", "venv", "--without-pip", home, cwd=home.parent)
-    assert made.returncode == 0, made.stderr
-    python = home / "bin" / "python"
-    pip = (sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check")
-    put = outside(*pip, "install", "--quiet", "--no-deps", "--no-index", archives.wheel, cwd=home.parent)
-    assert put.returncode == 0, put.stderr
-    [packages] = home.glob("lib/python*/site-packages")
-    dependencies = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("platlib")})
-    (packages / "zz_dependencies.pth").write_text("\n".join(dependencies) + "\n")
-    return home / "bin"
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of scripts of a clean environment that holds the wheel."""
+    return environment_with_the_wheel(tmp_path_factory).parent
 
 
 def wheel_names(archives: Archives) -> set[str]:

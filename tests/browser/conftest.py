@@ -19,6 +19,8 @@ from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.pages.page import render, trace_data
+from tools.parts.firefox import HOW_TO_GET_ONE as HOW_TO_GET_FIREFOX
+from tools.parts.firefox import Firefox, installed
 
 NAMES = ("replicas", "log_size", "max_records", "max_leader_epoch")
 HOW_TO_GET_ONE = (
@@ -70,6 +72,24 @@ def browser() -> Iterator[Browser]:
             pytest.skip(HOW_TO_GET_ONE)
         yield chromium
         chromium.close()
+
+
+@pytest.fixture(scope="session")
+def other_browser() -> Iterator[Firefox]:
+    """One Firefox for all tests of a process, where it is installed."""
+    if installed() is None:
+        pytest.skip(HOW_TO_GET_FIREFOX)
+    with Firefox.started() as driver:
+        yield driver
+
+
+@pytest.fixture
+def firefox(other_browser: Firefox, tmp_path: Path) -> Firefox:
+    """Firefox with an empty page."""
+    empty = tmp_path / "empty.html"
+    empty.write_text("<!DOCTYPE html><title>empty</title>", encoding="utf-8")
+    other_browser.open(empty.as_uri())
+    return other_browser
 
 
 @pytest.fixture(scope="session")

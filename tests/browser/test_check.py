@@ -18,7 +18,7 @@ from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.pages.checking import check_data, kept_page
 from acked.reports.pages.page import render, trace_data
-from tools.parts.firefox import HOW_TO_GET_ONE, Firefox, installed
+from tools.parts.firefox import Firefox
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -152,11 +152,8 @@ CLICKED = """async () => {
 """The page draws itself when its data are unpacked, which is after it has been loaded."""
 
 
-def test_firefox_counts_all_states_on_a_page_from_a_file(made: Made) -> None:
-    if installed() is None:
-        pytest.skip(HOW_TO_GET_ONE)
-    with Firefox.started() as firefox:
-        firefox.open(made("firefox", packed=True).as_uri())
-        said = firefox.evaluate(CLICKED)
+def test_firefox_counts_all_states_on_a_page_from_a_file(made: Made, firefox: Firefox) -> None:
+    firefox.open(made("firefox", packed=True).as_uri())
+    said = firefox.evaluate(CLICKED)
     assert said.startswith("violated: WeakIsr in 8 steps")
     assert "Equal, level by level. The shortest trace that it found is the one on this page, step by step." in said

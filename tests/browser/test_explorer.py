@@ -23,7 +23,7 @@ from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.pages.exploring import explorer_page
 from acked.reports.shell.specs import find_spec
-from tools.parts.firefox import HOW_TO_GET_ONE, Firefox, installed
+from tools.parts.firefox import Firefox
 
 pytestmark = pytest.mark.browser
 
@@ -97,8 +97,10 @@ def large() -> Iterator[dict[str, ExplorerServer]]:
         yield servers
 
 
-@pytest.mark.parametrize(("width", "height"), [(1440, 900), (1024, 800), (390, 844)])
-@pytest.mark.parametrize("name", ["kip320", "partition"])
+@pytest.mark.parametrize(
+    ("name", "width", "height"),
+    [("kip320", 1440, 900), ("kip320", 390, 844), ("partition", 1024, 800), ("partition", 390, 844)],
+)
 def test_the_first_action_is_visible_without_scrolling_and_the_step_buttons_always_are(
     watched: Any, large: dict[str, ExplorerServer], name: str, width: int, height: int
 ) -> None:
@@ -370,12 +372,9 @@ EXPLORED = """async () => {
 
 
 @pytest.mark.slow
-def test_firefox_walks_and_searches_on_a_page_from_a_file(file: Path) -> None:
-    if installed() is None:
-        pytest.skip(HOW_TO_GET_ONE)
-    with Firefox.started() as firefox:
-        firefox.open(file.as_uri())
-        found, label, broken = firefox.evaluate(EXPLORED)
+def test_firefox_walks_and_searches_on_a_page_from_a_file(file: Path, firefox: Firefox) -> None:
+    firefox.open(file.as_uri())
+    found, label, broken = firefox.evaluate(EXPLORED)
     assert found == "found 5 steps away"
     assert label.startswith("Step 5 of 5")
     assert broken == "unreachable from here: none of the 957 states that can follow breaks it"

@@ -30,8 +30,8 @@ from tests.checker.search.test_random_protocols import WIDE
 from tests.checker.symmetry.test_orbits import SHIFTING, symmetric
 from tests.checker.toys import always, ask, counters, every_step, overflowing
 from tests.random_protocols import Plan, plans, question_of
-from tools.in_browser import ANSWER, MOST_STATES, LeftOut, Tab, all_specs, compared, differences, firefox
-from tools.parts.firefox import HOW_TO_GET_ONE, installed
+from tools.in_browser import ANSWER, MOST_STATES, LeftOut, all_specs, compared, differences
+from tools.parts.firefox import Firefox
 
 pytestmark = pytest.mark.browser
 
@@ -165,20 +165,11 @@ def test_random_protocols_are_answered_as_natively(tab: Page, plan: Plan) -> Non
         assert differences(result, said["answer"]) == []
 
 
-@pytest.fixture(scope="module")
-def other_browser() -> Iterator[Tab]:
-    """Firefox, where it is installed."""
-    if installed() is None:
-        pytest.skip(HOW_TO_GET_ONE)
-    with firefox() as tab:
-        yield tab
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("bits", WIDTHS)
-def test_firefox_answers_as_the_native_search(other_browser: Tab, bits: int) -> None:
+def test_firefox_answers_as_the_native_search(firefox: Firefox, bits: int) -> None:
     question = family("truncate-to-hw", "WeakIsr", "CommittedRecordsStay", is_symmetric=True)
-    said = other_browser(script_of(question), {"bits": bits})
+    said = firefox.evaluate(ANSWER, [script_of(question), {"bits": bits}])
     assert differences(search(question, Bounds(1)), said["answer"]) == []
     assert said["answer"]["bits"] == bits
 

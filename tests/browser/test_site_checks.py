@@ -11,7 +11,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.browser.conftest import Watched
 from tests.browser.test_site import serious
 from tests.docs.test_site import site
-from tools.parts.firefox import HOW_TO_GET_ONE, Firefox, installed
+from tools.parts.firefox import Firefox
 
 pytestmark = [pytest.mark.slow, pytest.mark.browser, pytest.mark.fresh_page, pytest.mark.timeout(900)]
 
@@ -184,13 +184,10 @@ CLICKED = """async (name) => {
 }"""
 
 
-def test_firefox_checks_pages_of_the_site_from_a_folder(site: Path) -> None:
-    if installed() is None:
-        pytest.skip(HOW_TO_GET_ONE)
-    with Firefox.started() as firefox:
-        for page in ("gallery", "found/removed-replica"):
-            spec, answer = CHECKED[page]
-            firefox.open((site / f"{page}.html").as_uri())
-            said: Any = firefox.evaluate(CLICKED, spec)
-            assert said.startswith(answer)
-            assert "Equal, level by level. The shortest trace that it found is acked's, step by step." in said
+def test_firefox_checks_pages_of_the_site_from_a_folder(site: Path, firefox: Firefox) -> None:
+    for page in ("gallery", "found/removed-replica"):
+        spec, answer = CHECKED[page]
+        firefox.open((site / f"{page}.html").as_uri())
+        said: Any = firefox.evaluate(CLICKED, spec)
+        assert said.startswith(answer)
+        assert "Equal, level by level. The shortest trace that it found is acked's, step by step." in said

@@ -163,8 +163,7 @@ ENDS = """arrow => {
 }"""
 
 
-@pytest.mark.parametrize("width", [1440, 390])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "dark"), (390, "light")])
 def test_a_late_answer_slants_from_the_step_it_departs_in_to_the_one_it_arrives_in(
     watched: Any, late: Path, width: int, scheme: str
 ) -> None:
@@ -365,8 +364,7 @@ def test_a_step_moves_where_motion_is_wanted_and_nowhere_else(watched: Any, lost
         watched.page.goto("about:blank")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize(("width", "scheme"), [(1440, "light"), (390, "dark")])
 def test_axe_finds_nothing_serious(watched: Any, lost: Path, scheme: Any, width: int) -> None:
     watched.page.set_viewport_size({"width": width, "height": 900})
     watched.page.emulate_media(color_scheme=scheme, reduced_motion="reduce")

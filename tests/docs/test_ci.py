@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.building import archives_of_the_checkout
 from tests.places import CHECKOUT
 
 TEXT = (CHECKOUT / "docs" / "ci.md").read_text("utf-8")
@@ -54,22 +55,16 @@ def break_it(project: Path) -> None:
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment in which `pip install acked` finds this checkout's wheel; the other packages are there already."""
+    """An environment into which the workflow's `pip install acked` has put this checkout's wheel; the rest was there."""
     place = tmp_path_factory.mktemp("ci")
-    dist = place / "dist"
-    subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(dist)],
-        cwd=CHECKOUT,
-        check=True,
-        capture_output=True,
-    )
+    dist = archives_of_the_checkout(tmp_path_factory).wheel.parent
     subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True, capture_output=True)
     site = next((place / "venv").rglob("site-packages"))
     # What acked needs is here already, but acked itself must come from the wheel: its own packages are found first.
     (site / "zz_needed.pth").write_text(sysconfig.get_path("purelib") + "\n", "utf-8")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "PYTHON", "GITHUB", "ACKED"))}
     kept["PATH"] = str(place / "venv" / "bin") + os.pathsep + kept["PATH"]
-    return kept | {
+    environment = kept | {
         "PIP_NO_INDEX": "1",
         "PIP_FIND_LINKS": str(dist),
         "PIP_NO_DEPS": "1",
@@ -77,20 +72,19 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "ACKED_CACHE_DIR": str(place / "cache"),
     }
+    step = next(step for step in steps() if step.get("name") == "Install")
+    done = run(step["run"], place, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    where = run("python -P -c 'import acked; print(acked.__file__)'", place, environment).stdout
+    assert where
+    assert str(CHECKOUT / "acked") not in where
+    return environment
 
 
 def run(command: str, project: Path, environment: dict[str, str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         ["bash", "-e", "-c", command], cwd=project, env=environment, capture_output=True, text=True, timeout=600, check=False
     )
-
-
-def install(project: Path, environment: dict[str, str]) -> None:
-    step = next(step for step in steps() if step.get("name") == "Install")
-    done = run(step["run"], project, environment)
-    assert done.returncode == 0, done.stdout + done.stderr
-    where = run("python -P -c 'import acked; print(acked.__file__)'", project, environment).stdout
-    assert str(CHECKOUT / "acked") not in where
 
 
 def steps(job: str = "gate") -> list[dict[str, Any]]:
@@ -102,7 +96,6 @@ def steps(job: str = "gate") -> list[dict[str, Any]]:
 def test_the_steps_of_the_workflow_are_green_for_a_sound_project_and_red_for_a_broken_one(
     project: Path, installed: dict[str, str]
 ) -> None:
-    install(project, installed)
     environment = installed | {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(project / "summary.md")}
     gate = next(step for step in steps() if step.get("name") == "Gate")
     done = run(gate["run"], project, environment)
@@ -126,7 +119,6 @@ def test_the_steps_of_the_workflow_are_green_for_a_sound_project_and_red_for_a_b
 
 
 def test_the_audit_of_the_workflow_is_red_where_loss_is_possible(project: Path, installed: dict[str, str]) -> None:
-    install(project, installed)
     audit = next(step for step in steps("audit") if step.get("name") == "Audit")
     (project / "kafka").mkdir()
     settings = project / "kafka" / "server.properties"
@@ -180,7 +172,6 @@ def test_the_page_gives_the_action_inputs_that_it_has() -> None:
 
 
 def test_the_hooks_of_the_repository_run_commands_that_exist(project: Path, installed: dict[str, str]) -> None:
-    install(project, installed)
     hooks = {hook["id"]: hook for hook in yaml.safe_load((CHECKOUT / ".pre-commit-hooks.yaml").read_text("utf-8"))}
     assert set(hooks) == {"acked-gate", "acked-audit"}
     spec = "specs/kip320-2111.toml"
@@ -194,7 +185,6 @@ def test_the_hooks_of_the_repository_run_commands_that_exist(project: Path, inst
 
 
 def test_the_hook_lets_a_sound_commit_pass_and_stops_a_broken_one(project: Path, installed: dict[str, str]) -> None:
-    install(project, installed)
     [config] = [block for block in blocks("yaml") if "repos:" in block]
     (project / ".pre-commit-config.yaml").write_text(config, "utf-8")
     scripts = sysconfig.get_path("scripts")
@@ -217,7 +207,6 @@ def test_the_hook_lets_a_sound_commit_pass_and_stops_a_broken_one(project: Path,
 
 
 def test_pytest_has_an_item_per_spec_beside_the_users_own_folders(project: Path, installed: dict[str, str]) -> None:
-    install(project, installed)
     [settings] = blocks("ini")
     (project / "pytest.ini").write_text(settings, "utf-8")
     command = "python -m pytest -q -p no:cacheprovider"

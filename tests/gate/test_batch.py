@@ -14,7 +14,6 @@ import pytest
 
 from acked.base.bounds import Bounds
 from acked.base.plain import from_plain, to_plain
-from acked.base.processes import ProcessPool
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, Under, answer_all
 from acked.checker.batch.outcome import Outcome, Probing, Task
@@ -26,6 +25,7 @@ from acked.checker.search.local import search
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.spec import load_spec
 from acked.checker.spec.variants import specs_under
+from tests.killing import opened_pools
 from tests.places import SPECS
 
 LIMITS = BatchLimits(1, 200 << 20)
@@ -85,14 +85,7 @@ def test_equal_tasks_are_searched_once_and_all_answered() -> None:
 
 @pytest.mark.slow
 def test_a_process_that_is_killed_costs_its_task_and_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    pools: list[ProcessPool] = []
-    enter = ProcessPool.__enter__
-
-    def remembered(pool: ProcessPool) -> ProcessPool:
-        pools.append(pool)
-        return enter(pool)
-
-    monkeypatch.setattr(ProcessPool, "__enter__", remembered)
+    pools = opened_pools(monkeypatch)
     killed: list[int] = []
 
     def kill(under: Under) -> None:

@@ -17,12 +17,13 @@ import pytest
 from acked.checker.native.compile import compile_optimized
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import DEADLOCK, Question
-from acked.checker.question.result import Result, StopReason, Verdict
+from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search.local import Bounds, search
 from acked.checker.spec.spec import load_spec
 from acked.checker.spec.variants import file_and_variant, name_of, specs_under
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import FAMILY, PROTOCOLS
+from tests.checker.toys import answer
 from tests.places import CHECKOUT
 from tests.shipped import shipped
 
@@ -81,20 +82,6 @@ def question(protocol: str, size: tuple[int, ...], *names: str) -> Question:
     every = {**properties_of(known), DEADLOCK.name: DEADLOCK}
     instance = known.instantiate(dict(zip(CONSTANTS, size, strict=True)))
     return Question(instance, tuple(every[name] for name in names or every))
-
-
-def answer(result: Result) -> dict[str, Any]:
-    """Everything an engine says about a question, without what depends on the machine."""
-    return {
-        "stopped": result.stopped,
-        "levels": result.level_sizes,
-        "generated": result.generated_states,
-        "actions": result.actions,
-        "violations": [
-            (item.property.name, item.run.states, [step.label for step in item.run.actions])
-            for item in result.violations
-        ],
-    }
 
 
 # -- state counts ------------------------------------------------------------------------------------------------------

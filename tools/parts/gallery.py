@@ -105,7 +105,7 @@ def part_of_bugs() -> list[str]:
 
 def kept_of_bugs() -> list[str]:
     """Its table, as git keeps it."""
-    return gallery_table(map(unsearched, specs("gallery")), map(unsearched, specs("recoverable")), on_brokers())
+    return gallery_table(map(unsearched, specs("gallery")), map(unsearched, specs("recoverable")))
 
 
 def part_of_claims() -> list[str]:

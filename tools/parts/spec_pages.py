@@ -132,12 +132,10 @@ def gallery_markdown(
     return lines[:-1]
 
 
-def gallery_table(
-    answers: Iterable[AnsweredSpec], standstills: Iterable[AnsweredSpec], on_brokers: Mapping[int, OnBrokers]
-) -> list[str]:
+def gallery_table(answers: Iterable[AnsweredSpec], standstills: Iterable[AnsweredSpec]) -> list[str]:
     """Every row of the gallery in a line, for readers without its page; nothing is searched for it."""
-    heads = ("row", "bug", "spec", "fixed in", "violated property", "shortest trace", "real brokers")
-    rows = [*_rows(answers, on_brokers), *_rows(standstills, on_brokers)]
+    heads = ("row", "bug", "spec", "fixed in", "violated property", "shortest trace")
+    rows = [*_rows(answers, {}), *_rows(standstills, {})]
     return markdown_table(heads, (_line(row) for row in sorted(rows, key=lambda row: row.number)))
 
 
@@ -145,7 +143,7 @@ def _line(row: _Row) -> tuple[str, ...]:
     told = row.parts.get("bug") or row.parts["attempt"]
     asked = "recovery" if any(item.kind is Kind.RECOVERABLE for item in told.spec.properties) else told.promises
     length = "not found" if told.holds else told.length
-    return str(row.number), row.entry.id, f"`{told.spec.name}`", row.entry.fixed, asked, length, row.on_brokers.words
+    return str(row.number), row.entry.id, f"`{told.spec.name}`", row.entry.fixed, asked, length
 
 
 def _rows(answers: Iterable[AnsweredSpec], on_brokers: Mapping[int, OnBrokers]) -> list[_Row]:

@@ -179,7 +179,7 @@ def test_every_rule_that_is_left_out_of_a_question_says_nothing_there() -> None:
     """Releases that a search cannot tell apart are searched once: the expressions are the same, to the letter."""
     base = configure(given_of(), release("3.9"), "kraft")
     task = task_of(QUESTIONS[0], base, Assumptions())
-    constants = dict(task.asked.constants)
+    constants = {**dict(task.asked.constants), "replicas": 2, "records": 1}
     rules = {rule.name: switches for rule, switches in NEEDS.items()} | {settings.in_flight_refused.name: ()}
 
     @cache

@@ -30,6 +30,7 @@ from acked.model.language.values import Bool, Id, Int
 from acked.model.replication.common import presumes_leadership
 from acked.model.replication.state import Replica, State
 from tests.checker.proof.asked import GOALS, KNOWN, LIMITS, question
+from tests.killing import opened_pools
 
 
 def verdicts(result: ProofResult) -> dict[str, ObligationVerdict]:
@@ -210,14 +211,7 @@ def test_a_solver_without_time_proves_nothing() -> None:
 
 @pytest.mark.slow
 def test_a_killed_solver_is_reported_and_the_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    pools: list[ProcessPool] = []
-    enter = ProcessPool.__enter__
-
-    def remembered(pool: ProcessPool) -> ProcessPool:
-        pools.append(pool)
-        return enter(pool)
-
-    monkeypatch.setattr(ProcessPool, "__enter__", remembered)
+    pools = opened_pools(monkeypatch)
 
     class Killer(Observer):
         killed = False

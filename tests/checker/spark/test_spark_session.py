@@ -68,7 +68,9 @@ def test_where_nothing_is_cached_java_is_started_from_a_folder_of_ours_alone(
 
 
 @pytest.mark.spark
-def test_spark_runs_where_no_java_is_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_spark_runs_where_no_java_is_installed_and_nothing_that_it_started_outlives_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
     """With a PATH of nothing but the tools that Spark's scripts call, and no JAVA_HOME."""
     tools = tmp_path / "tools"
     tools.mkdir()
@@ -80,16 +82,10 @@ def test_spark_runs_where_no_java_is_installed(tmp_path: Path, monkeypatch: pyte
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tools))
     assert "java-" in find_java().name
-    with SparkDriver(SparkSettings("local[2]"), tmp_path / "spark.log") as driver:
-        assert driver.collect(range(5), 2, lambda items: [len(list(items))]) == [2, 3]
-
-
-@pytest.mark.spark
-def test_nothing_that_a_driver_started_outlives_it(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     before = set(descendants(os.getpid()))
     with SparkDriver(SparkSettings("local[2]", {"spark.app.name": "mine"}), tmp_path / "spark.log") as driver:
         assert driver.context.appName == "mine"
-        assert driver.collect(range(2), 2, lambda items: [len(list(items))]) == [1, 1]
+        assert driver.collect(range(5), 2, lambda items: [len(list(items))]) == [2, 3]
         assert set(descendants(os.getpid())) - before
     assert set(descendants(os.getpid())) - before == set()
     assert capfd.readouterr() == ("", ""), "Spark's own noise stays out of the terminal"

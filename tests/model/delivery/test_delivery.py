@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import asdict
 from typing import Any
 
@@ -18,10 +17,10 @@ from acked.invariants.catalogue import properties_of
 from acked.model.delivery.protocol import delivery
 from acked.model.delivery.versions import profile
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
 from acked.model.releases import TRANSACTIONAL
 from tests.model.delivery.enumeration import Rules, explore
+from tests.model.walking import sentences
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
 
@@ -146,21 +145,10 @@ def test_releases_have_the_rules_that_came_with_them() -> None:
 def test_every_action_says_in_a_sentence_what_it_does(commits: str, one_owner: bool) -> None:
     rules = {"commits": commits, "threads": commits == "auto", "ids": "per partition", "one_owner": one_owner}
     made = delivery.instantiate(rules)
-    chance, told = random.Random(3), dict[str, str]()
-    guards = Evaluator([item.guard for item in made.actions])
-    start = codes = made.schema.unpack(made.initial[0])
-    for turn in range(1200):
-        codes = start if turn % 40 == 0 else codes
-        enabled = [item for item, holds in zip(made.actions, guards(codes), strict=True) if holds]
-        if not enabled:
-            continue
-        kind = chance.choice(sorted({item.action.name for item in enabled}))
-        step = chance.choice([item for item in enabled if item.action.name == kind])
-        after = made.fire(step, codes)
-        text = made.tell(step, codes, after)
+    told: dict[str, str] = {}
+    for kind, text in sentences(made, 1200):
         assert "None" not in text
-        told.setdefault(step.action.name, text)
-        codes = after
+        told.setdefault(kind, text)
     assert set(told) == {item.action.name for item in made.actions}
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 import pytest
 
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
 from acked.model.majority.protocol import majority
 from acked.model.majority.state import most_terms
 from acked.model.ranks import MAX_RANKS
+from tests.model.walking import reachable, sentences
 
 TINY: dict[str, Any] = {"replicas": 3, "log_size": 1, "records": 1}
 
@@ -64,50 +63,21 @@ def test_sizes_whose_terms_cannot_be_told_apart_by_rank_need_a_bound_as_do_singl
 @pytest.mark.parametrize("other", [{"crashes": "lossy"}, {"crashes": "lossy", "votes": "one by one", "max_term": 9}])
 def test_every_action_says_in_a_sentence_what_it_does(other: dict[str, Any]) -> None:
     instance = majority.instantiate({"replicas": 3, "log_size": 2, "records": 2, **other})
-    chance = random.Random(3)
-    start = codes = instance.schema.unpack(instance.initial[0])
     told: dict[str, str] = {}
-    guards = Evaluator([item.guard for item in instance.actions])
-    for turn in range(900):
-        # A run is soon at its end: no record is left to write, and who has lost its log votes no more.
-        codes = start if turn % 30 == 0 else codes
-        enabled = [item for item, holds in zip(instance.actions, guards(codes), strict=True) if holds]
-        if not enabled:
-            continue
-        kind = chance.choice(sorted({item.action.name for item in enabled}))
-        step = chance.choice([item for item in enabled if item.action.name == kind])
-        after = instance.fire(step, codes)
-        text = instance.tell(step, codes, after)
+    # A run is soon at its end: no record is left to write, and who has lost its log votes no more.
+    for kind, text in sentences(instance, 900, length=30):
         assert text[0].islower()
         assert "None" not in text
         told.setdefault(kind, text)
-        codes = after
     assert set(told) == names(instance)
 
 
 # -- elections in one step, and vote by vote ------------------------------------------------------------------------
 
 
-def reachable(instance: Instance) -> list[dict[str, Any]]:
-    """Every reachable state, decoded, by the plain evaluator."""
-    start = instance.initial[0]
-    seen, frontier = {start}, [start]
-    guards = Evaluator([item.guard for item in instance.actions])
-    updates = [Evaluator([code for _, code in item.updates]) for item in instance.actions]
-    while frontier:
-        found = []
-        for words in frontier:
-            codes = instance.schema.unpack(words)
-            for step, update, holds in zip(instance.actions, updates, guards(codes), strict=True):
-                if holds:
-                    changed = list(codes)
-                    for (leaf, _), value in zip(step.updates, update(codes), strict=True):
-                        changed[leaf] = value
-                    if (after := instance.schema.pack(changed)) not in seen:
-                        seen.add(after)
-                        found.append(after)
-        frontier = found
-    return [instance.schema.decode(instance.schema.unpack(words)) for words in seen]
+def states(instance: Instance) -> list[dict[str, Any]]:
+    """Every reachable state, decoded."""
+    return [instance.schema.decode(instance.schema.unpack(words)) for words in reachable(instance)]
 
 
 def ranked(state: dict[str, Any], fields: tuple[str, ...]) -> str:
@@ -131,7 +101,7 @@ def test_one_step_elections_reach_the_logs_and_answers_that_single_votes_reach(c
     """Not the same states: a leader may have stepped down for a candidate that nobody elects."""
     fields = ("down", "hw")
     found = [
-        {ranked(state, fields) for state in reachable(majority.instantiate({**constants, "votes": votes}))}
+        {ranked(state, fields) for state in states(majority.instantiate({**constants, "votes": votes}))}
         for votes in ("at once", "one by one")
     ]
     assert found[0] == found[1]
@@ -142,7 +112,7 @@ def test_ranks_reach_what_few_terms_reach_and_from_some_number_of_terms_on_no_mo
     constants = {"replicas": 2, "log_size": 1, "records": 2}
     fields = ("down", "hw", "leads")
     ranks, *bounded = (
-        {ranked(state, fields) for state in reachable(majority.instantiate({**constants, "max_term": bound}))}
+        {ranked(state, fields) for state in states(majority.instantiate({**constants, "max_term": bound}))}
         for bound in (0, 1, 5)
     )
     assert bounded[0] < bounded[1] == ranks

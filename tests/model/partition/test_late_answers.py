@@ -13,18 +13,14 @@ import pytest
 from acked.base.bounds import Bounds
 from acked.base.processes import Limits
 from acked.checker.allconstants.proof import prove_all_constants
-from acked.checker.native.compile import Kernel
-from acked.checker.native.shape import shape_of
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
-from acked.checker.question.result import StopReason
 from acked.checker.search.local import search
-from acked.checker.store.level_file import StateCodec, exchange_code
-from acked.checker.store.run_directory import RunDirectory
 from acked.model.formulas.errors import ModelError
 from acked.model.partition.protocol import partition
 from tests.model.partition.enumeration import Rules
 from tests.model.partition.late_answers_enumeration import explore
+from tests.model.partition.stored import columns_of
 from tests.model.partition.test_reassignment import PROMISES, instance
 from tests.places import CHECKOUT
 from tools import late_answers as tool
@@ -118,29 +114,17 @@ def states(folder: Path, names_epoch: bool, stops_first: bool, **constants: Any)
         fetcher_stops_first=stops_first, **constants,
     )  # fmt: skip
     question = Question(made, (PROMISES["AckedRecordsSurvive"],))
-    shape = shape_of(question.plan)
     leaves = [leaf for leaf in made.schema.leaves if leaf.cardinality > 1]
     former = [leaf for leaf in leaves if "former" in leaf.name]
     assert bool(former) == (not stops_first)
     seen: tuple[set[bytes], set[bytes]] = (set(), set())
-    with RunDirectory.create(folder, question, 1) as run:
-        assert search(question, Bounds(workers=1), stored=run).stopped is StopReason.COMPLETE
-        codec = StateCodec(shape, run.buckets, Kernel(exchange_code(shape)))
-        for level in range(1, run.known_levels + 1):
-            for file in run.files_of(level):
-                for records in codec.read(run.level_path(file), level, file):
-                    flat = np.frombuffer(memoryview(codec.unpack(records)), np.uint64)[: records.count * codec.words]
-                    words = flat.reshape(records.count, codec.words)
-                    columns = {}
-                    for leaf in leaves:
-                        shifted = (words[:, leaf.word] >> np.uint64(leaf.shift % 64)).astype(np.uint8)
-                        columns[leaf.name] = shifted & ((1 << leaf.bits) - 1)
-                    goes_on = np.zeros(records.count, bool)
-                    for leaf in former:
-                        goes_on |= columns.pop(leaf.name) > 0
-                    rows = np.stack(list(columns.values()), 1)
-                    for group, chosen in zip(seen, (rows[~goes_on], rows[goes_on]), strict=True):
-                        group.update(row.tobytes() for row in chosen)
+    for columns in columns_of(question, folder, leaves):
+        goes_on = np.zeros(len(columns[leaves[0].name]), bool)
+        for leaf in former:
+            goes_on |= columns.pop(leaf.name) > 0
+        rows = np.stack(list(columns.values()), 1)
+        for group, chosen in zip(seen, (rows[~goes_on], rows[goes_on]), strict=True):
+            group.update(row.tobytes() for row in chosen)
     return seen
 
 

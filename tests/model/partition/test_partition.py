@@ -20,6 +20,7 @@ from acked.model.partition.rules.settings import CONSTANTS
 from acked.model.partition.rules.versions import HISTORY, VERSIONS, changes_of, plane_of, planes_of
 from acked.model.partition.state import ACKED, FAILED, SENT
 from acked.model.ranks import MAX_RANKS
+from tests.model.walking import reachable
 from tests.playing import TINY, can, play, release
 
 EVERYTHING: dict[str, Any] = {
@@ -444,36 +445,17 @@ def plain_epochs(instance: Instance, codes: list[int]) -> tuple[Any, ...]:
     return (repr(state),)
 
 
-def reachable(instance: Instance) -> set[tuple[Any, ...]]:
-    """Every reachable state by the plain evaluator, with epochs by rank."""
-    start = instance.initial[0]
-    seen, frontier = {start}, [start]
-    guards = Evaluator([item.guard for item in instance.actions])
-    updates = [Evaluator([code for _, code in item.updates]) for item in instance.actions]
-    while frontier:
-        found = []
-        for words in frontier:
-            codes = instance.schema.unpack(words)
-            for step, update, holds in zip(instance.actions, updates, guards(codes), strict=True):
-                if not holds:
-                    continue
-                changed = list(codes)
-                for (leaf, _), value in zip(step.updates, update(codes), strict=True):
-                    changed[leaf] = value
-                after = instance.schema.pack(changed)
-                if after not in seen:
-                    seen.add(after)
-                    found.append(after)
-        frontier = found
-    return {plain_epochs(instance, instance.schema.unpack(words)) for words in seen}
+def with_ranks(instance: Instance) -> set[tuple[Any, ...]]:
+    """Every reachable state, with epochs by rank."""
+    return {plain_epochs(instance, instance.schema.unpack(words)) for words in reachable(instance)}
 
 
 @pytest.mark.slow
 def test_ranks_reach_what_any_number_of_elections_reaches_and_no_more() -> None:
     """With few elections some states are missing; from some bound on, the renumbered states are those of the ranks."""
     constants = {**TINY, "acks": "1"}
-    ranked = reachable(partition.instantiate({**constants, "max_leader_epoch": 0}))
-    found = [reachable(partition.instantiate({**constants, "max_leader_epoch": bound})) for bound in (1, 3, 4)]
+    ranked = with_ranks(partition.instantiate({**constants, "max_leader_epoch": 0}))
+    found = [with_ranks(partition.instantiate({**constants, "max_leader_epoch": bound})) for bound in (1, 3, 4)]
     assert all(smaller <= larger for smaller, larger in itertools.pairwise(found))
     assert found[0] < ranked
     assert found[-1] == ranked

@@ -10,17 +10,14 @@ import pytest
 
 from acked.api import load_spec
 from acked.base.bounds import Bounds
-from acked.checker.native.compile import Kernel
-from acked.checker.native.shape import shape_of
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason
 from acked.checker.search.local import search
-from acked.checker.store.level_file import StateCodec, exchange_code
-from acked.checker.store.run_directory import RunDirectory
 from acked.invariants.property import Kind
 from acked.model.language.protocol import Instance
 from acked.model.partition.protocol import partition
+from tests.model.partition.stored import columns_of
 from tests.model.partition.test_controllers import PROMISES, instance
 
 SPECS = Path(__file__).resolve().parents[3] / "specs"
@@ -31,23 +28,11 @@ FEW: dict[str, Any] = {"controllers": "many", "max_controller_epoch": 1, "max_le
 def without_controllers(made: Instance, folder: Path) -> set[bytes]:
     """Every reachable state without what candidates know and send: logs, brokers, producer, and what ZooKeeper has."""
     question = Question(made, (PROMISES["IsrHasLeader"],))
-    shape = shape_of(question.plan)
     leaves = [leaf for leaf in made.schema.leaves if not leaf.name.startswith("candidate") and leaf.cardinality > 1]
     assert all(leaf.cardinality <= 256 for leaf in leaves)
     seen: set[bytes] = set()
-    with RunDirectory.create(folder, question, 1) as run:
-        assert search(question, Bounds(workers=1), stored=run).stopped is StopReason.COMPLETE
-        codec = StateCodec(shape, run.buckets, Kernel(exchange_code(shape)))
-        for level in range(1, run.known_levels + 1):
-            for file in run.files_of(level):
-                for records in codec.read(run.level_path(file), level, file):
-                    flat = np.frombuffer(memoryview(codec.unpack(records)), np.uint64)[: records.count * codec.words]
-                    words = flat.reshape(records.count, codec.words)
-                    columns = [
-                        (words[:, leaf.word] >> np.uint64(leaf.shift % 64)).astype(np.uint8) & ((1 << leaf.bits) - 1)
-                        for leaf in leaves
-                    ]
-                    seen.update(row.tobytes() for row in np.unique(np.stack(columns, 1), axis=0))
+    for columns in columns_of(question, folder, leaves):
+        seen.update(row.tobytes() for row in np.unique(np.stack(list(columns.values()), 1), axis=0))
     return seen
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import asdict, replace
 from functools import cache
 from typing import Any
@@ -22,7 +21,6 @@ from acked.checker.spec.variants import specs_under
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.errors import ModelError
-from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
 from acked.model.language.quantify import every, implies
 from acked.model.language.values import Bool
@@ -32,6 +30,7 @@ from acked.model.transactions.settings import APPLICATION, CIRCUMSTANCES, RULES
 from acked.model.transactions.state import Offset, Partition, State
 from acked.model.transactions.versions import HISTORY, profile
 from tests.model.transactions.enumeration import Rules, compared, explore, ordered, reach
+from tests.model.walking import sentences
 from tests.oracle import Space, assert_same_answer
 from tests.oracle import explore as explore_plainly
 from tests.places import SPECS
@@ -346,23 +345,11 @@ def test_releases_and_control_planes_that_there_are_not_are_refused_in_a_sentenc
     ids=("2", "1", "offsets"),
 )
 def test_every_action_says_in_a_sentence_what_it_does(constants: dict[str, Any]) -> None:
-    made = instance(constants)
-    chance, told = random.Random(3), dict[str, str]()
-    guards = Evaluator([item.guard for item in made.actions])
-    start = codes = made.schema.unpack(made.initial[0])
-    for turn in range(600):
-        codes = start if turn % 40 == 0 else codes
-        enabled = [item for item, holds in zip(made.actions, guards(codes), strict=True) if holds]
-        if not enabled:
-            continue
-        kind = chance.choice(sorted({item.action.name for item in enabled}))
-        step = chance.choice([item for item in enabled if item.action.name == kind])
-        after = made.fire(step, codes)
-        text = made.tell(step, codes, after)
+    told: dict[str, str] = {}
+    for kind, text in sentences(instance(constants), 600):
         assert text[0].islower()
         assert "None" not in text
         assert "-1" not in text
         told.setdefault(kind, text)
-        codes = after
     assert len(told) > 15
 

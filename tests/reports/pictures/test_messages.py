@@ -96,7 +96,7 @@ RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
 }
 """What random runs do not come to."""
 
-STEPS, RUNS, TOLD = 40, 40, 5
+STEPS, RUNS, TOLD = 40, 40, 3
 
 _CONTROL = {"ControllerElectLeader", "ControllerShrinkIsr"}
 TWO_PARTIES: dict[str, set[str]] = {
