@@ -14,7 +14,7 @@ from acked.cluster.vocabulary.note import Assigned, Condition, Listed, Note, Not
 
 _CONFIGS = re.compile(
     r"^(?:Dynamic|All|Default)? ?configs for (?P<kind>topics?|brokers?|client-id|user)\b"
-    r"(?: '?(?P<name>[^\s']+)'?)?(?P<rest>.*?) are:?(?P<inline>.*)$",
+    r"(?: '?(?P<name>[^\s']++)'?)?(?P<rest>.*?) are:?(?P<inline>.*)$",
     re.IGNORECASE,
 )
 _CONFIG_LINE = re.compile(r"^\s+(?P<key>[A-Za-z][\w.\-]*)=(?P<rest>.*)$")
@@ -23,7 +23,7 @@ _TOPIC_LINE = re.compile(
     r"^Topic:\s*(?P<name>\S+)\s.*?\bReplicationFactor:\s*(?P<factor>\d+)(?:\s+Configs:\s*(?P<configs>.*))?$"
 )
 _FEATURE_LINE = re.compile(
-    r"^Feature:\s*(?P<name>\S+)\s.*\bFinalizedVersionLevel:\s*(?P<level>\S+)(?:\s+Epoch:\s*\d+)?\s*$"
+    r"^Feature:\s*(?P<name>\S+)\s.*\bFinalizedVersionLevel:\s*(?P<level>\S++)(?:\s+Epoch:\s*\d+)?\s*$"
 )
 _PARTITION_LINE = re.compile(
     r"^\s+Topic:\s*(?P<name>\S+)\s(?>.*?\bPartition:\s*(?P<number>\d+)\s)(?>.*?\bReplicas:\s*(?P<replicas>[\d,]+)\s+)"
