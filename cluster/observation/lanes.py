@@ -5,6 +5,7 @@ Between lanes only time orders, and how far that may be wrong is `Slack`.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -68,7 +69,7 @@ def rise_of(event: Event) -> int | None:
 _REMEMBERED = 400_000
 """Rises are known for so many ms."""
 _OWED = 10_000
-"""So many rises of a broker are looked through for the last that must have come."""
+"""So many rises of a broker at least are known for the last that must have come."""
 
 
 class Rises:
@@ -84,8 +85,8 @@ class Rises:
         self.slack = slack
         self._moments: dict[tuple[int, int], list[int]] = {}
         self._forgettable: deque[tuple[int, int, int]] = deque()
-        self._lately: dict[int, deque[tuple[int, int, Event]]] = {}
-        """By broker its rises since it took office or started last: moment, high watermark, line."""
+        self._lately: dict[int, tuple[list[int], list[Event]]] = {}
+        """By broker its rises since it took office or started last, in the order of their times: moments, and lines."""
 
     def note(self, event: Event) -> None:
         """A line of a broker, whatever it tells."""
@@ -96,7 +97,11 @@ class Rises:
             return
         self._moments.setdefault((event.by, hw), []).append(event.at)
         self._forgettable.append((event.at, event.by, hw))
-        self._lately.setdefault(event.by, deque(maxlen=_OWED)).append((event.at, hw, event))
+        moments, lines = self._lately.setdefault(event.by, ([], []))
+        moments.append(event.at)
+        lines.append(event)
+        if len(moments) > 2 * _OWED:
+            del moments[:_OWED], lines[:_OWED]
         while self._forgettable[0][0] < event.at - _REMEMBERED:
             _, *former = self._forgettable.popleft()
             moments = self._moments[former[0], former[1]]
@@ -110,13 +115,14 @@ class Rises:
 
     def owed(self, broker: int, at: int) -> int:
         """What a broker's high watermark is at least, at a moment, by the lines shortly before."""
-        since = at - self.slack.within
-        return next((hw for moment, hw, _ in reversed(self._lately.get(broker, ())) if moment < since), 0)
+        moments, lines = self._lately.get(broker, ((), ()))
+        before = bisect_left(moments, at - self.slack.within)
+        return (rise_of(lines[before - 1]) or 0) if before else 0
 
     def last(self, broker: int) -> Event | None:
         """The line of a broker that told of its last rise, since it took office."""
-        lately = self._lately.get(broker)
-        return lately[-1][2] if lately else None
+        _, lines = self._lately.get(broker, ((), ()))
+        return lines[-1] if lines else None
 
 
 class Lanes:

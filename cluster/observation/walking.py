@@ -186,7 +186,8 @@ class Walk:
 
     def _stuck(self) -> Stuck:
         heads = sorted((head for lane in self._lanes if (head := lane.head()) is not None), key=lambda event: event.at)
-        told = [(head, self._why_not(head)) for head in heads or self._outlook.unrisen(self.state)]
+        told = [(head, self._why_not(head)) for head in heads]
+        told = told or [(last, self._outlook.missed_rise(last, self.state)) for last in self._outlook.unrisen(self.state)]
         lately = tuple(frame.choice.taken for frame in list(self._frames)[-LATELY:])
         return Stuck(tuple(told), self.state, self.explained, lately)
 

@@ -11,6 +11,9 @@ import pytest
 from acked.base.errors import ConfigurationError
 from acked.checker.spec.expectation import Reason
 from acked.checker.spec.spec import parse_spec
+from acked.cluster.exercising.course import Kind
+from acked.cluster.exercising.exercise import Exercise, Exercised
+from acked.cluster.reports.observations.exercising import Round, exercise_document
 from tests.docs.test_pages import CHECKOUT
 from tools.examples import run
 
@@ -66,6 +69,17 @@ def test_the_page_about_json_has_every_key_of_a_check_and_of_a_trace(tmp_path: P
     _, output = run("acked check truncate-to-hw --format json --quiet", tmp_path, 0)
     found = keys(json.loads(output))
     assert {"verdict", "distinct_states", "violations", "steps", "changed"} <= found
+    assert [key for key in sorted(found) if f"`{key}`" not in page("json.md")] == []
+
+
+@pytest.mark.parametrize("hours", [None, 1.0])
+def test_the_page_about_json_has_every_key_of_an_exercise(hours: float | None) -> None:
+    asked = Exercise("4.1.0", 1.0, 0, partitions=2, hours=hours)
+    done = Exercised(asked, "exercise", 0, Path("logs"), 60.0, 2, 1, ((0, 1),), ("passed over",), 1, {Kind.KILL: 1}, 0)
+    told = exercise_document(asked, [Round(done, ())])
+    assert told.pop("disturbances", {"kill": 1}) == {"kill": 1}
+    found = keys(told) - {kind.value for kind in Kind}
+    assert {"rounds", "seconds"} & found
     assert [key for key in sorted(found) if f"`{key}`" not in page("json.md")] == []
 
 
