@@ -60,12 +60,14 @@ from typing import TYPE_CHECKING, Any
 from acked.base.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from acked.api import Step, Trace, ask, check, find, invariant, load_spec, prove, simulate, step_property
+    from acked.api import Page, Step, Trace, ask, check, find, invariant, load_spec, prove, simulate, step_property
     from acked.base.bounds import Bounds
     from acked.base.errors import AckedError, ConfigurationError, ExitCode, SpecUnreadable, SystemFailure
     from acked.base.observer import Observer
+    from acked.checker.diagnosis.difference import Comparison, Side
     from acked.checker.explore.simulate import Simulation
     from acked.checker.proof.result import ProofResult
+    from acked.checker.question.coverage import ClauseCoverage
     from acked.checker.question.ledger import StopPolicy
     from acked.checker.question.question import Question
     from acked.checker.question.result import Result, StopReason, Verdict, Violation
@@ -109,6 +111,7 @@ if TYPE_CHECKING:
     )
     from acked.model.language.telling import CLIENT, CONSUMER, CONTROLLER, PRODUCER, Course, Fault, Role, Tells, Those, asks
     from acked.model.language.values import Bool, Enum, Id, Int
+    from acked.study import ablate, coverage, diff, explore, states, view
 
 __all__ = [
     "CLIENT",
@@ -121,6 +124,8 @@ __all__ = [
     "Between",
     "Bool",
     "Bounds",
+    "ClauseCoverage",
+    "Comparison",
     "ConfigurationError",
     "Constant",
     "Course",
@@ -135,6 +140,7 @@ __all__ = [
     "ModelError",
     "Observer",
     "Optional",
+    "Page",
     "Present",
     "ProofResult",
     "Property",
@@ -145,6 +151,7 @@ __all__ = [
     "Role",
     "SetOf",
     "SetValue",
+    "Side",
     "Simulation",
     "Spec",
     "SpecUnreadable",
@@ -158,6 +165,7 @@ __all__ = [
     "Trace",
     "Verdict",
     "Violation",
+    "ablate",
     "action",
     "all_of",
     "ask",
@@ -166,8 +174,11 @@ __all__ = [
     "choice",
     "choose",
     "count",
+    "coverage",
+    "diff",
     "each",
     "every",
+    "explore",
     "field",
     "find",
     "for_each",
@@ -188,18 +199,22 @@ __all__ = [
     "smaller",
     "some",
     "some_of",
+    "states",
     "step_property",
     "switch",
     "those",
+    "view",
 ]
 
 _PLACES = {
-    "acked.api": "Step Trace ask check find invariant load_spec prove simulate step_property",
+    "acked.api": "Page Step Trace ask check find invariant load_spec prove simulate step_property",
     "acked.base.bounds": "Bounds",
     "acked.base.errors": "AckedError ConfigurationError ExitCode SpecUnreadable SystemFailure",
+    "acked.checker.diagnosis.difference": "Comparison Side",
     "acked.checker.explore.simulate": "Simulation",
     "acked.base.observer": "Observer",
     "acked.checker.proof.result": "ProofResult",
+    "acked.checker.question.coverage": "ClauseCoverage",
     "acked.checker.question.ledger": "StopPolicy",
     "acked.checker.question.question": "Question",
     "acked.checker.question.result": "Result StopReason Verdict Violation",
@@ -216,6 +231,7 @@ _PLACES = {
     "acked.model.language.state": "Array Bag Between Log Optional Present Queue SetOf Struct all_of field none_of",
     "acked.model.language.telling": "CLIENT CONSUMER CONTROLLER PRODUCER Course Fault Role Tells Those asks",
     "acked.model.language.values": "Bool Enum Id Int",
+    "acked.study": "ablate coverage diff explore states view",
 }
 """The public names by the module that has them: what the imports above are to type checkers."""
 

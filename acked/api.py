@@ -10,13 +10,16 @@ from __future__ import annotations
 import html
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from pathlib import Path
 from typing import Any, overload
 
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
+from acked.base.files import write_text
 from acked.base.observer import Observer
 from acked.base.processes import Limits
+from acked.checker.diagnosis.difference import Side
 from acked.checker.explore.simulate import Plan, Simulation
 from acked.checker.explore.simulate import simulate as run_at_random
 from acked.checker.proof.bmc import Bound, check_bounded
@@ -217,6 +220,30 @@ def find(subject: Subject, predicate: str, *, bounds: Bounds | None = None) -> T
 
 
 @dataclass(frozen=True)
+class Page:
+    """A page of HTML that has everything in it and needs no network; a notebook shows it in a frame.
+
+    >>> page = Trace.of(check(ask(toylog, nobody_lags, brokers=2, records=1))).page
+    >>> page.title, page.write("lags.html")
+    ('a toy log', PosixPath('lags.html'))
+    """
+
+    title: str
+    """What it is about."""
+    html: str = dataclass_field(repr=False)
+    """Its text, without which nothing is shown."""
+
+    def write(self, path: str | Path) -> Path:
+        """Writes it to a file; `SystemFailure` if that cannot be written."""
+        write_text(Path(path), self.html, "page")
+        return Path(path)
+
+    def _repr_html_(self) -> str:
+        """A frame of a notebook."""
+        return f'<iframe srcdoc="{html.escape(self.html)}" width="100%" height="640" frameborder="0"></iframe>'
+
+
+@dataclass(frozen=True)
 class Step:
     """A step of a trace: the action and its arguments (None and nothing at step 0), and the state that it leads to.
 
@@ -265,8 +292,13 @@ class Trace:
     """The property that the trace violates, if it violates one."""
 
     @classmethod
-    def of(cls, answer: Result | ProofResult | Simulation, property_name: str | None = None) -> Trace:
-        """The trace of the first violation found, or of that of a given property; `ConfigurationError` if there is none."""
+    def of(cls, answer: Result | ProofResult | Simulation | Side, property_name: str | None = None) -> Trace:
+        """The trace of the first violation found, or of that of a given property; `ConfigurationError` if there is none.
+
+        Of a side of a comparison it is the trace whose last step the other rules do not have.
+        """
+        if isinstance(answer, Side):
+            return cls._of_side(answer)
         if isinstance(answer, Simulation):
             found: tuple[Violation, ...] = () if answer.violation is None else (answer.violation,)
         else:
@@ -275,6 +307,12 @@ class Trace:
         if not chosen:
             raise ConfigurationError(f"there is no violation{f' of {property_name}' if property_name else ''} to show")
         return cls(answer.question.instance.protocol.title, answer.question, chosen[0].run, chosen[0].property)
+
+    @classmethod
+    def _of_side(cls, side: Side) -> Trace:
+        if side.run is None:
+            raise ConfigurationError("no trace of this side has a step that the other rules do not have")
+        return cls(side.result.question.instance.protocol.title, side.result.question, side.run, None)
 
     @classmethod
     def read(cls, path: str | Path, protocol: Protocol | None = None, *, trust: bool = False) -> Trace:
@@ -321,10 +359,13 @@ class Trace:
 
     __repr__ = __str__
 
+    @property
+    def page(self) -> Page:
+        """The viewer's page of the trace."""
+        return Page(self.title, render(trace_data(Counterexample(self.title, self.question, self.run, self.violates))))
+
     def _repr_html_(self) -> str:
-        """The viewer's page of the trace, in a frame of a notebook; it needs no network."""
-        page = render(trace_data(Counterexample(self.title, self.question, self.run, self.violates)))
-        return f'<iframe srcdoc="{html.escape(page)}" width="100%" height="640" frameborder="0"></iframe>'
+        return self.page._repr_html_()
 
 
 _MOST_LINES = 16
@@ -337,3 +378,12 @@ def _load(subject: Subject) -> Spec | Question:
 
 def _question(subject: Spec | Question) -> Question:
     return subject.question() if isinstance(subject, Spec) else subject
+
+
+def asked(subject: Subject) -> tuple[str, str, Question]:
+    """What can be asked as its title, the name of its spec or protocol, and the question."""
+    loaded = _load(subject)
+    if isinstance(loaded, Spec):
+        return loaded.title, loaded.name, loaded.question()
+    protocol = loaded.instance.protocol
+    return protocol.title, protocol.name, loaded

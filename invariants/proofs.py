@@ -90,6 +90,7 @@ class Argument:
     at least `least`. Those of `older_cores` come first, where a step does other things than where `cores` were found: under
     older rules it does more, where a partition is moved an ISR may end a move, and what a crash or an election does to whose
     machine died is another argument.
+    With `is_exact` the reading is (`Reading`), as it must be of a protocol whose author nobody asks.
     Actions in `never` cannot happen, and it says why: that none of their steps is seen leaves nothing out.
     """
 
@@ -106,6 +107,7 @@ class Argument:
     further: tuple[Property, ...] = ()
     inductive: tuple[str, ...] = ()
     of_steps: tuple[Property, ...] = ()
+    is_exact: bool = False
 
     @property
     def provable(self) -> tuple[Property, ...]:

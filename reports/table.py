@@ -55,13 +55,14 @@ def numbers(title: str) -> Column:
 class TableCell:
     """A text with the sign before it; `style` is rich's, for the terminal.
 
-    `value` is what CSV gets; without one it gets the text.
+    `value` is what CSV gets; without one it gets the text. `link` is the id of the place on a page that tells more.
     """
 
     text: str
     style: str = ""
     mark: Mark = Mark.NONE
     value: object = None
+    link: str = ""
 
     @property
     def marked(self) -> str:

@@ -109,6 +109,7 @@ PARTS = {
     "releases": Part(proofs.releases, proofs.kept_of_releases),
     "house": Part(house.tables),
     "hunts": Part(hunts.part, hunts.part),
+    "assumptions": Part(hunts.assumptions_part, hunts.assumptions_part),
     "kafka-mutants": Part(kafka_mutants.part),
     "kills": Part(real.lost_by_kills, real.lost_by_kills),
     "matrix": Part(partial(rows_of, "matrix"), partial(rows_of, "matrix", is_overview)),

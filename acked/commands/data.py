@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,13 +18,12 @@ from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.base.files import check_writable, write_text
 from acked.base.observer import Observer
 from acked.checker.dataset.profile import read_profile
+from acked.checker.dataset.searched import searched, temporary_folder
 from acked.checker.explore.graph import GraphBounds, collapse_states, state_graph
 from acked.checker.predicate.parse import PredicateError
-from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
-from acked.checker.question.result import StopReason, Words
+from acked.checker.question.result import Words
 from acked.checker.replay.trace_file import read_trace
-from acked.checker.search.local import search
 from acked.checker.spark.session import SparkSettings
 from acked.checker.spec.spec import Spec
 from acked.checker.store.run_directory import RunDirectory
@@ -109,7 +107,7 @@ def states(
         if where is None or condition is not None:
             written = write_dataset(question, run, out, levels, transitions, where=condition)
         else:
-            with _folder("acked-states-") as everything:
+            with temporary_folder("acked-states-") as everything:
                 write_dataset(question, run, everything / "all", levels, transitions)
                 observer.phase("choosing states")
                 count = _thin_out(everything / "all", where, refusal, out)
@@ -305,33 +303,9 @@ def _settings(master: str | None) -> SparkSettings:
 
 
 @contextmanager
-def _folder(prefix: str) -> Iterator[Path]:
-    try:
-        place = Path(tempfile.mkdtemp(prefix=prefix))
-    except OSError as error:
-        raise SystemFailure(f"cannot create a temporary folder ({error.strerror}); set TMPDIR to another place") from None
-    try:
-        yield place
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
-
-
-@contextmanager
 def _run_directory(question: Question, run_dir: Path | None, observer: Observer) -> Iterator[RunDirectory]:
     """A run directory with the reachable states: the one that is named, or that of a search made now."""
-    if run_dir is not None:
-        with RunDirectory.open(run_dir, question) as run:
-            yield run
-        return
-    with _folder("acked-run-") as place, RunDirectory.create(place, question) as run:
-        result = search(question, None, StopPolicy.EVERY_PROPERTY, observer, run)
-        if result.stopped is StopReason.INTERRUPTED:
-            raise KeyboardInterrupt
-        if result.stopped is StopReason.MEMORY:
-            raise SystemFailure(
-                "memory was full before all states were found; search with `acked check --engine spark --run-dir DIR`, "
-                "then use `acked states --run-dir DIR`"
-            )
+    with searched(question, observer) if run_dir is None else RunDirectory.open(run_dir, question) as run:
         yield run
 
 
@@ -362,7 +336,7 @@ def _dataset(source: str, changes: SpecChanges, sql: str, checks: bool, observer
     question = without_symmetry(AskedSpec(source, changes).load()).question().without_graph_properties()
     if checks:
         refuse_mistakes(sql, views_of_question(question))
-    with _folder("acked-states-") as folder:
+    with temporary_folder("acked-states-") as folder:
         with _run_directory(question, None, observer) as run:
             observer.phase("writing states")
             write_dataset(question, run, folder / "all", transitions="transitions" in sql.lower())

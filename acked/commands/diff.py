@@ -8,12 +8,7 @@ import click
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.checker.diagnosis.difference import compare
-from acked.checker.question.fairness import check_fairness, check_present
-from acked.checker.question.question import Question
-from acked.checker.question.user_properties import check_texts
-from acked.checker.spec.resolve import property_named
 from acked.checker.spec.spec import Spec
-from acked.model.language.storage.layout import Schema
 from acked.reports.shell.completion import bundled_or_file
 from acked.reports.shell.options import (
     CONSTANT,
@@ -68,9 +63,8 @@ def diff(first: str, second: str, changes: SpecChanges, search: SearchLimits, ou
     Exit code 0 if nothing differs, 1 if something does, 152 if a search was incomplete, 151 if there is nothing to compare.
     """
     specs = [AskedSpec(name, side).load() for name, side in zip((first, second), _sides(changes), strict=True)]
-    questions = [_question(specs[0], specs[1]), _question(specs[1], specs[0])]
     with output.progress() as observer:
-        found = compare(questions[0], questions[1], search.bounds, observer)
+        found = compare(specs[0].question(), specs[1].question(), search.bounds, observer)
     names = (first, second)
     if first == second:
         sides = _told_apart(specs)
@@ -96,31 +90,3 @@ def _told_apart(specs: list[Spec]) -> tuple[str, str]:
     """What tells a spec from itself: its releases, or which of the two it is."""
     first, second = (spec.version for spec in specs)
     return (first, second) if first and second and first != second else ("A", "B")
-
-
-def _question(spec: Spec, other: Spec) -> Question:
-    """A spec's question without symmetry, about the properties of both specs in one order, as far as both can have them."""
-    instance, beside = spec.question().instance, other.question().instance
-    by_name = {item.name: item for item in (*spec.properties, *other.properties)}
-    asked = []
-    for name in sorted(by_name):
-        meanings = {(*item.texts, item.without, item.liveness and (item.liveness.weak, item.liveness.strong))
-                    for item in (*spec.properties, *other.properties) if item.name == name}  # fmt: skip
-        if len(meanings) > 1:
-            raise ConfigurationError(f"{name} does not mean the same in both specs; give one of the two another name")
-        written = [item for item in (by_name[name],) if item.texts]
-        try:
-            for item in written:
-                if item.liveness is not None:
-                    check_fairness(other.protocol, item.liveness.weak, item.liveness.strong)
-                    check_fairness(spec.protocol, item.liveness.weak, item.liveness.strong)
-                    check_present(instance, item)
-                    check_present(beside, item)
-            property_named(spec.protocol, name, written)
-            property_named(other.protocol, name, written)
-            check_texts(written, Schema(spec.protocol.state, spec.constants))
-            check_texts(written, Schema(other.protocol.state, other.constants))
-        except ConfigurationError:
-            continue
-        asked.append(by_name[name])
-    return Question(instance, tuple(asked))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from acked.audit.clusters.several import Audited
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
-from acked.audit.reports.terminal import group_answers, head_of, legend, not_asked_of, overview
+from acked.audit.reports.terminal import group_answers, head_of, legend, not_asked_of, overview, place_of
 from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_once, title_of
 from acked.audit.reports.transactional import SCOPE, group_transactions, page_name, transaction_run
 from acked.audit.reports.view import AuditView, TopicsView, View
@@ -134,7 +134,8 @@ def audit_page(view: View) -> str:
         else {**_part(title_of(group), f"group-{group.number}-", audit), "head": heads.group_lines(audit)}
         for group, audit in tell_once(view)
     ]
-    return _page(heads, view, view.first, parts, {**grid(groups_table(view)), "legend": table_legend(view)})
+    table = grid(groups_table(view), [str(part["id"]) for part in parts])
+    return _page(heads, view, view.first, parts, {**table, "legend": table_legend(view)})
 
 
 def _page(
@@ -160,13 +161,18 @@ def _page(
 
 def _part(title: str, name: str, audit: AuditView) -> dict[str, Any]:
     grouped = group_answers(audit)
-    questions = [{"id": answers[0].question.value, "text": text, "answers": answers} for text, answers in grouped]
+    told = [[(place_of(answer), answer) for answer in answers] for _, answers in grouped]
+    questions = [
+        {"id": answers[0][1].question.value, "text": text, "answers": answers}
+        for (text, _), answers in zip(grouped, told, strict=True)
+    ]
+    places = {place for answers in told for place, _ in answers}
     return {
         "title": title,
         "id": name,
         "head": [],
         "refusal": None,
-        **grid(overview(audit)),
+        **grid(overview(audit), places, name),
         "legend": legend(audit) if not title else [],
         "questions": questions,
         "transactions": list(group_transactions(audit)),
@@ -176,7 +182,13 @@ def _part(title: str, name: str, audit: AuditView) -> dict[str, Any]:
     }
 
 
-def grid(shown: Table) -> dict[str, Any]:
-    """A table for the templates: heads, and of each cell the text with its mark."""
-    heads = [column.title for column in shown.columns]
-    return {"heads": heads, "rows": [[(cell.marked, cell.mark.value) for cell in row] for row in shown.rows]}
+def grid(shown: Table, places: Collection[str] = (), prefix: str = "") -> dict[str, Any]:
+    """A table for the templates: heads, and of each cell the text with its mark and the id that it leads to.
+
+    A cell leads to one of `places` alone, whose ids begin with `prefix` on the page.
+    """
+    rows = [
+        [(cell.marked, cell.mark.value, f"{prefix}{cell.link}" if cell.link in places else "") for cell in row]
+        for row in shown.rows
+    ]
+    return {"heads": [column.title for column in shown.columns], "rows": rows}

@@ -64,7 +64,13 @@ def _cell(answer: AnswerView | None) -> TableCell:
         text = f"yes ({len(answer.story.steps)})"
     elif answer.nothing_accepted:
         text = "no (none taken)"
-    return TableCell(text, STYLES[answer.worst], MARKS[answer.worst])
+    return TableCell(text, STYLES[answer.worst], MARKS[answer.worst], link=place_of(answer))
+
+
+def place_of(answer: AnswerView) -> str:
+    """The id of the place on a page that tells of an answer: of its own, or of the one that takes the same steps."""
+    told_with = answer.faults.name if answer.decides or answer.same_as is None else answer.same_as
+    return f"{answer.question.value}-{told_with.replace(',', '-')}"
 
 
 LEVELS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}

@@ -88,7 +88,8 @@ def groups_table(view: TopicsView) -> Table:
         known = (group.replicas, group.min_insync_replicas, group.acks)
         values = [TableCell("-" if value is None else str(value)) for value in known]
         cells = [_cell(group.audit, asked) for asked in questions]
-        rows.append((TableCell(f"{group.number}. {group_name(group)}"), *values, *cells))
+        name = TableCell(f"{group.number}. {group_name(group)}", link=f"group-{group.number}-")
+        rows.append((name, *values, *cells))
     return table((*_HEADINGS, *(SHORT[asked] for asked in questions)), rows)
 
 

@@ -13,12 +13,14 @@ from typing import Any
 
 from acked.base.files import write_text
 from acked.checker.allconstants.obligations import PROMISES, GeneralObligation, Obligations
+from acked.checker.allconstants.own import own_argument
 from acked.checker.allconstants.prover import SEARCH_WAYS, Prover
 from acked.checker.allconstants.small_instances import SmallInstance
 from acked.checker.allconstants.texts import obligation_text
 from acked.checker.solver.lemma_sets import Core, StepCounterexample
 from acked.checker.solver.queries import OutOfTime
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
+from acked.checker.spec.resolve import protocol_named
 from acked.invariants.proofs import argument_of
 from acked.model.catalogue import PROTOCOLS
 
@@ -65,6 +67,8 @@ class CoreSearch:
         """
         if not obligation.may_use:
             return self._verify(obligation, (), self._effort)
+        if self._obligations.is_untouched(obligation):
+            return Core((obligation.clause,))
         if suspect and obligation.subject != PROMISES:
             found = self._instance(0).lemmas_of_step(obligation.subject, obligation.clause)
             if isinstance(found, StepCounterexample):
@@ -173,10 +177,15 @@ class LemmaProcess:
 
     def __init__(self, problem: FirstOrderProblem, seconds: float) -> None:
         self._emit: Callable[[Any], None] = lambda _: None
-        protocol = PROTOCOLS[problem.protocol]
-        argument = argument_of(protocol, dict(problem.constants), problem.asked)
+        constants = dict(problem.constants)
+        if problem.own is None:
+            protocol = PROTOCOLS[problem.protocol]
+            argument = argument_of(protocol, constants, problem.asked)
+        else:
+            protocol = protocol_named(problem.protocol)
+            argument = own_argument(protocol, problem.own)
         assert argument is not None
-        self._obligations = Obligations(protocol, argument, problem.drop, dict(problem.constants))
+        self._obligations = Obligations(protocol, argument, problem.drop, constants)
         self._prover = Prover(self._obligations, seconds, self._alive)
         self._search = CoreSearch(self._prover, SEARCH_EFFORT, seconds, self._alive)
 

@@ -18,14 +18,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from acked.invariants.proofs import Argument
 from acked.invariants.property import Property
+from acked.model.firstorder.definitions import shape_of
 from acked.model.firstorder.normal import Clause
 from acked.model.firstorder.query import Query, Questions
 from acked.model.firstorder.reading import Reading
+from acked.model.firstorder.records import Detail
 from acked.model.firstorder.store import FunctionStore
-from acked.model.firstorder.terms import Detail, Term
+from acked.model.firstorder.terms import Term
 from acked.model.language.protocol import Protocol
 
 INITIAL = "initial state"
@@ -74,7 +77,7 @@ class Obligations:
         self.protocol = protocol
         self.argument = argument
         self.drop = tuple(drop)
-        self.reading = Reading(protocol, self.drop, constants, argument.least)
+        self.reading = Reading(protocol, self.drop, constants, argument.least, argument.is_exact)
         self.switches: Mapping[str, int] = self.reading.switches
         self._questions = Questions(self.reading)
         self._at: dict[str, Callable[[FunctionStore], Term]] = dict(self.reading.domains())
@@ -112,6 +115,12 @@ class Obligations:
         guard = obligation.guard if with_guard else ()
         given = [("", term) for term in (*obligation.assumptions, *guard)]
         return self._questions.query([*given, *named], obligation.conclusion, detail)
+
+    def is_untouched(self, obligation: GeneralObligation) -> bool:
+        """Whether a step evidently leaves alone what a clause speaks of; asked where nobody keeps lemma sets."""
+        clause = self.clauses.get(obligation.clause)
+        is_asked = self.argument.is_exact and obligation.may_use and clause is not None
+        return is_asked and shape_of(cast(Term, clause)) == shape_of(obligation.conclusion)
 
     def numbers_of_ids(self, query: Query) -> tuple[Clause, ...]:
         """See `Questions.numbers_of_ids`."""

@@ -21,10 +21,11 @@ from typing import Protocol as Interface
 from acked.base.errors import ExitCode
 from acked.base.processes import Limits, Lost, Note, ProcessPool, Service
 from acked.checker.allconstants.obligations import AFTERWARDS, PROMISES, TERMS, GeneralObligation, Obligations
+from acked.checker.allconstants.own import own_argument
 from acked.checker.allconstants.texts import WAYS, text_name
 from acked.checker.question.result import Verdict
 from acked.checker.solver.lemma_sets import Core, CoreFile, StepCounterexample, add_older_sets, shipped_file
-from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
+from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask, OwnClauses
 from acked.invariants.proofs import Argument, argument_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.formulas.errors import ModelError
@@ -206,7 +207,7 @@ class AllConstantsOptions:
     counterexample. `effort` bounds each query in z3's own count of steps. `smt2` is a folder for the proved obligations.
     `keeper` may have the answers already; counterexamples are not kept. With `wanted`, some promises, only what these rest
     on is asked, each until a clause that it rests on is not kept (`checker/allconstants/closure.py`). `asked` names what is
-    to be proved besides the goals of the argument.
+    to be proved besides the goals of the argument; of a protocol of one's own `own` says what there is to prove.
     """
 
     cores: CoreFile | None = None
@@ -216,6 +217,11 @@ class AllConstantsOptions:
     keeper: Keeper | None = None
     wanted: tuple[str, ...] = ()
     asked: tuple[str, ...] = ()
+    own: OwnClauses | None = None
+
+    def argument(self, protocol: Protocol, constants: Mapping[str, object]) -> Argument:
+        """What is claimed of the protocol; `ModelError` if nothing is known of one that is shipped."""
+        return covering_argument(protocol, constants, self.asked) if self.own is None else own_argument(protocol, self.own)
 
 
 def prove_all_constants(
@@ -226,12 +232,13 @@ def prove_all_constants(
     on_result: Progress = lambda *_: None,
     constants: Mapping[str, object] | None = None,
 ) -> AllConstantsProof:
-    """Every obligation of a shipped protocol with its verdict, decided by solver processes within the limits.
+    """Every obligation of a protocol with its verdict, decided by solver processes within the limits.
 
-    `constants` are the switches that it is proved under. `ModelError` for a protocol without an argument for all constants.
+    `constants` are the switches that it is proved under. `ModelError` for a shipped protocol without an argument for all
+    constants, and for one of one's own that cannot be read so.
     """
     chosen = options or AllConstantsOptions()
-    argument = covering_argument(protocol, constants or {}, chosen.asked)
+    argument = chosen.argument(protocol, constants or {})
     started = time.perf_counter()
     results: dict[int, ObligationResult] = {}
     vacuous: tuple[str, ...] = ()
@@ -293,7 +300,8 @@ def covering_argument(protocol: Protocol, constants: Mapping[str, object], asked
     if argument is None:
         raise ModelError(
             f"no argument for all constants is known of {protocol.name}; there is one of partition and of the replication "
-            "family (kip320 and its ancestors), as acked has them"
+            "family (kip320 and its ancestors), as acked has them, and of a protocol of your own what its spec writes under "
+            "[invariants.NAME] and [lemmas.NAME] can be proved"
         )
     for name, why in argument.uncovered.items():
         if constants.get(name):
@@ -312,7 +320,8 @@ def _decide(
     pool: ProcessPool, asked: Obligations, known: CoreFile, options: AllConstantsOptions
 ) -> Iterator[tuple[int, ObligationResult]]:
     """Every obligation with what became of it, by number, as they are decided."""
-    pool.load(FirstOrderProblem(asked.protocol.name, asked.drop, tuple(asked.switches.items()), options.asked))
+    name = asked.protocol.name if options.own is None else asked.protocol.reference
+    pool.load(FirstOrderProblem(name, asked.drop, tuple(asked.switches.items()), options.asked, options.own))
 
     def decide(numbers: Sequence[int]) -> Iterator[tuple[int, ObligationResult]]:
         for reply in pool.run([_task(number, asked, known, options) for number in numbers]):
@@ -370,8 +379,9 @@ def _task(number: int, asked: Obligations, known: CoreFile, options: AllConstant
         core = Core(tuple(name for name in core.lemmas if name in named), core.way)
     smt2 = None if options.smt2 is None else str(options.smt2 / text_name(number, item.subject, item.clause))
     lemmas, way = (None, 0) if core is None else (core.lemmas, core.way)
-    # Where sets are known of the protocol and not of this obligation, it had none when they were found.
-    suspect = core is None and bool(known.cores)
+    # Where sets are known of the protocol and not of this obligation, it had none when they were found; and of a protocol of
+    # one's own nobody knows.
+    suspect = core is None and (bool(known.cores) or options.own is not None)
     return ObligationTask(number, lemmas, way, options.effort, options.search, suspect, smt2, near_sets(known, item.key))
 
 

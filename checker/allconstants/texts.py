@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from acked.checker.allconstants.obligations import GeneralObligation, Obligations
 from acked.checker.solver.lemma_sets import Core
 from acked.model.firstorder.query import Hints
+from acked.model.firstorder.records import Detail
 from acked.model.firstorder.smtlib import script
-from acked.model.firstorder.terms import Detail
 
 
 @dataclass(frozen=True)

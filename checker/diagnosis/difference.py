@@ -15,13 +15,19 @@ from acked.checker.diagnosis.rows import rows_of_level
 from acked.checker.loops import backward
 from acked.checker.native.compile import Kernel, ObjectCode, compile_functions, load_kernel, processor
 from acked.checker.native.shape import shape_of
+from acked.checker.question.fairness import check_fairness, check_present
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.plan import BATCH
-from acked.checker.question.question import Question
+from acked.checker.question.question import DEADLOCK, Question
 from acked.checker.question.result import Result, Run, StopReason, Words
+from acked.checker.question.user_properties import check_texts
 from acked.checker.search.local import LocalSearch
 from acked.checker.shards.shard import address, alone, reserve
+from acked.checker.spec.resolve import property_named
 from acked.checker.store.trace_back import Edge, run_to
+from acked.invariants.catalogue import properties_of
+from acked.invariants.property import Property
+from acked.model.language.protocol import Instance
 
 _SMALL = 1 << 16
 
@@ -30,20 +36,36 @@ _SMALL = 1 << 16
 class Side:
     """One set of rules: its answer, and the shortest run of it whose last step the other rules do not have.
 
-    `run` is None if there is none in what was searched; `is_decided` says that there is none at all, or that it is shortest.
+    >>> side, _ = diff(ask(toylog, everybody_holds, brokers=2, records=1), ask(toylog, brokers=2, records=1)).sides
+    >>> side.result.distinct_states, side.run, side.is_decided
+    (8, None, True)
     """
 
     result: Result
+    """The answer to its question, with every property."""
     run: Run | None
+    """That run; None if there is none in what was searched."""
     is_decided: bool
+    """Whether there is none at all, or it is a shortest one."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Both sides; `obstacle` says why their runs were not compared, if they were not."""
+    """Two sets of rules, compared.
+
+    >>> found = diff(ask(toylog, nobody_lags, brokers=2, records=1), ask(toylog, brokers=2, records=1))
+    >>> found.differs, found.verdicts
+    (False, {'NobodyLags': (2, 2)})
+    """
 
     sides: tuple[Side, Side]
+    """The first and the second."""
     obstacle: str
+    """Why their runs were not compared; empty if they were."""
+
+    def __repr__(self) -> str:
+        sides = (f"{side.result!r}" + (f" with {side.run!r} of its own" if side.run else "") for side in self.sides)
+        return f"<Comparison: {'differs' if self.differs else 'nothing differs'}; {' and '.join(sides)}>"
 
     @property
     def verdicts(self) -> dict[str, tuple[int | None, int | None]]:
@@ -70,7 +92,12 @@ class Comparison:
 
 
 def compare(first: Question, second: Question, bounds: Bounds | None = None, observer: Observer | None = None) -> Comparison:
-    """Searches both questions to the end and compares them; `ConfigurationError` if their states have nothing in common."""
+    """Searches both questions to the end and compares them: their rules, and every property of either that both can have.
+
+    States are not taken up to symmetry. `ConfigurationError` if they have nothing in common, or if a property of one name
+    does not mean the same in both.
+    """
+    first, second = _asked(first, second), _asked(second, first)
     obstacle = _obstacle(first, second)
     sides = []
     for question, other in ((first, second), (second, first)):
@@ -81,6 +108,42 @@ def compare(first: Question, second: Question, bounds: Bounds | None = None, obs
         sides.append(Side(result, run, run is not None or result.stopped is StopReason.COMPLETE))
         search.shards.clear()
     return Comparison((sides[0], sides[1]), obstacle)
+
+
+def _asked(question: Question, other: Question) -> Question:
+    """A question without symmetry, about the properties of both in one order, as far as both can have them."""
+    by_name = {item.name: item for item in (*question.properties, *other.properties)}
+    shared = [by_name[name] for name in sorted(by_name)]
+    for item in shared:
+        meanings = {_meaning(same) for same in (*question.properties, *other.properties) if same.name == item.name}
+        if len(meanings) > 1:
+            raise ConfigurationError(f"{item.name} does not mean the same in both specs; give one of the two another name")
+    sides = (question.instance, other.instance)
+    return Question(question.instance, tuple(item for item in shared if _can_be_asked(item, *sides)))
+
+
+def _meaning(item: Property) -> object:
+    return (*item.texts, item.without, item.liveness and (item.liveness.weak, item.liveness.strong))
+
+
+def _can_be_asked(item: Property, *sides: Instance) -> bool:
+    """Whether both sides can have a property: one that is written where both have its fields, or one that is of both.
+
+    A function of somebody's own is of those who have the same state.
+    """
+    if not item.texts and not any(item == properties_of(side.protocol).get(item.name, DEADLOCK) for side in sides):
+        return len({side.protocol.state for side in sides}) == 1
+    written = [item] if item.texts else []
+    try:
+        for side in sides:
+            if item.texts and item.liveness is not None:
+                check_fairness(side.protocol, item.liveness.weak, item.liveness.strong)
+                check_present(side, item)
+            property_named(side.protocol, item.name, written)
+            check_texts(written, side.schema)
+    except ConfigurationError:
+        return False
+    return True
 
 
 def _obstacle(first: Question, second: Question) -> str:

@@ -9,13 +9,12 @@ it is equal to nothing else, no condition, and nothing is in it.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
-from acked.checker.predicate.text import example_of, such_a_set, unknown_call, unreadable
+from acked.checker.predicate.text import example_of, flattened, parse, such_a_set, unknown_call, unreadable
 from acked.checker.predicate.values import Fields, Flag, IdSet, Names, Number, Value, equal
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
@@ -62,24 +61,24 @@ def meaning(text: str, schema: Schema, codes: Sequence[Expr], max_parts: int = M
         raise PredicateError(f"the predicate is longer than {MAX_LENGTH:,} characters")
     if not text.strip():
         raise PredicateError(f"the predicate is empty; write e.g. {example_of(schema)}")
-    flat = " ".join(text.splitlines())  # so that a text of several lines reads like one
+    flat = flattened(text)
     if "#" in flat:
         # It would hide what comes after it, further lines included.
         raise PredicateError(f"column {flat.index('#') + 1}: a predicate has no comments")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python about text that is none of its own
-            tree = _Implications().visit(ast.parse(flat.strip(), mode="eval"))
+        tree = parse(flat)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise PredicateError(unreadable(flat, error, schema)) from None
-    lowering = _Lowering(flat, schema, codes, max_parts)
+    lowering = Lowering(flat, schema, codes, max_parts)
     try:
         return Meaning(lowering.bool(tree.body, {}), lowering.silent(tree.body, {}))
     except RecursionError:
         raise PredicateError("the predicate is nested too deeply") from None
 
 
-class _Lowering:
+class Lowering:
+    """The expressions that the parts of one text mean where everything is finite."""
+
     def __init__(self, text: str, schema: Schema, codes: Sequence[Expr], max_parts: int) -> None:
         self._text = text
         self._schema = schema
@@ -340,11 +339,7 @@ class _Lowering:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return self._constant(-self._number(node.operand, names))
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
-            left, right = (self._value(side, names) for side in (node.left, node.right))
-            if not isinstance(left, Number) or not isinstance(right, Number) or left.sort or right.sort:
-                raise self.refuse(node, "only numbers are added, subtracted and multiplied")
-            make = {ast.Add: pool.add, ast.Sub: pool.sub, ast.Mult: pool.mul}[type(node.op)]
-            return Number(make(left.code, right.code), pool.or_(left.none, right.none))
+            return self._arithmetic(node, self._value(node.left, names), self._value(node.right, names))
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             return self._field(node, self._path(node, names))
         if isinstance(node, ast.Call):
@@ -354,6 +349,13 @@ class _Lowering:
         ):
             return self._flag(self.bool(node, names))
         raise self.refuse(node, "this is not part of the language of predicates")
+
+    def _arithmetic(self, node: ast.BinOp, left: Value, right: Value) -> Value:
+        if not isinstance(left, Number) or not isinstance(right, Number) or left.sort or right.sort:
+            raise self.refuse(node, "only numbers are added, subtracted and multiplied")
+        pool = self._pool
+        make = {ast.Add: pool.add, ast.Sub: pool.sub, ast.Mult: pool.mul}[type(node.op)]
+        return Number(make(left.code, right.code), pool.or_(left.none, right.none))
 
     def _constant(self, number: int) -> Number:
         return Number(self._pool.int(number), self._pool.false)
@@ -414,18 +416,6 @@ def _names(node: ast.expr) -> Names | None:
     parts = node.elts if isinstance(node, ast.Set) else [node]
     texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     return Names(tuple(texts), isinstance(node, ast.Set)) if texts and len(texts) == len(parts) else None
-
-
-class _Implications(ast.NodeTransformer):
-    """Writes `implies(A, B)` as `not A or B`."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        is_one = isinstance(node.func, ast.Name) and node.func.id == "implies" and len(node.args) == 2 and not node.keywords
-        if not is_one:
-            return node
-        unmet = ast.copy_location(ast.UnaryOp(ast.Not(), node.args[0]), node.args[0])
-        return ast.copy_location(ast.BoolOp(ast.Or(), [unmet, node.args[1]]), node)
 
 
 def _is_literal(node: ast.expr) -> bool:

@@ -17,16 +17,22 @@ _FALSE, _DECISIVE, _FIXED = "false: ", "decisive: ", "fixed: "
 
 @dataclass(frozen=True)
 class ClauseCoverage:
-    """A clause of an action: whether it was false in some reachable state, and whether there was one in which it alone was.
+    """What a guard clause of an action did in the reachable states.
 
-    `is_fixed`: it only restricts the bindings of the parameters; for those that remain, it is true in every state.
+    >>> coverage(ask(toylog, nothing_lost, brokers=2, records=1))[0]
+    ClauseCoverage(action='Append', label='records are left', was_false=True, was_decisive=True, is_fixed=False)
     """
 
     action: str
+    """Of which action it is."""
     label: str
+    """Its words, as `require` has them."""
     was_false: bool
+    """Whether it was false in some state."""
     was_decisive: bool
+    """Whether in some state it alone disabled the action."""
     is_fixed: bool = False
+    """Whether it only restricts the bindings of the parameters: for those that remain it is true in every state."""
 
     @property
     def name(self) -> str:

@@ -110,16 +110,31 @@ class BoundedAnswer:
 
 
 @dataclass(frozen=True)
-class FirstOrderProblem:
-    """A shipped protocol, read as first-order logic; `drop` names (action, label) guard clauses to leave out.
+class OwnClauses:
+    """What is to be proved of a protocol of one's own, as its spec writes it: lemmas and invariants, each a name, a text and what it
+    means.
 
-    `constants` are its switches, by name; `asked` names what is to be proved besides the goals of its argument.
+    `sizes` are the spec's own; on them, and on smaller ones, lemma sets and counterexamples are looked for.
+    """
+
+    lemmas: tuple[tuple[str, str, str], ...]
+    invariants: tuple[tuple[str, str, str], ...]
+    sizes: tuple[tuple[str, int], ...]
+
+
+@dataclass(frozen=True)
+class FirstOrderProblem:
+    """A protocol, read as first-order logic; `drop` names (action, label) guard clauses to leave out.
+
+    `constants` are its switches, by name; `asked` names what is to be proved besides the goals of its argument. Of a protocol
+    of one's own `protocol` is the reference, and `own` what is asked of it.
     """
 
     protocol: str
     drop: tuple[tuple[str, str], ...] = ()
     constants: tuple[tuple[str, int], ...] = ()
     asked: tuple[str, ...] = ()
+    own: OwnClauses | None = None
 
 
 @dataclass(frozen=True)

@@ -277,6 +277,11 @@ class SocketTransfer:
     def close(self) -> None:
         """See `FileTransfer`."""
         for connection in (self._listener, *self._outgoing.values(), *self._incoming.values()):
+            try:
+                # Or a thread that waits in it goes on to wait, in whatever has its number next.
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # The other end was faster.
             connection.close()
         for inbox in self._inboxes.values():
             inbox.close()

@@ -36,6 +36,11 @@ class InvariantText:
     holds: str
     doc: str = ""
 
+    @property
+    def property(self) -> Property:
+        """The promise that it holds in every reachable state."""
+        return written_invariant(self.name, self.holds, self.doc)
+
 
 @dataclass(frozen=True)
 class LivenessText:
@@ -93,7 +98,7 @@ class QuestionText:
 
     def resolve(self, protocol: Protocol) -> tuple[Property, ...]:
         """The properties; `ConfigurationError` about `check.invariants` if the protocol does not have one of them."""
-        written = [written_invariant(item.name, item.holds, item.doc) for item in self.invariants]
+        written = [item.property for item in self.invariants]
         written += [sought(name, text) for name, text in self.reach]
         written += [made for name in self.properties if (made := recoverable_named(name)) is not None]
         written += [liveness(item.name, item.trigger, item.goal, self.fairness, item.doc) for item in self.liveness]
@@ -119,9 +124,9 @@ class QuestionText:
             except ConfigurationError as error:
                 raise ConfigurationError(str(error), key) from None
 
-    def check_texts(self, protocol: Protocol) -> None:
+    def check_texts(self, protocol: Protocol, lemmas: tuple[Property, ...] = ()) -> None:
         """`ConfigurationError` about a predicate that is not one under the constants; see `Property.texts`."""
-        written = [item for item in (*self.resolve(protocol), *self.sought()) if item.texts]
+        written = [item for item in (*self.resolve(protocol), *self.sought(), *lemmas) if item.texts]
         if not written:
             return
         with suppress(ModelError):  # Then the constants are at fault, which `question` reports.
@@ -130,7 +135,8 @@ class QuestionText:
                 try:
                     check_texts([item], schema)
                 except ConfigurationError as error:
-                    raise ConfigurationError(str(error), _key(item)) from None
+                    key = f"lemmas.{item.name}.holds" if item in lemmas else _key(item)
+                    raise ConfigurationError(str(error), key) from None
 
     def question(
         self,

@@ -6,7 +6,7 @@ making its `Question`.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
@@ -38,7 +38,8 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import is_name
 from acked.model.language.protocol import Protocol
 
-_TABLES = ("claim", "gallery", "constants", "weaken", "invariants", "reach", "liveness", "fairness", "check", "expect")
+_ASKED = ("invariants", "lemmas", "reach", "liveness", "fairness", "check", "expect")
+_TABLES = ("claim", "gallery", "constants", "weaken", *_ASKED)
 """What a spec file has beside the keys of `_Top`."""
 
 
@@ -48,7 +49,7 @@ class Spec:
 
     `name` is the file's name without its ending, and the variant's if the file has several; `version` the release that it
     names, if it does, and `given` the constants that it names itself, which no release changes; `asked` is the question.
-    `warnings` say where settings are not what one may think.
+    `warnings` say where settings are not what one may think. `lemma_texts` are assumed, and proved, by proofs alone.
 
     >>> spec = load_spec("truncate-to-hw")
     >>> spec.protocol.name, spec.expect.verdict, sorted(spec.expect.violates)
@@ -70,6 +71,12 @@ class Spec:
     control_plane: str | None = None
     given: Mapping[str, Any] = field(default_factory=dict)
     line_of: Mapping[str, int] = field(default_factory=dict)
+    lemma_texts: tuple[InvariantText, ...] = ()
+
+    @cached_property
+    def lemmas(self) -> tuple[Property, ...]:
+        """The lemmas that it writes."""
+        return tuple(item.property for item in self.lemma_texts)
 
     @cached_property
     def properties(self) -> tuple[Property, ...]:
@@ -140,7 +147,7 @@ def parse_spec(text: str, path: Path, is_changed: bool = False) -> Spec:
 def judge(spec: Spec) -> Spec:
     """The spec itself; `ConfigurationError` for a property or a predicate that means nothing under its constants."""
     refuse_unasked(spec.properties, spec.constants)
-    spec.asked.check_texts(spec.protocol)
+    spec.asked.check_texts(spec.protocol, spec.lemmas)
     return spec
 
 
@@ -250,6 +257,7 @@ class _SpecReader(Reader):
             control_plane=top.control_plane,
             given=dict(self.table("constants")),
             line_of=self.lines,
+            lemma_texts=tuple(self.written("lemmas", [*properties_of(protocol), *asked.properties])),
         )
         try:
             return spec if is_changed else judge(spec)
@@ -329,17 +337,22 @@ class _SpecReader(Reader):
 
     def invariants(self, protocol: Protocol, asked: Names) -> tuple[InvariantText, ...]:
         """The invariants that the spec writes; every one of them is asked."""
-        made = []
-        for name in self.table("invariants"):
-            key = f"invariants.{name}"
-            self.table(key, ' and holds = "…" under it')
-            self.new_name(key, name, properties_of(protocol))
-            written = self.read(key, _Invariant)
-            if name not in asked:
+        made = tuple(self.written("invariants", properties_of(protocol)))
+        for item in made:
+            if item.name not in asked:
                 self.refuse_unknown(protocol, asked)
-                self.refuse(key, f"{name} is written but not asked; add it to invariants under [check]")
-            made.append(InvariantText(name, written.holds, written.doc))
-        return tuple(made)
+                text = f"{item.name} is written but not asked; add it to invariants under [check]"
+                self.refuse(f"invariants.{item.name}", text)
+        return made
+
+    def written(self, table: str, taken: Iterable[str]) -> Iterator[InvariantText]:
+        """The predicates under a table of names of the spec's own."""
+        for name in self.table(table):
+            key = f"{table}.{name}"
+            self.table(key, ' and holds = "…" under it')
+            self.new_name(key, name, taken)
+            written = self.read(key, _Invariant)
+            yield InvariantText(name, written.holds, written.doc)
 
     def refuse_unknown(self, protocol: Protocol, asked: Names) -> None:
         """Refuses names under [check] that stand for nothing."""

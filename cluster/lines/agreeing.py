@@ -27,7 +27,7 @@ class Agreement:
         """A change by the controller: what contradicts it."""
         version, told = event["version"], dict(event.fields)
         if event.says is Says.COMMITS_ISR:
-            told.pop("leader", None)  # Who asked for it.
+            told["leader"] = told.pop("elects", None)  # Else `leader` is who asked for it.
         if version in self._known:
             yield from self._held_against(event, told)
             return

@@ -9,6 +9,7 @@ between them is of others.
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -95,7 +96,7 @@ class Joiner:
                 looks += 1
                 if looks > LOOKS:
                     self._flush_whole()
-                    while self._out and self._out[0][0] <= self._oldest_held(self._out[0][0]):
+                    while self._out and self._out[0][:3] <= self._oldest_held():
                         yield heapq.heappop(self._out)[-1]
                 yield None
                 continue
@@ -109,16 +110,21 @@ class Joiner:
             if fact.thread in self._threads:
                 self._threads[fact.thread].last = last = fact.at - self._silent
                 self._quiet = min(self._quiet, last)
-            while self._out and self._out[0][0] < fact.at - LATE and self._out[0][0] <= self._oldest_held(fact.at):
+            while self._out and self._out[0][0] < fact.at - LATE and self._out[0][:3] <= self._oldest_held():
                 yield heapq.heappop(self._out)[-1]
         self._flush_all()
         while self._out:
             yield heapq.heappop(self._out)[-1]
 
-    def _oldest_held(self, now: int) -> int:
-        """When the oldest line was printed of those that may still go on; events come out in the order of their times."""
-        oldest = now if self._last_answer is None else self._last_answer[0].at
-        return min((oldest, *(thread.held[0].at for thread in self._threads.values() if thread.held)))
+    def _oldest_held(self) -> tuple[float, int, int]:
+        """The place of the oldest line of those that may still go on; events come out in the order of their lines."""
+        held = [self._place(thread.held[0]) for thread in self._threads.values() if thread.held]
+        held += [] if self._last_answer is None else [self._place(self._last_answer[0])]
+        return min(held, default=(math.inf, 0, 0))
+
+    def _place(self, fact: Fact) -> tuple[int, int, int]:
+        """Where a line stands among those of its node: moment, file and line."""
+        return fact.at, self._files.index(fact.file), fact.line
 
     # -- what a fact does to its thread ---------------------------------------------------------------------------------
 
@@ -183,8 +189,8 @@ class Joiner:
             self._end = fact.fields["end"]
             self._complete_answer(fact.fields["end"])
         elif fact.kind is Kind.LOADED:
-            if self._started and (self._end is not None or self._was_there):
-                # Where no log was found that was there before, the disk is another.
+            if self._was_there or (self._started and self._end is not None):
+                # Where no log was found that was there before, the disk is another, or the partition was elsewhere meanwhile.
                 self._emit(fact, Says.RESTARTS, {"hw": fact.fields["hw"], "end": self._end or 0})
             elif self._end is None and fact.fields["hw"]:
                 wrong = f"the line says HW {fact.fields['hw']} of a log of which no line tells that it was loaded"
@@ -347,6 +353,8 @@ class Joiner:
             told |= fields
         says = Says.COMMITS_ISR if held[0].kind is Kind.ALTERED else Says.CHANGES
         if says is Says.COMMITS_ISR:
+            if (elected := told.pop("leader", None)) is not None:
+                told["elects"] = elected
             told |= {name: value for name, value in held[0].fields.items() if name == "leader"}
         if "version" not in told:
             return  # To 3.9 a controller that stands by prints the committed record alone, and the active one more.
@@ -362,7 +370,7 @@ class Joiner:
             )
         self._number += 1
         event = Event(fact.at, by, says, fields, where.file, where.line, where.text)
-        heapq.heappush(self._out, (fact.at, self._files.index(fact.file), fact.line, self._number, event))
+        heapq.heappush(self._out, (*self._place(fact), self._number, event))
 
 
 def _wrong_append(fact: Fact, fetched: int | None = None, compacts: bool = False) -> str | None:

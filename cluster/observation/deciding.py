@@ -37,9 +37,10 @@ class Decisions:
         # Nobody leads: who is in the ISR has lost its session before, and an unclean election leaves it out of the new one.
         stay_away: tuple[tuple[Move, ...], ...] = ((),) if leads < 0 and elected else ()
         for away in dict.fromkeys((*stay_away, lost, with_leader)):
-            if leader is None or (leader >= 0 and subject.index.get(leader) == leads):
-                if event.get("recorded"):  # A record does not say who asked for a change.
-                    yield from self.commits_isr(event, state)
+            stays = leader is None or (leader >= 0 and subject.index.get(leader) == leads)
+            if event.get("recorded") and (stays or event.get("replicas") is not None):
+                yield from self.commits_isr(event, state)  # A record does not say who asked for a change.
+            if stays:
                 yield away, told
             epoch = event.get("epoch")
             moves = leader is None and event.get("replicas") is not None
@@ -69,8 +70,8 @@ class Decisions:
             parts.append(self._is(subject.isr, subject.mask(event["isr"]), "ISR", event["isr"]))
         if event.get("epoch") is not None:
             parts.append(self._is(subject.epoch, event["epoch"], "leader epoch", event["epoch"]))
-        if event.says is Says.CHANGES and event.get("leader") is not None:
-            leader = event["leader"]
+        leader = event.get("leader" if event.says is Says.CHANGES else "elects")
+        if leader is not None:
             code = 0 if leader < 0 else 1 + subject.index.get(leader, len(subject.brokers))
             parts.append(self._is(subject.leader, code, "leader", leader))
         if event.get("elr") is not None and subject.concrete.layout.leaves[subject.elr].cardinality > 1:
@@ -89,12 +90,16 @@ class Decisions:
             commits, told = move("CommitAlterPartition", leader=leader), self._commit(event)
             yield (commits,), told
             if event.get("replicas") is not None and event.get("isr") is not None:
-                # With the last of the new replicas the former ones go, in the same change, with a leader epoch of its own.
+                # With the last of the new replicas the former ones go, in the same change, with a leader epoch of its own; if
+                # the leader is one of these, another is elected (NEW_LEADER_ELECTED).
                 asked_for, isr = state[self.subject.at[leader].pending], self.subject.mask(event["isr"])
                 gone = [index for index in range(len(self.subject.brokers)) if (asked_for & ~isr) >> index & 1]
                 leaves = tuple(move("LoseSession", broker=index) for index in gone)
                 epoch = () if event.get("epoch") is None else (move(PASSED_OVER, event["epoch"]),)
                 yield (commits, *leaves, *epoch), told
+                elected = event.get("elects" if event.says is Says.COMMITS_ISR else "leader")
+                for election in [] if elected is None else self._elections(elected):
+                    yield (commits, *leaves, election), told
 
     def fences(self, event: Event, state: State) -> Iterator[Plan]:
         """A broker's session is over."""

@@ -56,10 +56,11 @@ class Event:
     `offset` a log end before, `next` and `end` one after; `from` the offset at which a log then begins; `leader_hw` what
     the leader's answer carried; `most` the end of an epoch that it tells; `cut` that the process ended before it said the
     rest, such as of which fetch this came; `appending` that the fetcher was taking up an answer meanwhile; `version` the
-    partition epoch, which numbers the controller's changes; `wrong` is what a line, or lines of one step, say against one
-    another, in a sentence, which nothing explains; `replicas` of a change those from then on; `recorded` that the change is
-    read from the metadata log, which does not say who asked for it. What CHANGES does not tell did not change. Lines of
-    ZooKeeper's time name neither the leader that a broker follows nor who asks for an ISR.
+    partition epoch, which numbers the controller's changes; `leader` of COMMITS_ISR who asked, `elects` who leads from then
+    on; `wrong` is what a line, or lines of one step, say against one another, in a sentence, which nothing explains;
+    `replicas` of a change those from then on; `recorded` that the change is read from the metadata log, which does not say
+    who asked for it. What CHANGES does not tell did not change. Lines of ZooKeeper's time name neither the leader that a
+    broker follows nor who asks for an ISR.
     """
 
     at: int

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from acked.cluster.observation.events import Event, Says
+from acked.cluster.observation.events import CONTROLLER, Event, Says
 from acked.cluster.observation.lanes import Lanes, rise_of
 from acked.cluster.observation.subject import Subject
 from acked.model.concrete.program import State
+
+_HEARS = (Says.LEADS, Says.FOLLOWS)
+"""By which a broker hears of a leader epoch."""
 
 
 class Outlook:
@@ -16,7 +19,15 @@ class Outlook:
     def __init__(self, subject: Subject, lanes: Lanes) -> None:
         self._subject, self._lanes = subject, lanes
 
-    def misses_answer(self, taken: Collection[int], after: State) -> bool:
+    def leads_nowhere(self, event: Event, taken: Collection[int], before: State, after: State) -> bool:
+        """Whether lines to come rule out that an event is taken now, with the heads of some lanes."""
+        if event.says in _HEARS and self._misses_fetch(event, after):
+            return True
+        if event.by == CONTROLLER and self._misses_news(event, before, after):
+            return True
+        return self._misses_answer(taken, after)
+
+    def _misses_answer(self, taken: Collection[int], after: State) -> bool:
         """Whether a follower is to take an answer that its leader can give no more, once the heads of some lanes are taken.
 
         That has a lower high watermark than the leader, or no record where the leader has one: neither log nor high watermark
@@ -36,6 +47,45 @@ class Outlook:
             lane = self._lanes[self._lanes.own[leader]]
             begins_anew = (Says.RESTARTS, Says.LEADS)
             return not any(e.says in begins_anew for e in lane.events[lane.taken :] if e.at <= answer.at)
+        return False
+
+    def _misses_fetch(self, event: Event, after: State) -> bool:
+        """Whether a broker hears of a leader epoch before a leader that has not heard of it notes a last fetch of its.
+
+        The fetch came before, however long its leader took to note it; or it is of that leader's next office.
+        """
+        me = self._subject.index[event.by]
+        place = self._subject.at[me]
+        for leader, theirs in enumerate(self._subject.at):
+            leads = leader != me and after[theirs.leader] == leader + 1 and not after[theirs.down]
+            if not leads or after[place.epoch] <= after[theirs.epoch] or after[place.former] == leader + 1:
+                continue
+            lane = self._lanes[self._lanes.numbers[self._subject.brokers[leader], event.by]]
+            noted = self._lanes.head_before(lane, event.at + self._lanes.slack.between)
+            if noted is None:
+                continue
+            own = self._lanes[self._lanes.own[leader]]
+            until = noted.at + self._lanes.slack.within
+            if not any(e.says is Says.LEADS and e.at <= until for e in own.events[own.taken :]):
+                return True
+        return False
+
+    def _misses_news(self, event: Event, before: State, after: State) -> bool:
+        """Whether the controller goes on to another leader epoch before all have heard of the last whose lines say so.
+
+        In the model a broker hears of the newest one.
+        """
+        epoch = before[self._subject.epoch]
+        if after[self._subject.epoch] == epoch or not before[self._subject.leader]:
+            return False
+        self._lanes.read_until(event.at + self._lanes.slack.between)
+        for own, place in zip(self._lanes.own, self._subject.at, strict=True):
+            if not 0 < after[place.epoch] <= epoch:  # Who has just started may hear of former ones; codes are one more.
+                continue
+            lane = self._lanes[own]
+            heard = next((e for e in lane.events[lane.taken :] if e.says in _HEARS or e.says is Says.RESTARTS), None)
+            if heard is not None and heard.get("epoch") == epoch and heard.get("leader") != -1:
+                return True
         return False
 
     def misses_rise(self, event: Event, after: State) -> bool:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -110,18 +110,25 @@ class Walk:
         """Takes every event; None if a behaviour explains them all, else where the deepest try ended."""
         stuck = self._search()
         if stuck is not None:
-            self._back_to_start()
-            self._lanes.slack = self._lanes.rises.slack = self.slack = self.slack.more()
+            stuck = self._search_again(stuck, self.slack.more())
+        if stuck is not None:
             self._looks_ahead = False  # So that what is told is the line that fails, and not one before it.
-            again = self._search()
-            # With more slack the search may lose its way earlier.
-            stuck = again if again is None or again.explained > stuck.explained else stuck
+            stuck = self._search_again(stuck, replace(self.slack, nodes=self.slack.nodes // 10))
         if stuck is None:
             while self._frames:
                 self._settle()
         return stuck
 
     # -- the search -----------------------------------------------------------------------------------------------------
+
+    def _search_again(self, stuck: Stuck, slack: Slack) -> Stuck | None:
+        """From the beginning, as far as it can be taken back; with more slack the search may lose its way earlier."""
+        while self._frames:
+            self._undo()
+        self._dead.clear()
+        self._lanes.slack = self._lanes.rises.slack = self.slack = slack
+        again = self._search()
+        return again if again is None or again.explained > stuck.explained else stuck
 
     def _search(self) -> Stuck | None:
         best, since, deepest = self.explained, 0, None
@@ -173,11 +180,6 @@ class Walk:
             self._lanes[number].settle()
         if self._on_taken is not None:
             self._on_taken(frame.before, frame.choice.taken)
-
-    def _back_to_start(self) -> None:
-        while self._frames:
-            self._undo()
-        self._dead.clear()
 
     def _key(self) -> tuple[tuple[int, ...], State, Asked]:
         return tuple(lane.taken for lane in self._lanes), self.state, self._asked
@@ -377,7 +379,7 @@ class Walk:
     ) -> Iterator[_Choice]:
         for way in ways:
             choice = _Choice(lanes, Taken(events, way.moves, way.after), asked)
-            if self._looks_ahead and self._outlook.misses_answer(lanes, way.after):
+            if self._looks_ahead and self._outlook.leads_nowhere(events[0], lanes, self.state, way.after):
                 continue
             if any(self._outlook.misses_rise(event, way.after) for event in events):
                 continue

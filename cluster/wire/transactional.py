@@ -7,6 +7,7 @@ the leader adds to the transaction.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -208,6 +209,7 @@ def _without_aborted(served: tuple[LogEntry, ...], aborted: list[tuple[int, int]
             continue
         begun = [first for producer, first in aborted if producer == entry.producer and first <= entry.offset]
         ends = [one.offset for one in served if one.is_marker and one.producer == entry.producer and one.text == "ABORT"]
-        if not any(first <= entry.offset < min((end for end in ends if end > first), default=first) for first in begun):
+        # A fetch ends with its segment, which the marker may be beyond.
+        if not any(entry.offset < min((end for end in ends if end > first), default=math.inf) for first in begun):
             kept.append(entry)
     return tuple(kept)

@@ -109,7 +109,7 @@ def hunt(
     \b
     acked hunt --kafka 4.4.0 --minutes 20
     acked hunt --kafka 3.9.1 --protocols transactions --html hunt.html
-    acked hunt --kafka 4.4.0 --faults none,leadership_moves --forget 'row 36'
+    acked hunt --kafka 4.4.0 --faults none,leadership_moves --forget stale-log-ends
     acked hunt --kafka 4.4.0 --assumptions                  what the answers rest on, and whether Kafka's source forbids it
 
     Answers are kept: stopped by time or Ctrl-C, the same command goes on. Exit code 12 if something is new, 0 if not, 152 if

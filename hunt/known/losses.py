@@ -18,6 +18,7 @@ from acked.checker.spec.variants import specs_under
 from acked.hunt.known.mend import Bar, Mend
 from acked.model.formulas.errors import ModelError
 from acked.reports.shell.specs import bundled_specs, full_name
+from acked.reports.tables.findings import read_findings
 
 KNOWN = Path(__file__).with_name("known.toml")
 
@@ -62,8 +63,12 @@ def known_losses(without: Iterable[str] = ()) -> tuple[KnownLoss, ...]:
 
 
 def gallery_losses() -> tuple[KnownLoss, ...]:
-    """A row for every bug of the gallery with a fix: the constants in which the two differ prevent it."""
-    found = []
+    """A row for every bug of the gallery with a fix: the constants in which the two differ prevent it.
+
+    Where a finding's command shows the bug it is called as the finding is, else as the gallery calls it.
+    """
+    found, findings = [], read_findings(read_text(bundled_specs() / "found.json", "list of findings"))
+    shown = {word: one.id for one in findings for word in one.command.split()}
     loaded = {full_name(path): load_spec(path) for path in specs_under(bundled_specs() / "gallery")}
     for name, bug in loaded.items():
         fix = loaded.get(name.removesuffix("-bug") + "-fix")
@@ -71,8 +76,8 @@ def gallery_losses() -> tuple[KnownLoss, ...]:
             continue
         mend = {key: value for key, value in fix.constants.items() if bug.constants[key] != value}
         lacking = {key: bug.constants[key] for key in mend}
-        row = f"row {bug.gallery.row}"
-        found.append(KnownLoss(row, bug.title, bug.protocol.name, Mend(mend), (name,), is_open=True, under=lacking))
+        called = shown.get(name.removeprefix("gallery/"), bug.gallery.id)
+        found.append(KnownLoss(called, bug.title, bug.protocol.name, Mend(mend), (name,), is_open=True, under=lacking))
     return tuple(found)
 
 

@@ -65,8 +65,8 @@ class HuntedRelease:
 class HuntQuestion:
     """Promises under one combination: what users set, what goes wrong, and all constants of the protocol.
 
-    `possible_faults` are the constants that say what goes wrong. `cost` grows with what is asked at once and with
-    `unpromised`, which counts the settings for which nobody is promised anything.
+    `possible_faults` are the constants that say what goes wrong. `cost` grows with what is asked at once, and with settings
+    for which nobody is promised anything. `unusual` counts the settings that are not those of most topics.
     """
 
     protocol: str
@@ -76,7 +76,7 @@ class HuntQuestion:
     promises: tuple[str, ...]
     possible_faults: tuple[str, ...]
     cost: int
-    unpromised: int = 0
+    unusual: int = 0
 
 
 def questions_of(hunted: HuntedRelease, protocols: Sequence[str], faults: Sequence[str] = ()) -> list[HuntQuestion]:
@@ -129,6 +129,8 @@ def _sets(faults: Sequence[str], most: int = MOST_FAULTS) -> Iterator[tuple[str,
 
 _PARTITION_FAULTS = tuple(item.name for item in settings.CIRCUMSTANCES if item.name not in (*_VIEWED, "moves"))
 _LEAST_SIZES = {"log_size": 1, "records": 1}
+_REPLICAS = 3
+"""Those of most topics, which take records with a broker down (min.insync.replicas 1, by default, or 2)."""
 
 
 def partition_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[HuntQuestion]:
@@ -139,7 +141,8 @@ def partition_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[Hunt
         names = (*(() if kind is CrashKind.NONE and more else (kind.value,)), *more)
         if names not in wanted:
             continue
-        unpromised = (chosen[settings.acks.name] != settings.ACKS_ALL) + chosen[settings.unclean_election.name]
+        unpromised = (chosen[settings.acks.name] == settings.ACKS_0) + chosen[settings.unclean_election.name]
+        unusual = unpromised + (chosen["replicas"] != _REPLICAS) + (chosen[settings.min_insync_replicas.name] == _REPLICAS)
         for view, constants in _views(profile, {**chosen, **_moving(chosen, faults)}):
             bound = {**profile, **constants, **faults}
             asked = _looked_at(view, _promises(protocol, bound))
@@ -147,7 +150,7 @@ def partition_questions(hunted: HuntedRelease, wanted: _Wanted) -> Iterator[Hunt
                 shown = tuple((name, _shown(protocol, name, value)) for name, value in chosen.items())
                 cost = len(more) + unpromised + bound["log_size"] * bound["records"] - 1
                 whole = tuple(bound.items())
-                yield HuntQuestion(protocol.name, shown, names, whole, asked, _PARTITION_FAULTS, cost, unpromised)
+                yield HuntQuestion(protocol.name, shown, names, whole, asked, _PARTITION_FAULTS, cost, unusual)
 
 
 def partition_faults(hunted: HuntedRelease) -> list[tuple[CrashKind, tuple[str, ...], dict[str, int]]]:

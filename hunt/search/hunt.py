@@ -154,12 +154,14 @@ class Hunt:
         self._rounds.setdefault(unit.round, {})[unit] = None
         self.tally.planned += 1
 
-    def _order(self, unit: Unit) -> tuple[int, int]:
-        """What people are promised most first, and by the seed."""
-        return unit.question.unpromised, self._draw(unit)
+    def _order(self, unit: Unit) -> tuple[int, int, int]:
+        """What most people run first, of that what needs the fewest faults, and by the seed."""
+        return unit.question.unusual, len(unit.question.faults), self._draw(unit)
 
     def _draw(self, unit: Unit) -> int:
-        text = json.dumps([self._seed, to_plain(unit)])
+        question = unit.question
+        asked = (question.protocol, question.constants, question.promises, unit.level, unit.mended)
+        text = json.dumps([self._seed, to_plain(asked)])
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:6], "big")
 
     def _rare(self, protocol: str) -> tuple[tuple[str, int], ...]:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
 
+from acked.model.firstorder.normal import substitute
+from acked.model.firstorder.ranges import least
+from acked.model.firstorder.records import Cardinality, Implication, Measure, Relation
 from acked.model.firstorder.symbols import BOOL, INT, Op, Symbol, Variable
-from acked.model.firstorder.terms import Implication, Logic, Measure, Relation, Term, free_variables
+from acked.model.firstorder.terms import Logic, Term, free_variables
 from acked.model.formulas.errors import ModelError
 
 
@@ -63,6 +66,76 @@ def compare_sizes(logic: Logic, relation: Relation, other: Relation) -> Term:
     axioms = (logic.close(logic.or_(term, lacks), variables),)
     logic.measures[symbol] = Measure(symbol, variables, relation, other, axioms)
     return term
+
+
+Member = Callable[[Term, tuple[Term, ...]], Term]
+"""Whether a term is in a set, for given values of what the set depends on."""
+
+
+def cardinality(
+    logic: Logic, relation: Relation, whole: Term | None, bounds: tuple[Term, Term] | None = None
+) -> Term:
+    """How many of `whole` ids are in a set: a new number, of which is said what is true of sizes whatever the set.
+
+    Of a set of numbers, how many within the bounds; `ModelError` if these may be fewer than none. One symbol stands for all
+    sets that differ in variables alone. What two sizes have to do with each other is said where both are asked about
+    (`compare_cardinalities`).
+    """
+    if bounds is not None:
+        whole = logic.add(logic.sub(bounds[1], bounds[0]), logic.int(1))
+        if least(whole) < 0:
+            raise ModelError("count(…) over a range that may end before it begins has no meaning for all constants")
+    assert whole is not None
+    probe = logic.variable(relation.sort, relation.sort.name)
+    if bounds is not None:
+        logic.ranges[probe.value] = bounds
+    inside = relation.member(probe)
+    free: dict[int, Variable] = {}
+    shape = ("size", relation.sort, bounds and (bounds[0].id, bounds[1].id), _shape(inside, {probe.value.number: -1}, free))
+    variables = tuple(free.values())
+    symbol = logic.abbreviations.get(shape)
+    if symbol is None:
+        symbol = Symbol(logic.fresh("size"), tuple(item.sort for item in variables), INT)
+        logic.abbreviations[shape] = symbol
+
+        def member(x: Term, at: tuple[Term, ...]) -> Term:
+            return substitute(logic, inside, {probe.value: x, **dict(zip(variables, at, strict=True))})
+
+        known = logic.apply(symbol, map(logic.bound, variables))
+        none, sort, hint = logic.int(0), relation.sort, relation.sort.name
+        here = tuple(map(logic.bound, variables))
+        facts = (
+            logic.le(none, known),
+            logic.le(known, whole),
+            logic.or_(logic.le(known, none), logic.some(sort, hint, lambda x: member(x, here), bounds)),
+            logic.every(sort, hint, lambda x: logic.or_(logic.not_(member(x, here)), logic.lt(none, known)), bounds),
+            logic.or_(logic.lt(known, whole), logic.every(sort, hint, lambda x: member(x, here), bounds)),
+            logic.or_(logic.le(whole, known), logic.some(sort, hint, lambda x: logic.not_(member(x, here)), bounds)),
+        )
+        axioms = tuple(logic.close(fact, variables) for fact in facts)
+        logic.cardinalities[symbol] = Cardinality(symbol, variables, relation.sort, bounds, whole, member, axioms)
+    return logic.apply(symbol, map(logic.bound, variables))
+
+
+def compare_cardinalities(logic: Logic, one: Cardinality, other: Cardinality) -> tuple[Term, ...]:
+    """Two sets that have more members together than there are have one in common, and a larger one has one of its own."""
+    if one.sort != other.sort or one.bounds != other.bounds:
+        return ()
+    mine, theirs = (tuple(logic.variable(item.sort, item.hint) for item in side.variables) for side in (one, other))
+    a, b = logic.apply(one.symbol, mine), logic.apply(other.symbol, theirs)
+    sort, hint = one.sort, one.sort.name
+    common = logic.some(sort, hint, lambda x: logic.and_(one.member(x, mine), other.member(x, theirs)), one.bounds)
+
+    def alone(member: Member, at: tuple[Term, ...], beside: Member, there: tuple[Term, ...]) -> Term:
+        """Whether something is in the one set and not in the other."""
+        return logic.some(sort, hint, lambda x: logic.and_(member(x, at), logic.not_(beside(x, there))), one.bounds)
+
+    facts = [logic.or_(logic.le(logic.add(a, b), one.whole), common)]
+    sides = (a, one.member, mine), (b, other.member, theirs)
+    for (size, member, at), (less, beside, there) in (sides, sides[::-1]):
+        facts.append(logic.or_(logic.le(size, less), alone(member, at, beside, there)))
+    variables = tuple(item.value for item in (*mine, *theirs))
+    return tuple(logic.close(fact, variables) for fact in dict.fromkeys(facts))
 
 
 def _two_members(logic: Logic, relation: Relation) -> Term:
@@ -124,6 +197,11 @@ def extreme(
     is_such = logic.all((logic.le(lo, term), logic.le(term, hi), holds(term)))
     logic.define(symbol, (), is_it(term, lo, hi), claims, (logic.or_(logic.eq(term, otherwise), is_such),))
     return term
+
+
+def shape_of(term: Term) -> object:
+    """What a closed term has in common with all that say the same of other variables."""
+    return _shape(term, {}, {})
 
 
 def _shape(term: Term, bound: dict[int, int], free: dict[int, Variable]) -> object:

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
-from acked.model.firstorder.definitions import abbreviate, extreme
+from acked.model.firstorder.definitions import abbreviate, cardinality, extreme
 from acked.model.firstorder.normal import substitute
+from acked.model.firstorder.records import Choice, Relation
 from acked.model.firstorder.store import Code, FunctionStore, empty
-from acked.model.firstorder.symbols import BOOL, INT, Sort, Symbol
-from acked.model.firstorder.terms import Choice, Logic, Term
+from acked.model.firstorder.symbols import BOOL, INT, Sort, Symbol, one_of
+from acked.model.firstorder.terms import Logic, Term
 from acked.model.firstorder.values import SymbolicOptional, SymbolicSet, code, derive, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
+from acked.model.language.choices import given, leaves
 from acked.model.language.context import resolve
-from acked.model.language.domain import IdDomain, Range
+from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, OptionalDomain, Range
 from acked.model.language.sets import SetValue
-from acked.model.language.storage.composites import as_leaf
-from acked.model.language.values import Bool, I, Id, IntLike, N, OptionalValue, V
+from acked.model.language.storage.composites import as_domain, as_leaf
+from acked.model.language.values import Bool, Count, I, Id, Int, IntLike, N, OptionalValue, V, Value
 
 
 class FirstOrder:
@@ -54,16 +56,72 @@ class FirstOrder:
         if isinstance(over, SetValue):
             inside, item = over.contains, over.item
             return self.every(item, lambda x: ~inside(x) | body(x))
-        wrap, sort, bounds = self.range_of(over)
-        return formula(self.logic.every(sort, over.__name__, lambda x: term_of(body(wrap(x))), bounds))
+        return self._quantify(over, body, self.logic.every, self.logic.and_)
 
     def some(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Bool:
         """An existential quantifier."""
         if isinstance(over, SetValue):
             inside, item = over.contains, over.item
             return self.some(item, lambda x: inside(x) & body(x))
-        wrap, sort, bounds = self.range_of(over)
-        return formula(self.logic.some(sort, over.__name__, lambda x: term_of(body(wrap(x))), bounds))
+        return self._quantify(over, body, self.logic.some, self.logic.or_)
+
+    def count(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Count:
+        """The size of the set of those ids."""
+        item = over.item if isinstance(over, SetValue) else over
+        if issubclass(item, Int) and not isinstance(over, SetValue):
+            wrap, _, bounds = self.range_of(over)
+            held = Relation(self.logic, INT, lambda x: term_of(body(wrap(x))), lambda _: self.logic.false)
+            return Count(code(cardinality(self.logic, held, None, bounds)))
+        if not issubclass(item, Id):
+            raise ModelError("count(…) counts ids and numbers in a proof for all constants; write every(…) or some(…)")
+        asked = cast(Callable[[Id], Bool], body)
+        if isinstance(over, SetValue):
+            return self.those(item, lambda x: over.contains(x) & asked(x)).size
+        return self.those(item, asked).size
+
+    def _quantify(
+        self,
+        over: type[V],
+        body: Callable[[V], Bool],
+        bind: Callable[[Sort, str, Callable[[Term], Term], tuple[Term, Term] | None], Term],
+        join: Callable[[Term, Term], Term],
+    ) -> Bool:
+        """A quantifier over a type: of a struct one for each field, of an optional id one more case."""
+        domain = as_domain(over)
+        parts = list(leaves("", domain))
+
+        def meaning(values: Mapping[str, Value]) -> Term:
+            if len(values) == len(parts):
+                return term_of(body(given("", domain, lambda name, _: values[name])))
+            name, leaf = parts[len(values)]
+            return within(name, leaf, values)
+
+        def within(name: str, leaf: LeafDomain, values: Mapping[str, Value]) -> Term:
+            def ask(value: Value) -> Term:
+                return meaning({**values, name: value})
+
+            if isinstance(leaf, BoolDomain):
+                return join(*(ask(formula(self.logic.bool(value))) for value in (False, True)))
+            if isinstance(leaf, OptionalDomain) and issubclass(leaf.item, Id):
+                none = self.no_value(leaf.item)
+                some = lambda x: ask(self.optional_value(none.code_of(leaf.item(code(x))), leaf.item))  # noqa: E731
+                return join(ask(none), bind(sort_of(leaf.item), leaf.item.__name__, some, None))
+            if isinstance(leaf, OptionalDomain):
+                greatest = self.greatest_code(leaf)
+                return bind(INT, leaf.item.__name__, lambda x: ask(leaf.wrap(code(x))), (self.logic.int(0), greatest))
+            wrap: Callable[[Term], Value]
+            wrap, sort, bounds = self.range_of(leaf)
+            return bind(sort, cast(IdDomain | Range, leaf).item.__name__, lambda x: ask(wrap(x)), bounds)
+
+        return formula(meaning({}))
+
+    def greatest_code(self, domain: LeafDomain) -> Term:
+        """The greatest code of a number, or of an optional one."""
+        if isinstance(domain, OptionalDomain):
+            return self.greatest_code(as_leaf(domain.item)) + 1
+        assert isinstance(domain, Range)
+        lo, hi = self.bounds(domain)
+        return self.logic.sub(hi, lo)
 
     def extreme(self, over: type[N], body: Callable[[N], Bool], otherwise: N | None, is_greatest: bool) -> N:
         """The greatest or least value for which the body holds, by its defining properties."""
@@ -85,8 +143,10 @@ class FirstOrder:
         """One assignment to whole families: its element stands for every value at once."""
         if self._store is None:
             raise ModelError("for_each(…) assigns to a state and belongs in an action or an initial state")
-        wrap, sort, _ = self.range_of(over)
+        wrap, sort, bounds = self.range_of(over)
         element = self.logic.variable(sort, over.__name__)
+        if bounds is not None:
+            self.logic.ranges[element.value] = bounds
         with self._store.for_each(element):
             assign(wrap(element))
 
@@ -123,20 +183,15 @@ class FirstOrder:
         """The formula itself."""
         return holds
 
-    def range_of(self, over: type[V]) -> tuple[Callable[[Term], V], Sort, tuple[Term, Term] | None]:
+    def range_of(self, over: type[V] | LeafDomain) -> tuple[Callable[[Term], V], Sort, tuple[Term, Term] | None]:
         """How a value of a type is made of a term, the sort of that, and its bounds if it is a number."""
         domain = as_leaf(over)
         if isinstance(domain, IdDomain):
-            return lambda x: over(code(x)), sort_of(domain.item), None
+            return lambda x: cast(V, domain.item(code(x))), sort_of(domain.item), None
         if isinstance(domain, Range):
-            return lambda x: over(code(x)), INT, self.bounds(domain)
+            return lambda x: cast(V, domain.item(code(x))), INT, self.bounds(domain)
         raise ModelError("only Int and Id types can be quantified over in the first-order reading")
 
     def bounds(self, domain: Range) -> tuple[Term, Term]:
         """The least and the greatest number of a domain."""
         return self.logic.int(resolve(domain.lo, self.constants)), self.logic.int(resolve(domain.hi, self.constants))
-
-
-def one_of(sort: Sort) -> Symbol:
-    """The constant that stands for some id of a sort, such as the first leader."""
-    return Symbol(f"one.{sort.name}", (), sort)

@@ -28,9 +28,13 @@ class Clause:
 
 
 class Normaliser:
-    """Makes clauses; `prefix` starts the names of its Skolem functions."""
+    """Makes clauses; `prefix` starts the names of its Skolem functions.
 
-    def __init__(self, logic: Logic, prefix: str) -> None:
+    What `is_about_sizes` of sets whatever they are is tried of those sizes that somebody speaks of.
+    """
+
+    def __init__(self, logic: Logic, prefix: str, is_about_sizes: bool = False) -> None:
+        self._is_about_sizes = is_about_sizes
         self._logic = logic
         self._prefix = prefix
         self._skolems = 0
@@ -194,6 +198,10 @@ class Normaliser:
             if atom.free & left and all(arg.op in (Op.VARIABLE, Op.APPLY, Op.CONST) for arg in evaluation_order([atom])):
                 chosen.append(atom)
                 left -= atom.free
+        for node in evaluation_order(literals) if self._is_about_sizes else ():
+            if node.op is Op.APPLY and node.value in self._logic.cardinalities and node.free & left:
+                chosen.append(node)
+                left -= node.free
         return (*chosen, *(mark(self._logic, x) for x in variables if x.value.number in left))
 
     def _solution(self, literal: Term) -> tuple[Variable, Term] | None:

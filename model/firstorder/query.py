@@ -12,13 +12,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, unique
 from functools import cached_property
-from itertools import product
+from itertools import combinations_with_replacement, product
 
+from acked.model.firstorder.definitions import compare_cardinalities
 from acked.model.firstorder.normal import Clause, Normaliser, mark
 from acked.model.firstorder.reading import Reading
+from acked.model.firstorder.records import Cardinality, Detail
 from acked.model.firstorder.store import Family
 from acked.model.firstorder.symbols import BOOL, INT, Op, Symbol
-from acked.model.firstorder.terms import Detail, Term
+from acked.model.firstorder.terms import Term
 from acked.model.formulas.connectives import evaluation_order
 from acked.model.language.domain import LeafDomain, OptionalDomain, Range
 from acked.model.language.values import Id
@@ -73,6 +75,7 @@ class Questions:
         self._reading = reading
         self._logic = reading.logic
         self._clauses: dict[int, tuple[Clause, ...]] = {}
+        self._compared: dict[tuple[Symbol, Symbol], tuple[Term, ...]] = {}
 
     def prepare(self, formulas: Iterable[Term]) -> None:
         """Normalises formulas ahead of the queries they are for, whose texts then do not depend on what was asked before."""
@@ -103,11 +106,25 @@ class Questions:
                     axioms = self._logic.axioms_of(node.value, detail)
                     todo += axioms
                     yield from axioms
+        sizes = [known for symbol, known in self._logic.cardinalities.items() if symbol in seen]
+        for one, other in combinations_with_replacement(sizes, 2):
+            yield from self._comparison(one, other)
+
+    def _comparison(self, one: Cardinality, other: Cardinality) -> tuple[Term, ...]:
+        """What two sizes have to do with each other."""
+        key = (one.symbol, other.symbol)
+        if key not in self._compared:
+            self._compared[key] = compare_cardinalities(self._logic, one, other)
+            for number, fact in enumerate(self._compared[key]):
+                prefix = f"{one.symbol.name}.{other.symbol.name}.{number}."
+                self._clauses[fact.id] = tuple(Normaliser(self._logic, prefix, is_about_sizes=True).clauses(fact))
+        return self._compared[key]
 
     def _normal(self, formula: Term) -> tuple[Clause, ...]:
         known = self._clauses.get(formula.id)
         if known is None:
-            made = Normaliser(self._logic, f"sk{len(self._clauses)}.").clauses(formula)
+            of_sizes = any(formula is axiom for item in self._logic.cardinalities.values() for axiom in item.axioms)
+            made = Normaliser(self._logic, f"sk{len(self._clauses)}.", of_sizes).clauses(formula)
             known = self._clauses[formula.id] = tuple(made)
         return known
 

@@ -19,11 +19,13 @@ from typing import Any
 
 from acked.model.firstorder.definitions import measure
 from acked.model.firstorder.meaning import FirstOrder
+from acked.model.firstorder.records import Choice, Relation
 from acked.model.firstorder.store import Code, Content, Family, FunctionStore, Index, Key, zero
 from acked.model.firstorder.symbols import BOOL, INT, Sort, Symbol
-from acked.model.firstorder.terms import Choice, Logic, Relation, Term
+from acked.model.firstorder.terms import Logic, Term
 from acked.model.firstorder.values import code, derive, formula, sort_of, term_of
 from acked.model.formulas.errors import ModelError
+from acked.model.formulas.places import located
 from acked.model.language.action import Action, unknown_clause
 from acked.model.language.context import active, resolve
 from acked.model.language.domain import (
@@ -39,7 +41,7 @@ from acked.model.language.domain import (
 from acked.model.language.protocol import Protocol
 from acked.model.language.semantics import Chooser, Guard, Trace
 from acked.model.language.state import Struct
-from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_leaf
+from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.values import Bool, Id, Value
 
 
@@ -73,7 +75,8 @@ class Reading:
 
     `constants` are those that are not sizes, all that have no default. `least` are sizes that are not to be as small as the
     protocol has them, and further constants that are unknown here; no threshold falls where a size grows. `ModelError` for a
-    clause that there is not.
+    clause that there is not. With `is_exact`, what a finite instance reads beyond an array or of nothing is read so here, too
+    (`Logic`), and how many ids a set has is a number; what cannot be read so is refused.
     """
 
     def __init__(
@@ -82,14 +85,17 @@ class Reading:
         drop: Iterable[tuple[str, str]] = (),
         constants: Mapping[str, object] | None = None,
         least: Mapping[str, int] = MappingProxyType({}),
+        is_exact: bool = False,
     ) -> None:
         self.protocol = protocol
         self.least: Mapping[str, int] = {**protocol.sizes, **least}
         self.switches = self._settings(constants or {})
         smallest = {**self.switches, **self.least}
-        self.logic = Logic({threshold: max(resolve(threshold, smallest), 1) for threshold in protocol.thresholds})
+        self.logic = Logic({threshold: max(resolve(threshold, smallest), 1) for threshold in protocol.thresholds}, is_exact)
         self.sizes: dict[str, Term] = {name: self.logic.apply(Symbol(name, (), INT)) for name in self.least}
         self.logic.positive |= {self.sizes[name] for name, least in self.least.items() if least > 0}
+        if is_exact:
+            self.logic.ranges |= {size.value: (self.logic.int(self.least[name]), size) for name, size in self.sizes.items()}
         self.constants: dict[str, Code] = {**self.switches, **self.sizes}
         self._meaning = FirstOrder(self.logic, self.constants)
         self.families: dict[Key, Family] = {
@@ -151,13 +157,17 @@ class Reading:
     def _root(self, store: FunctionStore) -> Struct:
         return self.protocol.state.at(store, ())
 
-    def _index(self, domain: LeafDomain) -> Index:
+    def _indices(self, domain: LeafDomain) -> tuple[Index, ...]:
+        """What stands for the one index of an array."""
+        if isinstance(domain, BoolDomain):
+            return (Index(BOOL, Bool, None),)
+        if isinstance(domain, OptionalDomain) and issubclass(domain.item, Id):
+            return Index(BOOL, Bool, None, is_flag=True), Index(sort_of(domain.item), domain.item, None)
         if isinstance(domain, IdDomain):
-            return Index(sort_of(domain.item), domain.item, None)
-        if isinstance(domain, Range):
-            lo, hi = self._meaning.bounds(domain)
-            return Index(INT, domain.item, (self.logic.int(0), self.logic.sub(hi, lo)))
-        raise ModelError("an array is indexed by an Int or an Id type")
+            return (Index(sort_of(domain.item), domain.item, None),)
+        if isinstance(domain, (Range, OptionalDomain)):
+            return (Index(INT, domain.item, (self.logic.int(0), self._meaning.greatest_code(domain))),)
+        raise ModelError("an array is indexed by numbers, names, truth values or ids")
 
     def _families(self, domain: Domain, key: Key, indices: tuple[Index, ...]) -> Iterator[Family]:
         if isinstance(domain, PresentDomain):
@@ -168,13 +178,16 @@ class Reading:
             for name, inner in domain.struct.domains().items():
                 yield from self._families(inner, (*key, name), indices)
         elif isinstance(domain, ArrayDomain):
-            yield from self._families(domain.element, (*key, None), (*indices, self._index(domain.index)))
+            yield from self._families(domain.element, (*key, None), (*indices, *self._indices(domain.index)))
         elif isinstance(domain, LogDomain) and domain.view is None:
             yield from self._families(domain.end, (*key, LogDomain.END), indices)
             last = self.logic.int(resolve(domain.size, self.constants)) - 1
             slot = Index(INT, domain.offset, (self.logic.int(0), last))
             for path, field in domain.record_leaves():
                 names = tuple(str(part) for part in path)
+                if self.logic.is_exact and isinstance(field.bare, IdDomain):
+                    text = "an id in a log is beyond a proof for all constants; number it, or make it Optional"
+                    raise ModelError(f"{'.'.join(names)}: {text}")
                 yield from self._families(field, (*key, LogDomain.RECORDS, None, *names), (*indices, slot))
         else:
             name = ".".join(part for part in map(str, key) if part != "None")
@@ -196,6 +209,8 @@ class Reading:
             value = Symbol(family.name, sorts, sort_of(domain.item))
             return lambda at: Choice(logic, logic.apply(is_some, at), logic.apply(value, at))
         symbol = Symbol(family.name, sorts, sort_of_leaf(domain) or INT)
+        if logic.is_exact and symbol.result is INT:
+            logic.ranges[symbol] = (logic.int(0), self._meaning.greatest_code(domain))
         return lambda at: logic.apply(symbol, at)
 
     def _reaches(self, family: Family, at: tuple[Term, ...], threshold: object) -> Term:
@@ -212,7 +227,7 @@ class Reading:
 
     def _range_claim(self, family: Family) -> Callable[[FunctionStore], Term]:
         logic, domain = self.logic, family.domain
-        greatest = self._greatest_code(domain)
+        greatest = self._meaning.greatest_code(domain)
 
         def quantify(store: FunctionStore, indices: Sequence[Index], at: tuple[Term, ...]) -> Term:
             if not indices:
@@ -222,13 +237,6 @@ class Reading:
             return logic.every(index.sort, index.hint, lambda x: quantify(store, rest, (*at, x)), index.bounds)
 
         return lambda store: quantify(store, family.indices, ())
-
-    def _greatest_code(self, domain: LeafDomain) -> Term:
-        if isinstance(domain, OptionalDomain):
-            return self._greatest_code(as_leaf(domain.item)) + 1
-        assert isinstance(domain, Range)
-        lo, hi = self._meaning.bounds(domain)
-        return self.logic.sub(hi, lo)
 
     def _trace_initial(self) -> tuple[FunctionStore, Term]:
         """The initial state, and what it takes of the symbols that it speaks of, which stand for the choices."""
@@ -240,7 +248,8 @@ class Reading:
         guards: list[Guard] = []
         parameters: list[Parameter] = []
         chooser = self._chooser("initial", parameters)
-        with active(self._context(guards, store, chooser)):
+        where = located(f"{self.protocol.name}: the initial state", self.protocol.initial)
+        with active(self._context(guards, store, chooser)), where:
             self.protocol.run_initial(self._root(store), chooser)
         clauses = [*(item.range for item in parameters), *(term_of(Bool(guard.condition)) for guard in guards)]
         return store, self.logic.all(clauses)
@@ -250,7 +259,8 @@ class Reading:
         store = self._store(self.before.contents)
         parameters: list[Parameter] = []
         chooser = self._chooser(item.name, parameters)
-        with active(self._context(guards, store, chooser)):
+        where = located(f"{self.protocol.name}: action {item.name}", item.function)
+        with active(self._context(guards, store, chooser)), where:
             item.apply(self._root(store), chooser)
         self._labels[item.name] = tuple(guard.label for guard in guards)
         kept = tuple(guard for guard in guards if (item.name, guard.label) not in dropped)
@@ -278,11 +288,15 @@ class Reading:
             symbol = Symbol(symbol_name, (sort,), BOOL)
             chosen = derive(logic, sort, lambda x: logic.apply(symbol, (x,)), lambda *_: ())
             return Parameter(name, symbol, logic.true), domain.wrap(code(chosen))
-        index = self._index(domain)
+        *truth, index = self._indices(domain)
         symbol = Symbol(symbol_name, (), index.sort)
         logic.units[symbol] = index.hint
         term, inside = logic.apply(symbol), logic.true
+        if truth:
+            is_some = logic.apply(Symbol(f"{symbol_name}.is_some", (), BOOL))
+            return Parameter(name, symbol, inside), domain.wrap(code(Choice(logic, is_some, term)))
         if index.bounds is not None:
+            logic.ranges[symbol] = index.bounds
             inside = logic.and_(logic.le(index.bounds[0], term), logic.le(term, index.bounds[1]))
         return Parameter(name, symbol, inside), domain.wrap(code(term))
 

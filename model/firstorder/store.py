@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 from acked.model.firstorder.normal import substitute
-from acked.model.firstorder.symbols import Op, Sort
-from acked.model.firstorder.terms import Choice, Logic, Relation, Term
+from acked.model.firstorder.ranges import is_within, least
+from acked.model.firstorder.records import Choice, Relation
+from acked.model.firstorder.symbols import BOOL, Op, Sort, one_of
+from acked.model.firstorder.terms import Logic, Term
 from acked.model.firstorder.values import sort_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, OptionalDomain, SetDomain
@@ -31,11 +33,15 @@ Content = Callable[[tuple[Term, ...]], Code]
 
 @dataclass(frozen=True)
 class Index:
-    """What a family is indexed by: ids of a sort, or the integers within bounds."""
+    """What a family is indexed by: ids of a sort, truth values, or the integers within bounds.
+
+    An optional id is two indices, whether there is one (`is_flag`) and which.
+    """
 
     sort: Sort
     item: type[Value]
     bounds: tuple[Term, Term] | None
+    is_flag: bool = False
 
     @property
     def hint(self) -> str:
@@ -75,20 +81,23 @@ class FunctionStore(StateStore):
     def __init__(self, logic: Logic, families: Mapping[Key, Family], contents: Mapping[Key, Content]) -> None:
         self.logic = logic
         self.contents = dict(contents)
-        self._families = families
+        self.families = families
         self._loop: _Loop | None = None
 
     def read(self, path: SymbolicPath, moment: int | None = None) -> Code:
         key, at = self._split(path)
+        if self.logic.is_exact:
+            indices = self.families[key].indices
+            at = tuple(inside(self.logic, index, term) for index, term in zip(indices, at, strict=True))
         if self._loop is not None:
             self._loop.read.append((key, at))
         content = self.contents[key](at)
-        return self.logic.ite(content, self.logic.int(1), self.logic.int(0)) if self._families[key].is_truth else content
+        return self.logic.ite(content, self.logic.int(1), self.logic.int(0)) if self.families[key].is_truth else content
 
     def write(self, path: SymbolicPath, code: Code, when: Code = None) -> None:
         key, at = self._split(path)
         where = self.logic.true if when is None else when
-        content = self.logic.eq(code, self.logic.int(1)) if self._families[key].is_truth else code
+        content = self.logic.eq(code, self.logic.int(1)) if self.families[key].is_truth else code
         if self._loop is not None:
             self._loop.note(key, at)
         self._replace(key, lambda index: self.logic.and_(self._is_at(index, at), where), lambda _: content)
@@ -97,7 +106,7 @@ class FunctionStore(StateStore):
         home, at = self._split(slots)
         for path, _ in log.record_leaves():
             key = (*home, None, *_key(path))
-            blank = zero(self.logic, self._families[key].domain)
+            blank = zero(self.logic, self.families[key].domain)
             self._replace(
                 key,
                 lambda index: self.logic.and_(self._is_at(index[:-1], at), self.logic.le(cut, index[-1])),
@@ -140,7 +149,7 @@ class FunctionStore(StateStore):
         for key, at in loop.read:
             if key in loop.places and at[loop.places[key]] is not element:
                 raise ModelError(
-                    f"for_each(…) assigns {self._families[key].name} and reads an element of it that is not the one in hand; "
+                    f"for_each(…) assigns {self.families[key].name} and reads an element of it that is not the one in hand; "
                     "take what it was before into a variable"
                 )
         for key, place in loop.places.items():
@@ -150,7 +159,7 @@ class FunctionStore(StateStore):
         return lambda index: replace_variable(self.logic, made(index), element, index[place])
 
     def _replace(self, key: Key, where: Callable[[tuple[Term, ...]], Term], content: Content) -> None:
-        if self._families[key].is_absent:
+        if self.families[key].is_absent:
             return
         before = self.contents[key]
         self.contents[key] = lambda index: self.logic.ite(where(index), content(index), before(index))
@@ -158,8 +167,47 @@ class FunctionStore(StateStore):
     def _is_at(self, index: tuple[Term, ...], at: tuple[Term, ...]) -> Term:
         return self.logic.all(self.logic.eq(a, b) for a, b in zip(index, at, strict=True))
 
+    def _indices(self, key: Key) -> tuple[Index, ...]:
+        """The indices of a family, or of all that begin so."""
+        known = self.families.get(key)
+        return known.indices if known else next(
+            family.indices for other, family in self.families.items() if other[: len(key)] == key
+        )
+
     def _split(self, path: SymbolicPath) -> tuple[Key, tuple[Term, ...]]:
-        return _key(path), tuple(self.logic.int(part) for part in path if not isinstance(part, str))
+        logic, key = self.logic, _key(path)
+        indices = self._indices(key)
+        found: list[Term] = []
+        for part in path:
+            if isinstance(part, Choice):
+                found += flat(logic, part, indices[len(found) + 1].sort)
+            elif not isinstance(part, str):
+                is_truth = indices[len(found)].sort is BOOL
+                found.append(logic.eq(logic.int(part), logic.int(1)) if is_truth else logic.int(part))
+        return key, tuple(found)
+
+
+def inside(logic: Logic, index: Index, term: Term) -> Term:
+    """The index that is read from: beyond an array that is its last one, as in a finite instance."""
+    if index.bounds is None:
+        return term
+    greatest = index.bounds[1]
+    if is_within(term, greatest):
+        return term
+    if least(greatest) < 0:
+        raise ModelError(
+            f"an array that may be empty is read at a {index.item.type_name} that may be beyond it, which a proof for all "
+            "constants does not cover; quantify over its indices"
+        )
+    known = logic.all((logic.le(logic.int(0), term), logic.le(term, greatest)))
+    return cast(Term, logic.ite(known, term, greatest))
+
+
+def flat(logic: Logic, choice: Choice, sort: Sort) -> tuple[Term, Term]:
+    """An optional id as two indices: whether there is one, and which, of none always the same."""
+    nobody = logic.apply(one_of(sort))
+    which = nobody if choice.value is None else logic.ite(choice.is_some, choice.value, nobody)
+    return choice.is_some, which
 
 
 class _Loop:

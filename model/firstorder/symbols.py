@@ -26,6 +26,11 @@ class Symbol:
     result: Sort
 
 
+def one_of(sort: Sort) -> Symbol:
+    """The constant that stands for some id of a sort, such as the first leader."""
+    return Symbol(f"one.{sort.name}", (), sort)
+
+
 @dataclass(frozen=True)
 class Variable:
     """A bound variable; the number is unique in its `Logic`."""

@@ -2,7 +2,7 @@
 
 `Term`, an interned node over Bool, Int and uninterpreted sorts, with quantifiers; `Logic`, which makes them and answers to
 the methods of `acked.model.formulas.expr.Pool`, so that `Int`, `Id` and `Bool` of `model/language/values.py` work on terms as
-they are; `Choice` and `Relation`, an optional id and a set of ids.
+they are.
 
 Every quantifier binds a variable of its own, so no variable is ever captured. A quantifier over Int carries its bounds, both
 included: what it ranges over is part of the term, and the term has a value under every finite interpretation. Inside the
@@ -14,17 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import Enum, unique
 from types import MappingProxyType
-from typing import Any, NoReturn, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
+from acked.model.firstorder.ranges import least
+from acked.model.firstorder.records import Cardinality, Choice, Definition, Detail, Implication, Measure, Relation
 from acked.model.firstorder.symbols import BOOL, INT, Op, Sort, Symbol, Variable
 from acked.model.formulas.connectives import Connective, Connectives, evaluation_order
 from acked.model.formulas.errors import ModelError
+from acked.model.language.context import Unknown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Term:
+class Term(Unknown):
     """One node; compare with `is`.
 
     `value` is the literal of a CONST, the `Variable` of a VARIABLE, EVERY or SOME, the `Symbol` of an APPLY. A
@@ -66,99 +68,39 @@ class Term:
         """Whether the term is a formula."""
         return self.sort is BOOL
 
+    @property
+    def lo(self) -> float:
+        """The least that a number is known to be where that has a say in what is read (`Logic.is_exact`)."""
+        if not self.logic.is_exact:
+            raise AttributeError("lo")
+        return least(self)
+
     # A constant that a bound is made of, such as `max_leader_epoch + 1`, is resolved by plain addition.
     def __add__(self, offset: int) -> Term:
+        if hasattr(offset, "expr"):
+            return NotImplemented
         return self.logic.add(self, self.logic.int(offset))
 
     def __sub__(self, offset: int) -> Term:
         return self.logic.add(self, self.logic.int(-offset))
 
-    def _refuse(self, *_: object) -> NoReturn:
+    def _refuse(self, other: object = None) -> Any:
+        if hasattr(other, "expr"):
+            return NotImplemented  # A symbolic number compares itself with it.
         raise ModelError("a constant is not known in the first-order reading; quantify instead of counting up to it")
 
     def __bool__(self) -> bool:
         return True if self in self.logic.positive else self._refuse()
 
-    __lt__ = __le__ = __gt__ = __ge__ = __index__ = _refuse
+    __lt__ = __le__ = __gt__ = __ge__ = __index__ = __mul__ = __floordiv__ = __mod__ = __neg__ = _refuse
 
     def __repr__(self) -> str:
         return to_text(self)
 
 
-@dataclass(frozen=True, eq=False)
-class Choice:
-    """An optional id: whether there is one, and which; `value` is None where there is certainly none."""
-
-    pool: Logic
-    is_some: Term
-    value: Term | None
-
-    is_const = False
-
-
-@dataclass(frozen=True, eq=False)
-class Relation:
-    """A set of ids of one sort, by what is in it; `reaches` says whether its size reaches a threshold of the `Logic`."""
-
-    pool: Logic
-    sort: Sort
-    member: Callable[[Term], Term]
-    reaches: Callable[[Hashable], Term]
-
-    is_const = False
-
-
-@unique
-class Detail(Enum):
-    """How much is said of defined terms: all, an outline, or only what names of formulas mean. Less is never wrong."""
-
-    WHOLE = "whole"
-    OUTLINE = "outline"
-    NAMES = "names"
-
-
-@dataclass(frozen=True)
-class Implication:
-    """Where every assumption holds, the conclusion does."""
-
-    name: str
-    assumptions: tuple[Term, ...]
-    conclusion: Term
-
-
-@dataclass(frozen=True)
-class Definition:
-    """A symbol that stands for something: `meaning` holds of the symbol, applied to the variables, and of nothing else.
-
-    `axioms` says so for all values of the variables; `outline`, which follows from them, is what suffices for most proofs: of
-    the greatest number such that …, that it is such a number, and not that it is the greatest. That there is one such thing,
-    and no other, is what the claims say; the name of a formula needs none.
-    """
-
-    symbol: Symbol
-    variables: tuple[Variable, ...]
-    meaning: tuple[Term, ...]
-    axioms: tuple[Term, ...]
-    outline: tuple[Term, ...]
-    claims: tuple[Implication, ...]
-
-
-@dataclass(frozen=True)
-class Measure:
-    """Whether the size of a set reaches a threshold, or that of another set, a truth value: first-order logic cannot count.
-
-    `relation` is the set, which depends on the variables. The axioms are true of sizes, whatever the threshold, and not all.
-    """
-
-    symbol: Symbol
-    variables: tuple[Variable, ...]
-    relation: Relation
-    threshold: Hashable | Relation
-    axioms: tuple[Term, ...]
-
-
 _CONNECTIVES: dict[Connective, Op] = {"not": Op.NOT, "and": Op.AND, "or": Op.OR}
-_Bool: TypeAlias = bool  # `Logic` has a method of this name.
+_Bool: TypeAlias = bool  # `Logic` has methods of these names.
+_Int: TypeAlias = int
 
 
 class Logic(Connectives[Term]):
@@ -166,10 +108,16 @@ class Logic(Connectives[Term]):
 
     `thresholds` are what sizes of sets are compared with, and how low each may be; `positive` constants that are never 0,
     `everything` the set of all ids of a sort, one set, so as large wherever it stands; for `abbreviations` see `definitions`.
+
+    With `is_exact`, what is read beyond an array, of no id, or of a number below the least one of its type, is what a finite
+    instance reads there. Without, it is open: so it may be for a protocol of which it is known that nothing depends on it.
     """
 
-    def __init__(self, thresholds: Mapping[Hashable, int] = MappingProxyType({})) -> None:
+    def __init__(self, thresholds: Mapping[Hashable, int] = MappingProxyType({}), is_exact: bool = False) -> None:
         self._variables = self._fresh = 0
+        self.is_exact = is_exact
+        self.ranges: dict[Symbol | Variable, tuple[Term, Term]] = {}  # Between what numbers lie in any state that counts.
+        self.cardinalities: dict[Symbol, Cardinality] = {}
         self.thresholds = thresholds
         self.positive: set[Term] = set()
         self.definitions: dict[Symbol, Definition] = {}
@@ -262,6 +210,8 @@ class Logic(Connectives[Term]):
             return self.bool(a.value == b.value)
         if a.is_const:
             a, b = b, a
+        if b.is_const and self._is_size(a) and b.value <= 1:
+            return self.and_(self._is_smaller(a, b.value + 1), self.not_(self._is_smaller(a, b.value)))
         if a.is_bool:
             if b.is_const:
                 return a if b.value else self.not_(a)
@@ -281,7 +231,31 @@ class Logic(Connectives[Term]):
             return self.false
         if a.is_const and b.is_const:
             return self.bool(a.value < b.value)
+        if b.is_const and self._is_size(a) and b.value <= 2:
+            return self._is_smaller(a, b.value)
+        if a.is_const and self._is_size(b) and a.value <= 1:
+            return self.not_(self._is_smaller(b, a.value + 1))
         return self._intern(Op.LT, BOOL, (a, b))
+
+    def _is_size(self, number: Term) -> _Bool:
+        return number.op is Op.APPLY and number.value in self.cardinalities
+
+    def _is_smaller(self, size: Term, than: _Int) -> Term:
+        """Whether a set has less than none, one or two members, said without numbers."""
+        known = self.cardinalities[size.value]
+        sort, hint, bounds = known.sort, known.sort.name, known.bounds
+        if than <= 0:
+            return self.false
+        if than == 1:
+            return self.every(sort, hint, lambda x: self.not_(known.member(x, size.args)), bounds)
+
+        def both(x: Term, y: Term) -> Term:
+            return self.and_(known.member(x, size.args), known.member(y, size.args))
+
+        def only(x: Term) -> Term:
+            return self.every(sort, hint, lambda y: self.or_(self.not_(both(x, y)), self.eq(x, y)), bounds)
+
+        return self.every(sort, hint, only, bounds)
 
     def ite(self, condition: Term, then: Any, other: Any) -> Any:
         """`then` where the condition holds, else `other`."""
@@ -326,6 +300,8 @@ class Logic(Connectives[Term]):
         if (sort is INT) != (bounds is not None):
             raise ModelError("a quantifier over numbers needs bounds, one over ids has none")
         variable = self.variable(sort, hint)
+        if bounds is not None:
+            self.ranges[variable.value] = bounds
         inner = body(variable)
         # An uninterpreted sort has a member, a range of numbers may have none.
         if inner.is_const and (bounds is None or inner.value is (op is Op.EVERY)):
@@ -375,7 +351,8 @@ class Logic(Connectives[Term]):
         """What is said of a symbol wherever it stands: what it is defined to be, or what is true of the size it compares."""
         found = self.definitions.get(symbol)
         if found is None:
-            return self.measures[symbol].axioms if symbol in self.measures else ()
+            told = self.measures.get(symbol) or self.cardinalities.get(symbol)
+            return () if told is None else told.axioms
         if detail is Detail.NAMES and symbol.result is INT:
             return ()
         return found.axioms if detail is Detail.WHOLE else found.outline

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import cast
 
-from acked.model.firstorder.definitions import compare_sizes, measure
+from acked.model.firstorder.definitions import cardinality, compare_sizes, measure
+from acked.model.firstorder.records import Choice, Relation
 from acked.model.firstorder.symbols import BOOL, Sort, Symbol
-from acked.model.firstorder.terms import Choice, Logic, Relation, Term, free_variables
+from acked.model.firstorder.terms import Logic, Term, free_variables
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
+from acked.model.language.context import resolve
 from acked.model.language.sets import SetValue
 from acked.model.language.values import Bool, Count, I, Id, IntLike, OptionalValue, V, Value
 
@@ -81,7 +83,12 @@ class SymbolicOptional(OptionalValue[V]):
 
     @property
     def value(self) -> V:
-        """The value; of none any id."""
+        """The value; of none any id, unless the reading is exact."""
+        if self._choice.pool.is_exact:
+            raise ModelError(
+                f"the .value of an optional {self.item.type_name} may be that of none; compare the optional with ==, or write "
+                f"some({self.item.__name__}, lambda x: (x == …) & …)"
+            )
         if self._choice.value is None:
             raise ModelError(f"a {self.item.type_name} that is certainly none has no value")
         return self.item(code(self._choice.value))
@@ -126,7 +133,10 @@ class SymbolicSet(SetValue[I]):
 
     @property
     def size(self) -> Count:
-        """Not a number: how many ids there are is unknown."""
+        """A number of which is known what is true of sizes; or refused where first-order logic is to do without."""
+        logic, relation = self._relation.pool, self._relation
+        if logic.is_exact:
+            return Count(code(cardinality(logic, relation, logic.int(resolve(self.item.size)))))
         raise ModelError(
             f"the number of {self.item.type_name}s in a set cannot be said in first-order logic; compare sets instead, or "
             "ask whether it reaches(…) a threshold that the protocol declares"

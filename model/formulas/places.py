@@ -11,7 +11,7 @@ from types import FrameType, TracebackType
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.functions import place_of, place_text
 
-_FOLDERS = ("model/formulas", "model/language", "checker", "reports")
+_FOLDERS = ("model/formulas", "model/language", "model/firstorder", "checker", "reports")
 _CORE = tuple(f"{FilePath(__file__).parents[2] / folder}{os.sep}" for folder in _FOLDERS)
 """The folders of the language, and of what reads its words: a line there is not the one that an author wrote."""
 

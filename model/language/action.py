@@ -16,7 +16,7 @@ from acked.model.formulas.places import located
 from acked.model.language.choices import declared, given, leaves
 from acked.model.language.domain import Domain, LeafDomain
 from acked.model.language.semantics import Chooser, Guard, tracing
-from acked.model.language.telling import Fault, Message, Party, Telling, Words, functions_of, named_parameters, sort_of
+from acked.model.language.telling import Fault, Message, Party, Telling, Words, functions_of, named_parameters, party_of
 from acked.model.language.values import Bool, type_name_of
 
 
@@ -84,12 +84,13 @@ class Action:
     @cached_property
     def _declared(self) -> dict[str, Domain]:
         domains = declared(self.function, self._where)
-        ids = [name for name, domain in domains.items() if isinstance(domain, LeafDomain) and sort_of(domain) is not None]
+        ids = [name for name, domain in domains.items() if isinstance(domain, LeafDomain) and party_of(domain) is not None]
         for name in named_parameters(self.actor, self.messages):
             if name not in ids:
                 known = f"it has {', '.join(ids)}" if ids else "it has none; name a Role, or ids with Those(…)"
                 raise ModelError(
-                    f"{self._where}: actor and messages name {name!r}, which is not a parameter that holds ids; {known}"
+                    f"{self._where}: actor and messages name {name!r}, which is not a parameter that holds ids or numbers; "
+                    f"{known}"
                 )
         return domains
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum, unique
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
@@ -228,6 +228,12 @@ class Context:
 _ACTIVE: ContextVar[Context | None] = ContextVar("acked_trace", default=None)
 
 
+class Unknown:
+    """A number that stays open, as sizes are in a proof for all constants: symbolic, wherever a number may stand."""
+
+    __slots__ = ()
+
+
 def current() -> Context:
     """The context of the trace that is under way; `ModelError` outside one."""
     context = _ACTIVE.get()
@@ -246,9 +252,9 @@ def active(context: Context) -> Iterator[Context]:
         _ACTIVE.reset(token)
 
 
-def resolve(size: int | _Unbound, constants: Mapping[str, int] | None = None) -> int:
+def resolve(size: int | Unknown | _Unbound, constants: Mapping[str, int] | None = None) -> int:
     """The number that a bound stands for, under the given constants or those of the current trace."""
-    return size if isinstance(size, int) else size.under(current().constants if constants is None else constants)
+    return cast(int, size) if isinstance(size, (int, Unknown)) else size.under(current().constants if constants is None else constants)
 
 
 @unique
@@ -270,7 +276,7 @@ class Alternative:
     changes: Mapping[str, int]
 
 
-def literal(value: int) -> Expr:
+def literal(value: int | Unknown) -> Expr:
     """The Int literal in the current pool.
 
     >>> @invariant
@@ -279,7 +285,7 @@ def literal(value: int) -> Expr:
     >>> check(ask(toylog, not_below_zero, brokers=2, records=1)).verdict.value
     'holds'
     """
-    return current().pool.int(value)
+    return current().pool.int(cast(int, value))
 
 
 def known_version(asked: str | None, versions: Sequence[str]) -> str:

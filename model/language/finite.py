@@ -16,7 +16,7 @@ from acked.model.language.context import current, literal, resolve
 from acked.model.language.domain import LeafDomain
 from acked.model.language.sets import SetValue
 from acked.model.language.storage.composites import as_domain
-from acked.model.language.values import Bool, I, IntLike, N, OptionalValue, V
+from acked.model.language.values import Bool, Count, I, IntLike, N, OptionalValue, V
 
 
 class Finite:
@@ -46,6 +46,16 @@ class Finite:
             unit = type(value)
             result = unit(pool.ite(Bool.lift(body(value)), value.expr, unit.lift(result)))
         return result
+
+    def count(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Count:
+        """A sum."""
+        pool = current().pool
+        holds = [pool.and_(meant, true) for meant, true in _cases(over, body)]
+        # What is so in any case is counted last, so that the sum is the same whatever ids are called.
+        total = pool.int(0)
+        for part in sorted((pool.ite(each, pool.int(1), pool.int(0)) for each in holds), key=lambda item: item.is_const):
+            total = pool.add(total, part)
+        return Count(total)
 
     def each(self, over: type[V]) -> list[V]:
         """All values, in the order of their codes."""

@@ -20,7 +20,7 @@ from acked.model.formulas.places import located
 from acked.model.formulas.watch import CHANGED, is_shipped, watch
 from acked.model.language.action import Action, action, actions_by_name, refuse_unknown_names, unknown_clause
 from acked.model.language.choices import Domains, declared, each_binding, given, leaves
-from acked.model.language.context import Constant, Context, Setting, Settle, active
+from acked.model.language.context import Constant, Context, Setting, Settle, Switch, active
 from acked.model.language.domain import Domain, LeafDomain, Plain, is_name
 from acked.model.language.finite import FINITE
 from acked.model.language.semantics import Chooser, Trace
@@ -41,8 +41,8 @@ class Protocol:
     actions without what makes the search shorter. `settle` resolves settings that contradict each other. `symmetric` names
     sorts of ids that are meant to be interchangeable, which is checked before use. `budgets` are labels of clauses that only
     keep the model finite. `sizes` are the constants that a proof for all constants leaves open, each with its least value,
-    all if not said; the others are switches. `thresholds` are numbers, above 0, that sizes of sets are compared with
-    (`reaches`). `pictures` (see `Pictures`) draws the states.
+    if not said all that are neither switches nor choices; the others stay. `thresholds` are numbers, above 0, that sizes of
+    sets are compared with (`reaches`). `pictures` (see `Pictures`) draws the states.
 
     >>> still = Protocol("still", State, title="nothing happens", source="acked", constants=(brokers, records),
     ...                  initial=lambda s: None)
@@ -86,7 +86,8 @@ class Protocol:
         self._settle = settle
         self.symmetric = tuple(symmetric)
         self.budgets = frozenset(budgets)
-        open_constants = {item: item.lo for item in constants} if sizes is None else sizes
+        own = {item: item.lo for item in constants if not isinstance(item, Switch) and not item.names}
+        open_constants = own if sizes is None else sizes
         self.sizes = {item.name: least for item, least in open_constants.items()}
         self.thresholds = tuple(thresholds)
         self.pictures = pictures

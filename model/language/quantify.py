@@ -13,7 +13,7 @@ from typing import Any, TypeVar, overload
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.functions import name_with_article, refuse_result
-from acked.model.language.context import active, current, literal
+from acked.model.language.context import active, current
 from acked.model.language.domain import must_be
 from acked.model.language.finite import ANTECEDENTS, Conditional
 from acked.model.language.semantics import semantics, tracing
@@ -184,7 +184,7 @@ def count(over: type[S], body: Callable[[S], Bool]) -> Count: ...
 @overload
 def count(over: SetValue[I], body: Callable[[I], Bool]) -> Count: ...
 def count(over: Any, body: Callable[[Any], Bool]) -> Count:
-    """For how many values of a type, or members of a set, the body holds; only where values are enumerated.
+    """For how many values of a type, or members of a set, the body holds.
 
     >>> @invariant
     ... def most_hold(s: State) -> Bool:
@@ -192,17 +192,7 @@ def count(over: Any, body: Callable[[Any], Bool]) -> Count:
     >>> check(ask(toylog, most_hold, brokers=3, records=1)).verdict.value
     'holds'
     """
-    body = _function(body, "count")
-    one, none = Count(literal(1)), Count(literal(0))
-    if isinstance(over, SetValue):
-        counted = [ite(over.contains(value) & body(value), one, none) for value in each(over.item)]
-    else:
-        counted = [ite(body(value), one, none) for value in each(over)]
-    # What is so in any case is counted last, so that the sum is the same whatever ids are called.
-    total = none
-    for part in sorted(counted, key=lambda item: item.expr.is_const):
-        total = total + part
-    return total
+    return semantics().count(over, _function(body, "count"))
 
 
 def smaller(a: N, b: N) -> N:

@@ -14,7 +14,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, current
 from acked.model.language.sets import SetValue
-from acked.model.language.values import Bool, I, IntLike, N, OptionalValue, V
+from acked.model.language.values import Bool, Count, I, IntLike, N, OptionalValue, V
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,9 @@ class Semantics(Protocol):
 
     def extreme(self, over: type[N], body: Callable[[N], Bool], otherwise: N | None, is_greatest: bool) -> N:
         """The greatest or the least value for which the body holds, else `otherwise`, else the value at the other end."""
+
+    def count(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Count:
+        """For how many values of a type, or members of a set, the body holds."""
 
     def each(self, over: type[V]) -> list[V]:
         """Every value of a type; `ModelError` where values are not enumerated."""

@@ -19,7 +19,7 @@ from acked.model.language.sets import SetValue
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_domain, as_leaf
 from acked.model.language.storage.layout import Schema
 from acked.model.language.storage.messages import ITEM, MessagesView, Place, QueueDomain, QueueView, messages_domain
-from acked.model.language.storage.store import LiteralStore, SymbolicPath
+from acked.model.language.storage.store import LiteralStore, StateStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
 from acked.model.language.storage.views import ArrayView, LogView, assign, cleared, codes_of, struct_of, view_of
 from acked.model.language.values import Bool, E, Enum, I, Id, IntLike, N, OptionalValue, V, Value, mismatch
@@ -378,6 +378,11 @@ def none_of(item: type[I]) -> SetValue[I]:
     """
     must_be(item, "all_of(…) and none_of(…) are", Id)
     return semantics().uniform_set(item, everything=False)
+
+
+def store_of(state: Struct) -> StateStore:
+    """Where the fields of a state are, for those who read them otherwise than its author does."""
+    return state._store
 
 
 def leaves_of(state: Struct) -> tuple[Schema, Sequence[Expr]]:

@@ -16,8 +16,8 @@ from enum import Enum, unique
 from typing import Any
 
 from acked.model.formulas.errors import UnknownName
-from acked.model.language.domain import LeafDomain
-from acked.model.language.values import Id
+from acked.model.language.domain import LeafDomain, Range
+from acked.model.language.values import Id, Int
 
 
 class PlainStruct:
@@ -97,12 +97,16 @@ class Those:
     True
     """
 
-    sort: type[Id]
+    sort: Sort
     which: Callable[[Telling], int | Iterable[int] | None]
 
 
+Sort = type[Id] | type[Int]
+"""What parties are: ids, or numbers where processes have an order."""
+
 Party = str | Role | Those
-"""Who has to do with a step: the name of a parameter (an id, an id or none, a set of ids), a role, or ids from the states."""
+"""Who has to do with a step: the name of a parameter (an id, an id or none, a set of ids, a number), a role, or ids from the
+states."""
 
 
 @unique
@@ -206,6 +210,11 @@ def sort_of(domain: LeafDomain) -> type[Id] | None:
     """The sort of ids that the values of a field or parameter are, or are made of; None of numbers and truth values."""
     item = getattr(domain.bare, "item", None)
     return item if item is not None and issubclass(item, Id) else None
+
+
+def party_of(domain: LeafDomain) -> Sort | None:
+    """Whom the values of a parameter can be: ids, or numbers, as of processes that have an order."""
+    return domain.bare.item if type(domain.bare) is Range else sort_of(domain)
 
 
 def functions_of(says: Words | None, actor: Party | None, messages: Iterable[Message]) -> Iterator[Callable[[Telling], Any]]:

@@ -19,7 +19,7 @@ from acked.base.names import near
 from acked.model.formulas.errors import ModelError, UnknownName
 from acked.model.formulas.expr import Expr
 from acked.model.formulas.functions import Sort, asks_for_truth, name_with_article, words_of
-from acked.model.language.context import Computed, Constant, Size, current, literal, resolve
+from acked.model.language.context import Computed, Constant, Size, Unknown, current, literal, resolve
 
 IntLike = int | Constant | Size | Computed
 """What stands for a number beside a typed `Int`."""
@@ -205,7 +205,7 @@ class Int(Value):
         if isinstance(value, Int):
             if type(value) is cls:
                 return value.expr
-        elif isinstance(value, (int, Constant, Size, Computed)) and not isinstance(value, bool):
+        elif isinstance(value, (int, Constant, Size, Computed, Unknown)) and not isinstance(value, bool):
             return literal(resolve(value))
         raise mismatch(cls.type_name, value)
 

@@ -16,11 +16,11 @@ def effort_of(instance: Instance) -> Callable[[ActionInstance], Effort]:
 
     The brokers that a step involves are those that its parameters name. Where no actor is known it is the action itself.
     """
-    named = provider_of(instance).name
+    provider = provider_of(instance)
 
     def effort(step: ActionInstance) -> Effort:
         brokers = {number for _, number in ids_of(step)}
-        actor = actor_of(step, named) or step.action.name
+        actor = actor_of(step, provider) or step.action.name
         return Effort(sum(1 << number for number in brokers), actor, step.action.fault is not None)
 
     return effort

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Generic, TypeVar
 
 from acked.model.language.protocol import Instance
-from acked.model.language.values import Id
+from acked.model.language.telling import Sort
 from acked.reports.pictures.picture import Badge, Box, Cell, Marker, MarkerKind, Moment, Picture, Pictures, Row, State
 
 Memory = TypeVar("Memory")
@@ -28,7 +28,7 @@ class LogPictures(Pictures, Generic[Memory]):
     first_lanes: tuple[str, ...]
     """Lanes before those of the replicas; boxes that are not among them come after."""
 
-    def name(self, sort: type[Id], number: int) -> str:
+    def name(self, sort: Sort, number: int) -> str:
         """All of them are replicas."""
         return f"{self.look.row} {number}"
 

@@ -5,15 +5,15 @@ Reading the declarations of a step (`acked.model.language.telling`), and what is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
 from acked.model.language.action import Action
 from acked.model.language.context import resolve
-from acked.model.language.domain import LeafDomain
+from acked.model.language.domain import Constants
 from acked.model.language.protocol import Instance
-from acked.model.language.telling import Course, Ends, Party, Role, Telling, Tells, Those, sort_of
+from acked.model.language.telling import Course, Ends, Party, Role, Sort, Telling, Tells, Those, party_of, sort_of
 from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
 from acked.reports.pictures.picture import Message, Moment, Pictures
@@ -37,46 +37,67 @@ class StepMessages:
     underway: tuple[Underway, ...] = ()
 
 
-Named = Callable[[type[Id], int], str]
+Named = Callable[[Sort, int], str]
 """What one of many is called."""
 
 
 @cache
-def sorts_of(action: Action) -> dict[str, type[Id]]:
-    """The parameters of an action that are ids, or are made of ids, with their sorts."""
-    return _of_ids(action.parameters())
-
-
-def _of_ids(parameters: Mapping[str, LeafDomain]) -> dict[str, type[Id]]:
-    sorts = {name: sort_of(domain) for name, domain in parameters.items()}
+def sorts_of(action: Action) -> dict[str, Sort]:
+    """The parameters of an action that can be parties, with their sorts."""
+    sorts = {name: party_of(domain) for name, domain in action.parameters().items()}
     return {name: sort for name, sort in sorts.items() if sort is not None}
 
 
 def ids_of(step: ActionInstance) -> list[tuple[type[Id], int]]:
     """Every id that the parameters of a step name, in their order."""
-    return [(sort, number) for name, sort in _of_ids(step.parameters).items() for number in _numbers(step.arguments[name])]
+    sorts = {name: sort_of(domain) for name, domain in step.parameters.items()}
+    return [(sort, number) for name, sort in sorts.items() if sort is not None for number in _numbers(step.arguments[name])]
 
 
-def actor_of(step: ActionInstance, named: Named, telling: Telling | None = None) -> str | None:
-    """Who takes a step: whom the action declares, else whom its first parameter of ids names; None if nobody is known to.
+def actor_of(step: ActionInstance, provider: Pictures, telling: Telling | None = None) -> str | None:
+    """Who takes a step: whom the action declares, else whom its first parameter names; None if nobody is known to.
 
     Whom only the states say is not known without the step's telling.
     """
     declared = step.action.actor
     if declared is None:
-        first = next(iter(ids_of(step)), None)
-        return None if first is None else named(*first)
+        first = _first(step, provider)
+        numbers = [] if first is None else _numbers(step.arguments[first[0]])
+        return provider.name(first[1], numbers[0]) if first is not None and numbers else None
     if isinstance(declared, Those) and telling is None:
         return None
-    return next(iter(_names(declared, step, named, telling)), None)
+    return next(iter(_names(declared, step, provider.name, telling)), None)
 
 
-def lanes_of_protocol(instance: Instance, named: Named) -> tuple[str, ...]:
-    """Every role that a declaration of the protocol's actions speaks of, then every id of the sorts of their parameters."""
-    parties = [party for action in instance.action_rules for party in _parties(action)]
-    roles = dict.fromkeys(party.name for party in parties if isinstance(party, Role))
-    sorts = dict.fromkeys(sort for action in instance.action_rules for sort in sorts_of(action).values())
-    return (*roles, *(named(sort, number) for sort in sorts for number in range(resolve(sort.size, instance.constants))))
+def lanes_of_protocol(instance: Instance, provider: Pictures) -> tuple[str, ...]:
+    """Every role that a declaration of the protocol's actions speaks of, then every id of the sorts of their parties."""
+    parties = [(party, action) for action in instance.action_rules for party in _parties(action)]
+    roles = dict.fromkeys(party.name for party, _ in parties if isinstance(party, Role))
+    sorts = dict.fromkeys(_sort(party, action) for party, action in parties if not isinstance(party, Role))
+    if any(action.actor is None for action in instance.action_rules):
+        undeclared = [step for step in instance.actions if step.action.actor is None]
+        sorts |= dict.fromkeys(first[1] for step in undeclared if (first := _first(step, provider)) is not None)
+    return (*roles, *(name for sort in sorts for name in names_of(sort, instance.constants, provider).values()))
+
+
+def names_of(sort: Sort, constants: Constants, provider: Pictures) -> dict[int, str]:
+    """What those of a sort are called, by their numbers."""
+    if issubclass(sort, Id):
+        numbers = range(resolve(sort.size, constants))
+    else:
+        numbers = range(resolve(sort.lo, constants), resolve(sort.hi, constants) + 1)
+    return {number: provider.name(sort, number) for number in numbers}
+
+
+def _first(step: ActionInstance, provider: Pictures) -> tuple[str, Sort] | None:
+    """The parameter, or choice, that says who takes a step of an action which declares nobody, and its sort."""
+    sorts = [(name, party_of(domain)) for name, domain in step.parameters.items()]
+    acting = ((name, sort) for name, sort in sorts if sort is not None and (issubclass(sort, Id) or sort in provider.ordered))
+    return next(acting, None)
+
+
+def _sort(party: str | Those, action: Action) -> Sort:
+    return party.sort if isinstance(party, Those) else sorts_of(action)[party]
 
 
 def messages_of(
@@ -91,7 +112,7 @@ def messages_of(
         return StepMessages(None, (), underway)
     telling = Telling(moment.before, moment.after, moment.action.arguments)
     with instance.author_context(f"the messages of {moment.action.action.name}"):
-        actor = actor_of(moment.action, provider.name, telling)
+        actor = actor_of(moment.action, provider, telling)
         reading = _Reading(moment.index, moment.action, provider.name, telling, underway, is_whole)
         return StepMessages(actor, reading.messages(), reading.underway)
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 
-from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER, says_set
-from acked.model.language.values import Id
+from acked.model.language.telling import CONSUMER, CONTROLLER, PRODUCER, Sort, says_set
 from acked.model.partition.protocol import partition
 from acked.model.partition.state import ACKED, FAILED, SENT, Candidate
 from acked.reports.pictures.kafka import (
@@ -245,7 +244,7 @@ class PartitionPictures(NumberedLogPictures):
     first_lanes = (PRODUCER.name, CONTROLLER.name)
     in_state = _POINTS
 
-    def name(self, sort: type[Id], number: int) -> str:
+    def name(self, sort: Sort, number: int) -> str:
         """Replicas, and brokers without a copy that may be the controller."""
         return named_candidate(number) if sort is Candidate else super().name(sort, number)
 

@@ -13,8 +13,9 @@ from typing import Any
 
 from acked.model.language.protocol import Instance
 from acked.model.language.protocol import Protocol as ShippedProtocol
+from acked.model.language.telling import Sort
 from acked.model.language.tracings import ActionInstance
-from acked.model.language.values import Id
+from acked.model.language.values import Int
 
 State = Mapping[str, Any]
 """A decoded state."""
@@ -233,6 +234,9 @@ class Pictures:
     beginning = "the initial state"
     """One sentence about the state that a run starts from, where it says nothing of the state."""
 
+    ordered: frozenset[type[Int]] = frozenset()
+    """Numbers that act: processes that have an order."""
+
     in_state: Mapping[str, Callable[[State], Iterator[str]]] = {}
     in_step: Mapping[str, Callable[[State, State], Iterator[str]]] = {}
     """By property: what exactly violates it in a state, or in the step from one to the next."""
@@ -241,7 +245,7 @@ class Pictures:
         """Whether this provider pictures the protocol's states, also where the protocol does not name it."""
         return self.protocol is not None and instance.protocol.state is self.protocol.state
 
-    def name(self, sort: type[Id], number: int) -> str:
+    def name(self, sort: Sort, number: int) -> str:
         """What one of many is called: its row and its lane."""
         return f"{sort.type_name} {number}"
 

@@ -7,13 +7,11 @@ from importlib import import_module
 
 from acked.model.formulas.errors import ModelError
 from acked.model.language.protocol import Instance
+from acked.reports.pictures.fields import FieldPictures
 from acked.reports.pictures.picture import Pictures
 
 _SHIPPED = ("replication", "partition", "majority", "transactions", "delivery")
 """The modules with the providers of shipped protocols and of those that have the same fields, imported when asked."""
-
-LANES_ALONE = Pictures()
-"""Of a protocol that nobody pictures the states are shown by their fields, and who has to do with a step by lanes."""
 
 
 def providers() -> Iterator[Pictures]:
@@ -24,10 +22,10 @@ def providers() -> Iterator[Pictures]:
 
 
 def provider_of(instance: Instance) -> Pictures:
-    """The provider of a protocol; `ModelError` if what the protocol names is not a provider."""
+    """The provider of a protocol, if need be one that shows its fields; `ModelError` if what it names is not a provider."""
     own = instance.protocol.pictures
     if own is None:
-        return next((provider for provider in providers() if provider.recognises(instance)), LANES_ALONE)
+        return next((provider for provider in providers() if provider.recognises(instance)), FieldPictures(instance))
     if not isinstance(own, Pictures):
         base = f"{Pictures.__module__}.{Pictures.__qualname__}"
         raise ModelError(f"{instance.protocol.name}: pictures is not a provider; derive its class from {base}")

@@ -9,9 +9,9 @@ from acked.checker.allconstants.counterparts import BrokenRule, states_of, step_
 from acked.checker.allconstants.proof import AllConstantsProof, ObligationResult, SolverVerdict
 from acked.checker.allconstants.verification import Verification
 from acked.checker.question.question import Question
-from acked.checker.question.result import Counterexample, Run
+from acked.checker.question.result import Counterexample, Result, Run, StopReason
 from acked.checker.solver.lemma_sets import StepCounterexample
-from acked.invariants.proofs import argument_of
+from acked.invariants.proofs import Argument, argument_of
 from acked.model.catalogue import PROTOCOLS
 from acked.model.language.protocol import Protocol
 from acked.reports import units
@@ -21,22 +21,39 @@ from acked.reports.runs.view import TraceView, view_of
 from acked.reports.table import Mark, Table, TableCell, numbers, print_table, table
 
 
-def all_constants_document(proof: AllConstantsProof, rules: Sequence[BrokenRule]) -> dict[str, object]:
-    """The proof as plain data for JSON, with the rules that break the argument."""
+def all_constants_document(
+    proof: AllConstantsProof, rules: Sequence[BrokenRule], searched: Result | None = None
+) -> dict[str, object]:
+    """The proof as plain data for JSON, with the rules that break the argument, and the search that came first."""
     broken = [
         {"action": item.action, "breaks": list(item.breaks), "rule_of_kip320": item.rule or None, "asks": list(item.clauses)}
         for item in rules
     ]
-    return {**proof.document(), "broken_rules": broken}
+    document: dict[str, object] = {**proof.document(), "broken_rules": broken}
+    if searched is not None:
+        is_whole = searched.stopped is StopReason.COMPLETE
+        constants = searched.question.instance.shown_constants
+        document["searched"] = {"constants": constants, "distinct_states": searched.distinct_states, "complete": is_whole}
+    return document
 
 
 def print_all_constants(
-    console: Console, protocol: Protocol, proof: AllConstantsProof, rules: Sequence[BrokenRule], total_seconds: float
+    console: Console,
+    protocol: Protocol,
+    proof: AllConstantsProof,
+    rules: Sequence[BrokenRule],
+    total_seconds: float,
+    argument: Argument | None = None,
+    searched: Result | None = None,
 ) -> None:
-    """What breaks the argument, if anything does; then verdict, obligations by step, and what is open."""
+    """What breaks the argument, if anything does; then verdict, obligations by step, and what is open.
+
+    `argument` is what was claimed, of a shipped protocol its own; `searched` is the search that came first, if one did.
+    """
     glyphs = glyphs_of(console)
+    claimed = argument or argument_of(protocol, proof.switches)
     for rule in rules:
-        print_trace(console, step_view(protocol, proof, rule.example))
+        print_trace(console, step_view(protocol, proof, rule.example, claimed, searched))
         put(console, [])
     print_subject(console, protocol, proof.goals, proof.switches, proof.drop)
     _print_verdict(console, proof, glyphs)
@@ -44,6 +61,8 @@ def print_all_constants(
     print_table(console, steps_table(proof.obligations))
     put(console, [])
     put_paragraph(console, f"{proof.solver}, {units.duration(total_seconds)} in all", "dim")
+    if searched is not None:
+        put_paragraph(console, _search_text(searched), "dim")
     for rule in rules:
         _print_rule(console, rule, glyphs)
     if rules:
@@ -80,8 +99,17 @@ def print_subject(
         put_paragraph(console, "without " + "; ".join(f"{action}: {label}" for action, label in drop), "dim")
 
 
+def _search_text(searched: Result) -> str:
+    """What the search that came first has seen."""
+    sizes = ", ".join(f"{name}={value}" for name, value in searched.question.instance.shown_constants.items())
+    which = "all" if searched.stopped is StopReason.COMPLETE else "the first"
+    return f"searched before: lemmas and invariants hold in {which} {searched.distinct_states:,} reachable states at {sizes}"
+
+
 def _any_number_of(protocol: Protocol, switches: Mapping[str, int]) -> str:
     """For which sizes the proof is."""
+    if PROTOCOLS.get(protocol.name) is not protocol:
+        return f"for any {', '.join(protocol.sizes)}" if protocol.sizes else "which has no sizes"
     text = "for any number of brokers, offsets, records and leader epochs"
     others = [name for name in protocol.sizes if name in ("min_insync_replicas", "in_flight")]
     argument = argument_of(protocol, switches)
@@ -143,18 +171,27 @@ def _print_rule(console: Console, rule: BrokenRule, glyphs: Glyphs) -> None:
         put_paragraph(console, f"{rule.rule} of kip320 takes these steps too, to another successor", "", " " * 6, " " * 6)
 
 
-def step_view(protocol: Protocol, proof: AllConstantsProof, found: StepCounterexample) -> TraceView:
+def step_view(
+    protocol: Protocol,
+    proof: AllConstantsProof,
+    found: StepCounterexample,
+    argument: Argument | None,
+    searched: Result | None = None,
+) -> TraceView:
     """The step of a small instance that refutes an obligation, as a trace whose words say what it is."""
     instance = protocol.instantiate(found.constants, proof.drop)
     states = states_of(instance, found)
     run = Run(states, (step_of(instance, found.step),) if len(states) > 1 else ())
-    argument = argument_of(protocol, proof.switches)
     known = () if argument is None else (*argument.clauses, *argument.further)
     broken = next((item for item in known if item.name == found.breaks), None)
     question = Question(instance, () if broken is None else (broken,))
     view = view_of(Counterexample(protocol.title, question, run, broken if run.actions else None))
     promises = "the promises" if len(proof.goals) > 2 else "both properties"
     words = f"a state in which every lemma and {promises} hold; it may be unreachable"
+    if searched is not None:
+        is_same = searched.stopped is StopReason.COMPLETE and searched.question.instance.constants == instance.constants
+        reach = "it is unreachable, as a search of all that can be reached tells" if is_same else "it may be unreachable"
+        words = f"a state in which every lemma and invariant holds; {reach}"
     first = replace(view.steps[0], sentence=words)
     heading = f"{found.step} breaks {found.breaks}"
     return replace(view, title=heading, steps=(first, *view.steps[1:]))

@@ -19,12 +19,13 @@ _LETTER = 7.3
 
 _CELL, _ROW, _LEFT, _PAD = 84, 46, 150, 16
 _INK, _SOFT, _LINE, _CHANGE, _BAD = "#16191d", "#4c545e", "#c9ced6", "#8a3ffc", "#b3131e"
+_COLOURS, _HEAVY = {Tone.WRONG: _BAD, Tone.ABSENT: _SOFT}, (Tone.STRONG, Tone.WRONG)
 _MOST = 60
 """Letters of one name or badge; the whole text is in its tooltip."""
 
 _ABOVE = {place: number for number, place in enumerate((MarkerKind.OTHER, MarkerKind.HIGH_WATERMARK, MarkerKind.LOG_END))}
 """In which order names of markers stand that are at one offset."""
-_SHORT = {MarkerKind.HIGH_WATERMARK: "HW", MarkerKind.LOG_END: "LEO"}
+_SHORT = {"high watermark": "HW", "log end": "LEO"}
 
 
 def still(view: TraceView, index: int) -> str:
@@ -138,8 +139,8 @@ class _Drawing:
             for line in textwrap.wrap(harmless(text), most):
                 if x > _LEFT and x + len(line) * letter > self._width - _PAD:
                     x, self._y = float(_LEFT), self._y + 17
-                colour = _CHANGE if is_new else _BAD if tone is Tone.WRONG else _INK
-                self._text_at(x, self._y, line, 12, colour, weight="bold" if is_new or tone is not Tone.PLAIN else "normal")
+                colour = _CHANGE if is_new else _COLOURS.get(tone, _INK)
+                self._text_at(x, self._y, line, 12, colour, weight="bold" if is_new or tone in _HEAVY else "normal")
                 x += len(line) * letter + 18
 
     def _row(self, row: Row, differs: Differences) -> None:
@@ -180,7 +181,7 @@ class _Drawing:
             thick = 4 if place is MarkerKind.HIGH_WATERMARK else 1.5
             ends = {"x1": f"{x:.1f}", "x2": f"{x:.1f}", "y1": f"{top:.1f}", "y2": f"{top + _ROW - 4:.1f}"}
             ET.SubElement(self._root, "line", {**ends, "stroke": _INK, "stroke-width": f"{thick:g}"})
-            name = _SHORT.get(place, marker.name)
+            name = _SHORT.get(marker.name, marker.name)
             before = [other for other in row.markers if other.offset == marker.offset and _ABOVE[other.place] < _ABOVE[place]]
             self._text_at(x + 4 + 22 * len(before), top + 11, name, 9, _INK, weight="bold")
 

@@ -28,8 +28,8 @@ from acked.model.language.domain import Path
 from acked.model.language.storage.layout import Schema
 from acked.model.language.tracings import ActionInstance
 from acked.reports.pictures.messages import StepMessages, Underway, lanes_of_protocol, messages_of
-from acked.reports.pictures.picture import Differences, Look, Moment, Picture, differences
-from acked.reports.pictures.providers import LANES_ALONE, provider_of
+from acked.reports.pictures.picture import Differences, Look, Moment, Picture, Pictures, differences
+from acked.reports.pictures.providers import provider_of
 from acked.reports.runs.answers import dropped_clauses, subject
 from acked.reports.runs.refusals import prevented_in_words
 
@@ -110,7 +110,7 @@ class TraceView:
     dropped: tuple[str, ...]
     story: TraceStory | None
     steps: tuple[StepView, ...]
-    look: Look = LANES_ALONE.look
+    look: Look = Pictures.look
 
     @property
     def subject(self) -> str:
@@ -180,7 +180,7 @@ class StepTeller:
         self._instance = question.instance
         self._marks = Marks(question)
         self._provider = provider_of(question.instance)
-        self._lanes = lanes_of_protocol(question.instance, self._provider.name)
+        self._lanes = lanes_of_protocol(question.instance, self._provider)
         self._numbers = Renumbering(question.instance, renumbers)
         self.telling = self._numbers.shown
 

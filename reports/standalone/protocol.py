@@ -21,13 +21,14 @@ from acked.model.language.domain import BoolDomain, IdDomain, LeafDomain, Option
 from acked.model.language.protocol import Instance
 from acked.model.language.storage.composites import LogDomain, as_leaf, is_absent
 from acked.model.language.storage.layout import Leaf, Schema
-from acked.model.language.telling import Ends, Party, Role, Those
+from acked.model.language.telling import Ends, Party, Role, Sort, Those
 from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Id
 from acked.reports.console import harmless
-from acked.reports.pictures.messages import actor_of, lanes_of_protocol, sorts_of
+from acked.reports.pictures.fields import FieldPictures
+from acked.reports.pictures.messages import actor_of, lanes_of_protocol, names_of, sorts_of
 from acked.reports.pictures.picture import Pictures
-from acked.reports.pictures.providers import LANES_ALONE, provider_of
+from acked.reports.pictures.providers import provider_of
 from acked.reports.standalone.javascript import Translator
 from acked.reports.standalone.sources import Untranslatable
 
@@ -51,6 +52,7 @@ MAX_BITS, MAX_SET = 53, 30
 def protocol_data(title: str, question: Question) -> dict[str, Json]:
     """The question as a page steps through it; `told` is the instance in which runs are shown, if it is another."""
     instance = question.instance
+    provider = provider_of(instance)
     shown = instance.shown_instance()
     told = None
     if shown is not instance:
@@ -62,7 +64,7 @@ def protocol_data(title: str, question: Question) -> dict[str, Json]:
         "names": [item.name for item in question.properties],
         "kinds": [item.kind.value for item in question.properties],
         "arguments": [step.arguments for step in instance.actions],
-        "actors": [None if step.action.actor else actor_of(step, provider_of(instance).name) for step in instance.actions],
+        "actors": [None if step.action.actor else actor_of(step, provider) for step in instance.actions],
         "initial": instance.schema.unpack(instance.initial[0]),
         "trace": {
             "format": FORMAT,
@@ -111,7 +113,8 @@ def _part(
     domains = _Domains(instance)
     return {
         "leaves": [
-            [leaf.name, domains.number(leaf), leaf.cardinality, leaf.word, leaf.shift, leaf.bits]
+            [leaf.name, domains.number(leaf), leaf.cardinality, leaf.word, leaf.shift, leaf.bits,
+             *([leaf.path] if leaf.path in instance.schema.messages else [])]
             for leaf in instance.schema.leaves
         ],
         "domains": domains.found,
@@ -241,7 +244,7 @@ class _Words:
             told = {name: self._or_none(name, self._action(item)) for name, item in rules.items()}
         with self._instance.author_context("the pictures"):
             initial, picture = self._pictures()
-            lanes = lanes_of_protocol(self._instance, self._provider.name)
+            lanes = lanes_of_protocol(self._instance, self._provider)
         parts = {
             "initial": initial,
             "picture": picture,
@@ -267,7 +270,7 @@ class _Words:
             return function(self._provider.says_initial), function(self._provider.picture, self._instance)
         except Untranslatable as error:
             self._missing.append(f"pictures: {error}")
-            self._provider = LANES_ALONE
+            self._provider = FieldPictures(self._instance)
             return self._pictures()
 
     def _action(self, item: Action) -> Callable[[], str]:
@@ -305,10 +308,9 @@ class _Words:
             return f"(t) => named({self._lanes(party.sort)}, {self._translator.function(party.which)}(t))"
         return f"(t) => named({self._lanes(sorts_of(item)[party])}, t.{party})"
 
-    def _lanes(self, sort: type[Id]) -> str:
-        """What ids of a sort are called."""
-        size = as_leaf(sort).cardinality(self._instance.constants)
-        return self._text([self._provider.name(sort, number) for number in range(size)])
+    def _lanes(self, sort: Sort) -> str:
+        """What those of a sort are called, by their numbers."""
+        return self._text(names_of(sort, self._instance.constants, self._provider))
 
 
 def _object(parts: Mapping[str, str]) -> str:

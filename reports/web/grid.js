@@ -3,7 +3,7 @@
 import { el, fill, hidden } from "./dom.js";
 import { isText } from "./members.js";
 
-const SHORT = { hw: "HW", end: "LEO" };
+const SHORT = { "high watermark": "HW", "log end": "LEO" };
 const EDITED = { added: "added", replaced: "replaced", removed: "removed" };
 
 // The number of an epoch, or of a term, as the protocol's pictures write it; empty where there are none.
@@ -56,7 +56,7 @@ function markerElements(markers, row, old) {
     return el(
       "span",
       { class: `marker at-${place}${moved ? " changed" : ""}`, title: `${name} ${offset}`, "data-moves": `${row.key} ${name}` },
-      SHORT[place] || name,
+      SHORT[name] || name,
       hidden(` ${offset} (${name}${moved ? `, was ${before[2]}` : ""})`)
     );
   });
@@ -106,7 +106,7 @@ const MOST_NARROW = 3; // Offsets for which a phone has room.
 // `step` compared with `base` (null: nothing is marked as changed); `look`: what all pictures of the protocol have in common;
 // `options`: offsets, brokers (names shown, null: all), hideUnchanged, caption, isSeen (real brokers, whose own epoch nobody sees).
 export function gridElement(look, step, base, options) {
-  if (!step.hasPicture) return el("p", { class: "note" }, "This protocol has no picture; its fields are below.");
+  if (!step.hasPicture) return el("p", { class: "note" }, "This protocol has a picture of its own, which shows nothing of this state; its fields are below.");
   const old = (item, list) => (base ? list.find((other) => other.key === item.key) : null);
   const rows = step.rows.filter((row) => {
     if (options.brokers && !options.brokers.has(row.name)) return false;
@@ -160,7 +160,7 @@ export function gridElement(look, step, base, options) {
 function signElement(look, [sign, , sample, tone]) {
   const record = recordText(look, sample, 1);
   if (sign === "record") return el("span", { class: `cell${look.epoch ? " epoch-1" : ""}` }, record);
-  if (SHORT[sign]) return el("span", { class: `marker at-${sign}` }, SHORT[sign]);
+  if (sign === "hw" || sign === "end") return el("span", { class: `marker at-${sign}` }, sign === "hw" ? "HW" : "LEO");
   if (sign === "acked") return el("span", { class: "ack" }, "✓");
   if (sign === "lost") return el("s", { class: "lost" }, record);
   if (sign === "badge") return el("span", { class: `badge ${tone}` }, sample);

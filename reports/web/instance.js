@@ -51,9 +51,9 @@ export class Instance {
     this.tree = data.tree;
     this.actions = data.actions;
     this.holds = data.holds;
-    this.leaves = data.leaves.map(([name, domain, cardinality, word, shift, bits]) => ({
+    this.leaves = data.leaves.map(([name, domain, cardinality, word, shift, bits, path]) => ({
       name,
-      path: parts(name),
+      path: path || parts(name), // Of a struct in a set the name is not where it is.
       domain: data.domains[domain],
       cardinality,
       word,
@@ -188,6 +188,7 @@ export class Instance {
   // Every leaf in words, as it stands in a decoded state.
   texts(state) {
     const counted = this.counted(this.tree, state, []);
-    return this.leaves.map(({ path }, at) => inWords(counted[at] ?? valueAt(state, path)));
+    const number = (at) => (this.leaves[at].domain.kind === "flag" ? counted[at] > 0 : counted[at]);
+    return this.leaves.map(({ path }, at) => inWords(at in counted ? number(at) : valueAt(state, path)));
   }
 }

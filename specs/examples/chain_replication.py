@@ -4,7 +4,7 @@ Van Renesse and Schneider, Chain replication for supporting high throughput and 
 since a chain has an order.
 """
 
-from acked import Array, Bool, Constant, Int, Protocol, Struct, count, each, every, field, implies, require, switch
+from acked import Array, Bool, Constant, Int, Protocol, Struct, count, every, field, for_each, implies, require, switch
 
 servers = Constant("servers", 2, 5, "servers of the chain")
 updates = Constant("updates", 1, 5, "updates that clients send")
@@ -22,8 +22,9 @@ class State(Struct):
     acked = field(Number, "how many updates clients were told are safe")
 
 def initial(s: State) -> None:
-    for server in each(Server):
+    def put_up(server: Server) -> None:
         s.is_up[server] = True
+    for_each(Server, put_up)
 
 chain_replication = Protocol("chain_replication", State, title="chain replication", source="van Renesse and Schneider, 2004",
                              constants=(servers, updates, tail_answers), initial=initial)  # fmt: skip

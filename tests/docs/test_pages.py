@@ -11,7 +11,8 @@ import yaml
 
 from acked import __version__
 from acked.base.files import ROOMS
-from tests.places import CHECKOUT
+from acked.reports.tables.findings import read_findings
+from tests.places import CHECKOUT, SPECS
 from tools.readme import long_description
 from tools.site import FENCE, LINK
 
@@ -56,6 +57,12 @@ def test_the_first_screen_of_the_readme_has_a_command_for_each_reader() -> None:
     screen = "\n".join((CHECKOUT / "README.md").read_text("utf-8").splitlines()[:20])
     assert [word for word in ("operate", "review", "TLA+") if word not in screen] == []
     assert [name for name in ("acked audit", "acked diff", "acked check") if name not in screen] == []
+
+
+def test_the_readme_counts_the_findings_beside_the_one_that_it_tells() -> None:
+    found = len(read_findings((SPECS / "found.json").read_text("utf-8")))
+    words = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+    assert f"`acked list found` has [{words[found - 2]} more]" in (CHECKOUT / "README.md").read_text("utf-8")
 
 
 def test_the_citation_names_the_version_and_the_licence_of_the_package() -> None:

@@ -38,8 +38,8 @@ def ran(class_path: Iterable[Path | str], main: str, *arguments: str | Path) -> 
 def mended(rule: str, jars: Jars, work: Path) -> Path:
     """A folder with the release's own class, of which one rule is changed as `Mend.java` says, and nothing else."""
     asm = fetch_jars("asm-9.7.1", (ASM,), "ASM", None)
-    tool, folder = work / "tool", work / "mended"
-    tool.mkdir()
+    tool, folder = work / "tool", work / "mended" / rule
+    tool.mkdir(exist_ok=True)
     compiled(asm.class_path, [SOURCES / "Mend.java"], tool)
     done = ran((tool, asm.class_path, jars.class_path), "Mend", rule, folder)
     assert done.returncode == 0, done.stderr

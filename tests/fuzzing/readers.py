@@ -211,7 +211,7 @@ def _message(corpus: Mapping[str, bytes], mutator: Mutator, folder: Path) -> Inp
         return Input(len(data), lambda: read_entries(data), data)
     if kind == "challenge":
         return Input(len(data), lambda: scram.proof(data), data)
-    scram.proof(corpus["challenge"].replace(b"{}", scram.nonce.encode()).replace(b"4096", b"1"))
+    scram.proof(corpus["challenge"].replace(b"4096", b"1").replace(b"{}", scram.nonce.encode()))
     return Input(len(data), lambda: scram.confirm(data), data)
 
 

@@ -6,12 +6,15 @@ Here a few hundred inputs each; `long`, a hundred thousand each, in processes wh
 from __future__ import annotations
 
 import json
+import secrets
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
+from tests.fuzzing.mutating import Mutator
 from tests.fuzzing.readers import READERS
 from tests.fuzzing.trying import try_reader
 from tests.places import CHECKOUT
@@ -23,6 +26,14 @@ ENOUGH = {"logs": 600, "disks": 1_000, "settings": 1_500, "messages": 20_000, "t
 
 def test_every_reader_has_inputs_of_its_own() -> None:
     assert list(ENOUGH) == list(READERS)
+
+
+def test_a_nonce_that_reads_like_the_rounds_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(secrets, "token_hex", lambda size: "4096" * 8)
+    corpus = {"challenge": b"r={},s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096", "final": b"v=x"}
+    mutator = Mutator(list(corpus.values()), seed=1)
+    made = {READERS["messages"].make(corpus, mutator, tmp_path).shown[:2] for _ in range(20)}
+    assert {b"r=", b"v="} <= made
 
 
 @pytest.mark.slow

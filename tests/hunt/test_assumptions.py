@@ -11,6 +11,7 @@ from acked.hunt.assumptions.drop import Assumption
 from acked.hunt.assumptions.evidence import UNVERIFIED, Basis, evidence_of, read_evidence
 from acked.hunt.reports.assumptions import heaviest
 from acked.model.partition.protocol import partition
+from acked.model.partition.rules import settings
 
 KNOWN = read_evidence()
 
@@ -18,9 +19,11 @@ KNOWN = read_evidence()
 @pytest.mark.slow
 def test_evidence_is_about_clauses_and_constants_that_the_model_has() -> None:
     constants = {name: setting.value for name, setting in partition.profile("4.4", "kraft").items()}
-    more = {"replicas": 3, "leadership_moves": 1, "zombies": 1, "retries": 1, "idempotence": 1}
-    labels = partition.labels_under({**constants, **more})
-    clauses = {f"{action}: {label}" for action, every in labels.items() for label in every}
+    more = {"replicas": 3, "leadership_moves": 1, "zombies": 1, "retries": 1, "idempotence": 1, "consumer": 1}
+    clauses = set()
+    for crashes in (settings.CLEAN_CRASHES, settings.LOSSY_CRASHES):
+        labels = partition.labels_under({**constants, **more, "crashes": crashes, "kills": 1})
+        clauses |= {f"{action}: {label}" for action, every in labels.items() for label in every}
     assert [clause for item in KNOWN for clause in item.clauses if clause not in clauses] == []
     assert {name for item in KNOWN for name in item.drop or ()} <= {constant.name for constant in partition.constants}
 

@@ -20,8 +20,13 @@ CONSTANTS = ("CLIENT", "CONSUMER", "CONTROLLER", "PRODUCER")
 """Public names that are neither classes nor functions."""
 
 CHAPTERS = {
-    "Ask and answer": ("load_spec", "ask", "check", "prove", "simulate", "find"),
-    "Answers": ("Result", "Verdict", "StopReason", "Violation", "ProofResult", "Simulation", "Trace", "Step"),
+    "Ask and answer": (
+        "load_spec", "ask", "check", "prove", "simulate", "find", "states", "diff", "ablate", "coverage", "view", "explore",
+    ),
+    "Answers": (
+        "Result", "Verdict", "StopReason", "Violation", "ProofResult", "Simulation", "Trace", "Step", "Page",
+        "Comparison", "Side", "ClauseCoverage",
+    ),
     "Properties": ("invariant", "step_property", "liveness", "recoverable", "Property", "Kind"),
     "Questions": ("Spec", "Question", "Bounds", "StopPolicy", "Observer"),
     "Protocols": ("Protocol", "action", "require", "choose", "Constant", "switch", "choice"),

@@ -1,7 +1,8 @@
-"""Keeps what `acked hunt --format json` found, for the page: docs/hunts.json, by release.
+"""Keeps what `acked hunt --format json` found, for the page: docs/hunts.json, by release, and docs/assumptions.json.
 
     nice acked hunt --kafka 4.4.0 --minutes 60 --format json > hunted.json
-    python tools/parts/hunts.py hunted.json …
+    nice acked hunt --kafka 4.4.0 --assumptions --minutes 60 --format json > assumptions.json
+    python tools/parts/hunts.py hunted.json assumptions.json …
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.files import write_text  # noqa: E402
+from acked.hunt.assumptions.evidence import evidence_of, read_evidence  # noqa: E402
 from acked.reports.table import numbers, table, table_markdown  # noqa: E402
 
 KEPT = ROOT / "docs" / "hunts.json"
+ASSUMPTIONS = ROOT / "docs" / "assumptions.json"
 _TALLY = ("asked", "planned", "decided", "states", "walks", "steps", "seconds")
 _LOSS = ("state", "known_as", "promises", "faults", "steps", "is_shortest", "played")
 
@@ -52,6 +55,22 @@ def part() -> Iterator[str]:
         yield ""
 
 
+def assumptions_part() -> Iterator[str]:
+    """A row for each assumption that something rests on, the heaviest first, with what `evidence.toml` has of it."""
+    kept, known = json.loads(ASSUMPTIONS.read_text("utf-8")), read_evidence()
+    rows: list[tuple[str, ...]] = []
+    first: dict[str, str] = {}
+    for name, broken in kept["broken"].items():
+        found = evidence_of(name, known)
+        promises = ", ".join(f"{promise} {steps}" for promise, steps in sorted(broken.items(), key=lambda pair: pair[1]))
+        told = ": ".join(text for text in (found.basis.value, found.said) if text)
+        before = first.setdefault(told, name)
+        rows.append((name, promises, *((told, found.place) if before == name else (f"as {before}", ""))))
+    yield f"**{kept['kafka']}**: {kept['dropped']} dropped, one after the other; something breaks without {len(rows)}."
+    yield ""
+    yield from table_markdown(table(("without", "these break, in so many steps", "is it forbidden?", "where"), rows))
+
+
 def _promises(loss: dict[str, Any]) -> str:
     more = len(loss["promises"]) - 1
     return loss["promises"][0] + (f" and {more} more" if more else "")
@@ -62,6 +81,11 @@ def main() -> None:
     known: dict[str, Any] = json.loads(KEPT.read_text("utf-8")) if KEPT.is_file() else {}
     for name in sys.argv[1:]:
         document = json.loads(Path(name).read_text("utf-8"))
+        if document["format"] == "acked-assumptions/1":
+            broken = {one["name"]: one["broken"] for one in document["assumptions"] if one["broken"]}
+            kept = {"kafka": document["kafka"], "dropped": len(document["assumptions"]), "broken": broken}
+            write_text(ASSUMPTIONS, json.dumps(kept, indent=1) + "\n", "assumptions")
+            continue
         known[document["kafka"]] = kept_of(document)
     write_text(KEPT, json.dumps(dict(sorted(known.items(), reverse=True)), indent=1) + "\n", "hunts")
 

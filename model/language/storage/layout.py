@@ -8,7 +8,7 @@ A leaf of cardinality c holds a code 0..c-1 in `(c-1).bit_length()` bits; no lea
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -124,7 +124,7 @@ class Schema:
             if word == len(free):
                 free.append(0)
             slot = self._slot(path, leaves) if self._is_slot_id(domain) else None
-            leaves.append(Leaf(path_name(path), path, domain, cardinality, word, free[word], bits, slot))
+            leaves.append(Leaf(self._name(path), path, domain, cardinality, word, free[word], bits, slot))
             free[word] += bits
         if not leaves:
             raise ModelError(f"the state {state.__name__} has no fields")
@@ -139,6 +139,13 @@ class Schema:
                 f"a state would need {self.words} words of {WORD_BITS} bits and {MAX_WORDS} are supported; "
                 "choose smaller constants"
             )
+
+    def _name(self, path: Path) -> str:
+        """How people write a leaf: `log[0].end`; of a struct in a set or a bag by its fields, `sent[by=0, ballot=1]`."""
+        if path not in self.messages:
+            return path_name(path)
+        place, message = self.messages[path]
+        return f"{path_name(place)}[{', '.join(_written(message))}]"
 
     def _is_slot_id(self, domain: LeafDomain) -> bool:
         return isinstance(domain.bare, SlotDomain) and not is_absent(domain, self.constants)
@@ -174,6 +181,16 @@ class Schema:
         codes: dict[Path, int] = {}
         self._root.encode(state, (), self.constants, codes)
         return [codes[leaf.path] for leaf in self.leaves]
+
+
+def _written(message: Mapping[str, Any], prefix: str = "") -> Iterator[str]:
+    """The fields of a plain struct as people write them."""
+    for name, value in message.items():
+        if isinstance(value, dict):
+            yield from _written(value, f"{prefix}{name}.")
+        else:
+            members = f"{{{', '.join(map(str, value))}}}" if isinstance(value, list) else str(value)
+            yield f"{prefix}{name}={'none' if value is None else members.lower() if isinstance(value, bool) else members}"
 
 
 def counts_of(leaves: Iterable[Leaf]) -> dict[Path, int]:

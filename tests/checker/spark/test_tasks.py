@@ -56,12 +56,12 @@ class Threads:
         """As `SparkDriver.collect`."""
         if not is_barrier:
             return [found for item in items for found in function(iter([item]))]
-        lost: list[Lost] = []
+        lost: list[Exception] = []
 
         def attempt(worker: int) -> None:
             try:
                 function(iter([worker]))
-            except Lost as error:
+            except Exception as error:  # whatever ends a task of Spark's
                 lost.append(error)
 
         threads = [threading.Thread(target=attempt, args=(worker,), daemon=True) for worker in items]

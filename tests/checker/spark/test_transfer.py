@@ -214,3 +214,19 @@ def test_what_does_not_fit_on_the_disk_is_never_taken_for_less(monkeypatch: pyte
 def test_an_address_that_is_not_ours_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(SystemFailure, match=r"a task cannot listen at 192\.0\.2\.1: "):
         SocketTransfer(tmp_path, 0, range(TASKS), "192.0.2.1", SECRET, wait_for, goes_on)
+
+
+@pytest.mark.timeout(30)
+def test_no_thread_waits_in_a_socket_that_is_closed(tmp_path: Path) -> None:
+    """The number of a closed socket is the next one's, of which such a thread would take what comes."""
+    before = set(threading.enumerate())
+    with all_tasks(through_sockets, tmp_path) as tasks:
+        for task in tasks:
+            task.send(1, 0, memoryview(b"x"))
+            assert next(iter(tasks[0].receive(1, tasks.index(task)))) == b"x"
+        waiting = set(threading.enumerate()) - before
+        assert len(waiting) == TASKS + TASKS, "one a listener, one a connection"
+    until = time.monotonic() + 10
+    while waiting & set(threading.enumerate()):
+        assert time.monotonic() < until, "threads go on"
+        time.sleep(0.01)

@@ -20,6 +20,7 @@ from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.cluster.lines.configuration import DROPPED, PATTERN, Format, configuration, loggers
 from acked.cluster.lines.envelopes import HEAD
 from acked.cluster.lines.facts import Lines, Node, Ununderstood
+from acked.cluster.lines.joining import Joiner
 from acked.cluster.lines.recording import Reassigned, Recording
 from acked.cluster.lines.templates import FAMILY, Tells, Template, read_templates, template_of
 from acked.cluster.lines.wordings import LOGS, STRICT, WORDINGS, Kind, Wording
@@ -287,6 +288,46 @@ def test_a_rise_between_an_append_and_a_fetch_of_one_thread_is_the_fetchs_if_it_
     assert {event.says: event.get("hw") for event in events if event.by == 0} == {
         Says.APPENDS: None, Says.NOTES_FETCH: None, by: 2,
     }  # fmt: skip
+
+
+def test_lines_of_one_millisecond_come_in_their_order_though_the_second_threads_step_is_whole_first(tmp_path: Path) -> None:
+    """4.1.0, seed 4: the node stood still before the thread of the first append went on."""
+    appends = (
+        "TRACE [{thread}] org.apache.kafka.storage.internals.log.UnifiedLog [UnifiedLog partition=t-0, dir=/d] "
+        "Appended message set with last offset: {at}, first offset: {at}, next offset: {next}, and messages: x"
+    )
+    notes = "DEBUG [b] kafka.cluster.Partition [Partition t-0 broker=0] Recorded replica 2 log end offset (LEO) position 0 "
+    events = read(
+        tmp_path,
+        f"2026-11-22 12:00:00.000 {appends.format(thread='a', at=0, next=1)}",
+        f"2026-11-22 12:00:00.000 {appends.format(thread='b', at=1, next=2)}",
+        f"2026-11-22 12:00:00.001 {notes}and log start offset 0.",
+        f"2026-11-22 12:00:01.200 {notes}and log start offset 0.",
+    )
+    assert [event["offset"] for event in events if event.says is Says.APPENDS] == [0, 1]
+
+
+def test_a_log_that_is_made_anew_in_the_same_process_is_an_empty_one(tmp_path: Path) -> None:
+    """3.6.2: the partition had moved to others meanwhile, and moves back."""
+    loaded = "INFO [a] kafka.cluster.Partition [Partition t-0 broker=0] Log loaded for partition t-0 with initial high "
+    events = read(tmp_path, f"{TIME} {loaded}watermark 0", f"2026-11-22 12:01:00.000 {loaded}watermark 0")
+    assert [dict(event.fields) for event in events if event.says is Says.RESTARTS] == [{"hw": 0, "end": 0}]
+
+
+def test_an_isr_with_which_the_leader_goes_tells_who_asked_for_it_and_who_leads_then(tmp_path: Path) -> None:
+    """3.6.2, where a reassignment is complete."""
+    prefix = "DEBUG [x] org.apache.kafka.controller.ReplicationControlManager [QuorumController id=9]"
+    changed = "replicas: [1, 0, 2] -> [1, 0], isr: [2, 1] -> [1, 0], removingReplicas: [2] -> [], addingReplicas: [0] -> [], "
+    file = tmp_path / "9.log"
+    file.write_text(
+        f"{TIME} {prefix} Node 2 has altered ISR for t-0 to [1, 0].\n"
+        f"{TIME} {prefix} {KRAFT_CHANGE}{changed}leader: 2 -> 1, leaderEpoch: 5 -> 6, partitionEpoch: 26 -> 27\n", "utf-8",
+    )  # fmt: skip
+    node = Node((str(file),))
+    [event] = Joiner(node).events(Lines("t", 0).facts(node))
+    assert event is not None
+    told = event.fields
+    assert (told["leader"], told["elects"], told["isr"], told["epoch"]) == (2, 1, {0, 1}, 6)
 
 
 def test_a_smaller_isr_is_asked_for_in_the_words_of_either_release(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ FIELDS: Mapping[Says, Fields] = {
     Says.DELETES: _fields("from"),
     Says.RESTARTS: _fields("hw", "end"),
     Says.CHANGES: _fields("", "was isr leader epoch elr version recorded replicas"),
-    Says.COMMITS_ISR: _fields("isr", "leader was epoch elr version replicas"),
+    Says.COMMITS_ISR: _fields("isr", "leader was epoch elr version replicas elects"),
     Says.FENCES: _fields("broker"),
     Says.UNFENCES: _fields("broker"),
 }

@@ -87,3 +87,10 @@ def test_a_consumer_keeps_what_is_not_in_an_aborted_range_of_its_producer() -> N
               LogEntry(3, 7, "r1", False), LogEntry(4, 7, "COMMIT", True))  # fmt: skip
     assert transactional._without_aborted(served, [(7, 0)]) == (served[1], served[3])
     assert transactional._without_aborted(served, []) == (served[0], served[1], served[3])
+
+
+def test_a_consumer_leaves_out_an_aborted_record_whose_marker_is_in_the_next_segment() -> None:
+    """4.4.0: a fetch ends with its segment."""
+    served = (LogEntry(0, 7, "r0", False), LogEntry(1, 7, "ABORT", True), LogEntry(2, 8, "x", False),
+              LogEntry(3, 7, "r1", False))  # fmt: skip
+    assert transactional._without_aborted(served, [(7, 0), (7, 3)]) == (served[2],)

@@ -15,9 +15,11 @@ from acked.checker.question.result import StopReason
 from acked.checker.search.local import LocalSearch
 from acked.checker.shards.shard import address
 from acked.invariants.property import Kind, Property
-from acked.model.firstorder.reading import Reading
+from acked.model.firstorder.reading import Parameter, Reading
+from acked.model.firstorder.symbols import INT, Symbol
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr
+from acked.model.language.domain import Plain
 from acked.model.language.protocol import Instance
 from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Bool
@@ -36,7 +38,7 @@ class Comparison:
         self._alike: list[Expr] = []
         for step in instance.actions:
             symbolic = by_name[step.action.name]
-            expansion = Expansion(reading, instance, {item.symbol: step.arguments[item.name] for item in symbolic.parameters})
+            expansion = Expansion(reading, instance, _arguments(symbolic.parameters, step, instance))
             guards += [step.guard, expansion.expr(symbolic.guard)]
             after = expansion.codes(symbolic.after)
             self._updates.append(Evaluator([*(code for _, code in step.updates), *after]))
@@ -95,6 +97,16 @@ class Comparison:
             kept = list(found.values())
             level = kept if width is None else source.sample(kept, min(width, len(kept)))
         return walked
+
+
+def _arguments(parameters: Sequence[Parameter], step: ActionInstance, instance: Instance) -> dict[Symbol, Plain]:
+    """What the symbols of an action's parameters stand for: the values themselves, or the codes of numbers and names."""
+    made: dict[Symbol, Plain] = {}
+    for item in parameters:
+        domain, value = step.parameters[item.name].bare, step.arguments[item.name]
+        is_coded = item.symbol.result is INT
+        made[item.symbol] = domain.from_plain(value, instance.constants) if is_coded else value
+    return made
 
 
 def levels_of(instance: Instance) -> list[NDArray[np.uint64]]:

@@ -9,15 +9,16 @@ A defined term is expanded by its definition: the value of which its axioms hold
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from typing import Any, cast
 
-from acked.model.firstorder.meaning import one_of
 from acked.model.firstorder.reading import Reading
+from acked.model.firstorder.records import Cardinality, Choice, Definition, Measure, Relation
 from acked.model.firstorder.store import Family, FunctionStore
-from acked.model.firstorder.symbols import INT, Op, Symbol
-from acked.model.firstorder.terms import Choice, Definition, Measure, Relation, Term
+from acked.model.firstorder.symbols import BOOL, INT, Op, Symbol, one_of
+from acked.model.firstorder.terms import Term
 from acked.model.firstorder.values import sort_of
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import Context, active, resolve
@@ -46,7 +47,10 @@ class Expansion:
         for symbol, value in parameters.items():
             if isinstance(value, list):
                 self._chosen[symbol] = sum(1 << member for member in value)
-            elif value is not None:
+            else:
+                self._known[Symbol(f"{symbol.name}.is_some", (), BOOL)] = self._pool.bool(value is not None)
+                value = value or 0
+                assert isinstance(value, int)
                 self._known[symbol] = self._pool.bool(value) if isinstance(value, bool) else self._pool.int(value)
         for name, value in instance.constants.items():
             self._known[Symbol(name, (), INT)] = self._pool.int(value)
@@ -81,7 +85,14 @@ class Expansion:
                 indices = [part for part in leaf.path if not isinstance(part, str)]
                 env: dict[int, Expr] = {}
                 at: list[Term] = []
-                for index, number in zip(family.indices, indices, strict=True):
+                numbers = iter(indices)
+                for index in family.indices:
+                    if index.sort is BOOL:
+                        flag = next(numbers)
+                        at.append(logic.bool(flag > 0))
+                        numbers = itertools.chain([max(flag - 1, 0)], numbers) if index.is_flag else numbers
+                        continue
+                    number = next(numbers)
                     at.append(logic.variable(index.sort, index.hint) if index.bounds is None else logic.int(number))
                     if index.bounds is None:
                         env[at[-1].value.number] = self._pool.int(number)
@@ -165,6 +176,9 @@ class Expansion:
         definition = self._reading.logic.definitions.get(symbol)
         if definition is not None:
             return self._define(definition, args)
+        size = self._reading.logic.cardinalities.get(symbol)
+        if size is not None:
+            return self._size(size, args)
         name = symbol.name.removesuffix(".is_some")
         family = self._families[name]
         if isinstance(family.domain, SetDomain):
@@ -181,6 +195,24 @@ class Expansion:
         if member.lo < 0:  # The value behind an optional id that may be none, which no set has.
             mask, member = pool.shl(mask, pool.int(1)), pool.add(member, pool.int(1))
         return pool.not_(pool.eq(pool.bitand(mask, pool.shl(pool.int(1), member)), pool.int(0)))
+
+    def _size(self, size: Cardinality, args: list[Expr]) -> Expr:
+        """How many members there are."""
+        pool, logic = self._pool, self._reading.logic
+        member = logic.variable(size.sort, size.sort.name)
+        variables = tuple(logic.variable(item.sort, item.hint) for item in size.variables)
+        env = {item.value.number: value for item, value in zip(variables, args, strict=True)}
+        inside = size.member(member, variables)
+        if size.bounds is None:
+            values = range(self._sizes[size.sort])
+        else:
+            lo, hi = (self._expand(end, {}).value for end in size.bounds)
+            values = range(lo, hi + 1)
+        total = pool.int(0)
+        for number in values:
+            holds = self._expand(inside, {**env, member.value.number: pool.int(number)})
+            total = pool.add(total, pool.ite(holds, pool.int(1), pool.int(0)))
+        return total
 
     def _measure(self, measure: Measure, args: list[Expr]) -> Expr:
         """Whether the set has as many members as the threshold says, or as another set."""
@@ -216,9 +248,18 @@ class Expansion:
         """Beyond an array stands what its last element holds: a protocol must not depend on what is read there."""
         rest = iter(zip(args, family.indices, strict=True))
         path: list[Any] = []
+        pool = self._pool
         for part in family.key:
             if part is None:
                 code, index = next(rest)
+                if index.is_flag:
+                    which, _ = next(rest)
+                    path.append(pool.ite(code, pool.add(which, pool.int(1)), pool.int(0)))
+                    continue
+                if index.sort is BOOL:
+                    code = pool.ite(code, pool.int(1), pool.int(0))
+                    path.append(code.value if code.is_const else code)
+                    continue
                 if code.is_const:
                     count = self._sizes[index.sort] if index.bounds is None else self._count(index.bounds[1])
                     path.append(code.value if 0 <= code.value < count else count - 1)

@@ -240,9 +240,9 @@ def test_every_step_of_two_parties_has_a_message_that_one_of_them_sends_or_gets(
     """Parties are those whom the parameters name, and who acts."""
     checked = set()
     for one in walked(name):
-        named = provider_of(one.instance).name
+        provider = provider_of(one.instance)
         for action, _, step in one.happened():
-            parties = {named(sort, number) for sort, number in ids_of(action)} | {actor_of(action, named)}
+            parties = {provider.name(sort, number) for sort, number in ids_of(action)} | {actor_of(action, provider)}
             if len(parties) > 1 and action.action.name not in UNTOLD:
                 checked.add(action.action.name)
                 assert any({item.sender, item.receiver} & parties for item in messages_of(step)), action.label

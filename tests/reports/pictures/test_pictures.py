@@ -135,15 +135,18 @@ def switch(s: Things, thing: Thing) -> None:
     s.on[thing] = True
 
 
-def test_a_protocol_that_declares_nothing_has_lanes_of_its_ids_and_no_picture(drawn: Callable[..., Any]) -> None:
+def test_a_protocol_that_declares_nothing_has_lanes_of_its_ids_and_a_card_for_each(drawn: Callable[..., Any]) -> None:
     made = protocol()
     made.action()(switch)
     question, run = switched(made)
     view = view_of(Counterexample("things", question, run))
     lanes = lanes_of(view.steps)
     assert (lanes.actors, lanes.acting, lanes.messages) == (("thing 0", "thing 1"), (None, "thing 1"), ())
-    assert trace_data(Counterexample("t", question, run))["traces"][0]["packet"]["steps"][1]["picture"] is None
-    assert [line.strip() for line in drawn(print_trace, view).lines][-1] == "*on[1]  false -> true"
+    packet = trace_data(Counterexample("t", question, run))["traces"][0]["packet"]
+    boxes = [packet["boxes"][number] for number in packet["steps"][1]["picture"][1]]
+    facts = {box["name"]: box["facts"] for box in boxes}
+    assert facts == {"thing 0": [["on", "not on", "absent"]], "thing 1": [["on", "on"]]}
+    assert [line.strip() for line in drawn(print_trace, view).lines][-2:] == ["thing 0  not on", "thing 1 *on"]
 
 
 def test_nobody_acts_in_a_step_that_names_nobody() -> None:
@@ -177,7 +180,7 @@ def test_those_whom_only_the_states_know_act_and_are_told() -> None:
 def test_a_declaration_that_names_no_parameter_is_refused_with_those_there_are(how: dict[str, Any]) -> None:
     made = protocol()
     made.action(**how)(switch)
-    names_it = r"action Switch \(test_pictures.py:\d+\): .*which is not a parameter that holds ids; it has thing$"
+    names_it = r"action Switch \(test_pictures.py:\d+\): .*which is not a parameter that holds ids or numbers; it has thing$"
     with pytest.raises(ModelError, match=names_it):
         made.instantiate({"things": 2})
 

@@ -195,7 +195,7 @@ def test_properties_that_no_shipped_protocol_breaks_are_explained_as_well() -> N
     assert REPLICATION.disagreements("Unheard", None, state) == []
 
 
-def test_a_protocol_of_another_family_gets_its_changed_fields_by_name() -> None:
+def test_a_protocol_of_another_family_has_its_changed_fields_by_name_and_all_of_them_in_its_picture() -> None:
     never_full = Property(
         "NeverFull", Kind.STATE, lambda s: ~(s.rounds[0] + s.rounds[1] == 2), "room is left", "x", "y"
     )
@@ -205,14 +205,15 @@ def test_a_protocol_of_another_family_gets_its_changed_fields_by_name() -> None:
     first, second, last = view.steps
     assert first.sentence == "the initial state"
     assert first.picture is not None
-    assert not first.picture.is_drawn
+    assert [box.name for box in first.picture.boxes] == ["seat 0", "seat 1", "taken", "last"]
     assert second.sentence == "SitDown(seat=1)"
-    assert {change.field: change.after for change in second.untold} == {
+    assert {change.field: change.after for change in second.changes} == {
         "taken": "{1}",
         "last": "1",
         "rounds[1]": "1",
     }
-    assert {change.field: change.before for change in last.untold}["last"] == "1"
+    assert {change.field: change.before for change in last.changes}["last"] == "1"
+    assert not second.untold
     assert view.story is not None
     assert view.story.happened == "Step 2 of 2 breaks it."
 

@@ -1,0 +1,262 @@
+"""The picture of any state, for protocols that have none of their own: what its fields say, and of whom.
+
+A card for each id, with what arrays hold of it; where that is a log or a queue, its records are cells. Then a card for each
+other field. What is drawn is found out once, as plain data, so that pages draw it by the same functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeGuard
+
+from acked.model.language.context import resolve
+from acked.model.language.domain import BoolDomain, Domain, IdDomain, LeafDomain, Range, SetDomain
+from acked.model.language.protocol import Instance
+from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, is_absent
+from acked.model.language.storage.messages import MessagesDomain, QueueDomain
+from acked.model.language.values import Id, Int
+from acked.reports.pictures.picture import (
+    Badge,
+    Box,
+    Cell,
+    Fact,
+    Look,
+    Marker,
+    MarkerKind,
+    Moment,
+    Picture,
+    Pictures,
+    Row,
+    State,
+    Tone,
+)
+
+FLAG, VALUE, SET, STRUCT, LOG, MESSAGES = "flag", "value", "set", "struct", "log", "messages"
+NOTHING = (FLAG, SET, MESSAGES)
+"""Of these kinds there is a value that says that nothing is there."""
+
+Place = tuple[str | int, ...]
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a value is written: its kind, what one of its sort is called (empty of plain numbers and names), and its parts.
+
+    Parts are the fields of a struct, the elements of an array, or what a record of a log or a member of a set is. `room` is
+    how many records a log has room for.
+    """
+
+    kind: str
+    sort: str = ""
+    parts: tuple[Part, ...] = ()
+    room: int = 0
+
+
+@dataclass(frozen=True)
+class Part:
+    """Something that is written beside its name: where it is in the state, or in what it is a part of, and its shape."""
+
+    name: str
+    place: Place
+    shape: Shape
+
+
+@dataclass(frozen=True)
+class Card:
+    """What is shown of one id, or of a field that is nobody's: its log, if it has one, and its parts."""
+
+    name: str
+    parts: tuple[Part, ...]
+    log: Part | None
+
+
+# -- what there is to draw: from the declarations of a state ---------------------------------------------------------
+
+
+def ordered_sorts(instance: Instance) -> frozenset[type[Int]]:
+    """Numbers that arrays of the state are indexed by and that actions are given: processes that have an order."""
+    indices = [domain.index for domain in instance.protocol.state.domains().values() if _is_array(domain)]
+    given = [domain for action in instance.action_rules for domain in action.parameters().values()]
+    of_both = {domain.item for domain in indices if type(domain) is Range}
+    return frozenset(of_both.intersection(domain.item for domain in given if type(domain) is Range))
+
+
+class _Reading:
+    """The cards of an instance, those of ids first."""
+
+    def __init__(self, instance: Instance) -> None:
+        self._constants, self._ordered = instance.constants, ordered_sorts(instance)
+        of_ids: dict[object, dict[str, list[Part]]] = {}
+        alone: list[Card] = []
+        for name, domain in self._present(instance.protocol.state.domains()).items():
+            owner = getattr(domain.index, "item", None) if _is_array(domain) else None
+            if owner is None or not (issubclass(owner, Id) or owner in self._ordered):
+                alone.append(_card(name, self._whole(name, domain)))
+                continue
+            assert isinstance(domain, ArrayDomain)
+            for at, element in enumerate(self._names(domain.index)):
+                parts = self._flat(name, (name, at), domain.element)
+                of_ids.setdefault(owner, {}).setdefault(element, []).extend(parts)
+        self.cards = (*(_card(name, parts) for mine in of_ids.values() for name, parts in mine.items()), *alone)
+
+    def _present(self, domains: Mapping[str, Domain]) -> dict[str, Domain]:
+        return {name: domain for name, domain in domains.items() if not is_absent(domain, self._constants)}
+
+    def _names(self, index: LeafDomain) -> list[str]:
+        """What the elements of an array are called."""
+        values = [index.to_plain(code, self._constants) for code in range(index.cardinality(self._constants))]
+        sort = f"{index.bare.item.type_name} " if isinstance(index.bare, _COUNTED) else ""
+        return [f"{sort}{value}" for value in values]
+
+    def _whole(self, name: str, domain: Domain) -> list[Part]:
+        """What there is of a field that is nobody's: the elements of an array, or the fields of a struct."""
+        if not _is_array(domain):
+            return self._flat("", (name,), domain)
+        names = enumerate(self._names(domain.index))
+        return [part for at, element in names for part in self._flat(element, (name, at), domain.element)]
+
+    def _flat(self, name: str, place: Place, domain: Domain) -> list[Part]:
+        """A part for each field of a struct, and of those in it; of anything else one."""
+        if not isinstance(domain, StructDomain):
+            return [Part(name, place, self._shape(domain))]
+        inner = self._present(domain.struct.domains()).items()
+        prefix = f"{name}." if name else ""
+        return [part for key, one in inner for part in self._flat(f"{prefix}{key}", (*place, key), one)]
+
+    def _shape(self, domain: Domain) -> Shape:
+        if isinstance(domain, MessagesDomain):
+            return Shape(MESSAGES, parts=(Part("", (), self._shape(StructDomain(domain.struct))),))
+        if isinstance(domain, LogDomain):
+            return Shape(LOG, parts=(self._record(domain),), room=resolve(domain.size, self._constants))
+        if isinstance(domain, StructDomain):
+            inner = self._present(domain.struct.domains()).items()
+            return Shape(STRUCT, parts=tuple(Part(name, (name,), self._shape(one)) for name, one in inner))
+        if isinstance(domain, ArrayDomain):
+            element, names = self._shape(domain.element), enumerate(self._names(domain.index))
+            return Shape(STRUCT, parts=tuple(Part(name, (at,), element) for at, name in names))
+        assert isinstance(domain, LeafDomain)
+        return self._leaf(domain.bare)
+
+    def _record(self, domain: LogDomain) -> Part:
+        """A record of a log; of a queue of single values the value in it."""
+        record = self._shape(StructDomain(domain.record))
+        is_bare = isinstance(domain, QueueDomain) and domain.is_bare
+        return Part("", record.parts[0].place, record.parts[0].shape) if is_bare else Part("", (), record)
+
+    def _leaf(self, domain: LeafDomain) -> Shape:
+        if isinstance(domain, BoolDomain):
+            return Shape(FLAG)
+        item: Any = getattr(domain, "item", None)
+        is_named = issubclass(item, Id) or item in self._ordered
+        return Shape(SET if isinstance(domain, SetDomain) else VALUE, item.type_name if is_named else "")
+
+
+_COUNTED = (IdDomain, Range)
+
+
+def _is_array(domain: Domain) -> TypeGuard[ArrayDomain]:
+    return isinstance(domain, ArrayDomain) and not isinstance(domain, MessagesDomain)
+
+
+def _card(name: str, parts: list[Part]) -> Card:
+    """The card of these parts; the first log among them has cells."""
+    log = next((part for part in parts if part.shape.kind == LOG), None)
+    return Card(name, tuple(part for part in parts if part is not log), log)
+
+
+# -- what is drawn: from a state; pages have these functions, too ----------------------------------------------------
+
+
+def _at(state: Any, place: Place) -> Any:
+    for key in place:
+        state = state[key]
+    return state
+
+
+def _text(shape: Shape, value: Any) -> str:
+    """A value in words."""
+    if value is None:
+        return "none"
+    if shape.kind == FLAG:
+        return "yes" if value else "no"
+    if shape.kind == STRUCT:
+        return ", ".join([_named(part.name, part.shape, _at(value, part.place)) for part in shape.parts])
+    if shape.kind == SET:
+        return f"{{{', '.join([f'{shape.sort} {member}' for member in value])}}}"
+    if shape.kind == LOG:
+        return f"[{'; '.join(_records(shape, value))}]"
+    if shape.kind == MESSAGES:
+        return f"{{{'; '.join(_members(shape, value))}}}"
+    return f"{shape.sort} {value}" if shape.sort else str(value)
+
+
+def _named(name: str, shape: Shape, value: Any) -> str:
+    """A value beside its name: `held 2`; of a truth value the name alone, or that it is not so."""
+    if not name or (value is not None and shape.kind == VALUE and shape.sort == name):
+        return _text(shape, value)
+    if shape.kind == FLAG:
+        return name if value else f"not {name}"
+    return f"{name} {_text(shape, value)}"
+
+
+def _records(shape: Shape, log: Any) -> list[str]:
+    return [_text(shape.parts[0].shape, _at(record, shape.parts[0].place)) for record in log["records"]]
+
+
+def _members(shape: Shape, messages: Any) -> list[str]:
+    """Every message once; of a bag with how often it is there."""
+    found: list[str] = []
+    for message in messages:
+        number = messages.count(message)
+        text = _text(shape.parts[0].shape, message)
+        told = f"{text} ×{number}" if number > 1 else text
+        if told not in found:
+            found.append(told)
+    return found
+
+
+def _facts(card: Card, state: State) -> list[Fact]:
+    found: list[Fact] = []
+    for part in card.parts:
+        value = _at(state, part.place)
+        members = _members(part.shape, value) if part.shape.kind == MESSAGES else []
+        if members:
+            names = [f"{part.name} {text}" if part.name else text for text in members]
+            found += [Fact(name, name, Tone.PENDING) for name in names]
+        else:
+            is_nothing = value is None or (part.shape.kind in NOTHING and not value)
+            found.append(Fact(part.name, _named(part.name, part.shape, value), Tone.ABSENT if is_nothing else Tone.PLAIN))
+    return found
+
+
+def _row(card: Card, state: State) -> Row:
+    assert card.log is not None
+    log, shape = _at(state, card.log.place), card.log.shape
+    texts = _records(shape, log)
+    cells = [Cell(at, texts[at] if at < len(texts) else None, None) for at in range(shape.room)]
+    badges = [Badge(fact.key, fact.text, fact.tone) for fact in _facts(card, state)]
+    return Row(card.name, card.name, None, tuple(cells), (Marker(MarkerKind.LOG_END, "end", log["end"]),), tuple(badges))
+
+
+class FieldPictures(Pictures):
+    """The provider of an instance whose protocol has no other: it shows every field, and tells nothing of its own."""
+
+    def __init__(self, instance: Instance) -> None:
+        reading = _Reading(instance)
+        self.ordered = ordered_sorts(instance)
+        self._rows = [card for card in reading.cards if card.log is not None]
+        self._boxes = [card for card in reading.cards if card.log is None]
+        sorts = {card.name.rpartition(" ")[0] for card in self._rows}
+        self.look = Look(sorts.pop() if len(sorts) == 1 else "")
+
+    def tells(self, field: str) -> bool:
+        """The picture shows every field."""
+        return True
+
+    def picture(self, instance: Instance, moment: Moment) -> tuple[Picture, None]:
+        """The picture of a moment; nothing has to be remembered."""
+        state = moment.after
+        rows = [_row(card, state) for card in self._rows]
+        boxes = [Box(card.name, card.name, None, tuple(_facts(card, state))) for card in self._boxes]
+        return Picture(tuple(rows), tuple(boxes), ()), None

@@ -1,0 +1,206 @@
+"""The picture of a state of a protocol that names no provider: a card for each id, every field by its name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from acked import (
+    Array,
+    Bag,
+    Bool,
+    Constant,
+    Enum,
+    Id,
+    Int,
+    Log,
+    Optional,
+    Protocol,
+    Question,
+    Queue,
+    SetOf,
+    Struct,
+    choose,
+    field,
+)
+from acked.checker.question.result import Counterexample, Run
+from acked.model.language.protocol import Instance
+from acked.reports.exports.catalogue import FORMATS
+from acked.reports.exports.subject import Exported
+from acked.reports.pictures.messages import actor_of, lanes_of_protocol
+from acked.reports.pictures.picture import Moment, Picture, Tone, differences
+from acked.reports.pictures.providers import provider_of
+from acked.reports.runs.terminal import print_trace
+from acked.reports.runs.view import view_of
+
+nodes = Constant("nodes", 1, 3, "nodes")
+
+
+class Node(Id, size=nodes):
+    """Who acts."""
+
+
+class Value(Id, size=2):
+    """What is chosen."""
+
+
+class Place(Int, lo=1, hi=2):
+    """A process that has an order."""
+
+
+class Number(Int, hi=3):
+    """A number."""
+
+
+class Phase(Enum, names=("working", "done")):
+    """How far a node is."""
+
+
+class Letter(Struct):
+    source = field(Node)
+    value = field(Optional(Value))
+    is_last = field(Bool)
+
+
+class Entry(Struct):
+    number = field(Number)
+
+
+class State(Struct):
+    phase = field(Array(Node, Phase))
+    log = field(Array(Node, Log(Entry, Number, 2)))
+    sent = field(Array(Node, SetOf(Letter)))
+    known = field(Array(Node, Array(Node, Number)))
+    is_up = field(Array(Place, Bool))
+    limits = field(Array(Number, Number))
+    leader = field(Optional(Node))
+    chosen = field(SetOf(Value))
+    last = field(Letter)
+    copies = field(Bag(Letter, 2))
+    queue = field(Queue(Value, 2))
+
+
+made = Protocol("cards", State, title="cards", source="", constants=(nodes,), initial=lambda s: None)
+
+
+@made.action()
+def post(s: State, value: Value) -> None:
+    """Whom a value comes to is a choice; a value acts, as nothing says who else does."""
+    s.copies.add(Letter(source=choose("to", Node), value=value, is_last=True))
+
+
+@made.action()
+def stop(s: State, place: Place, value: Value) -> None:
+    s.is_up[place] = False
+    s.chosen = s.chosen.add(value)
+
+
+@made.action(actor="place")
+def go_on(s: State, value: Value, place: Place) -> None:
+    s.is_up[place] = True
+    s.chosen = s.chosen.add(value)
+
+
+@pytest.fixture(scope="module")
+def instance() -> Instance:
+    return made.instantiate({"nodes": 2})
+
+
+def letter(source: int, value: int | None, is_last: bool) -> dict[str, Any]:
+    return {"source": source, "value": value, "is_last": is_last}
+
+
+def some_state(instance: Instance) -> dict[str, Any]:
+    state = instance.schema.decode(instance.schema.unpack(instance.initial[0]))
+    state["phase"][1] = "done"
+    state["log"][0] = {"end": 1, "records": [{"number": 3}]}
+    state["sent"][1] = [letter(0, 1, False), letter(1, None, True)]
+    state["known"][0] = [0, 2]
+    state["is_up"] = [True, False]
+    state |= {"leader": 1, "chosen": [0, 1], "copies": [letter(0, None, True)] * 2}
+    state["queue"] = {"end": 2, "records": [{"item": 1}, {"item": 0}]}
+    instance.schema.encode(state)  # So that it is one.
+    return state
+
+
+def picture_of(instance: Instance, state: dict[str, Any]) -> Picture:
+    return provider_of(instance).picture(instance, Moment(0, None, None, state, None))[0]
+
+
+def test_an_id_with_a_log_is_a_row_and_a_queue_that_is_nobody_s_another(instance: Instance) -> None:
+    rows = {row.name: row for row in picture_of(instance, some_state(instance)).rows}
+    assert {name: [cell.record for cell in row.cells] for name, row in rows.items()} == {
+        "node 0": ["number 3", None],
+        "node 1": [None, None],
+        "queue": ["value 1", "value 0"],
+    }
+    assert [badge.text for badge in rows["node 0"].badges] == ["phase working", "sent {}", "known node 0 0, node 1 2"]
+    assert [badge.text for badge in rows["node 1"].badges][:3] == [
+        "phase done", "sent source node 0, value 1, not is_last", "sent source node 1, value none, is_last",
+    ]  # fmt: skip
+
+
+def test_what_is_nobody_s_is_a_card_by_the_name_of_its_field(instance: Instance) -> None:
+    boxes = {box.name: [fact.text for fact in box.facts] for box in picture_of(instance, some_state(instance)).boxes}
+    assert boxes == {
+        "place 1": ["is_up"],
+        "place 2": ["not is_up"],
+        "limits": ["number 0 0", "number 1 0", "number 2 0", "number 3 0"],
+        "leader": ["node 1"],
+        "chosen": ["{value 0, value 1}"],
+        "last": ["source node 0", "value none", "not is_last"],
+        "copies": ["source node 0, value none, is_last ×2"],
+    }
+
+
+def test_what_is_not_there_is_pale_and_a_message_is_on_its_way(instance: Instance) -> None:
+    boxes = picture_of(instance, some_state(instance)).boxes
+    tones = {(box.name, fact.text): fact.tone for box in boxes for fact in box.facts}
+    assert tones["place 2", "not is_up"] is tones["last", "value none"] is Tone.ABSENT
+    assert tones["copies", "source node 0, value none, is_last ×2"] is Tone.PENDING
+    assert tones["limits", "number 0 0"] is Tone.PLAIN
+
+
+def test_a_change_of_any_field_is_marked_where_it_is(instance: Instance) -> None:
+    before = instance.schema.decode(instance.schema.unpack(instance.initial[0]))
+    found = differences(picture_of(instance, before), picture_of(instance, some_state(instance)))
+    assert {name for name, change in found.boxes.items() if change.facts} == {"place 1", "leader", "chosen", "copies"}
+    assert {name for name, change in found.rows.items() if change.edits} == {"node 0", "queue"}
+    assert [badge.kind for badge in found.rows["node 0"].badges] == ["known"]
+
+
+def test_numbers_that_arrays_are_indexed_by_act_and_values_beside_them_do_not(instance: Instance) -> None:
+    provider = provider_of(instance)
+    acting = {step.action.name: {actor_of(other, provider) for other in instance.actions if other.action is step.action}
+              for step in instance.actions}  # fmt: skip
+    assert acting == {"Post": {"value 0", "value 1"}, "Stop": {"place 1", "place 2"}, "GoOn": {"place 1", "place 2"}}
+    assert lanes_of_protocol(instance, provider) == ("place 1", "place 2", "value 0", "value 1")
+
+
+def test_a_struct_in_a_set_is_named_by_its_fields(instance: Instance) -> None:
+    names = [leaf.name for leaf in instance.schema.leaves]
+    assert "sent[0][source=1, value=none, is_last=true]" in names
+    assert "copies[source=0, value=1, is_last=false]" in names
+
+
+@pytest.fixture(scope="module")
+def found(instance: Instance) -> Counterexample:
+    """A step of place 1, from the initial state."""
+    start = instance.initial[0]
+    step = next(step for step in instance.actions if step.action.name == "GoOn")
+    after = instance.schema.pack(instance.fire(step, instance.schema.unpack(start)))
+    return Counterexample("cards", Question(instance, ()), Run((start, after), (step,)))
+
+
+@pytest.mark.parametrize("form", list(FORMATS))
+def test_every_export_tells_who_took_the_step(form: str, found: Counterexample) -> None:
+    text = FORMATS[form](Exported(view_of(found), found, 1))
+    assert ("place 1" if form in ("svg", "mermaid") else "place-1" if form == "shiviz" else "GoOn") in text or form == "itf"
+    assert "is_up" in text or form in ("shiviz", "mermaid", "dot")
+
+
+def test_the_terminal_draws_the_state_of_every_step(drawn: Any, found: Counterexample) -> None:
+    lines = [" ".join(line.split()) for line in drawn(print_trace, view_of(found), width=100).lines]
+    assert "place 1 *is_up" in lines
+    assert "chosen *{value 0}" in lines
