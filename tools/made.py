@@ -31,6 +31,7 @@ from acked.invariants.partition.lemmas.catalogue import (  # noqa: E402
 )
 from acked.reports.table import numbers, table, table_markdown  # noqa: E402
 from acked.reports.tables.findings import read_findings  # noqa: E402
+from benchmarks import tlc  # noqa: E402
 from tests.mutants import kafka_mutants  # noqa: E402
 from tools import false_claims, guards, house, proof_mutations, proofs, real  # noqa: E402
 from tools.parts import api, commands, gallery, hunts  # noqa: E402
@@ -123,6 +124,7 @@ PARTS = {
     "real-played": Part(real.played),
     "real-random": Part(real.random_traces),
     "real-releases": Part(real.whole_releases),
+    "tlc": Part(tlc.part, tlc.part),
 }
 """By the name in the mark."""
 

@@ -1,8 +1,30 @@
 """A protocol with every kind of field, parameter and choice, whose module TLC has read."""
 
 from acked import (
-    Array, Bag, Bool, Constant, Enum, Id, Int, Log, Optional, Protocol, Queue, SetOf, SetValue, Struct,
-    choose, each, every, field, for_each, ite, least, none_of, require, some, those,
+    Array,
+    Bag,
+    Bool,
+    Constant,
+    Enum,
+    Id,
+    Int,
+    Log,
+    Optional,
+    Protocol,
+    Queue,
+    SetOf,
+    SetValue,
+    Struct,
+    choose,
+    each,
+    every,
+    field,
+    for_each,
+    ite,
+    least,
+    require,
+    some,
+    those,
 )  # fmt: skip
 
 nodes = Constant("nodes", 1, 3, "nodes")

@@ -10,7 +10,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from acked.commands.export import SCRIPT
+from acked.commands.export import MODULE, SCRIPT
 from acked.reports.exports import catalogue, graphs
 from acked.reports.shell.options import Binding, KeyValue, MemorySize, asks_spec, collects, option
 from tools.parts.commands import commands
@@ -86,7 +86,7 @@ def test_a_value_that_is_not_valid_is_refused_with_an_example(kind: click.ParamT
 
 
 @pytest.mark.parametrize(
-    ("command", "formats"), [("export", (*catalogue.FORMATS, SCRIPT)), ("states graph", tuple(graphs.FORMATS))]
+    ("command", "formats"), [("export", (*catalogue.FORMATS, SCRIPT, MODULE)), ("states graph", tuple(graphs.FORMATS))]
 )
 def test_a_new_format_is_a_choice_without_being_named_again(command: str, formats: tuple[str, ...]) -> None:
     (to,) = (item for item in COMMANDS[command].params if item.name == "form")

@@ -1,6 +1,6 @@
 """Lets TLC check what `acked export --to tla` writes, compares its answers with ours, and keeps them in `docs/tlc.csv`.
 
-    python tools/tlc.py --jar tla2tools.jar [--keep] [SPEC …]
+    python benchmarks/tlc.py --jar tla2tools.jar [--keep] [SPEC …]
 
 Without SPEC: those of `ASKED`. `tla2tools.jar` is TLC's, of https://github.com/tlaplus/tlaplus, and needs Java 11. Verdict,
 what is violated, and levels must be equal, and where everything was visited the distinct and the generated states, too; else
@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass, fields, replace
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec  # noqa: E402
 from acked.reports.exports.tla_module import Module, module_of  # noqa: E402
 from acked.reports.shell.specs import change_spec, find_spec  # noqa: E402
+from tools.parts.spec_pages import markdown_table  # noqa: E402
 
 DATA = ROOT / "docs" / "tlc.csv"
 EXAMPLES = ("two_phase_commit", "paxos", "raft", "chain_replication", "lease", "bounded_queue")
@@ -98,7 +100,7 @@ def told(text: str, jar: Path) -> Row:
     if counts is None:
         raise SystemExit(f"{text}: TLC did not check the module:\n{said}")
     levels = re.search(r"depth of the complete state graph search is (\d+)", said)
-    named = re.search(r"Error: (?:Invariant (\w+) is|Action property (\w+) is|Temporal properties were|(Deadlock) reached)", said)
+    named = re.search(r"Error: (?:Invariant (\w+) is|Action property (\w+) is|(Deadlock) reached)", said)
     verdict = "holds" if "No error has been found" in said else "violated"
     violated = next((name for name in named.groups() if name), "") if named else ""
     return Row(text, digest(made), verdict, violated, int(counts[2]), int(counts[1]), int(levels[1]) if levels else 0)
@@ -109,8 +111,9 @@ def differences(ours: Row, theirs: Row) -> list[str]:
     names = [item.name for item in fields(Row)]
     if theirs.verdict == "violated":
         names = [name for name in names if name not in ("distinct", "generated")]
-    if not theirs.violates:  # TLC does not name a property of liveness, and does not count levels to where it goes on for ever.
-        names = [name for name in names if name not in ("violates", *(["levels"] if theirs.verdict == "violated" else []))]
+    if theirs.verdict == "violated" and not theirs.violates:
+        # TLC neither names a property of liveness nor has a shortest trace of it.
+        names = [name for name in names if name not in ("violates", "levels")]
     mine, other = asdict(ours), asdict(theirs)
     return [f"{name}: acked {mine[name]}, TLC {other[name]}" for name in names if mine[name] != other[name]]
 
@@ -119,6 +122,19 @@ def kept() -> list[Row]:
     """What TLC said when it was asked last."""
     with DATA.open(newline="") as file:
         return [Row(*row[:4], *map(int, row[4:])) for row in list(csv.reader(file))[1:]]
+
+
+def part() -> Iterator[str]:
+    """The table of the page: what TLC visits until it meets a violation is its own affair."""
+    heads = ("question", "TLC", "states", "generated", "levels")
+    yield from markdown_table(heads, map(_shown, kept()))
+
+
+def _shown(row: Row) -> tuple[str, ...]:
+    name = f"`{row.spec.removeprefix('specs/')}`"
+    if row.verdict == "holds":
+        return (name, "✓", f"{row.distinct:,}", f"{row.generated:,}", str(row.levels))
+    return (name, f"✗ {row.violates}".strip(), "", "", str(row.levels) if row.violates else "")
 
 
 def main() -> int:
