@@ -21,6 +21,8 @@ from acked import (
     Queue,
     SetOf,
     Struct,
+    ask,
+    check,
     choose,
     field,
 )
