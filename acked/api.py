@@ -354,7 +354,8 @@ class Trace:
         lines = [f"{step.index:>3}  {step.sentence}" for step in self.steps]
         if len(lines) > _MOST_LINES:
             lines[_MOST_LINES // 2 : -_MOST_LINES // 2] = ["  …"]
-        violated = "" if self.violates is None else f": {self.violates.name} is violated"
+        word = "reached" if self.violates is not None and self.violates.kind is Kind.REACH else "violated"
+        violated = "" if self.violates is None else f": {self.violates.name} is {word}"
         return "\n".join([f"{self.title}{violated}", *lines])
 
     __repr__ = __str__

@@ -6,7 +6,7 @@ other field. What is drawn is found out once, as plain data, so that pages draw 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -83,13 +83,15 @@ def ordered_sorts(instance: Instance) -> frozenset[type[Int]]:
 
 
 class _Reading:
-    """The cards of an instance, those of ids first."""
+    """The cards of an instance, those of ids first; without those of fields that are left out."""
 
-    def __init__(self, instance: Instance) -> None:
+    def __init__(self, instance: Instance, without: Collection[str]) -> None:
         self._constants, self._ordered = instance.constants, ordered_sorts(instance)
         of_ids: dict[object, dict[str, list[Part]]] = {}
         alone: list[Card] = []
         for name, domain in self._present(instance.protocol.state.domains()).items():
+            if name in without:
+                continue
             owner = getattr(domain.index, "item", None) if _is_array(domain) else None
             if owner is None or not (issubclass(owner, Id) or owner in self._ordered):
                 alone.append(_card(name, self._whole(name, domain)))
@@ -240,10 +242,13 @@ def _row(card: Card, state: State) -> Row:
 
 
 class FieldPictures(Pictures):
-    """The provider of an instance whose protocol has no other: it shows every field, and tells nothing of its own."""
+    """The provider of an instance whose protocol has no other: it shows every field, and tells nothing of its own.
 
-    def __init__(self, instance: Instance) -> None:
-        reading = _Reading(instance)
+    Beside another provider it shows the fields that this one does not know, `without` the others.
+    """
+
+    def __init__(self, instance: Instance, without: Collection[str] = ()) -> None:
+        reading = _Reading(instance, without)
         self.ordered = ordered_sorts(instance)
         self._rows = [card for card in reading.cards if card.log is not None]
         self._boxes = [card for card in reading.cards if card.log is None]

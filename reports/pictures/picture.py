@@ -229,7 +229,7 @@ class Pictures:
     """What is the same in all pictures."""
 
     protocol: ShippedProtocol | None = None
-    """The shipped protocol that is pictured, and whoever has its state; others are asked only where they name a provider."""
+    """The shipped protocol that is pictured, and whoever has its state, or more fields; others name a provider themselves."""
 
     beginning = "the initial state"
     """One sentence about the state that a run starts from, where it says nothing of the state."""
@@ -243,7 +243,7 @@ class Pictures:
 
     def recognises(self, instance: Instance) -> bool:
         """Whether this provider pictures the protocol's states, also where the protocol does not name it."""
-        return self.protocol is not None and instance.protocol.state is self.protocol.state
+        return self.protocol is not None and issubclass(instance.protocol.state, self.protocol.state)
 
     def name(self, sort: Sort, number: int) -> str:
         """What one of many is called: its row and its lane."""

@@ -30,3 +30,11 @@ def provider_of(instance: Instance) -> Pictures:
         base = f"{Pictures.__module__}.{Pictures.__qualname__}"
         raise ModelError(f"{instance.protocol.name}: pictures is not a provider; derive its class from {base}")
     return own
+
+
+def added_pictures(instance: Instance, provider: Pictures) -> FieldPictures | None:
+    """What shows the fields that a copy of a shipped protocol has besides; None if it has none."""
+    state = instance.protocol.state
+    if instance.protocol.pictures is not None or provider.protocol is None or provider.protocol.state is state:
+        return None
+    return FieldPictures(instance, provider.protocol.state.domains())

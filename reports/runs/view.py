@@ -29,7 +29,7 @@ from acked.model.language.storage.layout import Schema
 from acked.model.language.tracings import ActionInstance
 from acked.reports.pictures.messages import StepMessages, Underway, lanes_of_protocol, messages_of
 from acked.reports.pictures.picture import Differences, Look, Moment, Picture, Pictures, differences
-from acked.reports.pictures.providers import provider_of
+from acked.reports.pictures.providers import added_pictures, provider_of
 from acked.reports.runs.answers import dropped_clauses, subject
 from acked.reports.runs.refusals import prevented_in_words
 
@@ -180,6 +180,7 @@ class StepTeller:
         self._instance = question.instance
         self._marks = Marks(question)
         self._provider = provider_of(question.instance)
+        self._added = added_pictures(question.instance, self._provider)
         self._lanes = lanes_of_protocol(question.instance, self._provider)
         self._numbers = Renumbering(question.instance, renumbers)
         self.telling = self._numbers.shown
@@ -221,6 +222,9 @@ class StepTeller:
         index = 0 if past is None else past.index + 1
         moment = Moment(index, past.state if past else None, action, state, past.memory if past else None)
         picture, memory = self._provider.picture(self._instance, moment)
+        if self._added is not None:
+            added, _ = self._added.picture(self._instance, moment)
+            picture = replace(picture, rows=(*picture.rows, *added.rows), boxes=(*picture.boxes, *added.boxes))
         is_whole = past.is_whole if past else self._instance.schema.pack(list(codes)) in self._instance.initial
         underway = past.underway if past else ()
         try:

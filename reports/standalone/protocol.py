@@ -28,7 +28,7 @@ from acked.reports.console import harmless
 from acked.reports.pictures.fields import FieldPictures
 from acked.reports.pictures.messages import actor_of, lanes_of_protocol, names_of, sorts_of
 from acked.reports.pictures.picture import Pictures
-from acked.reports.pictures.providers import provider_of
+from acked.reports.pictures.providers import added_pictures, provider_of
 from acked.reports.standalone.javascript import Translator
 from acked.reports.standalone.sources import Untranslatable
 
@@ -243,11 +243,12 @@ class _Words:
         with self._shown.author_context("the words"):
             told = {name: self._or_none(name, self._action(item)) for name, item in rules.items()}
         with self._instance.author_context("the pictures"):
-            initial, picture = self._pictures()
+            initial, picture, added = self._pictures()
             lanes = lanes_of_protocol(self._instance, self._provider)
         parts = {
             "initial": initial,
             "picture": picture,
+            "added": added,
             "lanes": self._text(lanes),
             "missing": self._text(self._missing),
             "actions": _object({self._text(name): text for name, text in told.items()}),
@@ -264,10 +265,12 @@ class _Words:
             self._missing.append(f"{what}: {error}")
             return "null"
 
-    def _pictures(self) -> tuple[str, str]:
+    def _pictures(self) -> tuple[str, str, str]:
+        """The functions that tell the beginning, draw a state, and draw the fields that a copy has besides."""
         try:
-            function = self._translator.function
-            return function(self._provider.says_initial), function(self._provider.picture, self._instance)
+            function, more = self._translator.function, added_pictures(self._instance, self._provider)
+            added = "null" if more is None else function(more.picture, self._instance)
+            return function(self._provider.says_initial), function(self._provider.picture, self._instance), added
         except Untranslatable as error:
             self._missing.append(f"pictures: {error}")
             self._provider = FieldPictures(self._instance)

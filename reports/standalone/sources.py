@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
+import linecache
 from collections.abc import Iterator, Sequence
 from functools import cache
-from pathlib import Path
 from types import CodeType, FunctionType
 
 from acked.base.errors import AckedError
@@ -17,7 +17,7 @@ class Untranslatable(AckedError):
 
 @cache
 def _tree(file: str) -> ast.Module:
-    return ast.parse(Path(file).read_text("utf-8"))
+    return ast.parse("".join(linecache.getlines(file)))  # Which knows cells of notebooks, too.
 
 
 def definition_of(function: FunctionType) -> ast.FunctionDef | ast.Lambda:

@@ -36,3 +36,13 @@ export function show(place, ...children) {
 export function hidden(text) {
   return el("span", { class: "sr" }, text);
 }
+
+// What the address says behind its #, and the history's state. The frame of a notebook has no address of its own, but a history.
+export function keepAddress(link, state = history.state, isNew = false) {
+  const change = isNew ? "pushState" : "replaceState";
+  history[change]({ ...state, link }, "", location.protocol === "about:" ? undefined : link);
+}
+
+export function keptAddress() {
+  return location.protocol === "about:" ? (history.state && history.state.link) || "" : location.hash;
+}

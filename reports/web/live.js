@@ -1,6 +1,6 @@
 // Exploring: the page takes steps by itself (`walk.js`), and asks for searches whoever it was given for that: a server, or a worker.
 
-import { el, show } from "./dom.js";
+import { el, keepAddress, keptAddress, show } from "./dom.js";
 import { Served } from "./served.js";
 import { Tab } from "./tab.js";
 import { lanesOf } from "./teller.js";
@@ -101,7 +101,7 @@ export class Live {
     this.path = path;
     this.pane.build();
     this.page.step = Math.min(step, path.length);
-    if (remember) history.pushState({ count: this.undoable + 1 }, "", this.link());
+    if (remember) keepAddress(this.link(), { count: this.undoable + 1 }, true);
     this.page.fillChoices();
     this.page.refresh();
   }
@@ -208,7 +208,7 @@ export class Live {
   }
 
   fromLink() {
-    const held = new URLSearchParams(location.hash.slice(1));
+    const held = new URLSearchParams(keptAddress().slice(1));
     const other = ["spec", "constants"].find((name, at) => held.has(name) && held.get(name) !== [this.given.spec, this.given.subject][at]);
     if (other) {
       this.follow([], 0, false);
@@ -267,7 +267,7 @@ export class Live {
     this.findDepth();
     this.marker.setAttribute("aria-pressed", String(this.tried.isMarked(this.here)));
     show(this.tree, this.tried.element(this.path, this.here));
-    history.replaceState(history.state, "", this.link());
+    keepAddress(this.link());
   }
 
   key(event) {

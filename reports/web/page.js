@@ -1,7 +1,7 @@
 // The page: controls that all panes share, keys, the link that holds the step, printing.
 
 import { Check } from "./check.js";
-import { el, show } from "./dom.js";
+import { el, keepAddress, keptAddress, show } from "./dom.js";
 import { gridElement, legendElement } from "./grid.js";
 import { Pane } from "./pane.js";
 
@@ -293,11 +293,11 @@ export class Page {
 
   toLink() {
     if (this.live) return;
-    history.replaceState(null, "", `#step=${this.step}`);
+    keepAddress(`#step=${this.step}`);
   }
 
   fromLink() {
-    const match = /(?:^|[#&])step=(\d{1,6})\b/.exec(location.hash);
+    const match = /(?:^|[#&])step=(\d{1,6})\b/.exec(keptAddress());
     const to = match ? Math.min(Number(match[1]), this.last) : this.step;
     if (to !== this.step) {
       this.step = to;

@@ -184,7 +184,8 @@ export class Teller {
   picture(index, before, after) {
     const moment = { index, before: before ? before.state : null, after, memory: before ? before.memory : null };
     const [picture, memory] = this.words.picture(moment);
-    return { ...picture, memory };
+    const [added] = this.words.added ? this.words.added(moment) : [{ rows: [], boxes: [] }];
+    return { ...picture, rows: [...picture.rows, ...added.rows], boxes: [...picture.boxes, ...added.boxes], memory };
   }
 
   mail(index, by, telling, before) {

@@ -38,6 +38,7 @@ from acked.reports.standalone.javascript import Translator
 from acked.reports.standalone.protocol import protocol_data, words_script
 from acked.reports.standalone.sources import Untranslatable
 from tests.random_protocols import Plan, plans, question_of
+from tests.reports.pictures.added import copied
 from tests.reports.pictures.locks import LABELS, run_of
 
 pytestmark = pytest.mark.browser
@@ -147,6 +148,11 @@ EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "specs" / "examples").g
 @pytest.mark.parametrize("path", EXAMPLES, ids=[path.stem for path in EXAMPLES])
 def test_a_page_draws_every_field_of_a_protocol_without_pictures(watched: Any, path: Path) -> None:
     assert len(compare(watched.page, find_spec(f"{path}#bug").question()).actions) > 5
+
+
+def test_a_page_draws_the_field_that_a_copy_has_besides(watched: Any) -> None:
+    taken = compare(watched.page, copied())
+    assert "TryAgain" in {step.action.name for step in taken.actions}
 
 
 def test_a_protocol_of_one_s_own_is_told_and_drawn_as_its_author_says(watched: Any) -> None:

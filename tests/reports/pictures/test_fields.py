@@ -21,6 +21,8 @@ from acked import (
     Queue,
     SetOf,
     Struct,
+    ask,
+    check,
     choose,
     field,
 )
@@ -28,11 +30,13 @@ from acked.checker.question.result import Counterexample, Run
 from acked.model.language.protocol import Instance
 from acked.reports.exports.catalogue import FORMATS
 from acked.reports.exports.subject import Exported
+from acked.reports.pictures.delivery import DELIVERY
 from acked.reports.pictures.messages import actor_of, lanes_of_protocol
 from acked.reports.pictures.picture import Moment, Picture, Tone, differences
 from acked.reports.pictures.providers import provider_of
 from acked.reports.runs.terminal import print_trace
-from acked.reports.runs.view import view_of
+from acked.reports.runs.view import steps_of, view_of
+from tests.reports.pictures.added import BASE, copied
 
 nodes = Constant("nodes", 1, 3, "nodes")
 
@@ -204,3 +208,19 @@ def test_the_terminal_draws_the_state_of_every_step(drawn: Any, found: Counterex
     lines = [" ".join(line.split()) for line in drawn(print_trace, view_of(found), width=100).lines]
     assert "place 1 *is_up" in lines
     assert "chosen *{value 0}" in lines
+
+
+def test_a_copy_with_a_field_more_has_the_original_s_picture_and_the_field() -> None:
+    question = copied()
+    instance = question.instance
+    step = next(step for step in instance.actions if step.action.name == "TryAgain")
+    after = instance.schema.pack(instance.fire(step, instance.schema.unpack(instance.initial[0])))
+    first, last = steps_of(question, Run((instance.initial[0], after), (step,)))
+    assert first.sentence == DELIVERY.beginning
+    assert last.picture is not None
+    assert [box.name for box in last.picture.boxes] == ["member 0", "member 1", "group coordinator", "tries"]
+    assert last.picture.boxes[-1].facts[0].text == "1"
+    assert last.differs is not None
+    assert {name for name, change in last.differs.boxes.items() if change.facts} == {"tries"}
+    original = ask(BASE, "NoInputTwice", **instance.constants)
+    assert check(question).violated == check(original).violated
