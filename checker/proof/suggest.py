@@ -25,7 +25,7 @@ from acked.base.observer import Observer
 from acked.base.processes import Limits
 from acked.checker.proof.induction import InductionOptions, prove_by_induction
 from acked.checker.proof.result import INITIAL, InductionCounterexample, ProofResult
-from acked.checker.proof.vocabulary import Atom, Variable, atoms_of, bindings, variables_of
+from acked.checker.proof.vocabulary import Atom, Variable, atoms_of, bindings, loop_over, variables_of
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import StopReason, Verdict
@@ -94,6 +94,17 @@ class Conjunct:
             return f"{head}{last.text}"
         hypotheses = " and ".join(Literal(item.atom, not item.holds).text for item in given)
         return f"{head}if {hypotheses}, then {last.text}"
+
+    @property
+    def predicate(self) -> str:
+        """The same as specs write it, to be put under [lemmas.NAME]; empty where predicates have no word for it."""
+        loops = [f"for {item.name} in {loop_over(item)}" for item in self.variables]
+        if not all(item.atom.predicate for item in self.literals) or not all(map(loop_over, self.variables)):
+            return ""
+        given = " and ".join(item.atom.predicate for item in self.literals if not item.holds)
+        then = " or ".join(item.atom.predicate for item in self.literals if item.holds)
+        body = f"implies({given}, {then})" if given and then else then or f"not ({given})"
+        return f"all({body} {' '.join(loops)})" if loops else body
 
     @property
     def property(self) -> Property:

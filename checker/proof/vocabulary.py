@@ -12,11 +12,21 @@ from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from typing import Any, get_type_hints
 
-from acked.model.language.domain import BoolDomain, Domain, IdDomain, OptionalDomain, PresentDomain, Range, SetDomain
+from acked.model.language.context import Constant, Size
+from acked.model.language.domain import (
+    BoolDomain,
+    Domain,
+    EnumDomain,
+    IdDomain,
+    OptionalDomain,
+    PresentDomain,
+    Range,
+    SetDomain,
+)
 from acked.model.language.protocol import Protocol
 from acked.model.language.quantify import each
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
-from acked.model.language.values import Bool, Id, Int, OptionalValue
+from acked.model.language.values import Bool, Enum, Id, Int, OptionalValue
 
 Binding = Mapping[str, Any]
 """The value of every variable, by its name."""
@@ -35,17 +45,21 @@ class Variable:
 
 @dataclass(frozen=True)
 class Atom:
-    """A condition; `holds` makes it of a state and the variables' values. `is_own` says that the protocol itself names it."""
+    """A condition; `holds` makes it of a state and the variables' values. `is_own` says that the protocol itself names it.
+
+    `predicate` is the same as specs write it, empty where predicates have no word for it.
+    """
 
     text: str
     variables: tuple[Variable, ...]
     holds: Callable[[Any, Binding], Bool]
     is_own: bool = False
+    predicate: str = ""
 
 
 @dataclass(frozen=True)
 class _Thing:
-    """Something that a state holds, or a variable; `kind` is number, id, set, bool or log, `item` its unit or type."""
+    """Something that a state holds, or a variable; `kind` is number, name, id, set, bool or log, `item` its unit or type."""
 
     text: str
     kind: str
@@ -84,6 +98,19 @@ def variables_of(protocol: Protocol) -> tuple[Variable, ...]:
         names = (f"{name}1", f"{name}2") if issubclass(item, Id) else (name,)
         made += [Variable(each_name, item) for each_name in names]
     return tuple(made)
+
+
+def loop_over(variable: Variable) -> str:
+    """What a predicate's `for` goes through to say the values of a variable; empty if no constant bounds them from 0 on."""
+    over = variable.over
+    if issubclass(over, Id):
+        return over.size.name if isinstance(over.size, Constant) else ""
+    if not issubclass(over, Int) or issubclass(over, Enum) or over.lo != 0:
+        return ""
+    if isinstance(over.hi, Constant):
+        return f"range({over.hi.name} + 1)"
+    is_below = isinstance(over.hi, Size) and over.hi.offset == -1
+    return over.hi.constant.name if is_below and isinstance(over.hi, Size) else ""
 
 
 def bindings(variables: tuple[Variable, ...]) -> list[Binding]:
@@ -134,7 +161,7 @@ def _things(
         kind = "id" if issubclass(domain.item, Id) else "number"
         yield _Thing(text, kind, domain.item, used, get, is_optional=True)
     elif isinstance(domain, Range):
-        yield _Thing(text, "number", domain.item, used, get)
+        yield _Thing(text, "name" if isinstance(domain, EnumDomain) else "number", domain.item, used, get)
     elif isinstance(domain, (IdDomain, SetDomain)):
         yield _Thing(text, "id" if isinstance(domain, IdDomain) else "set", domain.item, used, get)
     elif isinstance(domain, BoolDomain):
@@ -160,36 +187,53 @@ def _record(get: _Getter, item: Variable) -> _Getter:
 def _comparisons(things: list[_Thing], variables: tuple[Variable, ...]) -> Iterator[Atom]:
     for a in things:
         if a.is_optional:
-            yield _atom(f"{a.text} is none", lambda x, _: x.is_none, a, a)
+            yield _atom(f"{a.text} is none", lambda x, _: x.is_none, a, a, "{0} is None")
         if a.kind == "bool":
-            yield _atom(a.text, lambda x, _: x, a, a)
+            yield _atom(a.text, lambda x, _: x, a, a, "{0}")
+        for name in getattr(a.item, "names", ()) if a.kind == "name" else ():
+            text = f'{a.text} == "{name}"'
+            yield _atom(text, lambda x, _, name=name: x == name, a, a, f'{{0}} == "{name}"')  # type: ignore[misc]
         if a.kind == "log":
             for item in _variables_of_type(variables, a.item, a.variables):
-                yield _atom(f"{a.text}.has({item.name})", lambda x, o: x.has(o), a, _variable(item))
+                yield _atom(f"{a.text}.has({item.name})", lambda x, o: x.has(o), a, _variable(item), "{1} < {0}.end")
     for a, b in combinations(things, 2):
         if a.item is not b.item and not (a.kind == b.kind == "log"):
             continue
         match a.kind, b.kind:
             case "number", "number":
-                yield _atom(f"{a.text} == {b.text}", _equal, a, b)
-                yield _atom(f"{a.text} < {b.text}", _less, a, b)
-            case "id", "id":
-                yield _atom(f"{a.text} == {b.text}", _equal, a, b)
+                yield _atom(f"{a.text} == {b.text}", _equal, a, b, "{0} == {1}")
+                yield _atom(f"{a.text} < {b.text}", _less, a, b, _ORDER[a.is_optional, b.is_optional])
+            case ("id", "id") | ("name", "name"):
+                yield _atom(f"{a.text} == {b.text}", _equal, a, b, "{0} == {1}")
             case "set", "set":
-                yield _atom(f"{a.text} within {b.text}", lambda x, y: x.issubset(y), a, b)
-                yield _atom(f"{b.text} within {a.text}", lambda x, y: x.issubset(y), b, a)
+                yield _atom(f"{a.text} within {b.text}", lambda x, y: x.issubset(y), a, b, _WITHIN)
+                yield _atom(f"{b.text} within {a.text}", lambda x, y: x.issubset(y), b, a, _WITHIN)
             case "log", "log":
                 for item in _variables_of_type(variables, a.item, ()):
                     text = f"{a.text} and {b.text} hold the same record at {item.name}"
                     yield _same_record(text, a, b, item)
     for member, group in product(things, things):
         if member.kind == "id" and group.kind == "set" and not member.is_optional and member.item is group.item:
-            yield _atom(f"{member.text} in {group.text}", lambda x, y: y.contains(x), member, group)
+            yield _atom(f"{member.text} in {group.text}", lambda x, y: y.contains(x), member, group, "{0} in {1}")
 
 
-def _atom(text: str, make: Callable[[Any, Any], Bool], a: _Thing, b: _Thing) -> Atom:
+_ORDER = {
+    (False, False): "{0} < {1}",
+    (False, True): "{0} < {1}",
+    (True, False): "({0} is None or {0} < {1})",
+    (True, True): "({0} is None and {1} is not None or {0} < {1})",
+}
+"""In a protocol none is below every value, in a predicate it is below nothing; by which of the two may be none."""
+
+_WITHIN = "all(x in {1} for x in {0})"
+
+
+def _atom(text: str, make: Callable[[Any, Any], Bool], a: _Thing, b: _Thing, predicate: str) -> Atom:
+    """An atom of two things; `predicate` is its form, which what is in a record has not: past its log's end that is None."""
     used = tuple(dict.fromkeys((*a.variables, *b.variables)))
-    return Atom(text, used, lambda s, values: make(a.get(s, values), b.get(s, values)))
+    is_said = ".at(" not in a.text + b.text
+    written = predicate.format(a.text, b.text) if is_said else ""
+    return Atom(text, used, lambda s, values: make(a.get(s, values), b.get(s, values)), predicate=written)
 
 
 def _same_record(text: str, a: _Thing, b: _Thing, at: Variable) -> Atom:

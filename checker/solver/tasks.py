@@ -111,9 +111,9 @@ class BoundedAnswer:
 
 @dataclass(frozen=True)
 class OwnClauses:
-    """What is to be proved of a protocol of one's own, as its spec writes it: lemmas and invariants, each a name, a text and what it
-    means.
+    """What is to be proved of a protocol of one's own, as its spec writes it.
 
+    Lemmas and invariants are a name, a text and what it means, each.
     `sizes` are the spec's own; on them, and on smaller ones, lemma sets and counterexamples are looked for.
     """
 

@@ -38,8 +38,8 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import is_name
 from acked.model.language.protocol import Protocol
 
-_ASKED = ("invariants", "lemmas", "reach", "liveness", "fairness", "check", "expect")
-_TABLES = ("claim", "gallery", "constants", "weaken", *_ASKED)
+_QUESTION = ("invariants", "lemmas", "reach", "liveness", "fairness", "check", "expect")
+_TABLES = ("claim", "gallery", "constants", "weaken", *_QUESTION)
 """What a spec file has beside the keys of `_Top`."""
 
 
@@ -75,7 +75,7 @@ class Spec:
 
     @cached_property
     def lemmas(self) -> tuple[Property, ...]:
-        """The lemmas that it writes."""
+        """The lemmas that it writes, for proofs."""
         return tuple(item.property for item in self.lemma_texts)
 
     @cached_property
@@ -257,7 +257,7 @@ class _SpecReader(Reader):
             control_plane=top.control_plane,
             given=dict(self.table("constants")),
             line_of=self.lines,
-            lemma_texts=tuple(self.written("lemmas", [*properties_of(protocol), *asked.properties])),
+            lemma_texts=tuple(self.written("lemmas", asked.properties)),
         )
         try:
             return spec if is_changed else judge(spec)
@@ -303,9 +303,8 @@ class _SpecReader(Reader):
         fairness = self.read("fairness", _Fairness)
         if "fairness" in self.document and not liveness:
             self.refuse("fairness", "[fairness] goes with [liveness.NAME] properties; write one, or leave it out")
-        for name in check.invariants:
-            if name in dict(reach):
-                self.refuse("check.invariants", f"{name!r} is looked for under [reach] and is not an invariant; leave it out")
+        for name in {*check.invariants} & {*dict(reach)}:
+            self.refuse("check.invariants", f"{name!r} is looked for under [reach] and is not an invariant; leave it out")
         names = [*check.invariants, *([DEADLOCK.name] if check.deadlock else []), *self.recoverable(protocol, check)]
         names += [item.name for item in liveness]
         asked = QuestionText(
@@ -338,11 +337,9 @@ class _SpecReader(Reader):
     def invariants(self, protocol: Protocol, asked: Names) -> tuple[InvariantText, ...]:
         """The invariants that the spec writes; every one of them is asked."""
         made = tuple(self.written("invariants", properties_of(protocol)))
-        for item in made:
-            if item.name not in asked:
-                self.refuse_unknown(protocol, asked)
-                text = f"{item.name} is written but not asked; add it to invariants under [check]"
-                self.refuse(f"invariants.{item.name}", text)
+        if unasked := [item.name for item in made if item.name not in asked]:
+            self.refuse_unknown(protocol, asked)
+            self.refuse(f"invariants.{unasked[0]}", f"{unasked[0]} is written but not asked; add it under [check]")
         return made
 
     def written(self, table: str, taken: Iterable[str]) -> Iterator[InvariantText]:
@@ -351,8 +348,8 @@ class _SpecReader(Reader):
             key = f"{table}.{name}"
             self.table(key, ' and holds = "…" under it')
             self.new_name(key, name, taken)
-            written = self.read(key, _Invariant)
-            yield InvariantText(name, written.holds, written.doc)
+            said = self.read(key, _Invariant)
+            yield InvariantText(name, said.holds, said.doc)
 
     def refuse_unknown(self, protocol: Protocol, asked: Names) -> None:
         """Refuses names under [check] that stand for nothing."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import inf
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 from acked.model.firstorder.symbols import Op
 
-if TYPE_CHECKING:
-    from acked.model.firstorder.terms import Term
+Term: TypeAlias = Any
+"""Of `terms.py`, which imports this module."""
 
 
 def least(number: Term) -> float:

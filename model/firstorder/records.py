@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from enum import Enum, unique
-from typing import TYPE_CHECKING
+from typing import Any, TypeAlias
 
 from acked.model.firstorder.symbols import Sort, Symbol, Variable
 
-if TYPE_CHECKING:
-    from acked.model.firstorder.terms import Logic, Term
+Logic: TypeAlias = Any
+Term: TypeAlias = Any
+"""Of `terms.py`, which imports this module."""
 
 
 @dataclass(frozen=True, eq=False)

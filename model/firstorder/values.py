@@ -86,8 +86,8 @@ class SymbolicOptional(OptionalValue[V]):
         """The value; of none any id, unless the reading is exact."""
         if self._choice.pool.is_exact:
             raise ModelError(
-                f"the .value of an optional {self.item.type_name} may be that of none; compare the optional with ==, or write "
-                f"some({self.item.__name__}, lambda x: (x == …) & …)"
+                f"the .value of an optional {self.item.type_name} may be that of none; compare the optional with ==, or "
+                f"write some({self.item.__name__}, lambda x: (x == …) & …)"
             )
         if self._choice.value is None:
             raise ModelError(f"a {self.item.type_name} that is certainly none has no value")

@@ -254,7 +254,9 @@ def active(context: Context) -> Iterator[Context]:
 
 def resolve(size: int | Unknown | _Unbound, constants: Mapping[str, int] | None = None) -> int:
     """The number that a bound stands for, under the given constants or those of the current trace."""
-    return cast(int, size) if isinstance(size, (int, Unknown)) else size.under(current().constants if constants is None else constants)
+    if isinstance(size, (int, Unknown)):
+        return cast(int, size)
+    return size.under(current().constants if constants is None else constants)
 
 
 @unique

@@ -30,6 +30,9 @@ def print_suggestion(console: Console, title: str, question: Question, found: Su
         if len(found.conjuncts) > _MAX_SHOWN:
             put_paragraph(console, f"and {len(found.conjuncts) - _MAX_SHOWN} more", "dim", "  ")
         put(console, [])
+        for line in pasted(found):
+            put(console, [(line, "")])
+        put(console, [])
     for text in comparison_texts(found):
         put_paragraph(console, text, "dim")
     put_paragraph(console, f"{units.duration(total_seconds)} in all", "dim")
@@ -42,6 +45,15 @@ def conjuncts_table(found: Suggestion) -> Table:
         for item in found.conjuncts[:_MAX_SHOWN]
     ]
     return table(("conjunct", "excludes", "preserved by"), rows)
+
+
+def pasted(found: Suggestion) -> list[str]:
+    """The conjuncts that predicates can say, as a spec has them: those that every action preserves, if there are any."""
+    shown = found.conjuncts[:_MAX_SHOWN]
+    kept = [item for item in shown if item.is_inductive] or shown
+    said = [item.predicate for item in kept if item.predicate]
+    quoted = (f"'{text}'" if '"' in text else f'"{text}"' for text in said)
+    return [line for number, text in enumerate(quoted, 1) for line in (f"[lemmas.Suggested{number}]", f"holds = {text}")]
 
 
 def suggestion_in_words(found: Suggestion) -> str:
@@ -63,7 +75,7 @@ def comparison_texts(found: Suggestion) -> list[str]:
         which = "all" if found.is_complete else "the first"
         texts.append(f"searched: they hold in {which} {found.searched:,} reachable states of the instance asked about")
     is_shipped = found.proof.question.instance.protocol.name in PROTOCOLS
-    where = "among the lemmas in invariants/" if is_shipped else "an invariant of the spec, written as a predicate,"
+    where = "among the lemmas in invariants/" if is_shipped else "a lemma of the spec, as it is written here,"
     texts.append(f"a conjunct counts as proved only once it is {where} and the proof succeeds")
     return texts
 
@@ -80,7 +92,8 @@ def suggestion_document(spec: str, question: Question, found: Suggestion, total_
         "compared_with": {"constants": found.constants, "reachable_states": found.reachable},
         "searched": {"distinct_states": found.searched, "complete": found.is_complete},
         "conjuncts": [
-            {"text": item.text, "excludes": item.excludes, "inductive": item.is_inductive} for item in found.conjuncts
+            {"text": item.text, "predicate": item.predicate, "excludes": item.excludes, "inductive": item.is_inductive}
+            for item in found.conjuncts
         ],
         "total_seconds": total_seconds,
     }

@@ -52,14 +52,14 @@ class ProofOptions:
 
     def lemmas(self, spec: Spec) -> list[Property]:
         """The lemmas for the spec's properties, or all of its protocol, except those of --without."""
-        every = all_lemmas(spec.protocol, spec.constants)
+        every = (*all_lemmas(spec.protocol, spec.constants), *spec.lemmas)
         known = [item.name for item in every]
         for name in self.without:
             if name not in known:
                 choices = ", ".join(known) or "none"
                 raise ConfigurationError(f"--without: {spec.protocol.name} has no lemma {name!r}; its lemmas: {choices}")
         used = lemmas_for(spec.protocol, spec.properties, spec.constants)
-        return [item for item in (every if used is None else used) if item.name not in self.without]
+        return [item for item in (every if used is None else (*used, *spec.lemmas)) if item.name not in self.without]
 
 
 SYMMETRY = option("--symmetry/--no-symmetry", default=True,

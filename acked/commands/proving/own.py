@@ -34,9 +34,10 @@ def own_clauses(spec: Spec) -> OwnClauses | None:
     """
     if PROTOCOLS.get(spec.protocol.name) is spec.protocol:
         if spec.lemma_texts:
+            where = spec.where(f"lemmas.{spec.lemma_texts[0].name}")
             raise ConfigurationError(
-                f"{spec.where('lemmas.' + spec.lemma_texts[0].name)}the proof of {spec.protocol.name} for all constants has lemmas of its own; leave "
-                "[lemmas] out, or ask `acked prove induction`"
+                f"{where}the proof of {spec.protocol.name} for all constants has lemmas of its own; leave [lemmas] out, "
+                "or ask `acked prove induction`"
             )
         return None
     refuse_unasked(spec)

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import random
+import re
+import shutil
 from functools import cache
+from pathlib import Path
 
 import pytest
 
+from acked import load_spec
 from acked.base.processes import Limits
 from acked.checker.proof.induction import prove_by_induction
 from acked.checker.proof.suggest import Suggestion, suggest
 from acked.checker.proof.vocabulary import atoms_of, variables_of
 from acked.checker.question.question import Question
 from acked.checker.question.result import Verdict
+from acked.checker.question.user_properties import written_invariant
 from acked.checker.search.local import search
 from acked.invariants.property import Kind, Property
 from acked.invariants.replication.kip320_lemmas import KIP320_LEMMAS
 from acked.invariants.replication.properties import PROPERTIES
+from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.action import require
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
@@ -23,8 +30,10 @@ from acked.model.language.quantify import every, implies
 from acked.model.language.state import Optional, SetOf, Struct, field
 from acked.model.language.values import Bool, Id
 from acked.model.replication.kip320 import kip320
+from tests.e2e.driver import call
 
 LIMITS = Limits(2, 300.0)
+EXAMPLES = Path(__file__).resolve().parents[3] / "specs" / "examples"
 
 nodes = Constant("nodes", 1, 9, "who may want the lock")
 
@@ -165,3 +174,36 @@ def test_a_lemma_of_kip320_that_is_left_out_is_proposed_again(missing: str, prop
     assert found.completes
     assert [item.text for item in found.conjuncts] == [proposal]
     assert (found.reachable, found.searched, found.is_complete) == (5_973, 5_973, True)
+
+
+@pytest.mark.slow
+def test_conjuncts_are_written_as_a_spec_has_them_and_mean_the_same_there() -> None:
+    """A suggestion used to end for a protocol with names: an Enum has no `<`."""
+    spec = load_spec(str(EXAMPLES / "two_phase_commit.toml#holds"))
+    question = spec.question()
+    found = suggest(question, (), LIMITS, 1000)
+    assert found is not None
+    texts = [item.predicate for item in found.conjuncts]
+    assert 'all(implies(phase[p1] == "committed", decision == "commit") for p1 in participants)' in texts
+    assert all(texts)
+    instance, source = question.instance, random.Random(40)
+    pairs = [(item.property, written_invariant("Pasted", item.predicate)) for item in found.conjuncts]
+    roots = [instance.state_predicate(item.name, item.predicate) for pair in pairs for item in pair]
+    value = Evaluator(roots)
+    for _ in range(300):
+        said = value([source.randrange(leaf.cardinality) for leaf in instance.schema.leaves])
+        assert said[::2] == said[1::2]
+
+
+@pytest.mark.slow
+def test_what_is_pasted_back_completes_a_proof(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(EXAMPLES / "two_phase_commit.py", tmp_path)
+    text = (EXAMPLES / "two_phase_commit.toml").read_text("utf-8").replace("participants = 3", "participants = 2")
+    mine, spec = tmp_path / "mine.toml", f"{tmp_path / 'mine.toml'}#holds"
+    mine.write_text(re.sub(r"\[lemmas.HeardIsSent\]\n.*\n", "", text).replace("distinct_states = 288", ""))
+    assert call(capsys, "prove", "induction", spec, "--quiet").returncode == 152
+    shown = call(capsys, "prove", "suggest", spec, "--quiet").stdout
+    assert "with 1 conjunct more the proof succeeds" in shown
+    pasted = "\n".join(line for line in shown.splitlines() if line.startswith(("[lemmas.", "holds = ")))
+    mine.write_text(mine.read_text().replace("[check]", f"{pasted}\n[check]"))
+    assert call(capsys, "prove", "induction", spec, "--quiet").returncode == 0
