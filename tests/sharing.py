@@ -1,9 +1,10 @@
-"""What a session makes once, whichever of its processes comes first."""
+"""What a session makes once, whichever of its processes comes first, and what is not shared."""
 
 from __future__ import annotations
 
 import fcntl
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -21,3 +22,12 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(making)
             making.rename(place)
     return place
+
+
+@contextmanager
+def own_cache(factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cache for what is worth nothing to other tests and to later runs, such as kernels of random protocols."""
+    place = factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACKED_CACHE_DIR", str(place))
+        yield place

@@ -30,6 +30,7 @@ from tests.checker.search.test_random_protocols import WIDE
 from tests.checker.symmetry.test_orbits import SHIFTING, symmetric
 from tests.checker.toys import always, ask, counters, every_step, overflowing
 from tests.random_protocols import Plan, plans, question_of
+from tests.sharing import own_cache
 from tools.in_browser import ANSWER, MOST_STATES, LeftOut, all_specs, compared, differences
 from tools.parts.firefox import Firefox
 
@@ -62,9 +63,7 @@ def answered(told: Answers) -> Answers:
 @pytest.fixture(autouse=True, scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Modules of toys are worth nothing to other tests."""
-    place = tmp_path_factory.mktemp("modules")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACKED_CACHE_DIR", str(place))
+    with own_cache(tmp_path_factory) as place:
         yield place
 
 

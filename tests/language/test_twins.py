@@ -30,6 +30,7 @@ from acked.model.language.values import OptionalValue
 from tests.language import drawing, expressions, plain, predicates, spaces, statements
 from tests.language.comparison import compared
 from tests.language.plain import Trap
+from tests.sharing import own_cache
 
 Record = Callable[[str, object], None]
 
@@ -37,9 +38,7 @@ Record = Callable[[str, object], None]
 @pytest.fixture(autouse=True, scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Kernels of random protocols are worth nothing to later runs: they are not left in the user's cache."""
-    place = tmp_path_factory.mktemp("kernels")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACKED_CACHE_DIR", str(place))
+    with own_cache(tmp_path_factory) as place:
         yield place
 
 

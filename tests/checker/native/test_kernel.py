@@ -17,14 +17,13 @@ from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.protocol import Instance, Protocol
 from acked.model.language.state import Between, Struct, field
 from tests.random_expressions import BOOLS, INTS, STATE, STATES, Code, Recipe, build
+from tests.sharing import own_cache
 
 
 @pytest.fixture(autouse=True, scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Kernels of random expressions are not left in the user's cache."""
-    place = tmp_path_factory.mktemp("kernels")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACKED_CACHE_DIR", str(place))
+    with own_cache(tmp_path_factory) as place:
         yield place
 
 

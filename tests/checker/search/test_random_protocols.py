@@ -27,6 +27,7 @@ from acked.model.formulas.expr import Expr, Op
 from acked.model.language.tracings import ActionInstance
 from tests.oracle import Answer, Space, TooLarge, assert_same_answer, explore
 from tests.random_protocols import Plan, plans, question_of
+from tests.sharing import own_cache
 
 MAX_STATES = 2500
 """What the oracle waits for; a larger space is compared up to the depth that it completed."""
@@ -59,9 +60,7 @@ WIDE = Plan(
 @pytest.fixture(autouse=True, scope="module")
 def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """Kernels of random protocols are worth nothing to later runs: they are not left in the user's cache."""
-    place = tmp_path_factory.mktemp("kernels")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ACKED_CACHE_DIR", str(place))
+    with own_cache(tmp_path_factory) as place:
         yield place
 
 
