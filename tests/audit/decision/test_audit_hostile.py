@@ -47,7 +47,8 @@ def test_yaml_of_many_short_lines_takes_less_than_a_second(tmp_path: Path, text:
     "Dynamic configs for broker " + "7" * 40_000, "Feature: x " + "FinalizedVersionLevel:" * 4_500 + " z",
 ], ids=["a broker's name", "levels"])  # fmt: skip
 def test_a_described_line_whose_name_goes_on_takes_less_than_a_second(tmp_path: Path, line: str) -> None:
-    (tmp_path / "described.txt").write_text(f"Dynamic configs for broker 1 are:\n  min.insync.replicas=2 sensitive=false\n{line}\n")
+    setting = "Dynamic configs for broker 1 are:\n  min.insync.replicas=2 sensitive=false"
+    (tmp_path / "described.txt").write_text(f"{setting}\n{line}\n")
     began = time.process_time()
     assert [item.value for item in read_settings(tmp_path / "described.txt")] == ["2"]
     assert time.process_time() - began < 1
