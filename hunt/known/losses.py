@@ -77,7 +77,8 @@ def gallery_losses() -> tuple[KnownLoss, ...]:
         mend = {key: value for key, value in fix.constants.items() if bug.constants[key] != value}
         lacking = {key: bug.constants[key] for key in mend}
         called = shown.get(name.removeprefix("gallery/"), bug.gallery.id)
-        found.append(KnownLoss(called, bug.title, bug.protocol.name, Mend(mend), (name,), is_open=True, under=lacking))
+        title = bug.title.partition(": ")[2] or bug.title  # Its name stands before, which is what it is called.
+        found.append(KnownLoss(called, title, bug.protocol.name, Mend(mend), (name,), is_open=True, under=lacking))
     return tuple(found)
 
 

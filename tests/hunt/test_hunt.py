@@ -190,6 +190,14 @@ def test_a_bug_of_the_gallery_is_known_only_in_releases_that_lack_its_rule() -> 
     assert not row.concerns("transactions", constants, "AckedRecordsSurvive")
 
 
+def test_a_bug_of_the_gallery_is_called_as_the_finding_that_it_shows_or_by_its_own_name() -> None:
+    titles = {row.id: row.title for row in KNOWN}
+    assert {"stale-log-ends", "epoch-after-abort", "late-marker", "KIP-966, last replica standing"} <= titles.keys()
+    assert titles["KAFKA-19975"] == "a reassignment waits for a replica that it neither adds nor removes"
+    assert [name for name in titles if name.startswith("row ")] == []
+    assert len(titles) == len(KNOWN)
+
+
 def test_an_id_that_is_not_known_cannot_be_forgotten() -> None:
     with pytest.raises(ConfigurationError, match=r"'stale-log-end' \(did you mean stale-log-ends\?\)"):
         known_losses(["stale-log-end"])
