@@ -50,8 +50,8 @@ class Decoder:
         if isinstance(domain, StructDomain):
             return self._record(domain, value, where, field)
         if isinstance(domain, MessagesDomain):
-            struct = StructDomain(domain.struct)
-            return [self._record(struct, item, f"{where}[{at}]", field) for at, item in enumerate(items(value, where))]
+            struct, letters = StructDomain(domain.struct), _bag(value) if isinstance(value, dict) else items(value, where)
+            return [self._record(struct, item, f"{where}[{at}]", field) for at, item in enumerate(letters)]
         if isinstance(domain, ArrayDomain):
             return self._array(domain, value, where, field)
         if isinstance(domain, LogDomain):
@@ -132,6 +132,16 @@ class Decoder:
             f"the trace names {', '.join(ordered)}, and there are {size} {sort.type_name}s: say in a mapping file which is "
             f'which, [ids] {sort.__name__} = ["…", …], and name it with --map'
         )
+
+
+def _bag(counts: MappingOf[str, Any]) -> list[dict[str, Any]]:
+    """The records of a function from records to how often there is each; TLC writes those as texts."""
+    letters = []
+    for text, count in counts.items():
+        pairs = re.findall(r'(\w+) \|-> ("[^"]*"|[^,\[\]]+)', text)
+        letter = {name: int(value) if re.fullmatch(r"-?\d+", value) else value.strip('"') for name, value in pairs}
+        letters += [letter] * int(count)
+    return letters
 
 
 def items(value: Any, where: str = "") -> list[Any]:

@@ -109,13 +109,17 @@ class Sets:
     def _named(self, key: object, wanted: str, text: str) -> str:
         name = self._names.get(key)
         if name is None:
-            name = wanted
-            while name in self.taken:
-                name += "_"
-            self.taken.add(name)
-            self._names[key] = name
+            name = self._names[key] = claimed(wanted, self.taken)
             self.definitions[name] = text
         return name
+
+
+def claimed(wanted: str, taken: set[str]) -> str:
+    """A name that is not taken, and then is."""
+    while wanted in taken:
+        wanted += "_"
+    taken.add(wanted)
+    return wanted
 
 
 def shown_fields(domain: StructDomain, constants: Constants) -> dict[str, Domain]:

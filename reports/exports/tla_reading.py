@@ -27,6 +27,7 @@ from acked.model.language.storage.composites import LogDomain, as_domain, is_abs
 from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.storage.store import StateStore, SymbolicPath, Write, declared_code, kept_code
 from acked.model.language.values import Bool, Value
+from acked.reports.exports.tla_names import claimed
 
 
 @dataclass(frozen=True)
@@ -335,11 +336,8 @@ class Reading:
         self._names: dict[str, str] = {}
         chosen = (name for step in instance.actions for name in step.parameters)
         for asked in (*instance.protocol.initial_parameters(), *chosen):
-            name = asked.replace(".", "_")
-            while name in taken:
-                name += "_"
-            self._names.setdefault(asked, name)
-        taken |= {*self._names.values()}
+            if asked not in self._names:
+                self._names[asked] = claimed(asked.replace(".", "_"), taken)
         self.pool = Sketch(taken)
 
     def name(self, asked: str) -> str:
