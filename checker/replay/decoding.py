@@ -18,6 +18,9 @@ from acked.model.language.values import Id
 
 _NOTHING = ("none", "nil", "null", "-1")
 
+_TYPE = re.compile(r"_OF_[A-Z_0-9]+$")
+"""What Apalache adds to the name of a model value, `r1_OF_RM`."""
+
 
 class Decoder:
     """Decodes the states of one trace, in all of which a name stands for the same id."""
@@ -104,14 +107,15 @@ class Decoder:
 
     # -- ids --------------------------------------------------------------------------------------------------------
 
-    def _id(self, sort: type[Id], name: Any, where: str) -> Any:
+    def _id(self, sort: type[Id], given: Any, where: str) -> Any:
+        name = _TYPE.sub("", str(given))
         if self._numbers is None:
-            self._seen.setdefault(sort, {})[str(name)] = None
+            self._seen.setdefault(sort, {})[name] = None
             return 0
         known = self._numbers.get(sort, {})
-        if str(name) not in known:
-            raise Mismatch(f"{where} is {name!r}, which is not one of {', '.join(known)}")
-        return known[str(name)]
+        if name not in known:
+            raise Mismatch(f"{where} is {given!r}, which is not one of {', '.join(known)}")
+        return known[name]
 
     def _order(self, sort: type[Id], names: Collection[str]) -> dict[str, int]:
         """Which id each name is: as the mapping says, a number itself, in the order of all names, or by the number in it."""

@@ -281,9 +281,23 @@ def test_a_field_in_an_array_and_a_value_that_is_not_there_are_mapped(tmp_path: 
     }  # fmt: skip
 
 
+def test_a_bag_of_apalache_is_a_map_from_records(tmp_path: Path) -> None:
+    instance = plain(load_spec(HERE / "kinds.toml")).instance
+    state = instance.schema.decode(instance.schema.unpack(instance.initial[0]))
+    nothing = {"tag": "None", "value": {"#tup": []}}
+    letters = {"#map": [[{"to": {"#bigint": "1"}, "about": about}, {"#bigint": "1"}] for about in (nothing, "blue")]}
+    colours = {"#map": [[name, nothing] for name in ("red", "none", "blue")]}
+    foreign = read_foreign(itf(tmp_path / "itf.json", **{**state, "letters": letters, "colour": colours}), instance)
+    found = instance.schema.decode(instance.schema.unpack(foreign.states[0]))
+    assert found == {**state, "letters": [{"to": 1, "about": None}, {"to": 1, "about": "blue"}]}
+
+
 @pytest.mark.parametrize(
     ("names", "order"),
-    [(("n1", "n2"), (0, 1)), (("b", "a"), (1, 0)), ((0, 1), (0, 1)), ((1, 2), (0, 1)), (("p10", "p9"), (1, 0))],
+    [
+        *((("n1", "n2"), (0, 1)), (("b", "a"), (1, 0)), ((0, 1), (0, 1)), ((1, 2), (0, 1)), (("p10", "p9"), (1, 0))),
+        (("2_OF_N", "1_OF_N"), (1, 0)),
+    ],
 )
 def test_names_are_ids_in_their_natural_order(names: tuple[object, object], order: tuple[int, int], tmp_path: Path) -> None:
     instance = plain(example("lease.toml#holds")).instance
