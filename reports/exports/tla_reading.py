@@ -110,6 +110,10 @@ class Sketch(Pool):
         bound = tuple(variable for variable in variables if not variable.is_const)
         return self._name(Quantified(is_every, bound, members, body), (0, 1), is_bool=True) if bound else body
 
+    def reserve(self, name: str) -> None:
+        """Gives a name to nothing that is bound from now on."""
+        self._scope.insert(0, name)
+
     @contextmanager
     def fresh(self, wanted: Sequence[str]) -> Iterator[list[str]]:
         """Names that nothing else has where they are in use."""
@@ -332,7 +336,7 @@ class Reading:
     """Reads an instance's functions into one pool, with names for variables that are not `taken`, and then are."""
 
     def __init__(self, instance: Instance, taken: set[str]) -> None:
-        self.instance = instance
+        self.instance, self._taken = instance, taken
         self._names: dict[str, str] = {}
         chosen = (name for step in instance.actions for name in step.parameters)
         for asked in (*instance.protocol.initial_parameters(), *chosen):
@@ -342,7 +346,10 @@ class Reading:
 
     def name(self, asked: str) -> str:
         """What the variable of a parameter or a choice is called."""
-        return self._names.setdefault(asked, asked)
+        if asked not in self._names:  # A choice of the initial state, which nobody declares.
+            self._names[asked] = claimed(asked.replace(".", "_"), self._taken)
+            self.pool.reserve(self._names[asked])
+        return self._names[asked]
 
     def initial(self) -> Rule:
         """The initial states."""
