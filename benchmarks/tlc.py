@@ -70,7 +70,7 @@ def plain(spec: Spec) -> Question:
 
 def module(spec: Spec) -> Module:
     """Its module."""
-    return module_of(plain(spec), spec.title)
+    return module_of(plain(spec), spec.title, spec.reach)
 
 
 def digest(made: Module) -> str:

@@ -76,7 +76,7 @@ def _asked(target: str, changes: SpecChanges, source: TraceSource, form: str) ->
 
 
 def _write_module(spec: Spec, folder: Path) -> None:
-    module = module_of(spec.question(), spec.title)
+    module = module_of(spec.question(), spec.title, spec.reach)
     make_folder(folder)
     files = {folder / f"{module.name}.tla": module.text, folder / f"{module.name}.cfg": module.configuration}
     for path in files:

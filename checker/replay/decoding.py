@@ -18,6 +18,9 @@ from acked.model.language.values import Id
 
 _NOTHING = ("none", "nil", "null", "-1")
 
+_TYPE = re.compile(r"_OF_[A-Z_0-9]+$")
+"""What Apalache adds to the name of a model value, `r1_OF_RM`."""
+
 
 class Decoder:
     """Decodes the states of one trace, in all of which a name stands for the same id."""
@@ -50,8 +53,8 @@ class Decoder:
         if isinstance(domain, StructDomain):
             return self._record(domain, value, where, field)
         if isinstance(domain, MessagesDomain):
-            struct = StructDomain(domain.struct)
-            return [self._record(struct, item, f"{where}[{at}]", field) for at, item in enumerate(items(value, where))]
+            struct, letters = StructDomain(domain.struct), _bag(value) if isinstance(value, dict) else items(value, where)
+            return [self._record(struct, item, f"{where}[{at}]", field) for at, item in enumerate(letters)]
         if isinstance(domain, ArrayDomain):
             return self._array(domain, value, where, field)
         if isinstance(domain, LogDomain):
@@ -104,14 +107,15 @@ class Decoder:
 
     # -- ids --------------------------------------------------------------------------------------------------------
 
-    def _id(self, sort: type[Id], name: Any, where: str) -> Any:
+    def _id(self, sort: type[Id], given: Any, where: str) -> Any:
+        name = _TYPE.sub("", str(given))
         if self._numbers is None:
-            self._seen.setdefault(sort, {})[str(name)] = None
+            self._seen.setdefault(sort, {})[name] = None
             return 0
         known = self._numbers.get(sort, {})
-        if str(name) not in known:
-            raise Mismatch(f"{where} is {name!r}, which is not one of {', '.join(known)}")
-        return known[str(name)]
+        if name not in known:
+            raise Mismatch(f"{where} is {given!r}, which is not one of {', '.join(known)}")
+        return known[name]
 
     def _order(self, sort: type[Id], names: Collection[str]) -> dict[str, int]:
         """Which id each name is: as the mapping says, a number itself, in the order of all names, or by the number in it."""
@@ -132,6 +136,16 @@ class Decoder:
             f"the trace names {', '.join(ordered)}, and there are {size} {sort.type_name}s: say in a mapping file which is "
             f'which, [ids] {sort.__name__} = ["…", …], and name it with --map'
         )
+
+
+def _bag(counts: MappingOf[str, Any]) -> list[dict[str, Any]]:
+    """The records of a function from records to how often there is each; TLC writes those as texts."""
+    letters = []
+    for text, count in counts.items():
+        pairs = re.findall(r'(\w+) \|-> ("[^"]*"|[^,\[\]]+)', text)
+        letter = {name: int(value) if re.fullmatch(r"-?\d+", value) else value.strip('"') for name, value in pairs}
+        letters += [letter] * int(count)
+    return letters
 
 
 def items(value: Any, where: str = "") -> list[Any]:

@@ -117,9 +117,10 @@ def _plain(value: Any) -> Any:
 
 
 def _key(key: Any) -> str:
-    if isinstance(key, (list, dict)):
-        raise Mismatch("a map has a key that is neither a number nor a text")
-    return str(key)
+    """A key of a map as a text; of a record as TLC writes it."""
+    if isinstance(key, list):
+        raise Mismatch("a map has a key that is neither a number, nor a text, nor a record")
+    return f"[{', '.join(f'{name} |-> {item}' for name, item in key.items())}]" if isinstance(key, dict) else str(key)
 
 
 # -- the TLA+ family's variables ---------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ from acked.model.language.storage.layout import Leaf
 from acked.model.language.storage.messages import MessagesDomain
 from acked.model.language.storage.store import SymbolicPath
 from acked.reports.console import harmless
-from acked.reports.exports.tla_names import COMPARED, HELPERS, NONE, Sets, record_text, shown_fields, within
+from acked.reports.exports.tla_names import COMPARED, HELPERS, NONE, Sets, claimed, record_text, shown_fields, within
 from acked.reports.exports.tla_reading import (
     Assigned,
     Blanked,
@@ -40,7 +40,10 @@ from acked.reports.exports.tla_text import Writer
 
 _OWN = (
     *("Init", "Next", "Spec", "TypeOK", "vars", "slot", NONE, "P", "X", "L", *HELPERS),
-    *("Int", "Nat", "Cardinality", "IsFiniteSet"),
+    *("Int", "Nat", "Cardinality", "IsFiniteSet", "ASSUME", "ASSUMPTION", "AXIOM", "BOOLEAN", "CASE", "CHOOSE"),
+    *("CONSTANT", "CONSTANTS", "DOMAIN", "ELSE", "ENABLED", "EXCEPT", "EXTENDS", "FALSE", "IF", "IN", "INSTANCE"),
+    *("LAMBDA", "LET", "LOCAL", "MODULE", "OTHER", "STRING", "SUBSET", "THEN", "THEOREM", "TRUE", "UNCHANGED"),
+    *("UNION", "VARIABLE", "VARIABLES", "WITH"),
 )
 """Names that have a meaning in every module."""
 
@@ -57,23 +60,29 @@ class Module:
     configuration: str
 
 
-def module_of(question: Question, title: str) -> Module:
-    """The module of a question; `ConfigurationError` for what TLA+, or this way of writing it, cannot say."""
+def module_of(question: Question, title: str, sought: Sequence[Property] = ()) -> Module:
+    """The module of a question; `ConfigurationError` for what TLA+, or this way of writing it, cannot say.
+
+    What is `sought` besides is defined there, and not asked: TLC would end where it finds the first of it.
+    """
     for item in question.properties:
         if item.kind is Kind.RECOVERABLE:
             what = f"{item.name} asks that something stays possible"
             raise ConfigurationError(f"{what}, for which TLA+ has no formula; leave it out")
-    return _Export(question, title).module()
+    return _Export(question, title, sought).module()
 
 
 class _Export:
-    def __init__(self, question: Question, title: str) -> None:
+    def __init__(self, question: Question, title: str, sought: Sequence[Property]) -> None:
         self.question, self.instance, self.title = question, question.instance, title
         protocol = self.instance.protocol
         self.name = _identifier(protocol.name)
         self.fields = shown_fields(StructDomain(protocol.state), self.instance.constants)
-        self.asked = {item: _identifier(item.name) for item in question.properties if item.kind is not Kind.DEADLOCK}
-        taken = {*_OWN, *self.fields, *(item.name for item in self.instance.action_rules), *self.asked.values(), self.name}
+        taken = {*_OWN, *self.fields, self.name}
+        self.actions = {item.name: claimed(item.name, taken) for item in self.instance.action_rules}
+        asked = [item for item in question.properties if item.kind is not Kind.DEADLOCK]
+        self.asked = {item: claimed(_identifier(item.name), taken) for item in asked}
+        self.sought = {item: claimed(f"No{_identifier(item.name)}", taken) for item in sought}
         if clash := sorted({*self.fields} & {*_OWN}):
             raise ConfigurationError(f"{protocol.name} has a field {clash[0]}, a name that the module has itself; rename it")
         self.sets = Sets(self.instance.constants, taken)
@@ -87,7 +96,8 @@ class _Export:
         rules = [self.reading.action(item) for item in self.instance.action_rules if item.name in self._enabled]
         actions = [line for rule in rules for line in ["", *self._rule(rule)]]
         following = [f"  \\/ {self._some(rule)}" for rule in rules] or ["  FALSE"]
-        promises = [line for item, name in self.asked.items() for line in ["", *self._promise(item, name)]]
+        defined = {**self.asked, **self.sought}
+        promises = [line for item, name in defined.items() for line in ["", *self._promise(item, name)]]
         fair = self._fairness({rule.name: rule for rule in rules})
         sets = [f"{name} == {text}" for name, text in self.sets.definitions.items()]
         helpers = [HELPERS[name] for name in self.writer.helpers]
@@ -129,7 +139,7 @@ class _Export:
         ]
 
     def _configuration(self, has_none: bool) -> str:
-        kinds = {Kind.STATE: "INVARIANT", Kind.REACH: "INVARIANT", Kind.STEP: "PROPERTY", Kind.LIVENESS: "PROPERTY"}
+        kinds = {Kind.STATE: "INVARIANT", Kind.STEP: "PROPERTY", Kind.LIVENESS: "PROPERTY"}
         is_deadlock = any(item.kind is Kind.DEADLOCK for item in self.question.properties)
         lines = ["SPECIFICATION Spec", *([f"CONSTANT {NONE} = {NONE}"] if has_none else []), "INVARIANT TypeOK"]
         lines += [f"{kinds[item.kind]} {name}" for item, name in self.asked.items()]
@@ -144,7 +154,7 @@ class _Export:
 
     def _rule(self, rule: Rule, is_initial: bool = False) -> list[str]:
         given = f"({', '.join(name for name, _ in rule.variables)})" if rule.variables and not is_initial else ""
-        lines = [f"{rule.name}{given} =="]
+        lines = [f"{'Init' if is_initial else self.actions[rule.name]}{given} =="]
         indent = "  "
         if is_initial and rule.variables:
             lines.append(f"  \\E {self._ranges(rule.variables)} :")
@@ -175,8 +185,8 @@ class _Export:
         parts = worth_sharing(self.reading.pool, roots, self.writer.is_plain)
         for number, node in enumerate(parts, start=1):
             text = (self.writer.truth if node.is_bool else self.writer.number)(node).text
-            self.writer.shared[node.id] = f"part{number}"
-            lines.append(f"{indent}{'LET' if number == 1 else '   '} part{number} == {text}")
+            name = self.writer.shared[node.id] = claimed(f"part{number}", {*self.sets.taken})
+            lines.append(f"{indent}{'LET' if number == 1 else '   '} {name} == {text}")
         if parts:
             lines.append(f"{indent}IN")
 
@@ -194,7 +204,8 @@ class _Export:
 
     def _some(self, rule: Rule) -> str:
         names = [name for name, _ in rule.variables]
-        return f"\\E {self._ranges(rule.variables)} : {rule.name}({', '.join(names)})" if names else rule.name
+        called = self.actions[rule.name]
+        return f"\\E {self._ranges(rule.variables)} : {called}({', '.join(names)})" if names else called
 
     def _ranges(self, variables: Iterable[tuple[str, LeafDomain]]) -> str:
         return ", ".join(f"{name} \\in {_bare(self.sets.of(domain))}" for name, domain in variables)
@@ -372,6 +383,7 @@ class _Export:
             return [*note, f"{name} == ({write(read(name, item.predicate)).text}) ~> ({goal})"]
         formula = read(name, item.predicate, 2 if item.kind is Kind.STEP else 1)
         if item.kind is Kind.REACH:
+            note.append("\\* Not asked in the configuration: where it is violated, what is sought is found.")
             return [*note, f"{name} == ~({write(formula).text})"]
         if item.kind is Kind.STEP:
             return [*note, f"{name} == [][{write(formula).text}]_vars"]
@@ -396,7 +408,8 @@ class _Export:
         named = {self.reading.name(parameter) for parameter in parameters}
         fixed = {name: domain for name, domain in rule.variables if name in named}
         others = {name: domain for name, domain in rule.variables if name not in fixed}
-        call = f"{rule.name}({', '.join(name for name, _ in rule.variables)})" if rule.variables else rule.name
+        called = self.actions[rule.name]
+        call = f"{called}({', '.join(name for name, _ in rule.variables)})" if rule.variables else called
         inner = f"\\E {self._ranges(others.items())} : {call}" if others else call
         outer = f"{kind}_vars({inner})"
         return f"(\\A {self._ranges(fixed.items())} : {outer})" if fixed else outer

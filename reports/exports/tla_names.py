@@ -81,7 +81,8 @@ class Sets:
             case Range():
                 lo, hi = domain.bounds(self.constants)
                 own = (resolve(domain.item.lo, self.constants), resolve(domain.item.hi, self.constants))
-                return self._named(domain.item, domain.item.__name__, f"{lo}..{hi}") if (lo, hi) == own else f"({lo}..{hi})"
+                numbers = f"{_known(lo)}..{_known(hi)}"
+                return self._named(domain.item, domain.item.__name__, numbers) if (lo, hi) == own else f"({numbers})"
             case StructDomain():
                 shown = shown_fields(domain, self.constants)
                 return record_text({(name,): self.of(part) for name, part in shown.items()}, ": ")
@@ -109,13 +110,17 @@ class Sets:
     def _named(self, key: object, wanted: str, text: str) -> str:
         name = self._names.get(key)
         if name is None:
-            name = wanted
-            while name in self.taken:
-                name += "_"
-            self.taken.add(name)
-            self._names[key] = name
+            name = self._names[key] = claimed(wanted, self.taken)
             self.definitions[name] = text
         return name
+
+
+def claimed(wanted: str, taken: set[str]) -> str:
+    """A name that is not taken, and then is."""
+    while wanted in taken:
+        wanted += "_"
+    taken.add(wanted)
+    return wanted
 
 
 def shown_fields(domain: StructDomain, constants: Constants) -> dict[str, Domain]:
@@ -140,22 +145,33 @@ def kept_as(domain: LeafDomain) -> LeafDomain:
 
 
 def number_text(number: int) -> Text:
-    return Text(str(number), ATOM if number >= 0 else SUM)
+    """A number; `ConfigurationError` for one that TLC does not have."""
+    return Text(str(_known(number)), ATOM if number >= 0 else SUM)
+
+
+def _known(number: int) -> int:
+    if abs(number) >= 1 << 31:
+        what = f"the module would have the number {number}, and TLC's numbers have 32 bits"
+        raise ConfigurationError(f"{what}; use smaller constants")
+    return number
 
 
 def negation(text: Text) -> Text:
-    if text.level == COMPARED and " \\in " in text.text:
+    """What is not so; of one membership that it is none."""
+    if text.level == COMPARED and text.text.count(" \\in ") == 1:
         return Text(text.text.replace(" \\in ", " \\notin "), COMPARED)
     return Text(f"~{within(text, ATOM)}", NOT)
 
 
 def moved(text: Text, by: int) -> Text:
+    """A number and another one."""
     if not by:
         return text
-    return Text(f"{within(text, SUM - 1)} {'+' if by > 0 else '-'} {abs(by)}", SUM)
+    return Text(f"{within(text, SUM - 1)} {'+' if by > 0 else '-'} {abs(_known(by))}", SUM)
 
 
 def refuse_bits() -> NoReturn:
+    """`ConfigurationError` for bits that are those of no set."""
     raise ConfigurationError(
         "this protocol computes with the bits of numbers, such as for ranks of epochs, which the module has no words for; "
         "bound those numbers with a constant"
@@ -163,4 +179,5 @@ def refuse_bits() -> NoReturn:
 
 
 def refuse_enum(name: str) -> NoReturn:
+    """`ConfigurationError` for a name of an enumeration that is used as a number."""
     raise ConfigurationError(f"this protocol computes with the places of {name}'s names, which are texts in TLA+")

@@ -27,6 +27,7 @@ from acked.model.language.storage.composites import LogDomain, as_domain, is_abs
 from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.storage.store import StateStore, SymbolicPath, Write, declared_code, kept_code
 from acked.model.language.values import Bool, Value
+from acked.reports.exports.tla_names import claimed
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,10 @@ class Sketch(Pool):
             return body
         bound = tuple(variable for variable in variables if not variable.is_const)
         return self._name(Quantified(is_every, bound, members, body), (0, 1), is_bool=True) if bound else body
+
+    def reserve(self, name: str) -> None:
+        """Gives a name to nothing that is bound from now on."""
+        self._scope.insert(0, name)
 
     @contextmanager
     def fresh(self, wanted: Sequence[str]) -> Iterator[list[str]]:
@@ -331,20 +336,20 @@ class Reading:
     """Reads an instance's functions into one pool, with names for variables that are not `taken`, and then are."""
 
     def __init__(self, instance: Instance, taken: set[str]) -> None:
-        self.instance = instance
+        self.instance, self._taken = instance, taken
         self._names: dict[str, str] = {}
         chosen = (name for step in instance.actions for name in step.parameters)
         for asked in (*instance.protocol.initial_parameters(), *chosen):
-            name = asked.replace(".", "_")
-            while name in taken:
-                name += "_"
-            self._names.setdefault(asked, name)
-        taken |= {*self._names.values()}
+            if asked not in self._names:
+                self._names[asked] = claimed(asked.replace(".", "_"), taken)
         self.pool = Sketch(taken)
 
     def name(self, asked: str) -> str:
         """What the variable of a parameter or a choice is called."""
-        return self._names.setdefault(asked, asked)
+        if asked not in self._names:  # A choice of the initial state, which nobody declares.
+            self._names[asked] = claimed(asked.replace(".", "_"), self._taken)
+            self.pool.reserve(self._names[asked])
+        return self._names[asked]
 
     def initial(self) -> Rule:
         """The initial states."""
