@@ -257,7 +257,7 @@ class _SpecReader(Reader):
             control_plane=top.control_plane,
             given=dict(self.table("constants")),
             line_of=self.lines,
-            lemma_texts=tuple(self.written("lemmas", asked.properties)),
+            lemma_texts=tuple(self.written("lemmas", [*properties_of(protocol), *asked.properties])),
         )
         try:
             return spec if is_changed else judge(spec)
@@ -303,7 +303,7 @@ class _SpecReader(Reader):
         fairness = self.read("fairness", _Fairness)
         if "fairness" in self.document and not liveness:
             self.refuse("fairness", "[fairness] goes with [liveness.NAME] properties; write one, or leave it out")
-        for name in {*check.invariants} & {*dict(reach)}:
+        for name in [item for item in check.invariants if item in dict(reach)]:
             self.refuse("check.invariants", f"{name!r} is looked for under [reach] and is not an invariant; leave it out")
         names = [*check.invariants, *([DEADLOCK.name] if check.deadlock else []), *self.recoverable(protocol, check)]
         names += [item.name for item in liveness]

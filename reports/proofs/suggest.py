@@ -30,9 +30,10 @@ def print_suggestion(console: Console, title: str, question: Question, found: Su
         if len(found.conjuncts) > _MAX_SHOWN:
             put_paragraph(console, f"and {len(found.conjuncts) - _MAX_SHOWN} more", "dim", "  ")
         put(console, [])
-        for line in pasted(found):
-            put(console, [(line, "")])
-        put(console, [])
+        if lines := pasted(found):
+            for line in lines:
+                put(console, [(line, "")])
+            put(console, [])
     for text in comparison_texts(found):
         put_paragraph(console, text, "dim")
     put_paragraph(console, f"{units.duration(total_seconds)} in all", "dim")

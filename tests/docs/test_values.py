@@ -65,3 +65,13 @@ def test_what_a_value_can_do_stands_on_the_page(kind: type) -> None:
     has = {name for name in dir(kind) if not name.startswith(("_", "no_"))} - NOT_FOR_AUTHORS
     written = " ".join(cells(PAGE))
     assert {name for name in has if f".{name}" not in written} == set()
+
+
+def test_what_the_language_has_is_shown_by_a_file_that_there_is_and_the_rest_has_a_reason() -> None:
+    rows = [line.split("|")[1:-1] for line in PAGE.split("| looked for |")[1].splitlines()[2:] if line.startswith("|")]
+    assert len(rows) > 20
+    for looked_for, here, shown in rows:
+        files = re.findall(r"\]\(\.\./([^)]+)\)", shown)
+        assert here.strip() == "yes" or here.strip().startswith("no, "), looked_for
+        assert bool(files) == (here.strip() == "yes"), looked_for
+        assert all((Path(__file__).resolve().parents[2] / file).is_file() for file in files), files

@@ -14,7 +14,7 @@ from typing import Any, Generic, TypeVar, cast
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal
-from acked.model.language.domain import BoolDomain, Constants, Domain, LeafDomain, Path, Range, Reader, path_name
+from acked.model.language.domain import BoolDomain, Constants, Domain, IdDomain, LeafDomain, Path, Range, Reader, path_name
 from acked.model.language.storage.composites import ArrayDomain, Declaration, LogDomain, StructDomain
 from acked.model.language.storage.store import LiteralStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
@@ -60,11 +60,13 @@ class QueueView(LogView[S, Place]):
         fields = [path for path, _ in domain.record_leaves()]
         taken = LiteralStore({path: store.read((*slots, 0, *path)) for path in fields})
         store.begin(None, True)
+        # Past the end all is blank, and blank when it has moved up; but that no id is where there is none is no value.
+        ids = {path for path, leaf in domain.record_leaves() if isinstance(leaf.bare, IdDomain)}
         for k in range(1, self._slots()):
-            is_there = pool.lt(literal(k), end.expr)
             for path in fields:
+                is_there = pool.lt(literal(k), end.expr) if path in ids else None
                 store.write((*slots, k - 1, *path), store.read((*slots, k, *path)), is_there)
-        store.blank_from(slots, domain, pool.sub(end.expr, literal(1)))
+        store.blank_from(slots, domain, pool.sub(end.expr, literal(1)) if ids else literal(self._slots() - 1))
         self._set_end(end - 1)
         return self._item(struct_of(StructDomain(domain.record)).at(taken, ()))
 
