@@ -27,12 +27,12 @@ sys.path.insert(0, str(ROOT))
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from local import acked  # noqa: E402
-from promela import MODEL, twin  # noqa: E402
 
 from acked.base.bounds import Bounds  # noqa: E402
 from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.search.local import LocalSearch  # noqa: E402
 from acked.checker.spec.resolve import property_named, protocol_named  # noqa: E402
+from benchmarks.parts.promela import MODEL, twin  # noqa: E402
 
 INVARIANTS = ("WeakIsr", "StrongIsr")
 MOST_ENABLED = 16

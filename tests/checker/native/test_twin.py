@@ -13,7 +13,7 @@ from acked.checker.question.question import Question
 from acked.checker.spec.resolve import property_named, protocol_named
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
-from benchmarks.promela import FUNCTIONS, MODEL, TYPES, Unsuited, twin
+from benchmarks.parts.promela import FUNCTIONS, MODEL, TYPES, Unsuited, twin
 
 MOST_ENABLED = 16
 
