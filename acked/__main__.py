@@ -1,4 +1,4 @@
-"""The entry point of `acked` and `python -m acked`, and the one place that decides when garbage is collected.
+"""The entry point of `acked` and `python -m acked`, which decides when garbage is collected, as `serve` does for processes.
 
 Floor 11.
 """

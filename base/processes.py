@@ -9,6 +9,7 @@ timeout, and may crash: each of these ends one process, and the task in its hand
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import pickle
@@ -328,6 +329,9 @@ def serve() -> None:
         engine = getattr(import_module(module), name)(pickle.loads(problem), timeout)
     except MemoryError:
         os._exit(1)
+    # What was imported stays, and so do most of the expressions that a question is made of.
+    gc.freeze()
+    gc.set_threshold(50_000, 10, 10)
     box: deque[bytes] = deque()
     arrived = threading.Semaphore(0)
     threading.Thread(target=_listen, args=(incoming, box, arrived), daemon=True).start()

@@ -94,6 +94,8 @@ def is_overview(row: list[str]) -> bool:
 PARTS = {
     "answers-before": Part(partial(rows_of, "answers_before")),
     "api": Part(api.reference, api.names),
+    "bugs-of-replication": Part(partial(rows_of, "bugs_of_replication")),
+    "bugs-of-transactions": Part(partial(rows_of, "bugs_of_transactions")),
     "claims": Part(gallery.part_of_claims, gallery.kept_of_claims),
     "commands": Part(commands.reference),
     "counts-that-changed": Part(partial(rows_of, "counts_that_changed")),
