@@ -139,7 +139,7 @@ class Fields:
         return replace(value, none=self._pool.or_(value.none, past))
 
     def members(self, path: Path) -> list[tuple[Member, Expr]] | None:
-        """Every struct that a set or a bag may have, as often as it may, and where it is there; None if a path has neither."""
+        """Every struct that a set or a bag may have, as often as it may, and where it is there; None if there is neither."""
         if path not in {place for place, _ in self._schema.messages.values()}:
             return None
         domain: Any = self._schema._root

@@ -54,7 +54,7 @@ def instance() -> Instance:
 
 def letters() -> list[dict[str, Any]]:
     fields = product((0, 1), ("ask", "tell"), (None, 1, 2), ([], [0], [1], [0, 1]))
-    return [{"source": source, "kind": kind, "latest": latest, "readers": readers} for source, kind, latest, readers in fields]
+    return [dict(zip(("source", "kind", "latest", "readers"), values, strict=True)) for values in fields]
 
 
 def judged(instance: Instance, text: str, states: list[tuple[list[dict[str, Any]], tuple[int, ...]]]) -> list[bool]:
