@@ -1,7 +1,7 @@
 """Runs docs/notebook.ipynb as a reader would, in a kernel of its own.
 
-    python tools/notebook.py            says which cells answer something else than the file has
-    python tools/notebook.py --write    writes the answers into it
+    python tools/parts/notebook.py            says which cells answer something else than the file has
+    python tools/parts/notebook.py --write    writes the answers into it
 
 Kept are the texts of answers; pages, which are large, are shown again by whoever runs it.
 """
@@ -15,7 +15,7 @@ from typing import Any
 import nbformat
 from nbclient import NotebookClient
 
-NOTEBOOK = Path(__file__).resolve().parents[1] / "docs" / "notebook.ipynb"
+NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "notebook.ipynb"
 SECONDS = 120
 
 
