@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
+from acked.checker.predicate.syntax import is_literal, is_negation, names_of, parts_of
 from acked.checker.predicate.text import example_of, flattened, parse, such_a_set, unknown_call, unreadable
-from acked.checker.predicate.values import Fields, Flag, IdSet, Names, Number, Value, equal
+from acked.checker.predicate.values import Bound, Fields, Flag, IdSet, Member, Names, Number, Value, equal
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.domain import Path, path_name
@@ -101,7 +102,7 @@ class Lowering:
 
     # -- Bools ----------------------------------------------------------------------------------------------------
 
-    def bool(self, node: ast.expr, names: Mapping[str, int]) -> Expr:
+    def bool(self, node: ast.expr, names: Mapping[str, Bound]) -> Expr:
         """A Bool."""
         self._count(node)
         pool = self._pool
@@ -121,7 +122,7 @@ class Lowering:
             return pool.and_(pool.not_(value.none), value.true)
         raise self.refuse(node, "this is not a condition; compare it with something")
 
-    def silent(self, node: ast.expr, names: Mapping[str, int]) -> Expr | None:
+    def silent(self, node: ast.expr, names: Mapping[str, Bound]) -> Expr | None:
         """Where a Bool says nothing; see `Meaning`."""
         pool = self._pool
         if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.And):
@@ -130,7 +131,7 @@ class Lowering:
                 return None
             return pool.all(self.bool(part, names) if silent is None else silent for silent, part in parts)
         if isinstance(node, ast.BoolOp):
-            conditions = [part for part in node.values[:-1] if _is_negation(part)]
+            conditions = [part for part in node.values[:-1] if is_negation(part)]
             rest = [part for part in node.values if part not in conditions]
             if not conditions:
                 return None
@@ -147,9 +148,9 @@ class Lowering:
             pool.not_(meant) if inner is None else pool.or_(pool.not_(meant), inner) for meant, inner in inner_parts
         )
 
-    def _comparison(self, node: ast.Compare, names: Mapping[str, int]) -> Expr:
+    def _comparison(self, node: ast.Compare, names: Mapping[str, Bound]) -> Expr:
         terms = [node.left, *node.comparators]
-        values = [_names(term) or self._value(term, names) for term in terms]
+        values = [names_of(term) or self._value(term, names) for term in terms]
         parts = []
         for at, operator in enumerate(node.ops):
             a, b = self._resolved(terms[at], values[at], values[at + 1])
@@ -186,7 +187,7 @@ class Lowering:
                 is_field, held = not field.code.is_const, f"{ast.unparse(other)} is never {ast.unparse(term)}"
             else:
                 continue
-            if _is_literal(term) and is_field and not isinstance(value, Flag):
+            if is_literal(term) and is_field and not isinstance(value, Flag):
                 raise self.refuse(term, f"{held}, so this is the same in every state")
 
     def _compare(self, operator: ast.cmpop, a: Value, b: Value, node: ast.expr) -> Expr:
@@ -241,10 +242,12 @@ class Lowering:
 
     # -- any, all, count ------------------------------------------------------------------------------------------
 
-    def _call(self, node: ast.Call, names: Mapping[str, int]) -> Value:
+    def _call(self, node: ast.Call, names: Mapping[str, Bound]) -> Value:
         pool = self._pool
         kind = node.func.id if isinstance(node.func, ast.Name) else ""
         if kind == "len" and len(node.args) == 1 and not node.keywords:
+            if (messages := self._messages(node.args[0], names)) is not None:
+                return self._sum([is_there for _, is_there in messages])
             held = self._value(node.args[0], names)
             if not isinstance(held, IdSet):
                 raise self.refuse(node.args[0], f"len(…) counts the members of a set{such_a_set(self._schema, 'len({})')}")
@@ -264,13 +267,13 @@ class Lowering:
             total = pool.add(total, pool.ite(part, pool.int(1), pool.int(0)))
         return Number(total, pool.false)
 
-    def _unroll(self, node: ast.Call, names: Mapping[str, int]) -> tuple[ast.expr, list[tuple[Expr, dict[str, int]]]]:
+    def _unroll(self, node: ast.Call, names: Mapping[str, Bound]) -> tuple[ast.expr, list[tuple[Expr, dict[str, Bound]]]]:
         """The body of any, all or count, and for every value of its name: whether that one is meant, and all names."""
         is_known = isinstance(node.func, ast.Name) and node.func.id in ("any", "all", "count") and len(node.args) == 1
         made = node.args[0] if is_known and not node.keywords else None
         if not isinstance(made, ast.GeneratorExp):
             raise self.refuse(node, unknown_call(getattr(node.func, "id", "")))
-        cases: list[tuple[Expr, dict[str, int]]] = [(self._pool.true, dict(names))]
+        cases: list[tuple[Expr, dict[str, Bound]]] = [(self._pool.true, dict(names))]
         for loop in made.generators:
             if not isinstance(loop.target, ast.Name) or loop.is_async:
                 raise self.refuse(loop.target, "write one name, such as r in any(… for r in …)")
@@ -288,8 +291,18 @@ class Lowering:
                 raise self.refuse(node, f"this has more than {MAX_CASES:,} cases; quantify over less")
         return made.elt, cases
 
-    def _values(self, node: ast.expr, names: Mapping[str, int]) -> list[tuple[int, Expr]]:
-        """The numbers that a name takes, each with the condition under which it is meant."""
+    def _messages(self, node: ast.expr, names: Mapping[str, Bound]) -> list[tuple[Member, Expr]] | None:
+        """The structs of a set or a bag that a term names, each with the condition under which it is there."""
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) or not self._schema.messages:
+            return None
+        name, _ = parts_of(node) or ("", ())
+        if name in names or (isinstance(node, ast.Name) and (name,) not in self._fields.paths):
+            return None
+        path = self._path(node, names)
+        return None if isinstance(path, int) else self._fields.members(path)
+
+    def _values(self, node: ast.expr, names: Mapping[str, Bound]) -> Sequence[tuple[Bound, Expr]]:
+        """What a name stands for in turn, each with the condition under which it is meant."""
         pool, constants = self._pool, self._schema.constants
         if isinstance(node, ast.Name) and node.id in constants:
             return [(value, pool.true) for value in range(constants[node.id])]
@@ -304,6 +317,8 @@ class Lowering:
             known = [*constants, *sorted({str(path[0]) for path in self._fields.paths if path})]
             hint = f"{near(node.id, known)}; it has {choices(constants)}"
             raise self.refuse(node, f"there is no constant {node.id!r}{hint}")
+        if (messages := self._messages(node, names)) is not None:
+            return messages
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript, ast.Set)):
             over = self._value(node, names)
             if isinstance(over, IdSet):
@@ -315,7 +330,7 @@ class Lowering:
 
     # -- other values ---------------------------------------------------------------------------------------------
 
-    def _value(self, node: ast.expr, names: Mapping[str, int]) -> Value:
+    def _value(self, node: ast.expr, names: Mapping[str, Bound]) -> Value:
         self._count(node)
         pool = self._pool
         if isinstance(node, ast.Constant):
@@ -340,6 +355,8 @@ class Lowering:
             return self._constant(-self._number(node.operand, names))
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
             return self._arithmetic(node, self._value(node.left, names), self._value(node.right, names))
+        if (held := self._of_member(node, names)) is not None:
+            return held
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
             return self._field(node, self._path(node, names))
         if isinstance(node, ast.Call):
@@ -357,11 +374,27 @@ class Lowering:
         make = {ast.Add: pool.add, ast.Sub: pool.sub, ast.Mult: pool.mul}[type(node.op)]
         return Number(make(left.code, right.code), pool.or_(left.none, right.none))
 
+    def _of_member(self, node: ast.expr, names: Mapping[str, Bound]) -> Value | None:
+        """A field of a struct that a name stands for; None if a term is none."""
+        name, inside = parts_of(node) or ("", ())
+        member = names.get(name)
+        if not isinstance(member, Member):
+            return None
+        if inside not in member.fields:
+            known = [path_name(path) for path in member.fields]
+            raise self.refuse(node, f"{ast.unparse(node)} is no field; a {member.type_name} has {choices(known)}")
+        return member.fields[inside]
+
     def _constant(self, number: int) -> Number:
         return Number(self._pool.int(number), self._pool.false)
 
-    def _number(self, node: ast.expr, names: Mapping[str, int]) -> int:
-        if isinstance(node, ast.Name):
+    def _number(self, node: ast.expr, names: Mapping[str, Bound]) -> int:
+        value: object
+        if isinstance(node, ast.Attribute):
+            held = self._of_member(node, names)
+            is_one = isinstance(held, Number) and held.none is self._pool.false
+            value = held.code.value if isinstance(held, Number) and is_one else None
+        elif isinstance(node, ast.Name):
             value = names.get(node.id, self._schema.constants.get(node.id))
         elif isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub)):
             left, right = self._number(node.left, names), self._number(node.right, names)
@@ -376,10 +409,10 @@ class Lowering:
             )
         return value
 
-    def _path(self, node: ast.expr, names: Mapping[str, int]) -> Path | int:
+    def _path(self, node: ast.expr, names: Mapping[str, Bound]) -> Path | int:
         if isinstance(node, ast.Name):
-            if node.id in names:
-                return names[node.id]
+            if isinstance(bound := names.get(node.id), int):
+                return bound
             if node.id in self._schema.constants:
                 return self._schema.constants[node.id]
             return self._part(node, (), node.id)
@@ -388,7 +421,7 @@ class Lowering:
         assert isinstance(node, ast.Subscript)
         return self._part(node, self._inner(node.value, names), self._number(node.slice, names))
 
-    def _inner(self, node: ast.expr, names: Mapping[str, int]) -> Path:
+    def _inner(self, node: ast.expr, names: Mapping[str, Bound]) -> Path:
         if isinstance(node, ast.Name) and node.id not in names and (node.id,) in self._fields.paths:
             return (node.id,)  # A constant of the same name has no parts.
         path = self._path(node, names) if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) else 0
@@ -409,21 +442,3 @@ class Lowering:
         if value is None:
             raise self.refuse(node, f"{path_name(path)} is not a single field; name one of its parts")
         return value
-
-
-def _names(node: ast.expr) -> Names | None:
-    """A name or a set of names that is written out."""
-    parts = node.elts if isinstance(node, ast.Set) else [node]
-    texts = [part.value for part in parts if isinstance(part, ast.Constant) and isinstance(part.value, str)]
-    return Names(tuple(texts), isinstance(node, ast.Set)) if texts and len(texts) == len(parts) else None
-
-
-def _is_literal(node: ast.expr) -> bool:
-    """Whether a term is written out; names that any, all and count bind are not, because their values vary."""
-    if isinstance(node, ast.Set):
-        return all(map(_is_literal, node.elts))
-    return isinstance(node, (ast.Constant, ast.UnaryOp))
-
-
-def _is_negation(node: ast.expr) -> bool:
-    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)

@@ -6,13 +6,24 @@ value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from acked.base.names import choices, near
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
-from acked.model.language.domain import BoolDomain, EnumDomain, IdDomain, OptionalDomain, Path, Range, SetDomain, path_name
+from acked.model.language.domain import (
+    BoolDomain,
+    EnumDomain,
+    IdDomain,
+    LeafDomain,
+    OptionalDomain,
+    Path,
+    Range,
+    SetDomain,
+    path_name,
+)
 from acked.model.language.storage.composites import LogDomain, as_leaf
 from acked.model.language.storage.layout import Schema
 from acked.model.language.values import Enum, Id
@@ -76,6 +87,18 @@ class Names:
 Value = Flag | IdSet | Number
 
 
+@dataclass(frozen=True)
+class Member:
+    """A struct that may be in a set or a bag of them: its fields, by their paths."""
+
+    type_name: str
+    fields: Mapping[Path, Value]
+
+
+Bound = int | Member
+"""What a name stands for that any, all or count binds."""
+
+
 def equal(a: Value, b: Value) -> Expr:
     """Whether two values of one kind are the same; None is equal to nothing else."""
     pool = a.none.pool
@@ -104,14 +127,33 @@ class Fields:
             return None
         at = self._schema.by_path[path]
         leaf, code = self._schema.leaves[at], self._codes[at]
-        domain = leaf.domain.bare
-        past = self._past_the_end(path)
+        return self._held(leaf.domain.bare, code, self._past_the_end(path))
+
+    def _held(self, domain: LeafDomain, code: Expr, past: Expr) -> Value:
+        """What the code of a leaf of this domain stands for, where it is not past a log's end."""
         if isinstance(domain, SetDomain):
             return IdSet(code, past, domain.item)
         if isinstance(domain, BoolDomain):
             return Flag(self._pool.eq(code, self._pool.int(1)), past)
         value = self._number(domain, code)
         return replace(value, none=self._pool.or_(value.none, past))
+
+    def members(self, path: Path) -> list[tuple[Member, Expr]] | None:
+        """Every struct that a set or a bag may have, as often as it may, and where it is there; None if there is neither."""
+        if path not in {place for place, _ in self._schema.messages.values()}:
+            return None
+        domain: Any = self._schema._root
+        for part in path:
+            domain = domain.struct.domains()[part] if isinstance(part, str) else domain.element
+        found = []
+        for codes in domain.combinations(self._schema.constants):
+            held = self._codes[self._schema.by_path[(*path, *codes)]]
+            parts = zip(domain.fields(), codes, strict=True)
+            values = {inside: self._held(leaf.bare, self._pool.int(code), self._pool.false) for (inside, leaf), code in parts}
+            member = Member(domain.struct.type_name, values)
+            most = domain.leaf.cardinality(self._schema.constants) - 1
+            found += [(member, self._pool.lt(self._pool.int(times), held)) for times in range(most)]
+        return found
 
     def _past_the_end(self, path: Path) -> Expr:
         """Of a field of a log's record: that the log is too short to have that record."""

@@ -202,11 +202,14 @@ const ORDER = { "<": (a, b) => a < b, "<=": (a, b) => a <= b, ">": (a, b) => a >
 
 // What a tree means, as { kind, sort, lo, hi, get }: `get` gives a number, a set as a mask, or a truth value; null for None.
 class Lowering {
-  // `fields`: leaves (name, path, domain, cardinality, end and offset of a record's), constants by name.
+  // `fields`: leaves (name, path, domain, cardinality, end and offset of a record's), constants by name, and by path of a set or
+  // bag of structs the leaf that counts a struct, and the struct.
   constructor(fields, read) {
     this.leaves = new Map(fields.leaves.map((leaf) => [leaf.path.join("."), leaf]));
     this.paths = new Set(["", ...fields.leaves.flatMap(({ path }) => path.map((_, at) => path.slice(0, at + 1).join(".")))]);
     this.constants = fields.constants;
+    this.messages = fields.messages || {};
+    this.most = fields.leaves.map(({ cardinality }) => cardinality - 1);
     this.readCode = read;
     this.cases = 0;
     this.count = 0;
@@ -283,7 +286,7 @@ class Lowering {
   // A value that a field never has is a mistake.
   refuseImpossible(a, b, at) {
     for (const [written, field] of [[a, b], [b, a]]) {
-      if (!written.isWritten || field.isWritten || written.isNone || field.kind === "flag") continue;
+      if (!written.isWritten || field.isWritten || field.isKnown || written.isNone || field.kind === "flag") continue;
       const isThere = field.kind === "set" ? (written.lo & ~field.hi) === 0 : field.lo <= written.lo && written.lo <= field.hi;
       if (!isThere) refuseAt(at, "a field never has this value, so this is the same in every state");
     }
@@ -297,6 +300,8 @@ class Lowering {
       return this.flag(() => !given() || then());
     }
     if (node.name === "len" && node.parts.length === 1 && !node.loops.length) {
+      const structs = this.structs(node.parts[0], names);
+      if (structs) return { kind: "number", sort: null, lo: 0, hi: structs.length, get: () => structs.filter(([, isThere]) => isThere()).length };
       const held = this.value(node.parts[0], names);
       if (held.kind !== "set") refuseAt(node.at, "len(…) counts the members of a set");
       return { kind: "number", sort: null, lo: 0, hi: ones(held.hi), get: () => (held.get() === null ? null : ones(held.get())) };
@@ -329,7 +334,36 @@ class Lowering {
     return cases;
   }
 
+  // Every struct that a set or a bag may have, as often as it may, and where it is there; null of any other term.
+  structs(node, names) {
+    if (!["name", "part"].includes(node.type) || (node.type === "name" && (node.name in names || !this.paths.has(node.name)))) return null;
+    if (node.type === "part" && this.ofMember(node, names)) return null;
+    const held = this.messages[this.path(node, names).join(".")];
+    const read = this.readCode;
+    const copies = ([leaf, struct]) => Array.from({ length: this.most[leaf] }, (_, times) => [{ struct, held }, () => read(leaf) > times]);
+    return held ? held.flatMap(copies) : null;
+  }
+
+  // A field of a struct that a name stands for; null of any other term.
+  ofMember(node, names) {
+    let whole = node;
+    const parts = [];
+    for (; whole.type === "part" && whole.name; whole = whole.of) parts.unshift(whole.name);
+    const member = whole.type === "name" ? names[whole.name] : undefined;
+    if (typeof member !== "object") return null;
+    const inside = (struct) => parts.reduce((value, part) => (value !== null && typeof value === "object" && Object.hasOwn(value, part) ? value[part] : undefined), struct);
+    const value = inside(member.struct);
+    if (value === undefined || (value !== null && typeof value === "object" && !Array.isArray(value))) refuseAt(node.at, `this is no field; it has ${Object.keys(member.struct).join(", ")}`);
+    if (value === null) return { kind: "number", sort: null, lo: 0, hi: 0, isNone: true, get: () => null };
+    if (typeof value === "string") return { kind: "name", sort: null, names: member.held.map(([, struct]) => inside(struct)), get: () => value };
+    if (typeof value === "boolean") return this.flag(() => value);
+    const mask = Array.isArray(value) ? value.reduce((sum, one) => sum | (1 << one), 0) : value;
+    return { ...this.written(mask), kind: Array.isArray(value) ? "set" : "number", isWritten: false, isKnown: true };
+  }
+
   members(node, names) {
+    const structs = this.structs(node, names);
+    if (structs) return structs;
     const counted = (from, to) => Array.from({ length: Math.max(0, to - from) }, (_, at) => [from + at, () => true]);
     if (node.type === "name" && node.name in this.constants) return counted(0, this.constants[node.name]);
     if (node.type === "call" && node.name === "range" && !node.loops.length && node.parts.length >= 1 && node.parts.length <= 2) {
@@ -395,7 +429,9 @@ class Lowering {
   // A number that is known: written out, a constant, or bound by any, all or count.
   number(node, names) {
     if (node.type === "number") return node.value;
-    if (node.type === "name" && node.name in names) return names[node.name];
+    const held = this.ofMember(node, names);
+    if (held && held.kind === "number" && !held.isNone) return held.lo;
+    if (!held && node.type === "name" && node.name in names) return names[node.name];
     if (node.type === "name" && node.name in this.constants) return this.constants[node.name];
     if (node.type === "+" || node.type === "-") {
       const [a, b] = node.parts.map((part) => this.number(part, names));
@@ -405,8 +441,10 @@ class Lowering {
   }
 
   field(node, names) {
-    if (node.type === "name" && node.name in names) return { ...this.written(names[node.name]), isWritten: false };
-    if (node.type === "name" && !this.paths.has(node.name) && node.name in this.constants) return { ...this.written(this.constants[node.name]), isWritten: false };
+    const inner = this.ofMember(node, names);
+    if (inner) return inner;
+    if (node.type === "name" && node.name in names) return { ...this.written(names[node.name]), isWritten: false, isKnown: true };
+    if (node.type === "name" && !this.paths.has(node.name) && node.name in this.constants) return { ...this.written(this.constants[node.name]), isWritten: false, isKnown: true };
     const path = this.path(node, names);
     const leaf = this.leaves.get(path.join("."));
     if (!leaf) refuseAt(node.at, `${path.join(".")} is not a single field; name one of its parts`);

@@ -175,6 +175,13 @@ export class Instance {
     return found;
   }
 
+  // Where sets and bags of structs are, with the leaf that counts a struct, and the struct.
+  messages(tree = this.tree, path = []) {
+    if (typeof tree === "number" || tree.log !== undefined) return [];
+    if (tree.counts) return [[path.join("."), tree.counts]];
+    return Object.entries(tree.struct || tree).flatMap(([name, part]) => this.messages(part, [...path, name]));
+  }
+
   pack(codes) {
     const words = new Array(this.words).fill(0n);
     this.leaves.forEach(({ word, shift }, at) => (words[word] |= BigInt(codes[at]) << shift));

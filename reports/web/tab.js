@@ -21,6 +21,7 @@ export class Tab {
     const at = new Map(leaves.map((leaf, number) => [leaf.path.join("."), number]));
     return {
       constants: this.constants,
+      messages: Object.fromEntries(this.instance.messages()),
       leaves: leaves.map(({ name, path, domain, cardinality, word, shift, mask }, number) => ({
         at: number, name, path, domain, cardinality, word, shift: Number(shift), bits: mask.toString(2).length, record: recordOf(path, at),
       })),

@@ -19,6 +19,7 @@ from acked.checker.search.local import search
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.pages.page import pair_data, render, trace_data
 from acked.reports.runs.refusals import blocked_in_words
+from acked.study import view
 from tests.e2e.driver import acked
 from tests.places import SPECS
 from tests.reports.pictures.locks import LABELS, run_of
@@ -458,3 +459,20 @@ def test_hostile_texts_are_shown_and_not_obeyed(watched: Any, found: Any, tmp_pa
     assert "\\u202e" in title
     assert "\u202e" not in title
     assert page.evaluate("document.documentElement.scrollWidth") <= 600
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["bounded_queue", "chain_replication", "lease", "paxos", "raft", "two_phase_commit"])
+def test_the_state_of_anybody_s_protocol_is_seen_first_on_every_screen(watched: Any, name: str, tmp_path: Path) -> None:
+    """What axe finds is nothing, nothing is wider than the screen, and the first card stands above what was promised."""
+    made = view(f"{name}-bug")
+    for width in (1440, 390):
+        watched.page.set_viewport_size({"width": width, "height": 900})
+        page = watched.open(made.write(tmp_path / "page.html"))
+        assert watched.findings() == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+        card, promised = (page.locator(part).first.bounding_box() for part in (".part.grid", ".promise"))
+        assert card is not None
+        assert promised is not None
+        assert card["y"] < 900
+        assert card["y"] + card["height"] <= promised["y"]

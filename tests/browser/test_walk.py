@@ -361,6 +361,39 @@ def test_a_predicate_means_in_a_page_what_it_means_elsewhere(watched: Any) -> No
             parse_predicate(text, question.instance)
 
 
+LETTERS = [
+    "any(m.ballot == 1 and m.value == 0 for m in proposals)",
+    "count(p.by == 0 and p.accepted != None for p in promises) == 1",
+    "len(proposals) == 2 or len(votes[1]) > 0",
+    "all(m.value == 1 for m in votes[0] if m.ballot == 0) and len(promises) > 1",
+    "any(votes[p.by][0][v] for p in promises for v in values)",
+    "any(a == 1 and len(votes[a]) == 1 for a in acceptors)",
+    "any(p.accepted is not None and p.accepted < p.ballot for p in promises)",
+    "all(p.value == q.value for p in promises for q in promises if p.by != q.by)",
+]
+
+
+@pytest.mark.slow
+def test_a_predicate_over_messages_means_in_a_page_what_it_means_elsewhere(watched: Any) -> None:
+    question = find_spec(f"{EXAMPLES[3]}#bug").question()
+    found = [nearest(question.instance, question.instance.initial[0], text).run for text in LETTERS[:4]]
+    states = states_along(question, 12)
+    states += [question.instance.schema.unpack(run.states[-1]) for run in found if run is not None]
+    wrong = ["any(m.balot == 1 for m in proposals)", "any(m == 1 for m in proposals)", "votes[0] == {}"]
+    wrong += ["any(p.by.x == 1 for p in promises)", "proposals.ballot == 1", "len(value[0]) == 1"]
+    given = {"constants": question.instance.constants, "texts": LETTERS + wrong, "states": states}
+    given["script"] = explorer_script(question)
+    judged = run(watched.page, question, given, JUDGED)
+    for text, said in zip(LETTERS, judged, strict=False):
+        root = parse_predicate(text, question.instance)
+        assert said == [bool(evaluate(root, codes)) for codes in states], text
+        assert len(set(said)) == 2, text
+    for text, said in zip(wrong, judged[len(LETTERS) :], strict=True):
+        assert said == "Refusal", text
+        with pytest.raises(PredicateError):
+            parse_predicate(text, question.instance)
+
+
 FOUND = """const tab = new Tab(GIVEN.script, walk, GIVEN.constants);
 const found = [];
 for (const [path, wanted] of GIVEN.wanted) {
