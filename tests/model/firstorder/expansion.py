@@ -231,7 +231,7 @@ class Expansion:
         pool = self._pool
         env = {item.number: value for item, value in zip(definition.variables, args, strict=True)}
         is_truth = definition.symbol.result is not INT
-        top = max(self._instance.constants.values()) + 2
+        top = max(self._instance.constants.values(), default=0) + 2
         candidates = [pool.false, pool.true] if is_truth else [pool.int(k) for k in range(-1, top)]
         holds = []
         for candidate in candidates:

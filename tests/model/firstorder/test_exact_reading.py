@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, event, given, settings
 
 from acked import (
     Array,
@@ -39,6 +40,7 @@ from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
 from tests.model.firstorder.comparing import Comparison
 from tests.model.firstorder.expansion import Expansion
+from tests.random_protocols import Plan, plans, protocol_of
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "specs" / "examples"
 
@@ -208,6 +210,21 @@ def test_what_is_beyond_an_array_or_of_nothing_is_read_as_an_instance_reads_it(s
     """Such a read used to be open, so that a proof could miss what happens there."""
     made = protocol(*TRAPS)
     compare(Reading(made, is_exact=True), made.instantiate({"nodes": sizes[0], "places": sizes[1]}), 25)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(plans())
+def test_a_random_protocol_is_read_as_it_is_or_refused(plan: Plan) -> None:
+    made = protocol_of(plan)
+    try:
+        read = Reading(made, is_exact=True)
+    except ModelError as refusal:
+        assert any(word in str(refusal) for word in ("queue", "has no first-order reading")), refusal
+        event("refused")
+        return
+    event("read")
+    compare(read, made.instantiate({}), 10)
 
 
 PREDICATES = {
