@@ -95,7 +95,7 @@ def cardinality(
     variables = tuple(free.values())
     symbol = logic.abbreviations.get(shape)
     if symbol is None:
-        symbol = Symbol(logic.fresh("size"), tuple(item.sort for item in variables), INT)
+        symbol = Symbol(logic.fresh("#size"), tuple(item.sort for item in variables), INT)
         logic.abbreviations[shape] = symbol
 
         def member(x: Term, at: tuple[Term, ...]) -> Term:

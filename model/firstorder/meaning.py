@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from acked.model.firstorder.definitions import abbreviate, cardinality, extreme
 from acked.model.firstorder.normal import substitute
+from acked.model.firstorder.ranges import least
 from acked.model.firstorder.records import Choice, Relation
 from acked.model.firstorder.store import Code, FunctionStore, empty
 from acked.model.firstorder.symbols import BOOL, INT, Sort, Symbol, one_of
@@ -44,7 +45,7 @@ class FirstOrder:
 
     def uniform_set(self, item: type[I], everything: bool) -> SymbolicSet[I]:
         """The set of all ids, or the empty one."""
-        logic, sort = self.logic, sort_of(item)
+        logic, sort = self.logic, self.sort(item)
         if not everything:
             return SymbolicSet(code(empty(logic, sort)), item)
         if sort not in logic.everything:
@@ -105,7 +106,7 @@ class FirstOrder:
             if isinstance(leaf, OptionalDomain) and issubclass(leaf.item, Id):
                 none = self.no_value(leaf.item)
                 some = lambda x: ask(self.optional_value(none.code_of(leaf.item(code(x))), leaf.item))  # noqa: E731
-                return join(ask(none), bind(sort_of(leaf.item), leaf.item.__name__, some, None))
+                return join(ask(none), bind(self.sort(leaf.item), leaf.item.__name__, some, None))
             if isinstance(leaf, OptionalDomain):
                 greatest = self.greatest_code(leaf)
                 return bind(INT, leaf.item.__name__, lambda x: ask(leaf.wrap(code(x))), (self.logic.int(0), greatest))
@@ -152,7 +153,7 @@ class FirstOrder:
 
     def those(self, over: type[I], condition: Callable[[I], Bool]) -> SymbolicSet[I]:
         """A relation, said once of a variable: what is assigned later does not change it."""
-        logic, sort = self.logic, sort_of(over)
+        logic, sort = self.logic, self.sort(over)
         probe = logic.variable(sort, over.__name__)
         holds = term_of(condition(over(code(probe))))
         member = derive(logic, sort, lambda x: substitute(logic, holds, {probe.value: x}), lambda *_: ())
@@ -160,11 +161,11 @@ class FirstOrder:
 
     def one_of(self, over: type[I]) -> I:
         """An id of which nothing is said."""
-        return over(code(self.logic.apply(one_of(sort_of(over)))))
+        return over(code(self.logic.apply(one_of(self.sort(over)))))
 
     def some_of(self, over: type[I], count: IntLike) -> SymbolicSet[I]:
         """Ids of which nothing is said, but that `one_of` is one of them: how many they are is a size like any other."""
-        logic, sort = self.logic, sort_of(over)
+        logic, sort = self.logic, self.sort(over)
         symbol = Symbol(f"some.{sort.name}", (sort,), BOOL)
         logic.chosen[symbol] = count
         first = logic.apply(one_of(sort))
@@ -183,11 +184,20 @@ class FirstOrder:
         """The formula itself."""
         return holds
 
+    def sort(self, item: type[Id]) -> Sort:
+        """The sort of a type of ids; where the reading is exact, refused if there may be none or the name stands for two."""
+        if self.logic.is_exact:
+            if self.logic.kinds.setdefault(item.__name__, item) is not item:
+                raise ModelError(f"two types of ids are named {item.__name__}, which would be taken for one; rename one")
+            if least(self.logic.int(resolve(item.size, self.constants))) < 1:
+                raise ModelError(f"there may be no {item.type_name} at all; let the constant that is its size begin at 1")
+        return sort_of(item)
+
     def range_of(self, over: type[V] | LeafDomain) -> tuple[Callable[[Term], V], Sort, tuple[Term, Term] | None]:
         """How a value of a type is made of a term, the sort of that, and its bounds if it is a number."""
         domain = as_leaf(over)
         if isinstance(domain, IdDomain):
-            return lambda x: cast(V, domain.item(code(x))), sort_of(domain.item), None
+            return lambda x: cast(V, domain.item(code(x))), self.sort(domain.item), None
         if isinstance(domain, Range):
             return lambda x: cast(V, domain.item(code(x))), INT, self.bounds(domain)
         raise ModelError("only Int and Id types can be quantified over in the first-order reading")

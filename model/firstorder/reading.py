@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from acked.model.firstorder.definitions import measure
 from acked.model.firstorder.meaning import FirstOrder
@@ -43,6 +43,9 @@ from acked.model.language.semantics import Chooser, Guard, Trace
 from acked.model.language.state import Struct
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.values import Bool, Id, Value
+
+_APART = "@"
+"""Before the names of an author's fields and constants, lest one is that of a symbol which is made here."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,8 @@ class Reading:
         self.switches = self._settings(constants or {})
         smallest = {**self.switches, **self.least}
         self.logic = Logic({threshold: max(resolve(threshold, smallest), 1) for threshold in protocol.thresholds}, is_exact)
-        self.sizes: dict[str, Term] = {name: self.logic.apply(Symbol(name, (), INT)) for name in self.least}
+        apart = _APART if is_exact else ""
+        self.sizes: dict[str, Term] = {name: self.logic.apply(Symbol(apart + name, (), INT)) for name in self.least}
         self.logic.positive |= {self.sizes[name] for name, least in self.least.items() if least > 0}
         if is_exact:
             self.logic.ranges |= {size.value: (self.logic.int(self.least[name]), size) for name, size in self.sizes.items()}
@@ -162,16 +166,20 @@ class Reading:
         if isinstance(domain, BoolDomain):
             return (Index(BOOL, Bool, None),)
         if isinstance(domain, OptionalDomain) and issubclass(domain.item, Id):
-            return Index(BOOL, Bool, None, is_flag=True), Index(sort_of(domain.item), domain.item, None)
+            return Index(BOOL, Bool, None, is_flag=True), Index(self._meaning.sort(domain.item), domain.item, None)
         if isinstance(domain, IdDomain):
-            return (Index(sort_of(domain.item), domain.item, None),)
+            return (Index(self._meaning.sort(domain.item), domain.item, None),)
         if isinstance(domain, (Range, OptionalDomain)):
             return (Index(INT, domain.item, (self.logic.int(0), self._meaning.greatest_code(domain))),)
         raise ModelError("an array is indexed by numbers, names, truth values or ids")
 
     def _families(self, domain: Domain, key: Key, indices: tuple[Index, ...]) -> Iterator[Family]:
         if isinstance(domain, PresentDomain):
-            yield Family(key, domain.bare, indices, domain.is_absent(self.constants))
+            when = resolve(domain.when, cast(Any, self.constants))
+            is_open = self.logic.is_exact and isinstance(when, Term)
+            if is_open and when not in self.logic.positive:
+                raise ModelError(f"{key[-1]} is there only where a size is not 0; let that size begin at 1, or be a switch")
+            yield Family(key, domain.bare, indices, not is_open and domain.is_absent(self.constants))
         elif isinstance(domain, LeafDomain):
             yield Family(key, domain, indices)
         elif isinstance(domain, StructDomain):
@@ -198,17 +206,20 @@ class Reading:
         sorts = tuple(index.sort for index in family.indices)
         if family.is_absent:
             return lambda _: zero(logic, domain)
+        if isinstance(domain, IdDomain):
+            self._meaning.sort(domain.item)
+        name = f"{_APART}{family.name}" if logic.is_exact else family.name
         if isinstance(domain, SetDomain):
-            sort = sort_of(domain.item)
-            member = Symbol(family.name, (*sorts, sort), BOOL)
+            sort = self._meaning.sort(domain.item)
+            member = Symbol(name, (*sorts, sort), BOOL)
             return lambda at: Relation(
                 logic, sort, lambda x: logic.apply(member, (*at, x)), lambda bound: self._reaches(family, at, bound)
             )
         if isinstance(domain, OptionalDomain) and issubclass(domain.item, Id):
-            is_some = Symbol(f"{family.name}.is_some", sorts, BOOL)
-            value = Symbol(family.name, sorts, sort_of(domain.item))
+            is_some = Symbol(f"{name}.is_some", sorts, BOOL)
+            value = Symbol(name, sorts, self._meaning.sort(domain.item))
             return lambda at: Choice(logic, logic.apply(is_some, at), logic.apply(value, at))
-        symbol = Symbol(family.name, sorts, sort_of_leaf(domain) or INT)
+        symbol = Symbol(name, sorts, sort_of_leaf(domain) or INT)
         if logic.is_exact and symbol.result is INT:
             logic.ranges[symbol] = (logic.int(0), self._meaning.greatest_code(domain))
         return lambda at: logic.apply(symbol, at)
@@ -284,7 +295,7 @@ class Reading:
             symbol = Symbol(symbol_name, (), BOOL)
             return Parameter(name, symbol, logic.true), formula(logic.apply(symbol))
         if isinstance(domain, SetDomain):
-            sort = sort_of(domain.item)
+            sort = self._meaning.sort(domain.item)
             symbol = Symbol(symbol_name, (sort,), BOOL)
             chosen = derive(logic, sort, lambda x: logic.apply(symbol, (x,)), lambda *_: ())
             return Parameter(name, symbol, logic.true), domain.wrap(code(chosen))

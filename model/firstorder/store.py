@@ -183,7 +183,7 @@ class FunctionStore(StateStore):
                 found += flat(logic, part, indices[len(found) + 1].sort)
             elif not isinstance(part, str):
                 is_truth = indices[len(found)].sort is BOOL
-                found.append(logic.eq(logic.int(part), logic.int(1)) if is_truth else logic.int(part))
+                found.append(logic.give_name(logic.eq(logic.int(part), logic.int(1))) if is_truth else logic.int(part))
         return key, tuple(found)
 
 
@@ -207,7 +207,7 @@ def flat(logic: Logic, choice: Choice, sort: Sort) -> tuple[Term, Term]:
     """An optional id as two indices: whether there is one, and which, of none always the same."""
     nobody = logic.apply(one_of(sort))
     which = nobody if choice.value is None else logic.ite(choice.is_some, choice.value, nobody)
-    return choice.is_some, which
+    return logic.give_name(choice.is_some), which
 
 
 class _Loop:

@@ -94,6 +94,14 @@ class Term(Unknown):
 
     __lt__ = __le__ = __gt__ = __ge__ = __index__ = __mul__ = __floordiv__ = __mod__ = __neg__ = _refuse
 
+    def __eq__(self, other: object) -> Any:
+        # Python's own `nodes.value == 3` would be false whatever the size; beside a symbolic number it compares itself.
+        if not self.logic.is_exact or not isinstance(other, int):
+            return self is other or NotImplemented
+        return self._refuse()
+
+    __hash__ = object.__hash__
+
     def __repr__(self) -> str:
         return to_text(self)
 
@@ -118,6 +126,7 @@ class Logic(Connectives[Term]):
         self.is_exact = is_exact
         self.ranges: dict[Symbol | Variable, tuple[Term, Term]] = {}  # Between what numbers lie in any state that counts.
         self.cardinalities: dict[Symbol, Cardinality] = {}
+        self.kinds: dict[str, object] = {}  # The type of ids that a sort's name stands for.
         self.thresholds = thresholds
         self.positive: set[Term] = set()
         self.definitions: dict[Symbol, Definition] = {}

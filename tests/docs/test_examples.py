@@ -32,6 +32,8 @@ SELDOM = {
         "test_one_machine.py: the steps that a lemma is there for are inductive with it",
     "acked prove all-constants acks-all-min-2-clean --kafka-version latest -c reassignment=true":
         "test_partition_all_constants.py: a sample of obligations where the partition is moved",
+    "acked prove all-constants two_phase_commit-holds --quiet":
+        "test_own_protocols.py: an example is proved for any sizes",
     "acked prove all-constants kip320 --quiet":
         "test_allconstants.py: KIP-320 holds for all constants",
     "acked prove induction kip320 --quiet":

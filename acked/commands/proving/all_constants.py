@@ -82,6 +82,8 @@ def all_constants(
     options = AllConstantsOptions(smt2=files.smt2, asked=promises, own=own)
     argument = options.argument(spec.protocol, spec.switches)
     if own is None:
+        if trace_out.path is not None:
+            raise ConfigurationError("--trace-out is of the search that comes first for a protocol of your own; leave it out")
         _refuse_shipped(asked, spec, argument)
     elif files.certificate is not None:
         raise ConfigurationError("a certificate is of a protocol that ships; --smt2 DIR writes the proof of one of your own")

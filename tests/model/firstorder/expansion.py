@@ -53,7 +53,7 @@ class Expansion:
                 assert isinstance(value, int)
                 self._known[symbol] = self._pool.bool(value) if isinstance(value, bool) else self._pool.int(value)
         for name, value in instance.constants.items():
-            self._known[Symbol(name, (), INT)] = self._pool.int(value)
+            self._known |= {Symbol(text, (), INT): self._pool.int(value) for text in (name, f"@{name}")}
         self._families: dict[str, Family] = {family.name: family for family in reading.families.values()}
         families = reading.families.values()
         items = [family.domain.item for family in families if hasattr(family.domain, "item")]
@@ -179,7 +179,7 @@ class Expansion:
         size = self._reading.logic.cardinalities.get(symbol)
         if size is not None:
             return self._size(size, args)
-        name = symbol.name.removesuffix(".is_some")
+        name = symbol.name.removesuffix(".is_some").removeprefix("@")
         family = self._families[name]
         if isinstance(family.domain, SetDomain):
             *args, member = args
@@ -187,7 +187,7 @@ class Expansion:
             return self._is_member(mask, member)
         code = self._store.read(self._path(family, args))
         if isinstance(family.domain, OptionalDomain) and issubclass(family.domain.item, Id):
-            return pool.not_(pool.eq(code, pool.int(0))) if name != symbol.name else pool.sub(code, pool.int(1))
+            return pool.not_(pool.eq(code, pool.int(0))) if symbol.name.endswith(".is_some") else pool.sub(code, pool.int(1))
         return pool.eq(code, pool.int(1)) if family.is_truth else code
 
     def _is_member(self, mask: Expr, member: Expr) -> Expr:
@@ -231,7 +231,7 @@ class Expansion:
         pool = self._pool
         env = {item.number: value for item, value in zip(definition.variables, args, strict=True)}
         is_truth = definition.symbol.result is not INT
-        top = max(self._instance.constants.values()) + 2
+        top = max(self._instance.constants.values(), default=0) + 2
         candidates = [pool.false, pool.true] if is_truth else [pool.int(k) for k in range(-1, top)]
         holds = []
         for candidate in candidates:

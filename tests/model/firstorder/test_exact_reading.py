@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, event, given, settings
 
 from acked import (
     Array,
@@ -39,6 +40,7 @@ from acked.model.formulas.evaluate import Evaluator
 from acked.model.language.protocol import Instance
 from tests.model.firstorder.comparing import Comparison
 from tests.model.firstorder.expansion import Expansion
+from tests.random_protocols import Plan, plans, protocol_of
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "specs" / "examples"
 
@@ -210,6 +212,22 @@ def test_what_is_beyond_an_array_or_of_nothing_is_read_as_an_instance_reads_it(s
     compare(Reading(made, is_exact=True), made.instantiate({"nodes": sizes[0], "places": sizes[1]}), 25)
 
 
+@pytest.mark.slow
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(plans())
+def test_a_random_protocol_is_read_as_it_is_or_refused(plan: Plan) -> None:
+    made = protocol_of(plan)
+    try:
+        read, refusal = Reading(made, is_exact=True), ""
+    except ModelError as error:
+        read, refusal = None, str(error)
+    event("refused" if read is None else "read")
+    if read is None:
+        assert any(word in refusal for word in ("queue", "has no first-order reading")), refusal
+    else:
+        compare(read, made.instantiate({}), 10)
+
+
 PREDICATES = {
     "indices": "any(flags[p] and p == here for p in places) or not flags[0]",
     "none": "implies(last is None, leader is not None) and not last == previous",
@@ -276,10 +294,57 @@ def test_what_cannot_be_read_exactly_is_refused_with_its_line() -> None:
     def halve(s: State) -> None:
         s.here = s.here // 2
 
+    def ask_python(s: State) -> None:
+        s.is_met = nodes.value == 3 or s.is_met
+
     cases: list[tuple[Any, str]] = [
         (name_one, "a constant is not known"), (count_up, ".value of an optional node may be"), (halve, "div has no"),
+        (ask_python, "a constant is not known"),
     ]  # fmt: skip
     for action, sentence in cases:
         told = refused(action)
         assert "test_exact_reading.py:" in told
         assert sentence in told, told
+
+
+def test_names_that_would_be_taken_for_others_and_sorts_without_ids_are_refused() -> None:
+    """Two types of one name would be one sort, and a field called as a symbol of the reading that symbol."""
+    few = Constant("few", 0, 3, "nodes, or none")
+
+    def other() -> type[Id]:
+        class Node(Id, size=places):
+            """Another one."""
+
+        return Node
+
+    another = other()
+
+    class Nobody(Id, size=few):
+        """Perhaps nobody."""
+
+    class Twice(Struct):
+        one = field(SetOf(Node), "nodes")
+        two = field(SetOf(another), "other nodes")
+
+    class Few(Struct):
+        some = field(SetOf(Nobody), "perhaps nobody")
+
+    class Names(Struct):
+        size1 = field(Place, "no size of a set")
+        group = field(SetOf(Node), "nodes")
+
+    def tried(state: type[Struct]) -> Reading:
+        made = Protocol("names", state, title="", source="", constants=(nodes, places, few), initial=lambda s: None)
+
+        def fill(s: Any) -> None:
+            require("two", s.group.size >= 3)
+
+        if state is Names:
+            made.action()(fill)
+        return Reading(made, is_exact=True)
+
+    for state, sentence in ((Twice, "two types of ids are named Node"), (Few, "there may be no nobody at all")):
+        with pytest.raises(ModelError, match=sentence):
+            tried(state)
+    read = tried(Names)
+    assert not {symbol.name for symbol in read.logic.cardinalities} & {"size1", "@size1"}
