@@ -84,7 +84,8 @@ def expected(text: str) -> Row:
     spec = asked(text)
     result = search(plain(spec))
     violated = result.violations[0].property.name if result.violations else ""
-    counts = (result.distinct_states, result.generated_states, result.depth)
+    levels = result.violations[0].trace_length if result.violations else result.depth
+    counts = (result.distinct_states, result.generated_states, levels)
     return Row(text, digest(module(spec)), result.verdict.value, violated, *counts)
 
 
@@ -97,6 +98,8 @@ def told(text: str, jar: Path) -> Row:
         command = ["java", "-XX:+UseParallelGC", "-cp", str(jar.resolve()), "tlc2.TLC", "-noGenerateSpecTE", made.name]
         said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
     counts = re.search(r"^(\d+) states generated, (\d+) distinct states found", said, re.MULTILINE)
+    if at_once := re.search(r"Invariant (\w+) is violated by the initial state", said):
+        return Row(text, digest(made), "violated", at_once[1], 1, 1, 1)
     if counts is None:
         raise SystemExit(f"{text}: TLC did not check the module:\n{said}")
     levels = re.search(r"depth of the complete state graph search is (\d+)", said)
