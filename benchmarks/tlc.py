@@ -1,11 +1,12 @@
 """Lets TLC check what `acked export --to tla` writes, compares its answers with ours, and keeps them in `docs/tlc.csv`.
 
     python benchmarks/tlc.py --jar tla2tools.jar [--keep] [SPEC …]
+    python benchmarks/tlc.py --jar tla2tools.jar --random N
 
-Without SPEC: those of `ASKED`. `tla2tools.jar` is TLC's, of https://github.com/tlaplus/tlaplus, and needs Java 11. Verdict,
-what is violated, and levels must be equal, and where everything was visited the distinct and the generated states, too; else
-it says where they are not and exits with 1. A row has a digest of the module that TLC read, so that a test sees without TLC
-whether that is the one still written.
+Without SPEC: those of `ASKED`; with `--random` so many random protocols, of which nothing is kept. `tla2tools.jar` is TLC's,
+of https://github.com/tlaplus/tlaplus, and needs Java 11. Verdict, what is violated, and levels must be equal, and where
+everything was visited the distinct and the generated states, too; else it says where they are not and exits with 1. A row has
+a digest of the module that TLC read, so that a test sees without TLC whether that is the one still written.
 """
 
 from __future__ import annotations
@@ -19,19 +20,29 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import asdict, astuple, dataclass, fields, replace
+from itertools import islice
 from pathlib import Path
+
+from hypothesis import HealthCheck, Phase, given, seed, settings
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
+from acked.base.bounds import Bounds  # noqa: E402
+from acked.base.errors import AckedError  # noqa: E402
 from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spec.spec import Spec  # noqa: E402
 from acked.reports.exports.tla_module import Module, module_of  # noqa: E402
 from acked.reports.shell.specs import change_spec, find_spec  # noqa: E402
+from tests import random_protocols  # noqa: E402
+from tests.random_protocols import Plan  # noqa: E402
 from tools.parts.spec_pages import markdown_table  # noqa: E402
 
 DATA = ROOT / "docs" / "tlc.csv"
+LEAST_STATES, MOST_STATES = 8, 3_000
+"""Of a random protocol that TLC is asked about."""
+
 EXAMPLES = ("two_phase_commit", "paxos", "raft", "chain_replication", "lease", "bounded_queue")
 ASKED = (
     *(f"specs/examples/{name}.toml#{variant}" for name in EXAMPLES for variant in ("holds", "bug")),
@@ -82,21 +93,29 @@ def digest(made: Module) -> str:
 def expected(text: str) -> Row:
     """Our own answer."""
     spec = asked(text)
-    result = search(plain(spec))
+    return answered(text, plain(spec), module(spec))
+
+
+def answered(text: str, question: Question, made: Module) -> Row:
+    """Our own answer to a question, under a name."""
+    result = search(question)
     violated = result.violations[0].property.name if result.violations else ""
-    counts = (result.distinct_states, result.generated_states, result.depth)
-    return Row(text, digest(module(spec)), result.verdict.value, violated, *counts)
+    levels = result.violations[0].trace_length if result.violations else result.depth
+    counts = (result.distinct_states, result.generated_states, levels)
+    # A vacuous promise, or none, is no difference to TLC.
+    return Row(text, digest(made), "violated" if violated else "holds", violated, *counts)
 
 
-def told(text: str, jar: Path) -> Row:
-    """What TLC says."""
-    made = module(asked(text))
+def told(text: str, made: Module, jar: Path) -> Row:
+    """What TLC says of a module, under a name."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{made.name}.tla").write_text(made.text)
         (Path(folder) / f"{made.name}.cfg").write_text(made.configuration)
         command = ["java", "-XX:+UseParallelGC", "-cp", str(jar.resolve()), "tlc2.TLC", "-noGenerateSpecTE", made.name]
         said = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
     counts = re.search(r"^(\d+) states generated, (\d+) distinct states found", said, re.MULTILINE)
+    if at_once := re.search(r"Invariant (\w+) is violated by the initial state", said):
+        return Row(text, digest(made), "violated", at_once[1], 1, 1, 1)
     if counts is None:
         raise SystemExit(f"{text}: TLC did not check the module:\n{said}")
     levels = re.search(r"depth of the complete state graph search is (\d+)", said)
@@ -116,6 +135,34 @@ def differences(ours: Row, theirs: Row) -> list[str]:
         names = [name for name in names if name not in ("violates", "levels")]
     mine, other = asdict(ours), asdict(theirs)
     return [f"{name}: acked {mine[name]}, TLC {other[name]}" for name in names if mine[name] != other[name]]
+
+
+def drawn(count: int) -> Iterator[tuple[Question, Module]]:
+    """Random protocols that fit TLC's numbers, each with its module, the most intricate ones first; always the same."""
+    plans: list[Plan] = []
+
+    @seed(count)
+    @settings(
+        max_examples=8 * count, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=[*HealthCheck]
+    )
+    @given(random_protocols.plans())
+    def draw(plan: Plan) -> None:
+        plans.append(plan)
+
+    draw()
+    known: set[str] = set()
+    for plan in reversed(plans):
+        try:
+            question = random_protocols.question_of(plan)
+            made = module_of(question, "a random protocol")
+        except AckedError:
+            continue
+        if digest(made) in known:
+            continue
+        known.add(digest(made))
+        bounds = Bounds(max_states=MOST_STATES)
+        if LEAST_STATES <= search(question, bounds).distinct_states < MOST_STATES:
+            yield question, made
 
 
 def kept() -> list[Row]:
@@ -141,11 +188,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--jar", type=Path, required=True)
     parser.add_argument("--keep", action="store_true")
+    parser.add_argument("--random", type=int, default=0, metavar="N")
     parser.add_argument("specs", nargs="*", default=ASKED)
     options = parser.parse_args()
     rows, wrong = [row for row in kept() if row.spec not in options.specs] if options.keep and DATA.exists() else [], 0
-    for text in options.specs:
-        theirs = told(text, options.jar)
+    for number, (question, made) in enumerate(islice(drawn(options.random), options.random)):
+        theirs = told(f"random {number}", made, options.jar)
+        found = differences(answered(theirs.spec, question, made), theirs)
+        wrong += bool(found)
+        print(theirs.spec, theirs.verdict, theirs.violates, theirs.distinct, theirs.generated, theirs.levels, *found)
+    for text in () if options.random else options.specs:
+        theirs = told(text, module(asked(text)), options.jar)
         found = differences(expected(text), theirs)
         rows.append(theirs)
         wrong += bool(found)
