@@ -9,14 +9,13 @@ it is equal to nothing else, no condition, and nothing is in it.
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
-from acked.checker.predicate.syntax import Implications, is_literal, is_negation, names_of, parts_of
-from acked.checker.predicate.text import example_of, such_a_set, unknown_call, unreadable
+from acked.checker.predicate.syntax import is_literal, is_negation, names_of, parts_of
+from acked.checker.predicate.text import example_of, flattened, parse, such_a_set, unknown_call, unreadable
 from acked.checker.predicate.values import Bound, Fields, Flag, IdSet, Member, Names, Number, Value, equal
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
@@ -63,24 +62,24 @@ def meaning(text: str, schema: Schema, codes: Sequence[Expr], max_parts: int = M
         raise PredicateError(f"the predicate is longer than {MAX_LENGTH:,} characters")
     if not text.strip():
         raise PredicateError(f"the predicate is empty; write e.g. {example_of(schema)}")
-    flat = " ".join(text.splitlines())  # so that a text of several lines reads like one
+    flat = flattened(text)
     if "#" in flat:
         # It would hide what comes after it, further lines included.
         raise PredicateError(f"column {flat.index('#') + 1}: a predicate has no comments")
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of Python about text that is none of its own
-            tree = Implications().visit(ast.parse(flat.strip(), mode="eval"))
+        tree = parse(flat)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise PredicateError(unreadable(flat, error, schema)) from None
-    lowering = _Lowering(flat, schema, codes, max_parts)
+    lowering = Lowering(flat, schema, codes, max_parts)
     try:
         return Meaning(lowering.bool(tree.body, {}), lowering.silent(tree.body, {}))
     except RecursionError:
         raise PredicateError("the predicate is nested too deeply") from None
 
 
-class _Lowering:
+class Lowering:
+    """The expressions that the parts of one text mean where everything is finite."""
+
     def __init__(self, text: str, schema: Schema, codes: Sequence[Expr], max_parts: int) -> None:
         self._text = text
         self._schema = schema
@@ -355,11 +354,7 @@ class _Lowering:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             return self._constant(-self._number(node.operand, names))
         if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
-            left, right = (self._value(side, names) for side in (node.left, node.right))
-            if not isinstance(left, Number) or not isinstance(right, Number) or left.sort or right.sort:
-                raise self.refuse(node, "only numbers are added, subtracted and multiplied")
-            make = {ast.Add: pool.add, ast.Sub: pool.sub, ast.Mult: pool.mul}[type(node.op)]
-            return Number(make(left.code, right.code), pool.or_(left.none, right.none))
+            return self._arithmetic(node, self._value(node.left, names), self._value(node.right, names))
         if (held := self._of_member(node, names)) is not None:
             return held
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
@@ -371,6 +366,13 @@ class _Lowering:
         ):
             return self._flag(self.bool(node, names))
         raise self.refuse(node, "this is not part of the language of predicates")
+
+    def _arithmetic(self, node: ast.BinOp, left: Value, right: Value) -> Value:
+        if not isinstance(left, Number) or not isinstance(right, Number) or left.sort or right.sort:
+            raise self.refuse(node, "only numbers are added, subtracted and multiplied")
+        pool = self._pool
+        make = {ast.Add: pool.add, ast.Sub: pool.sub, ast.Mult: pool.mul}[type(node.op)]
+        return Number(make(left.code, right.code), pool.or_(left.none, right.none))
 
     def _of_member(self, node: ast.expr, names: Mapping[str, Bound]) -> Value | None:
         """A field of a struct that a name stands for; None if a term is none."""

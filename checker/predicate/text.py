@@ -6,7 +6,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -83,6 +85,31 @@ _ONLY = "the only calls are any(…), all(…) and count(…), each of `… for 
 def unknown_call(name: str) -> str:
     """What is wrong with a call of something else than what predicates have."""
     return f"{_CALLED[name]}; {_ONLY}" if name in _CALLED else _ONLY
+
+
+class _Implications(ast.NodeTransformer):
+    """Writes `implies(A, B)` as `not A or B`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        is_one = isinstance(node.func, ast.Name) and node.func.id == "implies" and len(node.args) == 2 and not node.keywords
+        if not is_one:
+            return node
+        unmet = ast.copy_location(ast.UnaryOp(ast.Not(), node.args[0]), node.args[0])
+        return ast.copy_location(ast.BoolOp(ast.Or(), [unmet, node.args[1]]), node)
+
+
+def flattened(text: str) -> str:
+    """A text of several lines as one line."""
+    return " ".join(text.splitlines())
+
+
+def parse(flat: str) -> ast.Expression:
+    """The syntax of a text of one line; what `ast.parse` raises if it is none of Python's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of Python about text that is none of its own
+        tree: ast.Expression = _Implications().visit(ast.parse(flat.strip(), mode="eval"))
+    return tree
 
 
 def unreadable(text: str, error: BaseException, schema: Schema) -> str:
