@@ -9,13 +9,13 @@ import pytest
 
 import acked
 from acked.reports.standalone.protocol import words_script
-from tools.parts import notebook
+from tests.docs import notebook
 
 
 @pytest.mark.slow
 def test_every_cell_answers_what_the_notebook_shows() -> None:
     made, kept = notebook.run(), notebook.read()
-    assert notebook.answers(made) == notebook.answers(kept), "as intended? python tools/parts/notebook.py --write"
+    assert notebook.answers(made) == notebook.answers(kept), "as intended? python -m tests.docs.notebook --write"
     assert [cell.source for cell in made.cells] == [cell.source for cell in kept.cells]
     assert sum(bool(answer) for answer in notebook.answers(kept)) >= 8
 

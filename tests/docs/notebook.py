@@ -1,7 +1,7 @@
 """Runs docs/notebook.ipynb as a reader would, in a kernel of its own.
 
-    python tools/parts/notebook.py            says which cells answer something else than the file has
-    python tools/parts/notebook.py --write    writes the answers into it
+    python -m tests.docs.notebook            says which cells answer something else than the file has
+    python -m tests.docs.notebook --write    writes the answers into it
 
 Kept are the texts of answers; pages, which are large, are shown again by whoever runs it.
 """
@@ -9,13 +9,14 @@ Kept are the texts of answers; pages, which are large, are shown again by whoeve
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Any
 
 import nbformat
 from nbclient import NotebookClient
 
-NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "notebook.ipynb"
+from tests.places import CHECKOUT
+
+NOTEBOOK = CHECKOUT / "docs" / "notebook.ipynb"
 SECONDS = 120
 
 
