@@ -14,18 +14,6 @@ def names_of(node: ast.expr) -> Names | None:
     return Names(tuple(texts), isinstance(node, ast.Set)) if texts and len(texts) == len(parts) else None
 
 
-class Implications(ast.NodeTransformer):
-    """Writes `implies(A, B)` as `not A or B`."""
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        is_one = isinstance(node.func, ast.Name) and node.func.id == "implies" and len(node.args) == 2 and not node.keywords
-        if not is_one:
-            return node
-        unmet = ast.copy_location(ast.UnaryOp(ast.Not(), node.args[0]), node.args[0])
-        return ast.copy_location(ast.BoolOp(ast.Or(), [unmet, node.args[1]]), node)
-
-
 def is_literal(node: ast.expr) -> bool:
     """Whether a term is written out; names that any, all and count bind are not, because their values vary."""
     if isinstance(node, ast.Set):

@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from acked.checker.predicate.syntax import Implications
 from acked.model.language.domain import BoolDomain, EnumDomain, IdDomain, OptionalDomain, Range, SetDomain, path_name
 from acked.model.language.storage.composites import LogDomain
 from acked.model.language.storage.layout import Leaf, Schema
@@ -88,6 +87,18 @@ def unknown_call(name: str) -> str:
     return f"{_CALLED[name]}; {_ONLY}" if name in _CALLED else _ONLY
 
 
+class _Implications(ast.NodeTransformer):
+    """Writes `implies(A, B)` as `not A or B`."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        is_one = isinstance(node.func, ast.Name) and node.func.id == "implies" and len(node.args) == 2 and not node.keywords
+        if not is_one:
+            return node
+        unmet = ast.copy_location(ast.UnaryOp(ast.Not(), node.args[0]), node.args[0])
+        return ast.copy_location(ast.BoolOp(ast.Or(), [unmet, node.args[1]]), node)
+
+
 def flattened(text: str) -> str:
     """A text of several lines as one line."""
     return " ".join(text.splitlines())
@@ -97,7 +108,7 @@ def parse(flat: str) -> ast.Expression:
     """The syntax of a text of one line; what `ast.parse` raises if it is none of Python's."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of Python about text that is none of its own
-        tree: ast.Expression = Implications().visit(ast.parse(flat.strip(), mode="eval"))
+        tree: ast.Expression = _Implications().visit(ast.parse(flat.strip(), mode="eval"))
     return tree
 
 
