@@ -88,3 +88,49 @@ def test_brokers_leave_a_reduced_partition_without_a_leader_and_with_the_mended_
     print(reduced, back)
     assert (reduced.leader, reduced.isr, reduced.eligible) == (0, (0,), ())
     assert (back.leader, back.isr) == (0, (0,))
+
+
+def added_again_while_down(version: str, home: Path | None) -> tuple[PartitionView, PartitionView, tuple[str, ...]]:
+    """The partition when broker 1 may lead and when all are up again, and what the brokers' logs have then.
+
+    The partition is reduced to broker 0, which acknowledges r0; 1 and 0 are shut down in order, 1 is added again and starts
+    first, 0 follows when 1 leads another partition again.
+    """
+    with Cluster(make_plan(version, brokers=(0, 1), home=home, has_witness=True)) as cluster:
+        topic, other = Topic(cluster, TOPIC), Topic(cluster, "other")
+        topic.create([0, 1], {"min.insync.replicas": "2"})
+        other.create([1])
+        reassign(cluster, TOPIC, [0])
+        wait_for(lambda: described(cluster).replicas == (0,), "the end of the move", SECONDS)
+        with cluster.client(0) as ask:
+            assert ask.produce(TOPIC, b"r0").error == 0
+        cluster.shut_down(1)
+        cluster.shut_down(0)
+        wait_for(lambda: described(cluster).leader == -1, "a partition without a leader", SECONDS)
+        print("both down:", described(cluster))
+        reassign(cluster, TOPIC, [0, 1])
+        print("added again:", described(cluster))
+        cluster.restart(1)
+        other.await_leader(1)
+        alone = described(cluster)
+        print("broker 1 is up:", alone)
+        cluster.restart(0)
+        topic.await_leader()
+        topic.await_isr([0, 1])
+        return alone, described(cluster), tuple(value for broker in (0, 1) for value in topic.replica(broker).values)
+
+
+def test_a_removed_replica_that_is_added_again_while_down_is_elected_without_the_record_and_with_the_mended_class_is_not(
+    users_cache: None, tmp_path: Path
+) -> None:
+    version = "4.4.0"
+    real_plan(version, {})
+    alone, together, values = added_again_while_down(version, None)
+    print(alone, together, values)
+    assert (alone.leader, alone.isr) == (1, (1,))
+    assert values == ()  # r0 was acknowledged, every broker was shut down in order, and it is on no disk.
+    home = mended_home("PartitionChangeBuilder", version, tmp_path)
+    alone, together, values = added_again_while_down(version, home)
+    print(alone, together, values)
+    assert (alone.leader, alone.isr) == (-1, ())
+    assert values == ("r0", "r0")

@@ -23,7 +23,7 @@ from tests.model.partition.late_answers_enumeration import explore
 from tests.model.partition.stored import columns_of
 from tests.model.partition.test_reassignment import PROMISES, instance
 from tests.places import CHECKOUT
-from tools import late_answers as tool
+from tools.answers import late_answers as tool
 from tools.shared.asking import REFUSED, TIME_OUT
 
 COMPARED = ("AckedRecordsSurvive", "AckedRecordsInIsr", "AckedRecordsExist", "LogsAgreeBelowHw", "CommittedInIsr")

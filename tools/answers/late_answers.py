@@ -1,6 +1,6 @@
 """Asks every spec of `partition` whether its answer is the same where responses are late and fetchers go on for a while.
 
-    python tools/late_answers.py [--seconds N] [--again] [SPEC …]
+    python tools/answers/late_answers.py [--seconds N] [--again] [SPEC …]
 
 Each spec that does not set `late_answers` is checked with `-c late_answers=true`, in its own sizes, and compared with what it
 expects; a process that takes longer than `--seconds` is ended and asked again by a later run with more of them. Liveness is
@@ -17,7 +17,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
 from acked.base.files import write_text  # noqa: E402
