@@ -66,7 +66,10 @@ def assumptions_part() -> Iterator[str]:
         told = ": ".join(text for text in (found.basis.value, found.said) if text)
         before = first.setdefault(told, name)
         rows.append((name, promises, *((told, found.place) if before == name else (f"as {before}", ""))))
-    yield f"**{kept['kafka']}**: of {kept['dropped']} assumptions each was dropped that has a switch, one after the other; something breaks without {len(rows)}."
+    yield (
+        f"**{kept['kafka']}**: of {kept['dropped']} assumptions each was dropped that has a switch, one after the other; "
+        f"something breaks without {len(rows)}."
+    )
     yield ""
     yield from table_markdown(table(("without", "these break, in so many steps", "is it forbidden?", "where"), rows))
 
