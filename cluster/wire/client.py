@@ -67,7 +67,8 @@ class PartitionView:
     """Leader and ISR of a partition as one broker sees them, which may be stale. Leader -1: none.
 
     `epoch` is None where metadata do not say it (before 2.1); `eligible` are the leaders that KIP-966 would elect beside the
-    ISR, None where they were not asked for or there are none such.
+    ISR, None where they were not asked for or there are none such; `last_known` who would be elected where ISR and these are
+    empty.
     """
 
     error: int
@@ -76,6 +77,7 @@ class PartitionView:
     isr: tuple[int, ...]
     epoch: int | None = None
     eligible: tuple[int, ...] | None = None
+    last_known: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -272,7 +274,9 @@ class Client:
 def _view(partition: Any) -> PartitionView:
     """A partition as metadata, or its description, have it."""
     isr, eligible = tuple(partition.isr_nodes), getattr(partition, "eligible_leader_replicas", None)
+    last_known = getattr(partition, "last_known_elr", None)
     return PartitionView(
         int(partition.error_code), partition.leader_id, tuple(partition.replica_nodes), isr,
         getattr(partition, "leader_epoch", None), None if eligible is None else tuple(eligible),
+        None if last_known is None else tuple(last_known),
     )  # fmt: skip
