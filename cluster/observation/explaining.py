@@ -62,7 +62,7 @@ class Explainer(Brokers):
 
     def joint_ways(self, noted: Event, answer: Event, state: State) -> Iterator[Way]:
         """Every way in which the lines of a leader and a follower tell of one fetch, answered before it was noted."""
-        if not self._reads_too_far(answer, state):
+        if not self.reads_too_far(answer, state):
             yield from self._answered_at_once(noted, answer, state, self._note(noted))
 
     def _answered_at_once(self, noted: Event, answer: Event, state: State, leader_tells: Statement) -> Iterator[Way]:
@@ -254,7 +254,7 @@ class Explainer(Brokers):
 
         return check if event.get("cut") else both(check, self.hw_moves(event))
 
-    def _reads_too_far(self, answer: Event, state: State) -> bool:
+    def reads_too_far(self, answer: Event, state: State) -> bool:
         """Whether an answer has more than its leader's log: most ways that lead nowhere end here, before any is made.
 
         Where it is asked why, they are made, so that the clause that forbids them is named.
@@ -266,7 +266,7 @@ class Explainer(Brokers):
 
     def _takes_answer(self, event: Event, state: State) -> Iterator[Plan]:
         leader, (me, place) = self.subject.index.get(event["leader"]), self.mine(event)
-        if self._reads_too_far(event, state) and not state[place.late_leader]:
+        if self.reads_too_far(event, state) and not state[place.late_leader]:
             return
         told = self._answer(event, by_itself=True)
         if leader is None:

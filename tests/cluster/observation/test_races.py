@@ -282,3 +282,30 @@ def test_a_leader_may_be_killed_between_an_append_and_its_line(dies: int, end: i
         said(5_000, dies, Says.RESTARTS, hw=0, end=end),
     ]
     assert verdict_of({0, 1, 2}, *events).is_valid == is_valid
+
+
+@pytest.mark.parametrize(("records", "asks_next", "is_valid"), [(1, True, True), (1, False, True), (2, True, False)])
+def test_a_leader_that_stood_still_answers_the_fetch_that_waited_with_what_it_appends_then(
+    records: int, asks_next: bool, is_valid: bool
+) -> None:
+    """3.3.2, seed 78: leadership moves away and back, and the follower asks another leader meanwhile."""
+    created = said(0, CONTROLLER, Says.CREATES, replicas={0, 1, 2}, isr={0, 1, 2}, leader=0, epoch=0)
+    events = [
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1, 2}),
+        *(said(2, broker, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0) for broker in (1, 2)),
+        said(10, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(20, CONTROLLER, Says.CHANGES, leader=2, epoch=1),
+        said(22, 2, Says.LEADS, epoch=1, offset=0, hw=0, isr={0, 1, 2}),
+        said(23, 1, Says.FOLLOWS, leader=2, epoch=1, offset=0, hw=0),
+        *([said(30, 2, Says.NOTES_FETCH, follower=1, offset=0)] if asks_next else []),
+        said(40, CONTROLLER, Says.CHANGES, leader=0, epoch=2),
+        *(said(42, broker, Says.FOLLOWS, leader=0, epoch=2, offset=0, hw=0) for broker in (1, 2)),
+        said(6_000, 0, Says.APPENDS, offset=0, next=1),
+        said(6_010, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=records, leader_hw=0),
+        said(6_020, 0, Says.LEADS, epoch=2, offset=1, hw=0, isr={0, 1, 2}),
+        said(6_030, 0, Says.APPENDS, offset=1, next=2),
+        said(6_040, 0, Says.NOTES_FETCH, follower=1, offset=records),
+    ]
+    found = validate(Subject("3.4.1", [0, 1, 2], {}), created, events, slack=FEW)
+    assert found.is_valid == is_valid, found.stuck
+    assert (found.steps.get("FetchLate", 0) == found.steps.get("LateRecordsCount", 0) == 1) == is_valid
