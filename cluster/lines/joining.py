@@ -81,6 +81,10 @@ class Joiner:
         self._last_answer: tuple[Fact, dict[str, Any]] | None = None
         self._is_cut = False
         self._follows_anew = False
+        self._asked: dict[str, Any] | None = None
+        """Whom a leader last asked to have in the ISR, and what that was."""
+        self._dropped: dict[str, Any] | None = None
+        """The same where it has replayed a record of the partition since, and no longer knows that it has asked."""
         self._last = self._silent = 0
         self._quiet = 0
         """No thread has printed last before this, in the node's own time."""
@@ -136,6 +140,12 @@ class Joiner:
         if fact.kind in _ALONE:
             self._take_alone(fact)
             return
+        if fact.kind is Kind.STAYED:
+            self._dropped, self._asked = self._asked or self._dropped, None
+        elif fact.kind is Kind.EXPANDING:
+            again = {"again": True} if fact.fields == self._dropped else {}
+            self._asked, self._dropped = fact.fields, None
+            fact = fact._replace(fields=fact.fields | again)
         if fact.kind is Kind.FOLLOWER and self._is_appending():
             fact = fact._replace(fields={**fact.fields, "appending": True})
         if fact.kind is Kind.REMOVED and not self._follows_anew:
@@ -183,6 +193,7 @@ class Joiner:
         if fact.kind is None:
             self._flush_all()  # What the former process was printing when it ended.
             self._follows_anew = False
+            self._asked = self._dropped = None
             self._started, self._end = True, None
             self._whole.clear()
         elif fact.kind is Kind.OPENED:
@@ -232,7 +243,7 @@ class Joiner:
             if item.kind is Kind.RAISED:
                 fields["hw"] = item.fields["hw"]
             else:
-                fields |= {"asks_to_add": item.fields["follower"], "isr": item.fields["isr"]}
+                fields |= {"asks_to_add" if name == "follower" else name: told for name, told in item.fields.items()}
         first = mine[0] if mine and mine[0].kind is Kind.EXPANDING else fact
         self._emit(first, Says.NOTES_FETCH, fields, shown=fact)
         if refused is not None:
@@ -269,9 +280,8 @@ class Joiner:
             case Kind.GOT:
                 self._answer(first, rest)
             case Kind.EXPANDING:
-                fields = {"follower": first.fields["follower"], "isr": first.fields["isr"]}
                 told = {} if raised is None else {"hw": raised}
-                self._emit(first, Says.ASKS_TO_EXPAND, fields | told | self._interruption())
+                self._emit(first, Says.ASKS_TO_EXPAND, first.fields | told | self._interruption())
                 for refused in (item for item in rest if item.kind is Kind.REFUSED):
                     self._single(refused, None)
             case Kind.RAISED:

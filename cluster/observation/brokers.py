@@ -60,6 +60,15 @@ class Brokers:
 
         return check
 
+    def is_in_flight(self, event: Event, follower: int, state: State) -> bool:
+        """Whether a leader asks for what it has asked for already, and is no longer aware of.
+
+        A record of the partition epoch that it has by an answer ends its pending state, not its request
+        (`Partition.makeLeader`, `updateAssignmentAndIsr`). The model's leader goes on waiting, with the larger ISR.
+        """
+        place = self.subject.at[self.me(event)]
+        return bool(event.get("again")) and state[place.pending] == state[place.isr] | self.subject.mask([follower])
+
     def from_isr(self, event: Event) -> Statement:
         """The ISR to which a leader asks to add a follower, where the line tells it."""
         isr, (_, place) = event.get("isr"), self.mine(event)
@@ -100,7 +109,7 @@ class IsrLines(Brokers):
             yield (), self.stranger(event["follower"])
             return
         asks, told = move("AskToExpand", leader=me, follower=follower), both(self.from_isr(event), self.hw_rises(event))
-        yield (asks,), told
+        yield () if self.is_in_flight(event, event["follower"], state) else (asks,), told
         if event.get("cut"):
             yield (move("FetchUnanswered", follower=follower, leader=me), asks), told
 

@@ -55,11 +55,12 @@ class Event:
     is before, of TRUNCATES what was taken before the cut, as it is to 3.4.0), `raised` the one after where both are told;
     `offset` a log end before, `next` and `end` one after; `from` the offset at which a log then begins; `leader_hw` what
     the leader's answer carried; `most` the end of an epoch that it tells; `cut` that the process ended before it said the
-    rest, such as of which fetch this came; `appending` that the fetcher was taking up an answer meanwhile; `version` the
-    partition epoch, which numbers the controller's changes; `leader` of COMMITS_ISR who asked, `elects` who leads from then
-    on; `wrong` is what a line, or lines of one step, say against one another, in a sentence, which nothing explains;
-    `replicas` of a change those from then on; `recorded` that the change is read from the metadata log, which does not say
-    who asked for it. What CHANGES does not tell did not change. Lines of ZooKeeper's time name neither the leader that a
+    rest, such as of which fetch this came; `again` that the leader has asked for the same ISR before, and has replayed a
+    record of the partition since; `appending` that the fetcher was taking up an answer meanwhile; `version` the partition
+    epoch, which numbers the controller's changes; `leader` of COMMITS_ISR who asked, `elects` who leads from then on;
+    `wrong` is what a line, or lines of one step, say against one another, in a sentence, which nothing explains; `replicas`
+    of a change those from then on; `recorded` that the change is read from the metadata log, which does not say who asked
+    for it. What CHANGES does not tell did not change. Lines of ZooKeeper's time name neither the leader that a
     broker follows nor who asks for an ISR.
     """
 

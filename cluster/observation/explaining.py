@@ -62,7 +62,7 @@ class Explainer(Brokers):
 
     def joint_ways(self, noted: Event, answer: Event, state: State) -> Iterator[Way]:
         """Every way in which the lines of a leader and a follower tell of one fetch, answered before it was noted."""
-        if not self._reads_too_far(answer, state):
+        if not self.reads_too_far(answer, state):
             yield from self._answered_at_once(noted, answer, state, self._note(noted))
 
     def _answered_at_once(self, noted: Event, answer: Event, state: State, leader_tells: Statement) -> Iterator[Way]:
@@ -71,7 +71,7 @@ class Explainer(Brokers):
         told = both(leader_tells, self._answer(answer, by_itself=False))
         for action in ("FetchAtOnce", "FetchWhileHwWaits"):
             fetch = move(action, end, follower=follower, leader=leader)
-            yield from self._follow((fetch, *self._expansion(noted, leader)), state, told)
+            yield from self._follow((fetch, *self._expansion(noted, leader, state)), state, told)
 
     def before_removal(self, event: Event, state: State) -> Iterator[Way]:
         """Every way to explain that a follower hears who leads while its fetcher goes on with the former leader."""
@@ -91,7 +91,7 @@ class Explainer(Brokers):
         read = self.is_code(theirs.hw, took, "that the leader's HW was", took, before=True)
         plans = list(self._follows(event, state, FIRST) if goes_on else self._plans[event.says](event, state))
         if event.says is Says.NOTES_FETCH:
-            plans = [(self._expansion(event, leader), self._note(event))]
+            plans = [(self._expansion(event, leader, state), self._note(event))]
         else:
             read = both(read, lambda was, now: None if was[theirs.hw] == now[theirs.hw] else "the HW rises untold")
         for action in ("FetchLate", "FetchLateWhileHwWaits"):
@@ -215,9 +215,11 @@ class Explainer(Brokers):
         end = self.subject.at[self.subject.index[event["follower"]]].end
         return self.is_code(end, event["offset"], f"that broker {event['follower']} fetches at", event["offset"], before=True)
 
-    def _expansion(self, event: Event, leader: int) -> tuple[Move, ...]:
+    def _expansion(self, event: Event, leader: int, state: State) -> tuple[Move, ...]:
         asks = event.get("asks_to_add")
-        return () if asks is None else (move("AskToExpand", leader=leader, follower=self.subject.index.get(asks, -1)),)
+        if asks is None or self.is_in_flight(event, asks, state):
+            return ()
+        return (move("AskToExpand", leader=leader, follower=self.subject.index.get(asks, -1)),)
 
     def _notes_fetch(self, event: Event, state: State) -> Iterator[Plan]:
         leader, follower = self.me(event), self.subject.index.get(event["follower"])
@@ -225,7 +227,7 @@ class Explainer(Brokers):
         if follower is None:
             yield (), told
             return
-        end, expands = state[self.subject.at[follower].end], self._expansion(event, leader)
+        end, expands = state[self.subject.at[follower].end], self._expansion(event, leader, state)
         yield (move("FetchUnanswered", follower=follower, leader=leader), *expands), told
         # The high watermark waits; whatever the answer brings comes with a line of its own.
         yield (move("FetchWhileHwWaits", end, follower=follower, leader=leader), *expands), told
@@ -252,7 +254,7 @@ class Explainer(Brokers):
 
         return check if event.get("cut") else both(check, self.hw_moves(event))
 
-    def _reads_too_far(self, answer: Event, state: State) -> bool:
+    def reads_too_far(self, answer: Event, state: State) -> bool:
         """Whether an answer has more than its leader's log: most ways that lead nowhere end here, before any is made.
 
         Where it is asked why, they are made, so that the clause that forbids them is named.
@@ -264,7 +266,7 @@ class Explainer(Brokers):
 
     def _takes_answer(self, event: Event, state: State) -> Iterator[Plan]:
         leader, (me, place) = self.subject.index.get(event["leader"]), self.mine(event)
-        if self._reads_too_far(event, state) and not state[place.late_leader]:
+        if self.reads_too_far(event, state) and not state[place.late_leader]:
             return
         told = self._answer(event, by_itself=True)
         if leader is None:
@@ -383,7 +385,10 @@ class Explainer(Brokers):
         me, place = self.mine(event)
         end = state[place.end] if event.get("end") is None else event["end"]
         told = both(self.is_code(place.hw, event["hw"], "HW", event["hw"]), self.is_code(place.end, end, "log end", end))
-        crash = () if state[place.down] else (move("Crash", end, event["hw"], broker=me),)
+        crash: tuple[Move, ...] = () if state[place.down] else (move("Crash", end, event["hw"], broker=me),)
+        if crash and state[place.leader] == me + 1 and end > state[place.end]:
+            # Killed between an append and its line, which come under one lock (`UnifiedLog.append`): so it was one batch.
+            crash = (move("Produce", end - state[place.end], leader=me, answered=True), *crash)
         for clean in (True, False):
             yield (*crash, move("Restart", broker=me, is_clean=clean)), told
         if crash and self.subject.concrete.has("RestartUnnoticed"):

@@ -281,6 +281,7 @@ class Walk:
             if not self._takes_late(event, index):
                 yield from goes_on
             if event.says is not Says.RESTARTS and asked[index] is not None:
+                yield from self._appends_before(number, asked)
                 yield from self._departs(number, (number,), event, asked)
                 if self.state[self.subject.at[index].late_leader]:
                     yield from self._ways((number,), (event,), asked)
@@ -352,6 +353,19 @@ class Walk:
         if answer is not None:
             yield from self._make_choices(self.explainer.departing_ways(event, answer, self.state), lanes, (event,), asked)
 
+    def _appends_before(self, number: int, asked: Asked) -> Iterator[_Choice]:
+        """The next append of a leader that stood still, where it answers with more than it has.
+
+        It has not heard of the epoch in which its answer is taken, so the order of its own lines allows all before.
+        """
+        answer = self._late_answer(number, asked)
+        if answer is None or not self.explainer.reads_too_far(answer, self.state):
+            return
+        lane = self._lanes.numbers[answer["leader"], None]
+        append = self._lanes.head_before(self._lanes[lane], answer.at)
+        if append is not None and append.says is Says.APPENDS and append.at <= answer.at:
+            yield from self._ways((lane,), (append,), asked)
+
     def _late_answer(self, number: int, asked: Asked) -> Event | None:
         """The answer that a follower takes after it has heard of a leader epoch, if it is to the fetch that it has asked.
 
@@ -414,12 +428,14 @@ class Walk:
         yield from at_once
 
     def _answers(self, number: int, answer: Event) -> Iterable[_Choice]:
-        """An answer to a fetch that its leader has noted."""
+        """An answer to a fetch that its leader has noted; one that has departed though another leader is asked since."""
         follower = self.subject.index[answer.by]
-        if self._asked[follower] != (answer["leader"], answer["offset"]):
-            return ()
-        asked = (*self._asked[:follower], None, *self._asked[follower + 1 :])
-        return self._ways((number,), (answer,), asked)
+        if self._asked[follower] == (answer["leader"], answer["offset"]):
+            asked = (*self._asked[:follower], None, *self._asked[follower + 1 :])
+            return self._ways((number,), (answer,), asked)
+        departed = self.state[self.subject.at[follower].late_leader]
+        is_late = departed and self.subject.brokers[departed - 1] == answer["leader"]
+        return self._ways((number,), (answer,), self._asked) if is_late else ()
 
 def _may_answer(noted: Event, answer: Event) -> bool:
     """Whether two lines may be of one fetch."""

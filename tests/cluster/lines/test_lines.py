@@ -264,6 +264,27 @@ def test_lines_of_one_thread_are_one_event_and_those_of_others_are_not(tmp_path:
     )
 
 
+def test_a_leader_that_replays_a_record_of_the_partition_does_not_know_that_it_has_asked(tmp_path: Path) -> None:
+    where = "DEBUG [a] kafka.cluster.Partition [Partition t-0 broker=0]"
+    stayed = (
+        "INFO [m] state.change.logger [Broker id=0] Skipped the become-leader state change for t-0 with topic id Some(x) and "
+        "partition state y since it is already the leader with leader epoch 0. Current high watermark 0, ISR [0,2], adding "
+        "replicas [] and removing replicas []."
+    )
+
+    def asks(follower: int) -> tuple[str, str]:
+        return (
+            f"{where} Submitting ISR state change PendingExpandIsr(newInSyncReplicaId={follower}, x, "
+            "lastCommittedState=CommittedPartitionState[isr=[0, 2], leaderRecoveryState=RECOVERED])",
+            f"{where} Recorded replica {follower} log end offset (LEO) position 0 and log start offset 0.",
+        )
+
+    lines = (*asks(1), *asks(1), stayed, stayed, *asks(1), *asks(1), stayed, *asks(3))
+    events = read(tmp_path, *(f"2026-11-22 12:00:00.{number:03} {line}" for number, line in enumerate(lines)))
+    fetches = [event for event in events if event.says is Says.NOTES_FETCH and event.by == 0]
+    assert [event.get("again") for event in fetches] == [None, None, True, None, None]
+
+
 @pytest.mark.parametrize(
     ("raised", "offset", "by"),
     [

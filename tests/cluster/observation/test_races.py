@@ -249,3 +249,63 @@ def test_each_of_two_fetches_at_one_offset_is_answered_where_there_are_two_answe
     found = verdict_of({0, 1}, *events)
     assert found.is_valid, found.stuck
     assert found.tried <= len(events)
+
+
+@pytest.mark.parametrize(("again", "is_valid"), [({}, False), ({"again": True}, True)])
+def test_a_leader_asks_again_for_an_isr_only_if_a_record_has_made_it_forget_that_it_asked(
+    again: dict[str, bool], is_valid: bool
+) -> None:
+    """4.4.0, 50 partitions: the controller grants the first request, and refuses the second for its partition epoch."""
+    events = [
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 2}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(10, 0, Says.NOTES_FETCH, follower=1, offset=0, asks_to_add=1, isr={0, 2}),
+        said(11, 0, Says.LEARNS_ISR, isr={0, 2}, epoch=0, hw=0),
+        said(20, CONTROLLER, Says.COMMITS_ISR, leader=0, was={0, 2}, isr={0, 1, 2}),
+        said(30, 0, Says.NOTES_FETCH, follower=1, offset=0, asks_to_add=1, isr={0, 2}, **again),
+        said(40, 0, Says.LEARNS_ISR, isr={0, 1, 2}, epoch=0, hw=0),
+    ]
+    assert verdict_of({0, 2}, *events).is_valid == is_valid
+
+
+@pytest.mark.parametrize(("dies", "end", "is_valid"), [(0, 2, True), (0, 1, True), (1, 2, False)])
+def test_a_leader_may_be_killed_between_an_append_and_its_line(dies: int, end: int, is_valid: bool) -> None:
+    """4.4.0, 50 partitions: its log has a record more than its lines tell; a follower's lines tell of the answer before."""
+    elected = {"leader": 1, "epoch": 1} if dies == 0 else {}
+    events = [
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1, 2}),
+        said(2, 1, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0),
+        said(10, 0, Says.APPENDS, offset=0, next=1),
+        said(20, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(21, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=1, leader_hw=0),
+        said(3_000, CONTROLLER, Says.CHANGES, was={0, 1, 2}, isr={0, 1, 2} - {dies}, **elected),
+        said(5_000, dies, Says.RESTARTS, hw=0, end=end),
+    ]
+    assert verdict_of({0, 1, 2}, *events).is_valid == is_valid
+
+
+@pytest.mark.parametrize(("records", "asks_next", "is_valid"), [(1, True, True), (1, False, True), (2, True, False)])
+def test_a_leader_that_stood_still_answers_the_fetch_that_waited_with_what_it_appends_then(
+    records: int, asks_next: bool, is_valid: bool
+) -> None:
+    """3.3.2, seed 78: leadership moves away and back, and the follower asks another leader meanwhile."""
+    created = said(0, CONTROLLER, Says.CREATES, replicas={0, 1, 2}, isr={0, 1, 2}, leader=0, epoch=0)
+    events = [
+        said(1, 0, Says.LEADS, epoch=0, offset=0, hw=0, isr={0, 1, 2}),
+        *(said(2, broker, Says.FOLLOWS, leader=0, epoch=0, offset=0, hw=0) for broker in (1, 2)),
+        said(10, 0, Says.NOTES_FETCH, follower=1, offset=0),
+        said(20, CONTROLLER, Says.CHANGES, leader=2, epoch=1),
+        said(22, 2, Says.LEADS, epoch=1, offset=0, hw=0, isr={0, 1, 2}),
+        said(23, 1, Says.FOLLOWS, leader=2, epoch=1, offset=0, hw=0),
+        *([said(30, 2, Says.NOTES_FETCH, follower=1, offset=0)] if asks_next else []),
+        said(40, CONTROLLER, Says.CHANGES, leader=0, epoch=2),
+        *(said(42, broker, Says.FOLLOWS, leader=0, epoch=2, offset=0, hw=0) for broker in (1, 2)),
+        said(6_000, 0, Says.APPENDS, offset=0, next=1),
+        said(6_010, 1, Says.TAKES_ANSWER, leader=0, offset=0, records=records, leader_hw=0),
+        said(6_020, 0, Says.LEADS, epoch=2, offset=1, hw=0, isr={0, 1, 2}),
+        said(6_030, 0, Says.APPENDS, offset=1, next=2),
+        said(6_040, 0, Says.NOTES_FETCH, follower=1, offset=records),
+    ]
+    found = validate(Subject("3.4.1", [0, 1, 2], {}), created, events, slack=FEW)
+    assert found.is_valid == is_valid, found.stuck
+    assert (found.steps.get("FetchLate", 0) == found.steps.get("LateRecordsCount", 0) == 1) == is_valid
