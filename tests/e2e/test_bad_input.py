@@ -357,7 +357,6 @@ def test_a_dangling_link_and_a_link_to_itself_cannot_be_read(tmp_path: Path, cap
         (["check", "kip320", "-c", "replicas=12", "-c", "log_size=16", "-c", "max_records=16", "-c", "max_leader_epoch=14"],
          ("35 words", "choose smaller constants")),
         (["graph", "kip320", "-o", "g"], ("--to", "graphml, dot")),
-        (["export", "t.json", "--to", "csv", "--spec", "kip320", "-c", "replicas=2"], ("-c", "fixed")),
         (["show", "t.json", "--spec", "kip320", "--trust"], ("--trust", "--spec")),
         (["simulate", "kip320", "--weight", "LeaderWrite=1", "--weight", "LeaderWrite=0"], ("LeaderWrite", "twice")),
         (["simulate", "recoverable/kafka-14010"], ("every reachable state", "acked check")),
@@ -370,6 +369,13 @@ def test_a_wrong_option_is_refused_in_one_sentence(
     arguments: list[str], parts: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert_one_sentence(call(capsys, *arguments), 151, *parts)
+
+
+def test_a_trace_of_ours_has_its_constants(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    trace = tmp_path / "t.json"
+    assert call(capsys, "check", "kip101", "--trace-out", str(trace)).returncode == 12
+    done = call(capsys, "export", str(trace), "--to", "csv", "--spec", "kip101", "-c", "replicas=2")
+    assert_one_sentence(done, 151, "-c", "fixed")
 
 
 def test_the_real_command_refuses_unknown_options_likewise() -> None:

@@ -102,7 +102,7 @@ def fields_are_told_apart_by_their_codes_alone(patch: pytest.MonkeyPatch) -> Non
 
 
 def a_slot_without_a_record_holds_id_0(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(composites, "_slot_domain", lambda held: held)
+    patch.setattr(composites, "slot_domain", lambda held: held)
 
 
 def a_record_past_the_end_is_blank_in_predicates(patch: pytest.MonkeyPatch) -> None:

@@ -80,7 +80,8 @@ def copy_of_the_checkout(target: Path) -> Path:
     """The packages with their bytecode, which is taken for what nothing has changed, and the tests that are run on it."""
     for name in COPIED:
         shutil.copytree(CHECKOUT / name, target / name, symlinks=True)
-    for name in ("pyproject.toml", "tests/places.py", "tests/shipped.py"):
+    (target / "tests/checker").mkdir()
+    for name in ("pyproject.toml", "tests/places.py", "tests/shipped.py", "tests/checker/toys.py"):
         shutil.copy(CHECKOUT / name, target / name)
     return target
 
