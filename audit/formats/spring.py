@@ -147,9 +147,13 @@ def _settings(whose: Whose, part: Iterable[_Property]) -> Iterator[Read]:
             yield whose.suspect(".".join(item.parts), item.value, item.line, means)
 
 
+_MOST_PARTS = 16
+"""Twice as many as any setting of Kafka has: a name of thousands would be compared as often as it has parts."""
+
+
 def _elsewhere(parts: Sequence[str]) -> str | None:
     """The setting that a property of something else seems to mean: its last parts, taken together."""
-    for first in range(len(parts)):
+    for first in range(max(len(parts) - _MOST_PARTS, 0), len(parts)):
         name = ".".join(parts[first:])
         if is_known(name) and name not in KEYS:
             return None

@@ -18,7 +18,8 @@ from tools.parts.commands import commands
 COMMANDS = {path.removeprefix("acked "): command for path, command, _ in commands()}
 OWN = {
     "--cache", "--constant", "--control-plane", "--explore", "--faults", "--format", "--from", "--html", "--jobs",
-    "--kafka-version", "--levels", "--log-size", "--markdown", "--master", "--max-states", "--memory", "--minutes", "--out", "--partition",
+    "--kafka-version", "--levels", "--log-size", "--markdown", "--master", "--max-states", "--memory", "--minutes",
+    "--out", "--partition",
     "--partitions", "--records",
     "--run-dir", "--seed", "--select", "--slow", "--stories", "--symmetry", "--timeout", "--to", "--topic",
     "--trace-out", "--workers",
