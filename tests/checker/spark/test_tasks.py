@@ -170,7 +170,7 @@ def test_a_task_that_goes_on_without_states_changes_no_answer(
     monkeypatch.setattr(Forgetting, "is_ready", lambda _, shards, __: type(shards[0]) is Shard and shards[0].found >= moment)
     made = parts(monkeypatch)
     assert answer(over_threads(small(), tmp_path / "run", master=master)) == answer(search(small(), Bounds(1, 1 << 26)))
-    # Twice in hundreds of runs of all tests, in new checkouts alone, a task ended and the search went on from what was stored.
+    # Twice in hundreds of runs of all tests, in new checkouts, a task ended and the search went on from what was stored.
     # Why is open; a warning tells it the next time.
     assert [type(part.shard) for part in made[-2:]] == [CompactShard, CompactShard]
 
