@@ -7,7 +7,7 @@ import re
 import shutil
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -302,11 +302,9 @@ def _settings(master: str | None) -> SparkSettings:
     return SparkSettings(master or "local[*]", CONF)
 
 
-@contextmanager
-def _run_directory(question: Question, run_dir: Path | None, observer: Observer) -> Iterator[RunDirectory]:
+def _run_directory(question: Question, run_dir: Path | None, observer: Observer) -> AbstractContextManager[RunDirectory]:
     """A run directory with the reachable states: the one that is named, or that of a search made now."""
-    with searched(question, observer) if run_dir is None else RunDirectory.open(run_dir, question) as run:
-        yield run
+    return searched(question, observer) if run_dir is None else RunDirectory.open(run_dir, question)
 
 
 def without_symmetry(spec: Spec) -> Spec:
@@ -337,7 +335,7 @@ def _dataset(source: str, changes: SpecChanges, sql: str, checks: bool, observer
     if checks:
         refuse_mistakes(sql, views_of_question(question))
     with temporary_folder("acked-states-") as folder:
-        with _run_directory(question, None, observer) as run:
+        with searched(question, observer) as run:
             observer.phase("writing states")
             write_dataset(question, run, folder / "all", transitions="transitions" in sql.lower())
         yield folder / "all"

@@ -15,10 +15,9 @@ from acked.reports.exports.subject import Exported
 from acked.reports.exports.tla_module import module_of
 from acked.reports.runs.view import view_of
 from acked.reports.shell.completion import bundled_or_file
-from acked.reports.shell.options import OUT, QUIET, SpecChanges, TraceSource, changes_spec, reads_trace
+from acked.reports.shell.options import OUT, QUIET, AskedSpec, SpecChanges, TraceSource, changes_spec, reads_trace
 from acked.reports.shell.output import make_folder, put_text, say
 from acked.reports.shell.runs import is_trace, run_of
-from acked.reports.shell.specs import find_spec
 
 SCRIPT, MODULE = "wasm", "tla"
 """The formats of the question itself, which are made of a spec and not of a trace: its search, and its rules."""
@@ -72,7 +71,7 @@ def _asked(target: str, changes: SpecChanges, source: TraceSource, form: str) ->
     """The spec that a question is exported of."""
     if source.spec is not None or is_trace(target):
         raise ConfigurationError(f"{target} is a trace, and {form} is made of a spec; name the spec")
-    return changes.put_into(find_spec(target, not changes.are_none))
+    return AskedSpec(target, changes).load()
 
 
 def _write_module(spec: Spec, folder: Path) -> None:

@@ -22,7 +22,6 @@ from acked.checker.solver.queries import OutOfTime
 from acked.checker.solver.tasks import FiringTask, FirstOrderProblem, ObligationAnswer, ObligationTask
 from acked.checker.spec.resolve import protocol_named
 from acked.invariants.proofs import argument_of
-from acked.model.catalogue import PROTOCOLS
 
 SEARCH_EFFORT = 4_000_000
 """How long z3 may think about one candidate lemma set, in its own count of steps: about two seconds."""
@@ -178,12 +177,8 @@ class LemmaProcess:
     def __init__(self, problem: FirstOrderProblem, seconds: float) -> None:
         self._emit: Callable[[Any], None] = lambda _: None
         constants = dict(problem.constants)
-        if problem.own is None:
-            protocol = PROTOCOLS[problem.protocol]
-            argument = argument_of(protocol, constants, problem.asked)
-        else:
-            protocol = protocol_named(problem.protocol)
-            argument = own_argument(protocol, problem.own)
+        protocol, own = protocol_named(problem.protocol), problem.own
+        argument = argument_of(protocol, constants, problem.asked) if own is None else own_argument(protocol, own)
         assert argument is not None
         self._obligations = Obligations(protocol, argument, problem.drop, constants)
         self._prover = Prover(self._obligations, seconds, self._alive)

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from acked.checker.predicate.parse import MAX_PARTS, Lowering, PredicateError
-from acked.checker.predicate.text import flattened, parse, unknown_call
-from acked.checker.predicate.values import Flag, IdSet, Number
+from acked.checker.predicate.text import flattened, parse
+from acked.checker.predicate.values import Flag, IdSet, Number, number_of
 from acked.model.firstorder.definitions import cardinality
 from acked.model.firstorder.ranges import is_within, offset_of
 from acked.model.firstorder.records import Choice, Relation
@@ -23,8 +23,8 @@ from acked.model.firstorder.symbols import BOOL, INT, Op, Sort, one_of
 from acked.model.firstorder.values import derive, sort_of
 from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant, resolve
-from acked.model.language.domain import BoolDomain, EnumDomain, IdDomain, LeafDomain, OptionalDomain, Range, SetDomain
-from acked.model.language.storage.composites import LogDomain, as_leaf
+from acked.model.language.domain import BoolDomain, LeafDomain, OptionalDomain, SetDomain
+from acked.model.language.storage.composites import LogDomain
 from acked.model.language.values import Enum, Id, Int
 
 _NO_NUMBERS = "ids have no numbers where there may be any number of them"
@@ -137,17 +137,14 @@ class _FirstOrder(Lowering):
 
     def _call(self, node: ast.Call, names: Mapping[str, Any]) -> Any:
         logic = self._logic
-        kind = node.func.id if isinstance(node.func, ast.Name) else ""
+        kind = getattr(node.func, "id", "")
         if kind == "len" and len(node.args) == 1 and not node.keywords:
             held = self._value(node.args[0], names)
             if not isinstance(held, TermSet):
                 raise self.refuse(node.args[0], "len(…) counts the members of a set")
             size: Any = cardinality(logic, held.members, logic.int(resolve(held.sort.size, self._constants)))
             return Number(size, held.none)
-        is_known = kind in ("any", "all", "count") and len(node.args) == 1 and not node.keywords
-        made = node.args[0] if is_known else None
-        if not isinstance(made, ast.GeneratorExp):
-            raise self.refuse(node, unknown_call(kind))
+        made = self._generator(node)
         if kind == "count":
             return self._counted(node, made, names)
         return Flag(self._quantified(made, 0, names, kind == "all"), logic.false)
@@ -206,11 +203,6 @@ class _FirstOrder(Lowering):
         tops = ((item.__name__, self._logic.int(resolve(item.hi, self._constants))) for item in self._numbers)
         return next((name for name, top in tops if offset_of(top)[0] is base), "Int")
 
-    def _target(self, loop: ast.comprehension) -> str:
-        if not isinstance(loop.target, ast.Name) or loop.is_async:
-            raise self.refuse(loop.target, "write one name, such as r in any(… for r in …)")
-        return loop.target.id
-
     def _first_possible(
         self, node: ast.expr, names: Mapping[str, Any], make: Callable[[Over, Callable[[Code], Code]], Code]
     ) -> Code:
@@ -234,10 +226,8 @@ class _FirstOrder(Lowering):
             same = [item for item in self._ids if isinstance(item.size, Constant) and item.size.name == node.id]
             bounds = (logic.int(0), logic.sub(logic.int(self._constants[node.id]), logic.int(1)))
             return [*((Over(item, None), everything) for item in same), (Over(None, bounds), everything)]
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range":
-            if node.keywords or not 1 <= len(node.args) <= 2:
-                raise self.refuse(node, "write range(log_size) or range(1, log_size)")
-            ends = [self._plain_number(part, names) for part in node.args]
+        if (range_ends := self._range_ends(node)) is not None:
+            ends = [self._plain_number(part, names) for part in range_ends]
             first, stop = (logic.int(0), *ends) if len(ends) == 1 else ends
             return [(Over(None, (first, logic.sub(stop, logic.int(1)))), everything)]
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):
@@ -356,15 +346,7 @@ class _FirstOrder(Lowering):
             nobody = logic.apply(one_of(sort_of(domain.item)))
             which: Any = nobody if content.value is None else content.value
             return Number(which, logic.not_(content.is_some), domain.item)
-        if isinstance(domain, EnumDomain):
-            return Number(content, logic.false, domain.item)
-        if isinstance(domain, Range):
-            return Number(logic.add(content, logic.int(domain.bounds(self._constants)[0])), logic.false)
-        if isinstance(domain, OptionalDomain):
-            inner = self._number_of(as_leaf(domain.item), logic.sub(content, logic.int(1)))
-            return Number(inner.code, logic.eq(content, logic.int(0)), inner.sort)
-        assert isinstance(domain, IdDomain)
-        return Number(content, logic.false, domain.item)
+        return number_of(logic, self._constants, domain, content)
 
     def _arithmetic(self, node: ast.BinOp, left: Any, right: Any) -> Any:
         """Also `x + 1` of an id, which as an index means that there is one, namely x."""

@@ -114,12 +114,27 @@ def equal(a: Value, b: Value) -> Expr:
     return pool.or_(pool.and_(a.none, b.none), pool.and_(both, same))
 
 
+def number_of(pool: Any, constants: Mapping[str, Any], domain: object, code: Any) -> Number:
+    """What a field stands for that holds a number, a name or an id, by its code in a pool or its first-order term."""
+    if isinstance(domain, EnumDomain):
+        return Number(code, pool.false, domain.item)
+    if isinstance(domain, Range):
+        return Number(pool.add(code, pool.int(domain.bounds(constants)[0])), pool.false)
+    if isinstance(domain, OptionalDomain):
+        inner = number_of(pool, constants, as_leaf(domain.item), pool.sub(code, pool.int(1)))
+        return replace(inner, none=pool.eq(code, pool.int(0)))
+    assert isinstance(domain, IdDomain)
+    return Number(code, pool.false, domain.item)
+
+
 class Fields:
     """The values of the leaves of a state, which have these codes under a schema; `paths` are those of leaves and parts."""
 
     def __init__(self, schema: Schema, codes: Sequence[Expr]) -> None:
         self._schema, self._codes, self._pool = schema, codes, codes[0].pool
         self.paths = {path[:length] for path in schema.by_path for length in range(len(path) + 1)}
+        self._places = {place for place, _ in schema.messages.values()}
+        self._members: dict[Path, list[tuple[Member, Expr]]] = {}
 
     def value(self, path: Path) -> Value | None:
         """What a field holds; None if the path is that of several."""
@@ -135,23 +150,29 @@ class Fields:
             return IdSet(code, past, domain.item)
         if isinstance(domain, BoolDomain):
             return Flag(self._pool.eq(code, self._pool.int(1)), past)
-        value = self._number(domain, code)
+        value = number_of(self._pool, self._schema.constants, domain, code)
         return replace(value, none=self._pool.or_(value.none, past))
 
     def members(self, path: Path) -> list[tuple[Member, Expr]] | None:
         """Every struct that a set or a bag may have, as often as it may, and where it is there; None if there is neither."""
-        if path not in {place for place, _ in self._schema.messages.values()}:
+        if path not in self._places:
             return None
+        if path not in self._members:
+            self._members[path] = self._structs(path)
+        return self._members[path]
+
+    def _structs(self, path: Path) -> list[tuple[Member, Expr]]:
         domain: Any = self._schema._root
         for part in path:
             domain = domain.struct.domains()[part] if isinstance(part, str) else domain.element
+        fields, constants = domain.fields(), self._schema.constants
+        most = domain.leaf.cardinality(constants) - 1
         found = []
-        for codes in domain.combinations(self._schema.constants):
+        for codes in domain.combinations(constants):
             held = self._codes[self._schema.by_path[(*path, *codes)]]
-            parts = zip(domain.fields(), codes, strict=True)
+            parts = zip(fields, codes, strict=True)
             values = {inside: self._held(leaf.bare, self._pool.int(code), self._pool.false) for (inside, leaf), code in parts}
             member = Member(domain.struct.type_name, values)
-            most = domain.leaf.cardinality(self._schema.constants) - 1
             found += [(member, self._pool.lt(self._pool.int(times), held)) for times in range(most)]
         return found
 
@@ -164,19 +185,6 @@ class Fields:
                 assert isinstance(offset, int)
                 return pool.not_(pool.lt(pool.int(offset), end))
         return pool.false
-
-    def _number(self, domain: object, code: Expr) -> Number:
-        """What the code of a leaf stands for that holds a number or an id."""
-        pool, constants = self._pool, self._schema.constants
-        if isinstance(domain, EnumDomain):
-            return Number(code, pool.false, domain.item)
-        if isinstance(domain, Range):
-            return Number(pool.add(code, pool.int(domain.bounds(constants)[0])), pool.false)
-        if isinstance(domain, OptionalDomain):
-            inner = self._number(as_leaf(domain.item), pool.sub(code, pool.int(1)))
-            return replace(inner, none=pool.eq(code, pool.int(0)))
-        assert isinstance(domain, IdDomain)
-        return Number(code, pool.false, domain.item)
 
     def lacks(self, path: Path, part: str | int) -> str:
         """The sentence that what is at a path has no such part."""

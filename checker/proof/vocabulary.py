@@ -109,8 +109,7 @@ def loop_over(variable: Variable) -> str:
         return ""
     if isinstance(over.hi, Constant):
         return f"range({over.hi.name} + 1)"
-    is_below = isinstance(over.hi, Size) and over.hi.offset == -1
-    return over.hi.constant.name if is_below and isinstance(over.hi, Size) else ""
+    return over.hi.constant.name if isinstance(over.hi, Size) and over.hi.offset == -1 else ""
 
 
 def bindings(variables: tuple[Variable, ...]) -> list[Binding]:

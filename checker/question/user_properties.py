@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
-from acked.checker.predicate.firstorder import first_order_meaning
 from acked.checker.predicate.parse import PredicateError, meaning
 from acked.checker.question.question import Probe
 from acked.invariants.property import Kind, Liveness, Property
-from acked.model.firstorder.store import FunctionStore
-from acked.model.firstorder.values import formula
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.context import current
 from acked.model.language.protocol import Instance
@@ -121,8 +119,12 @@ def _probe(item: Property) -> Probe:
 
 def _state_predicate(text: str) -> Callable[[Struct], Bool]:
     def predicate(state: Struct) -> Bool:
-        store = store_of(state)
-        if isinstance(store, FunctionStore):
+        store: Any = store_of(state)
+        if store.is_of_functions:
+            # Only proofs for all constants read states so, and every command would load what reads them.
+            from acked.checker.predicate.firstorder import first_order_meaning
+            from acked.model.firstorder.values import formula
+
             return formula(first_order_meaning(text, store, current().constants))
         meant = meaning(text, *leaves_of(state))
         return Bool(meant.true) if meant.silent is None else vacuously(Bool(meant.true), Bool(meant.silent))

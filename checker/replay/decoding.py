@@ -12,7 +12,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.language.context import resolve
 from acked.model.language.domain import BoolDomain, Domain, IdDomain, LeafDomain, OptionalDomain, PresentDomain, SetDomain
 from acked.model.language.protocol import Instance
-from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_leaf, is_absent
+from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_leaf
 from acked.model.language.storage.messages import ITEM, MessagesDomain, QueueDomain
 from acked.model.language.values import Id
 
@@ -40,7 +40,7 @@ class Decoder:
         """A state as `Schema.encode` takes it; `Mismatch` where a value has another form."""
         protocol = self._instance.protocol
         domain, ours = StructDomain(protocol.state), self._mapping.state(theirs, protocol)
-        shown = [name for name, part in domain.struct.domains().items() if not is_absent(part, self._instance.constants)]
+        shown = [name for name, _ in domain.fields_shown(self._instance.constants)]
         if not {*shown} <= ours.keys():
             fields = f"the state must have exactly the fields {', '.join(shown)}, and the trace has {', '.join(theirs)}"
             raise Mismatch(f"{fields}; say in a mapping file where they are, and name it with --map")
@@ -48,8 +48,6 @@ class Decoder:
 
     def _decode(self, domain: Domain, value: Any, where: str, field: str) -> Any:
         """A value; `where` says where it is, and `field` the same without indices."""
-        if isinstance(domain, PresentDomain):
-            return self._decode(domain.inner, value, where, field)
         if isinstance(domain, StructDomain):
             return self._record(domain, value, where, field)
         if isinstance(domain, MessagesDomain):

@@ -93,6 +93,7 @@ def cardinality(
     free: dict[int, Variable] = {}
     shape = ("size", relation.sort, bounds and (bounds[0].id, bounds[1].id), _shape(inside, {probe.value.number: -1}, free))
     variables = tuple(free.values())
+    here = tuple(map(logic.bound, variables))
     symbol = logic.abbreviations.get(shape)
     if symbol is None:
         symbol = Symbol(logic.fresh("#size"), tuple(item.sort for item in variables), INT)
@@ -101,9 +102,8 @@ def cardinality(
         def member(x: Term, at: tuple[Term, ...]) -> Term:
             return substitute(logic, inside, {probe.value: x, **dict(zip(variables, at, strict=True))})
 
-        known = logic.apply(symbol, map(logic.bound, variables))
+        known = logic.apply(symbol, here)
         none, sort, hint = logic.int(0), relation.sort, relation.sort.name
-        here = tuple(map(logic.bound, variables))
         facts = (
             logic.le(none, known),
             logic.le(known, whole),
@@ -114,7 +114,7 @@ def cardinality(
         )
         axioms = tuple(logic.close(fact, variables) for fact in facts)
         logic.cardinalities[symbol] = Cardinality(symbol, variables, relation.sort, bounds, whole, member, axioms)
-    return logic.apply(symbol, map(logic.bound, variables))
+    return logic.apply(symbol, here)
 
 
 def compare_cardinalities(logic: Logic, one: Cardinality, other: Cardinality) -> tuple[Term, ...]:

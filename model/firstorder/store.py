@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NoReturn, cast
+from typing import Any, cast
 
 from acked.model.firstorder.normal import substitute
 from acked.model.firstorder.ranges import is_within, least
@@ -130,10 +130,6 @@ class FunctionStore(StateStore):
     def slot(self, offset: Code, log: LogDomain) -> Code:
         """The offset itself: a log is a function of offsets, whatever its size."""
         return offset
-
-    def leaves(self) -> NoReturn:
-        """There are none: a field is a function."""
-        raise ModelError("a predicate written in a spec is about given constants and has no meaning for all of them")
 
     @contextmanager
     def for_each(self, element: Term) -> Iterator[None]:

@@ -17,13 +17,13 @@ from acked.checker.question.fairness import read_fairness
 from acked.checker.question.question import Question
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.expr import Expr, Op, operands
-from acked.model.language.domain import BoolDomain, Domain, LeafDomain, Path, PresentDomain
+from acked.model.language.domain import BoolDomain, Domain, LeafDomain, Path
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, is_absent, slot_domain
 from acked.model.language.storage.layout import Leaf
 from acked.model.language.storage.messages import MessagesDomain
 from acked.model.language.storage.store import SymbolicPath
 from acked.reports.console import harmless
-from acked.reports.exports.tla_names import COMPARED, HELPERS, NONE, Sets, claimed, record_text, shown_fields, within
+from acked.reports.exports.tla_names import COMPARED, HELPERS, NONE, Sets, claimed, record_text, within
 from acked.reports.exports.tla_reading import (
     Assigned,
     Blanked,
@@ -77,7 +77,7 @@ class _Export:
         self.question, self.instance, self.title = question, question.instance, title
         protocol = self.instance.protocol
         self.name = _identifier(protocol.name)
-        self.fields = shown_fields(StructDomain(protocol.state), self.instance.constants)
+        self.fields = dict(StructDomain(protocol.state).fields_shown(self.instance.constants))
         taken = {*_OWN, *self.fields, self.name}
         self.actions = {item.name: claimed(item.name, taken) for item in self.instance.action_rules}
         asked = [item for item in question.properties if item.kind is not Kind.DEADLOCK]
@@ -214,7 +214,7 @@ class _Export:
 
     def _after(self, store: SketchStore, name: str) -> str:
         """The new value of a variable."""
-        domain = _present(self.fields[name])
+        domain = self.fields[name]
         if isinstance(domain, LeafDomain):
             return within(self.writer.value(store.kept((name,), len(store.written)), domain), COMPARED)
         changes = _last(change for change in store.written if change.path[0] == name)
@@ -222,7 +222,9 @@ class _Export:
             text = name
             for change in changes:
                 assert isinstance(change, Assigned)
-                text = self._with(domain, change.path[1:], change, text)
+                _, letter = self.writer.steps(change.path, "")
+                assert letter is not None
+                text = self._with(letter, change, text)
             return text
         entries = [f"!{where} = {what}" for where, what in self._entries(changes)]
         return f"[{name} EXCEPT {f',{_CONTINUED}'.join(entries)}]"
@@ -247,14 +249,10 @@ class _Export:
     def _entry(self, change: Change) -> tuple[str, str]:
         """Where something changes within a variable, and what is there then."""
         if isinstance(change, (Blanked, Copied)):
-            log, _ = self._domain(change.path[:-1])
-            assert isinstance(log, LogDomain)
-            return f"{self.writer.steps(change.path[:-1], '')[0]}.{LogDomain.RECORDS}", self._slots(change, log)
+            return f"{self.writer.steps(change.path[:-1], '')[0]}.{LogDomain.RECORDS}", self._slots(change)
         where, letter = self.writer.steps(change.path, "")
-        domain, at = self._domain(change.path)
         if letter is not None:
-            assert isinstance(domain, MessagesDomain)
-            return where, self._with(domain, change.path[at:], change, "@")
+            return where, self._with(letter, change, "@")
         value = self.writer.value(change.code, self._at(change.path).domain).text
         return where, value if change.when is None else f"IF {self.writer.truth(change.when).text} THEN {value} ELSE @"
 
@@ -262,18 +260,19 @@ class _Export:
         schema = self.instance.schema
         return schema.leaves[schema.by_path[sample(path)]]
 
-    def _slots(self, change: Blanked | Copied, log: LogDomain) -> str:
+    def _slots(self, change: Blanked | Copied) -> str:
         """The slots of a log that is cut, or that gets what another one has."""
-        slots = self.sets.slots(log)
+        slots = self.sets.slots(change.log)
         if isinstance(change, Blanked):
             kept = f"slot < {within(self.writer.number(change.cut), COMPARED)}"
-            return f"[slot \\in {slots} |-> IF {kept} THEN @[slot] ELSE {self._blank(log)}]"
+            return f"[slot \\in {slots} |-> IF {kept} THEN @[slot] ELSE {self._blank(change.log)}]"
         first, stop = (within(self.writer.number(code), COMPARED) for code in (change.first, change.stop))
         taken = f"{first} <= slot /\\ slot < {stop}"
-        return f"[slot \\in {slots} |-> IF {taken} THEN {self._copied(change, log)} ELSE @[slot]]"
+        return f"[slot \\in {slots} |-> IF {taken} THEN {self._copied(change)} ELSE @[slot]]"
 
-    def _copied(self, change: Copied, log: LogDomain) -> str:
+    def _copied(self, change: Copied) -> str:
         """What is copied to a slot."""
+        log = change.log
         pool, count = self.reading.pool, self.instance.schema.counts[sample(change.path)]
         slot = pool.variable("slot", log.end, count)
         where = (*change.source, slot.value if slot.is_const else slot)
@@ -290,47 +289,25 @@ class _Export:
         """The fields of a record that are there."""
         return [(path, part) for path, part in log.record_leaves() if not is_absent(part, self.instance.constants)]
 
-    def _with(self, domain: MessagesDomain, codes: SymbolicPath, change: Assigned, before: str) -> str:
-        """A set of records with one more, or one less."""
-        letter = f"{{{self.writer.letter(domain, codes)}}}"
+    def _with(self, record: str, change: Assigned, before: str) -> str:
+        """A set of records with this one more, or less."""
+        letter = f"{{{record}}}"
         if change.code.is_const:
             text = before + (" \\cup " if change.code.value else " \\ ") + letter
         else:
-            is_in = self.writer.value(change.code, domain.leaf).text
+            is_in = self.writer.value(change.code, BoolDomain()).text
             text = f"IF {is_in} THEN {before} \\cup {letter} ELSE {before} \\ {letter}"
         return text if change.when is None else f"IF {self.writer.truth(change.when).text} THEN {text} ELSE {before}"
-
-    def _domain(self, path: SymbolicPath) -> tuple[Domain, int]:
-        """What is at a path, or the set of structs that it leads into, and how much of the path leads there."""
-        domain: Domain = StructDomain(self.instance.protocol.state)
-        at = 0
-        while at < len(path):
-            domain = _present(domain)
-            if isinstance(domain, MessagesDomain):
-                return domain, at
-            if isinstance(domain, StructDomain):
-                domain = domain.struct.domains()[path[at]]
-            elif isinstance(domain, ArrayDomain):
-                domain = domain.element
-            else:
-                assert isinstance(domain, LogDomain)
-                if path[at] == LogDomain.END:
-                    return domain.end, at
-                domain = StructDomain(domain.record)
-                at += 1
-            at += 1
-        return _present(domain), at
 
     # -- whole values -----------------------------------------------------------------------------------------------
 
     def _value(self, store: SketchStore, path: SymbolicPath, domain: Domain) -> str:
         """What a store has at a path, spelled out."""
-        domain = _present(domain)
         constants = self.instance.constants
         if isinstance(domain, LeafDomain):
             return within(self.writer.value(store.kept(path, len(store.written)), self._at(path).domain), COMPARED)
         if isinstance(domain, StructDomain):
-            fields = shown_fields(domain, constants)
+            fields = dict(domain.fields_shown(constants))
             return record_text({(name,): self._value(store, (*path, name), part) for name, part in fields.items()})
         if isinstance(domain, LogDomain):
             record = StructDomain(domain.record)
@@ -441,7 +418,3 @@ def _is_one(text: str) -> bool:
         if not depth:
             return at == len(text) - 1
     return False
-
-
-def _present(domain: Domain) -> Domain:
-    return _present(domain.inner) if isinstance(domain, PresentDomain) else domain

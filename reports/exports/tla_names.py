@@ -84,7 +84,7 @@ class Sets:
                 numbers = f"{_known(lo)}..{_known(hi)}"
                 return self._named(domain.item, domain.item.__name__, numbers) if (lo, hi) == own else f"({numbers})"
             case StructDomain():
-                shown = shown_fields(domain, self.constants)
+                shown = dict(domain.fields_shown(self.constants))
                 return record_text({(name,): self.of(part) for name, part in shown.items()}, ": ")
             case MessagesDomain():
                 letters = self.letters(domain)
@@ -121,11 +121,6 @@ def claimed(wanted: str, taken: set[str]) -> str:
         wanted += "_"
     taken.add(wanted)
     return wanted
-
-
-def shown_fields(domain: StructDomain, constants: Constants) -> dict[str, Domain]:
-    """The fields of a struct that its constants leave there."""
-    return {name: part for name, part in domain.struct.domains().items() if not is_absent(part, constants)}
 
 
 def record_text(texts: Mapping[Path, str], sign: str = " |-> ") -> str:

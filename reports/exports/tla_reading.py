@@ -188,6 +188,7 @@ class Blanked:
     """A log whose slots from an offset on become blank."""
 
     path: SymbolicPath
+    log: LogDomain
     cut: Expr
 
 
@@ -196,6 +197,7 @@ class Copied:
     """A log whose slots between two offsets get what another one had there after the first `moment` writes."""
 
     path: SymbolicPath
+    log: LogDomain
     source: SymbolicPath
     first: Expr
     stop: Expr
@@ -239,18 +241,11 @@ class SketchStore(StateStore):
 
     def blank_from(self, slots: SymbolicPath, log: LogDomain, cut: Expr) -> None:
         if resolve(log.size):
-            self.written.append(Blanked(slots, cut))
+            self.written.append(Blanked(slots, log, cut))
 
     def copy(self, slots: SymbolicPath, source: SymbolicPath, log: LogDomain, between: tuple[Expr, Expr]) -> None:
         if resolve(log.size):
-            self.written.append(Copied(slots, self._clamped(source), *between, self, len(self.written)))
-
-    def slot(self, offset: int | Expr, log: LogDomain) -> int | Expr | None:
-        """The offset itself; of a known one beyond the log the last slot."""
-        slots = resolve(log.size)
-        if not slots:
-            return None
-        return slots - 1 if isinstance(offset, int) and not 0 <= offset < slots else offset
+            self.written.append(Copied(slots, log, self._clamped(source), *between, self, len(self.written)))
 
     def leaves(self) -> tuple[Schema, Sequence[Expr]]:
         return self.schema, [self.kept(leaf.path, len(self.written)) for leaf in self.schema.leaves]

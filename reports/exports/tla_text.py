@@ -11,7 +11,6 @@ from acked.model.language.domain import (
     EnumDomain,
     LeafDomain,
     OptionalDomain,
-    PresentDomain,
     Range,
     SetDomain,
 )
@@ -398,8 +397,6 @@ class Writer:
         text, at = start, 1
         while at < len(path):
             part = path[at]
-            if isinstance(domain, PresentDomain):
-                domain = domain.inner
             if isinstance(domain, MessagesDomain):
                 letter = self.letter(domain, path[at:])
                 return (text, letter) if isinstance(domain.leaf, BoolDomain) else (f"{text}[{letter}]", None)

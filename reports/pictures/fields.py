@@ -6,14 +6,14 @@ other field. What is drawn is found out once, as plain data, so that pages draw 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from acked.model.language.context import resolve
 from acked.model.language.domain import BoolDomain, Domain, IdDomain, LeafDomain, Range, SetDomain
 from acked.model.language.protocol import Instance
-from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, is_absent
+from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.storage.messages import MessagesDomain, QueueDomain
 from acked.model.language.values import Id, Int
 from acked.reports.pictures.picture import (
@@ -86,14 +86,14 @@ class _Reading:
     """The cards of an instance, those of ids first; without those of fields that are left out."""
 
     def __init__(self, instance: Instance, without: Collection[str]) -> None:
-        self._constants, self._ordered = instance.constants, ordered_sorts(instance)
+        self._constants, self.ordered = instance.constants, ordered_sorts(instance)
         of_ids: dict[object, dict[str, list[Part]]] = {}
         alone: list[Card] = []
-        for name, domain in self._present(instance.protocol.state.domains()).items():
+        for name, domain in StructDomain(instance.protocol.state).fields_shown(self._constants):
             if name in without:
                 continue
             owner = getattr(domain.index, "item", None) if _is_array(domain) else None
-            if owner is None or not (issubclass(owner, Id) or owner in self._ordered):
+            if owner is None or not (issubclass(owner, Id) or owner in self.ordered):
                 alone.append(_card(name, self._whole(name, domain)))
                 continue
             assert isinstance(domain, ArrayDomain)
@@ -101,9 +101,6 @@ class _Reading:
                 parts = self._flat(name, (name, at), domain.element)
                 of_ids.setdefault(owner, {}).setdefault(element, []).extend(parts)
         self.cards = (*(_card(name, parts) for mine in of_ids.values() for name, parts in mine.items()), *alone)
-
-    def _present(self, domains: Mapping[str, Domain]) -> dict[str, Domain]:
-        return {name: domain for name, domain in domains.items() if not is_absent(domain, self._constants)}
 
     def _names(self, index: LeafDomain) -> list[str]:
         """What the elements of an array are called."""
@@ -122,7 +119,7 @@ class _Reading:
         """A part for each field of a struct, and of those in it; of anything else one."""
         if not isinstance(domain, StructDomain):
             return [Part(name, place, self._shape(domain))]
-        inner = self._present(domain.struct.domains()).items()
+        inner = domain.fields_shown(self._constants)
         prefix = f"{name}." if name else ""
         return [part for key, one in inner for part in self._flat(f"{prefix}{key}", (*place, key), one)]
 
@@ -132,7 +129,7 @@ class _Reading:
         if isinstance(domain, LogDomain):
             return Shape(LOG, parts=(self._record(domain),), room=resolve(domain.size, self._constants))
         if isinstance(domain, StructDomain):
-            inner = self._present(domain.struct.domains()).items()
+            inner = domain.fields_shown(self._constants)
             return Shape(STRUCT, parts=tuple(Part(name, (name,), self._shape(one)) for name, one in inner))
         if isinstance(domain, ArrayDomain):
             element, names = self._shape(domain.element), enumerate(self._names(domain.index))
@@ -150,7 +147,7 @@ class _Reading:
         if isinstance(domain, BoolDomain):
             return Shape(FLAG)
         item: Any = getattr(domain, "item", None)
-        is_named = issubclass(item, Id) or item in self._ordered
+        is_named = issubclass(item, Id) or item in self.ordered
         return Shape(SET if isinstance(domain, SetDomain) else VALUE, item.type_name if is_named else "")
 
 
@@ -249,7 +246,7 @@ class FieldPictures(Pictures):
 
     def __init__(self, instance: Instance, without: Collection[str] = ()) -> None:
         reading = _Reading(instance, without)
-        self.ordered = ordered_sorts(instance)
+        self.ordered = reading.ordered
         self._rows = [card for card in reading.cards if card.log is not None]
         self._boxes = [card for card in reading.cards if card.log is None]
         sorts = {card.name.rpartition(" ")[0] for card in self._rows}

@@ -43,7 +43,7 @@ def print_all_constants(
     proof: AllConstantsProof,
     rules: Sequence[BrokenRule],
     total_seconds: float,
-    argument: Argument | None = None,
+    argument: Argument,
     searched: Result | None = None,
 ) -> None:
     """What breaks the argument, if anything does; then verdict, obligations by step, and what is open.
@@ -51,9 +51,8 @@ def print_all_constants(
     `argument` is what was claimed, of a shipped protocol its own; `searched` is the search that came first, if one did.
     """
     glyphs = glyphs_of(console)
-    claimed = argument or argument_of(protocol, proof.switches)
     for rule in rules:
-        print_trace(console, step_view(protocol, proof, rule.example, claimed, searched))
+        print_trace(console, step_view(protocol, proof, rule.example, argument, searched))
         put(console, [])
     print_subject(console, protocol, proof.goals, proof.switches, proof.drop)
     _print_verdict(console, proof, glyphs)
@@ -175,14 +174,14 @@ def step_view(
     protocol: Protocol,
     proof: AllConstantsProof,
     found: StepCounterexample,
-    argument: Argument | None,
+    argument: Argument,
     searched: Result | None = None,
 ) -> TraceView:
     """The step of a small instance that refutes an obligation, as a trace whose words say what it is."""
     instance = protocol.instantiate(found.constants, proof.drop)
     states = states_of(instance, found)
     run = Run(states, (step_of(instance, found.step),) if len(states) > 1 else ())
-    known = () if argument is None else (*argument.clauses, *argument.further)
+    known = (*argument.clauses, *argument.further)
     broken = next((item for item in known if item.name == found.breaks), None)
     question = Question(instance, () if broken is None else (broken,))
     view = view_of(Counterexample(protocol.title, question, run, broken if run.actions else None))

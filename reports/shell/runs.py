@@ -18,7 +18,7 @@ from acked.reports.progress import ProgressReporter
 from acked.reports.runs.answers import verdict_in_words
 from acked.reports.runs.refusals import blocked_in_words
 from acked.reports.runs.view import steps_of
-from acked.reports.shell.options import ANYWHERE, UNCHANGED, SpecChanges, TraceSource
+from acked.reports.shell.options import ANYWHERE, UNCHANGED, AskedSpec, SpecChanges, TraceSource
 from acked.reports.shell.specs import find_spec
 
 
@@ -51,7 +51,7 @@ def is_trace(target: str) -> bool:
 def trace_of(path: Path, spec_name: str, changes: SpecChanges = UNCHANGED, mapping: Path | None = None) -> Counterexample:
     """A trace file, of ours or of another tool's, as a run of the spec that the user names."""
     if not is_ours(path):
-        return _foreign(path, changes.put_into(find_spec(spec_name, not changes.are_none)), mapping)
+        return _foreign(path, AskedSpec(spec_name, changes).load(), mapping)
     if mapping is not None or not changes.are_none:
         what = f"{path} is a trace that acked wrote, whose fields and constants are fixed"
         raise ConfigurationError(f"{what}; leave --map, -c and --kafka-version out")
@@ -60,7 +60,7 @@ def trace_of(path: Path, spec_name: str, changes: SpecChanges = UNCHANGED, mappi
 
 def answer_of(name: str, changes: SpecChanges, quiet: bool) -> tuple[Spec, Result]:
     """A spec with its changes, and the answer of the search of it, which ends at a violation."""
-    spec = changes.put_into(find_spec(name, not changes.are_none))
+    spec = AskedSpec(name, changes).load()
     with ProgressReporter(sys.stderr, quiet=quiet) as observer:
         return spec, search(spec.question(), observer=observer)
 

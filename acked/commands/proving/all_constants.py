@@ -91,11 +91,12 @@ def all_constants(
     make_query_folder(files.certificate)
     trace_out.check()
     known = _lemma_sets(argument, files.lemma_sets)
+    searched = None
     if own is not None:
         refuse_uncovered(spec)
-    searched = None if own is None else search_first(spec, explore, output)
-    if searched is not None and searched.violations:
-        return show_violation(asked.name, spec, searched, trace_out, output)
+        searched = search_first(spec, explore, output)
+        if searched.violations:
+            return show_violation(asked.name, spec, searched, trace_out, output)
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
         options = replace(options, cores=known)
         proof = prove_all_constants(

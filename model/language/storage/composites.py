@@ -66,10 +66,11 @@ class StructDomain(Domain):
         return found
 
     def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
-        parts = [(name, domain.reader((*path, name), places, constants)) for name, domain in self._fields_shown(constants)]
+        parts = [(name, domain.reader((*path, name), places, constants)) for name, domain in self.fields_shown(constants)]
         return lambda codes: {name: read(codes) for name, read in parts}
 
-    def _fields_shown(self, constants: Constants) -> Iterator[tuple[str, Domain]]:
+    def fields_shown(self, constants: Constants) -> Iterator[tuple[str, Domain]]:
+        """The fields that the constants leave there."""
         for name, domain in self.struct.domains().items():
             if not is_absent(domain, constants):
                 yield name, domain
@@ -78,7 +79,7 @@ class StructDomain(Domain):
         for name, domain in self.struct.domains().items():
             if is_absent(domain, constants):
                 codes.update({leaf: 0 for leaf, _ in domain.leaves((*path, name), constants)})
-        domains = dict(self._fields_shown(constants))
+        domains = dict(self.fields_shown(constants))
         if not isinstance(value, dict) or set(value) != set(domains):
             raise ModelError(f"{path_name(path) or 'the state'} must have exactly the fields {', '.join(domains)}")
         for name, domain in domains.items():

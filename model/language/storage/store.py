@@ -47,6 +47,8 @@ class StateStore(ABC):
     As it is here nothing changes in it, and it has no logs: that is so of structs that are not part of a state.
     """
 
+    is_of_functions = False
+    """Whether a field is a function of its indices, as where sizes are open."""
     changes: Sequence[Write] = ()
     """What has changed, in order, if the store keeps a history."""
 
@@ -75,8 +77,13 @@ class StateStore(ABC):
         return
 
     def slot(self, offset: int | Expr, log: LogDomain) -> int | Expr | None:
-        """The index of the slot that an offset of a log reads from; None if the log has no slots."""
-        return None
+        """The index of the slot that an offset of a log reads from: of a known one beyond the log the last; None if it has no
+        slots.
+        """
+        slots = resolve(log.size)
+        if not slots:
+            return None
+        return slots - 1 if isinstance(offset, int) and not 0 <= offset < slots else offset
 
     def leaves(self) -> tuple[Schema, Sequence[Expr]]:
         """The layout and the code of every leaf; `ModelError` of a store that is not a state's."""
@@ -155,13 +162,6 @@ class Store(StateStore):
             taken = pool.and_(pool.le(first, literal(slot)), pool.lt(literal(slot), stop))
             for path, _ in log.record_leaves():
                 self.write((*slots, slot, *path), self.read((*source, slot, *path)), taken)
-
-    def slot(self, offset: int | Expr, log: LogDomain) -> int | Expr | None:
-        """The offset itself; of a known one beyond the log the last slot."""
-        slots = resolve(log.size)
-        if not slots:
-            return None
-        return slots - 1 if isinstance(offset, int) and not 0 <= offset < slots else offset
 
     def leaves(self) -> tuple[Schema, Sequence[Expr]]:
         return self.schema, self.codes

@@ -23,6 +23,7 @@ from acked.checker.allconstants.proof import (
     AllConstantsOptions,
     ObligationResult,
     SolverVerdict,
+    covering_argument,
     near_sets,
     prove_all_constants,
 )
@@ -119,7 +120,7 @@ def test_an_action_that_cannot_happen_under_these_rules_leaves_nothing_out(
     assert made.holds is (not vacuous)
     assert set(made.document()["never"]) == set(unseen) - set(vacuous)
     screen = StringIO()
-    print_all_constants(Console(file=screen, width=200), partition, made, (), 0.0)
+    print_all_constants(Console(file=screen, width=200), partition, made, (), 0.0, covering_argument(partition, asked))
     assert ("FetchDiverging cannot happen: who has truncated" in screen.getvalue()) is ("FetchDiverging" not in vacuous)
 
 
