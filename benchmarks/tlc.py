@@ -18,8 +18,9 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, astuple, dataclass, fields, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 
@@ -184,6 +185,21 @@ def _shown(row: Row) -> tuple[str, ...]:
     return (name, f"✗ {row.violates}".strip(), "", "", str(row.levels) if row.violates else "")
 
 
+Compared = tuple[str, Module, Callable[[], Row]]
+"""What is asked by its name, its module, and what acked answers."""
+
+
+def _random(count: int) -> Iterator[Compared]:
+    for number, (question, made) in enumerate(islice(drawn(count), count)):
+        name = f"random {number}"
+        yield name, made, partial(answered, name, question, made)
+
+
+def _named(texts: Iterable[str]) -> Iterator[Compared]:
+    for text in texts:
+        yield text, module(asked(text)), partial(expected, text)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--jar", type=Path, required=True)
@@ -192,18 +208,13 @@ def main() -> int:
     parser.add_argument("specs", nargs="*", default=ASKED)
     options = parser.parse_args()
     rows, wrong = [row for row in kept() if row.spec not in options.specs] if options.keep and DATA.exists() else [], 0
-    for number, (question, made) in enumerate(islice(drawn(options.random), options.random)):
-        theirs = told(f"random {number}", made, options.jar)
-        found = differences(answered(theirs.spec, question, made), theirs)
-        wrong += bool(found)
-        print(theirs.spec, theirs.verdict, theirs.violates, theirs.distinct, theirs.generated, theirs.levels, *found)
-    for text in () if options.random else options.specs:
-        theirs = told(text, module(asked(text)), options.jar)
-        found = differences(expected(text), theirs)
+    for name, made, answer in _random(options.random) if options.random else _named(options.specs):
+        theirs = told(name, made, options.jar)
+        found = differences(answer(), theirs)
         rows.append(theirs)
         wrong += bool(found)
         print(theirs.spec, theirs.verdict, theirs.violates, theirs.distinct, theirs.generated, theirs.levels, *found)
-    if options.keep and not wrong:
+    if options.keep and not options.random and not wrong:
         with DATA.open("w", newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             rows.sort(key=lambda row: (*ASKED, row.spec).index(row.spec))

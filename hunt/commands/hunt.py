@@ -117,7 +117,7 @@ def hunt(
     """
     hunted = HuntedRelease.of(number_of(version), plane)
     all_known = known_losses()
-    known = known_losses(without=scope.forgotten)
+    known = known_losses(without=scope.forgotten) if scope.forgotten else all_known
     if assumptions:
         return _drop(hunted, all_known, scope, batch, output)
     faults = tuple(part.strip() for part in scope.faults.split(",")) if scope.faults else ()
