@@ -11,6 +11,7 @@ scheduling. A task per bucket and level, which Spark could rerun alone, took two
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import secrets
 import shutil
@@ -228,7 +229,7 @@ class SparkSearch:
         finally:
             self._touch(meeting / "stop")
             job.end()
-            shutil.rmtree(meeting, ignore_errors=True)
+            _end(meeting)
 
     def _plan(self, attempt: str) -> TaskPlan:
         return TaskPlan(
@@ -358,6 +359,16 @@ class SparkEngine:
         with self.connect() as driver:
             limits = SparkBounds(memory=self.memory, max_depth=bounds.max_depth, max_states=bounds.max_states)
             return SparkSearch(question, stored, driver, policy, observer, limits).run()
+
+
+def _end(meeting: Path) -> None:
+    """The meeting is gone at once: a task that still writes in it could else find it without the word to stop, and go on."""
+    over = meeting.with_name(f"{meeting.name}.over")
+    try:
+        os.rename(meeting, over)
+    except OSError:
+        over = meeting  # Somebody has removed it, or nothing can be renamed there.
+    shutil.rmtree(over, ignore_errors=True)
 
 
 class _Job:

@@ -341,6 +341,18 @@ def test_a_task_lost_on_the_way_changes_no_answer(
     assert any("tasks were lost at level" in note for note in result.notes), result.notes
 
 
+@pytest.mark.timeout(60)
+def test_an_attempt_that_is_over_is_gone_though_its_files_cannot_be_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever still writes a file there keeps its folder alive, in which no task would find the word to stop any more."""
+    left: list[Path] = []
+    monkeypatch.setattr(driver.shutil, "rmtree", lambda path, **_: left.append(path))
+    assert answer(over_threads(small(), tmp_path / "run")) == answer(search(small(), Bounds(1, 1 << 26)))
+    assert [path.suffix for path in left if path.parent.name == "scratch"] == [".over"]
+    assert [path.suffix for path in (tmp_path / "run" / "scratch").iterdir()] == [".over"]
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_a_task_in_a_grid_whose_memory_is_full_still_hands_on(tmp_path: Path, met: list[frozenset[int]]) -> None:
