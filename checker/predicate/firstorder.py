@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from acked.checker.predicate.parse import MAX_PARTS, Lowering, PredicateError
+from acked.checker.predicate.syntax import generator_of, range_ends, target_of
 from acked.checker.predicate.text import flattened, parse
 from acked.checker.predicate.values import Flag, IdSet, Number, number_of
 from acked.model.firstorder.definitions import cardinality
@@ -144,7 +145,7 @@ class _FirstOrder(Lowering):
                 raise self.refuse(node.args[0], "len(…) counts the members of a set")
             size: Any = cardinality(logic, held.members, logic.int(resolve(held.sort.size, self._constants)))
             return Number(size, held.none)
-        made = self._generator(node)
+        made = generator_of(node, self.refuse)
         if kind == "count":
             return self._counted(node, made, names)
         return Flag(self._quantified(made, 0, names, kind == "all"), logic.false)
@@ -155,7 +156,7 @@ class _FirstOrder(Lowering):
         if number == len(made.generators):
             return self.bool(made.elt, names)
         loop = made.generators[number]
-        target = self._target(loop)
+        target = target_of(loop, self.refuse)
 
         def body(bound: Mapping[str, Any], meant: Code) -> Code:
             given = logic.all((meant, *(self.bool(test, bound) for test in loop.ifs)))
@@ -177,7 +178,7 @@ class _FirstOrder(Lowering):
         if len(made.generators) > 1:
             raise self.refuse(node, "count(…) over two names has no meaning for all constants; count over one of them")
         (loop,) = made.generators
-        target = self._target(loop)
+        target = target_of(loop, self.refuse)
 
         def over(choice: Over, member: Callable[[Code], Code]) -> Code:
             def holds(x: Code) -> Code:
@@ -226,8 +227,8 @@ class _FirstOrder(Lowering):
             same = [item for item in self._ids if isinstance(item.size, Constant) and item.size.name == node.id]
             bounds = (logic.int(0), logic.sub(logic.int(self._constants[node.id]), logic.int(1)))
             return [*((Over(item, None), everything) for item in same), (Over(None, bounds), everything)]
-        if (range_ends := self._range_ends(node)) is not None:
-            ends = [self._plain_number(part, names) for part in range_ends]
+        if (arguments := range_ends(node, self.refuse)) is not None:
+            ends = [self._plain_number(part, names) for part in arguments]
             first, stop = (logic.int(0), *ends) if len(ends) == 1 else ends
             return [(Over(None, (first, logic.sub(stop, logic.int(1)))), everything)]
         if isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)):

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from acked.base.errors import ConfigurationError
 from acked.base.names import choices, near
-from acked.checker.predicate.syntax import is_literal, is_negation, names_of, parts_of
-from acked.checker.predicate.text import example_of, flattened, parse, such_a_set, unknown_call, unreadable
+from acked.checker.predicate.syntax import generator_of, is_literal, is_negation, names_of, parts_of, range_ends, target_of
+from acked.checker.predicate.text import example_of, flattened, parse, such_a_set, unreadable
 from acked.checker.predicate.values import Bound, Fields, Flag, IdSet, Member, Names, Number, Value, equal
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
@@ -269,10 +269,10 @@ class Lowering:
 
     def _unroll(self, node: ast.Call, names: Mapping[str, Bound]) -> tuple[ast.expr, list[tuple[Expr, dict[str, Bound]]]]:
         """The body of any, all or count, and for every value of its name: whether that one is meant, and all names."""
-        made = self._generator(node)
+        made = generator_of(node, self.refuse)
         cases: list[tuple[Expr, dict[str, Bound]]] = [(self._pool.true, dict(names))]
         for loop in made.generators:
-            target = self._target(loop)
+            target = target_of(loop, self.refuse)
             if target in self._schema.constants or (target,) in self._fields.paths:
                 raise self.refuse(loop.target, f"{target!r} is a name of the protocol; use another, such as r")
             cases = [
@@ -285,27 +285,6 @@ class Lowering:
             if self._cases > MAX_CASES:
                 raise self.refuse(node, f"this has more than {MAX_CASES:,} cases; quantify over less")
         return made.elt, cases
-
-    def _generator(self, node: ast.Call) -> ast.GeneratorExp:
-        """What any, all or count goes through; no other call has a meaning."""
-        kind = getattr(node.func, "id", "")
-        made = node.args[0] if kind in ("any", "all", "count") and len(node.args) == 1 and not node.keywords else None
-        if not isinstance(made, ast.GeneratorExp):
-            raise self.refuse(node, unknown_call(kind))
-        return made
-
-    def _target(self, loop: ast.comprehension) -> str:
-        if not isinstance(loop.target, ast.Name) or loop.is_async:
-            raise self.refuse(loop.target, "write one name, such as r in any(… for r in …)")
-        return loop.target.id
-
-    def _range_ends(self, node: ast.expr) -> list[ast.expr] | None:
-        """The arguments of a range; None if a term is none."""
-        if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "range":
-            return None
-        if node.keywords or not 1 <= len(node.args) <= 2:
-            raise self.refuse(node, "write range(log_size) or range(1, log_size)")
-        return node.args
 
     def _messages(self, node: ast.expr, names: Mapping[str, Bound]) -> list[tuple[Member, Expr]] | None:
         """The structs of a set or a bag that a term names, each with the condition under which it is there."""
@@ -322,7 +301,7 @@ class Lowering:
         pool, constants = self._pool, self._schema.constants
         if isinstance(node, ast.Name) and node.id in constants:
             return [(value, pool.true) for value in range(constants[node.id])]
-        if (ends := self._range_ends(node)) is not None:
+        if (ends := range_ends(node, self.refuse)) is not None:
             bounds = [self._number(part, names) for part in ends]
             if max(map(abs, bounds)) > MAX_CASES:
                 raise self.refuse(node, f"this has more than {MAX_CASES:,} cases; quantify over less")

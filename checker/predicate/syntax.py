@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
+from acked.checker.predicate.text import unknown_call
 from acked.checker.predicate.values import Names
 
 
@@ -32,3 +34,32 @@ def parts_of(node: ast.expr) -> tuple[str, tuple[str, ...]] | None:
         parts.insert(0, node.attr)
         node = node.value
     return (node.id, tuple(parts)) if isinstance(node, ast.Name) else None
+
+
+Refuse = Callable[[ast.AST, str], Exception]
+"""Makes the error that something cannot be understood, with its place."""
+
+
+def generator_of(call: ast.Call, refuse: Refuse) -> ast.GeneratorExp:
+    """What any, all or count goes through; no other call has a meaning."""
+    kind = getattr(call.func, "id", "")
+    made = call.args[0] if kind in ("any", "all", "count") and len(call.args) == 1 and not call.keywords else None
+    if not isinstance(made, ast.GeneratorExp):
+        raise refuse(call, unknown_call(kind))
+    return made
+
+
+def target_of(loop: ast.comprehension, refuse: Refuse) -> str:
+    """The name that a loop binds."""
+    if not isinstance(loop.target, ast.Name) or loop.is_async:
+        raise refuse(loop.target, "write one name, such as r in any(… for r in …)")
+    return loop.target.id
+
+
+def range_ends(node: ast.expr, refuse: Refuse) -> list[ast.expr] | None:
+    """The arguments of a range; None if a term is none."""
+    if not isinstance(node, ast.Call) or getattr(node.func, "id", "") != "range":
+        return None
+    if node.keywords or not 1 <= len(node.args) <= 2:
+        raise refuse(node, "write range(log_size) or range(1, log_size)")
+    return node.args

@@ -78,6 +78,8 @@ class FunctionStore(StateStore):
     It keeps no history: what a finite instance of a protocol refuses (`model/language/state.py`) is not asked here again.
     """
 
+    is_of_functions = True
+
     def __init__(self, logic: Logic, families: Mapping[Key, Family], contents: Mapping[Key, Content]) -> None:
         self.logic = logic
         self.contents = dict(contents)
