@@ -128,7 +128,7 @@ def check(
         spec = with_symmetry(spec)
     trace_out.check()
     policy = StopPolicy.EVERY_PROPERTY if go_on else spec.policy
-    question = spec.question()
+    question = output.question(spec)
     for warning in spec.warnings:
         say(f"warning: {spec.where('constants')}{warning}")
     bounds = search.bounds

@@ -102,6 +102,11 @@ class ArrayDomain(Domain):
         elements = [self.element.reader((*path, k), places, constants) for k in range(count)]
         return lambda codes: [read(codes) for read in elements]
 
+    def count(self, constants: Constants) -> int:
+        """How many single values it holds if its elements hold one each; of the store of a set how many may be in it."""
+        inner = self.element.count(constants) if isinstance(self.element, ArrayDomain) else 1
+        return self.index.cardinality(constants) * inner
+
     def plain(self, constants: Constants) -> Iterator[tuple[tuple[int, ...], Any]]:
         """Of an array that is the store of a set or a bag: the indices of every value that may be in it, and the value."""
         raise NotImplementedError

@@ -90,12 +90,17 @@ class MessagesView(View["MessagesDomain"], Generic[S]):
     """A set or a bag of structs: messages on their way, whose order nobody knows."""
 
     __slots__ = ()
-    no_loop = "a set of structs cannot be looped over; write every(Letter, lambda m: implies(s.sent.contains(m), …))"
+    no_loop = "a set of structs cannot be looped over; write every(s.sent, lambda m: …), some(…) or count(…)"
     no_length = "a set of structs has no len(…); use its `.size`"
     no_truth = "a set of structs has no truth value; use `.is_empty`"
     no_equality = "sets of structs have no ==; compare what they contain"
     no_other = "a set of structs"
     no_index = no_membership = "a set of structs has neither […] nor `in`; write .contains(…)"
+
+    @property
+    def item(self) -> type[S]:
+        """The struct that its members are."""
+        return cast(type[S], self._domain.struct)
 
     @property
     def is_empty(self) -> Bool:

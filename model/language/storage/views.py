@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cast
 
+from acked.model.formulas.binding import is_open
 from acked.model.formulas.errors import ModelError, StepError, UnknownName
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal, resolve
 from acked.model.language.domain import Domain, LeafDomain, Path
+from acked.model.language.semantics import is_binding
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.storage.store import LiteralStore, NoStore, StateStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
@@ -64,7 +66,7 @@ class View(Generic[D]):
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_"):
                 raise AttributeError(name)
-            has = [item for item in dir(type(self)) if not item.startswith(("_", "no_", "type_name"))]
+            has = [item for item in dir(type(self)) if not item.startswith(("_", "no_", "type_name", "item"))]
             raise UnknownName(f"{self.no_other} has no {name!r}; it has {', '.join(has) or 'its elements alone'}")
 
         def __getitem__(self, index: object) -> NoReturn:
@@ -177,6 +179,8 @@ class ArrayView(View[ArrayDomain], Generic[K, T, W]):
     def _element(self, index: K) -> SymbolicPath:
         domain = self._domain.index
         code = domain.code_of(index)
+        if is_binding() and is_open(code) and not 0 <= code.lo <= code.hi < domain.cardinality(current().constants):
+            raise StepError("some value of a struct is an index beyond the array")
         if not code.is_const or (isinstance(index, Id) and code.value < 0):  # no id, which is beyond the array
             return (*self._path, code)
         count = domain.cardinality(current().constants)
