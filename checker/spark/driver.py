@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -35,8 +36,11 @@ from acked.checker.question.result import Result, StopReason, Violation, Words
 from acked.checker.shards.compact import FORGET_FROM
 from acked.checker.shards.shard import address, numbers
 from acked.checker.spark.grid import columns_for
+from acked.checker.spark.pages import Pages
+from acked.checker.spark.part import load_code
 from acked.checker.spark.session import SparkDriver, remote
 from acked.checker.spark.task import Orphaned, TaskPlan
+from acked.checker.spark.trace import WalkBack
 from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory, report_from_json
 from acked.checker.store.trace_back import Edge, refusing_overflow, shortest_run
@@ -114,6 +118,8 @@ class SparkSearch:
         self._memory_bytes = 0
         self._seconds = 0.0
         self._started: float | None = None
+        self._walk_back: WalkBack | None = None
+        self._pages = Pages(driver, question)
 
     def run(self) -> Result:
         """Searches until the space, a bound, a violation or Ctrl-C ends it."""
@@ -130,6 +136,9 @@ class SparkSearch:
             violations = tuple(shortest_run(self.question, found, self._source) for found in self.ledger.findings_to_report())
         except KeyboardInterrupt:
             self.notes += self.ledger.interrupt()
+        finally:
+            if self._walk_back is not None:
+                self._walk_back.end()
         return self.ledger.result(
             "spark",
             self.workers,
@@ -208,7 +217,8 @@ class SparkSearch:
         plan = self._plan(attempt)
         meeting.mkdir()
         self.observer.phase("starting tasks")
-        job = _Job(self.driver, plan)
+        names = ", ".join(item.name for item in self.question.properties)
+        job = _Job(self.driver, plan, partial(self._pages.describe, f"searches from level {len(plan.levels)} on: {names}"))
         try:
             full: list[bool] = []
             self._gather(job, meeting, "ready-{}", lambda body: full.append(body["is_full"]))
@@ -274,7 +284,7 @@ class SparkSearch:
             self._touch(meeting / "stop")
         if report.is_expanded:
             self.stored.commit(report, tuple(files))
-        self._report_progress(report)
+        self._report_progress(report, not goes_on)
         return goes_on
 
     def _gather(self, job: _Job, meeting: Path, name: str, take: Callable[[dict[str, Any]], None]) -> None:
@@ -310,32 +320,26 @@ class SparkSearch:
             if path.parent.exists():
                 raise SystemFailure(f"cannot write {path}; make room, or choose another --run-dir") from None
 
-    def _report_progress(self, report: LevelReport) -> None:
-        self.observer.progress(
-            Progress(
-                depth=self.ledger.depth,
-                distinct_states=sum(self.ledger.level_sizes) + report.next_states,
-                generated_states=self.ledger.generated_states + sum(report.enabled),
-                frontier=report.next_states,
-                seconds=time.perf_counter() - (self._started or 0.0),
-                memory_bytes=self._memory_bytes,
-            )
+    def _report_progress(self, report: LevelReport, is_last: bool) -> None:
+        now = Progress(
+            depth=self.ledger.depth,
+            distinct_states=sum(self.ledger.level_sizes) + report.next_states,
+            generated_states=self.ledger.generated_states + sum(report.enabled),
+            frontier=report.next_states,
+            seconds=time.perf_counter() - (self._started or 0.0),
+            memory_bytes=self._memory_bytes,
         )
+        self.observer.progress(now)
+        self._pages.show_level(report.states, now, is_last)
 
     # -- traces -----------------------------------------------------------------------------------------------------
 
     def _source(self, depth: int, target: Words) -> Edge:
-        """The least (state of level `depth`, action) that leads to `target`, found on the executors."""
-        files = self.stored.files_of(depth)
-        payload = pickle.dumps(self._plan("none"), pickle.HIGHEST_PROTOCOL)
-        work = [(depth, (file,), target) for file in files]
-        found = self.driver.collect(work, len(work), remote("acked.checker.spark.task:find_source", payload))
-        if errors := [text for kind, text in found if kind == "error"]:
-            raise SystemFailure(errors[0])
-        edges: list[Edge] = [edge for kind, edge in found if kind == "found"]
-        if not edges:
-            raise SystemFailure(f"{self.stored.path} has no state of level {depth} that leads to the violation; search again")
-        return min(edges)
+        """The least (state of level `depth`, action) that leads to `target`."""
+        if self._walk_back is None:
+            plan, kernel = self._plan("none"), load_code(self._code)
+            self._walk_back = WalkBack(self.question, self.driver, plan, kernel, self._pages)
+        return self._walk_back.source(depth, target)
 
 
 @dataclass(frozen=True)
@@ -374,8 +378,8 @@ def _end(meeting: Path) -> None:
 class _Job:
     """The barrier job of one attempt, in a thread of its own."""
 
-    def __init__(self, driver: SparkDriver, plan: TaskPlan) -> None:
-        self._driver = driver
+    def __init__(self, driver: SparkDriver, plan: TaskPlan, describe: Callable[[], None]) -> None:
+        self._driver, self._describe = driver, describe
         self._workers = plan.workers
         self._function = remote("acked.checker.spark.task:run", pickle.dumps(plan, pickle.HIGHEST_PROTOCOL))
         self._error: Exception | None = None
@@ -385,6 +389,7 @@ class _Job:
 
     def _run(self) -> None:
         try:
+            self._describe()
             self._driver.collect(range(self._workers), self._workers, self._function, is_barrier=True)
         except Exception as error:  # whatever Spark or a task raises; see `reason`
             self._error = error

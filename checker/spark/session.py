@@ -198,6 +198,13 @@ class SparkDriver:
             signal.signal(signal.SIGINT, self._handler)
             self._handler = None
 
+    @property
+    def addresses(self) -> tuple[str, str]:
+        """Where executors reach this process, and where it listens."""
+        conf = self.context.getConf()
+        host = str(conf.get("spark.driver.host"))
+        return host, str(conf.get("spark.driver.bindAddress", host))
+
     def collect(
         self, items: Sequence[object], partitions: int, function: Callable[..., object], *, is_barrier: bool = False
     ) -> list[Any]:
@@ -206,6 +213,19 @@ class SparkDriver:
         if is_barrier:
             data = data.barrier()
         return list(data.mapPartitions(function).collect())
+
+    def describe(self, group: str, text: str) -> None:
+        """What Spark's own pages say of the jobs that this thread begins from now on."""
+        self.context.setJobGroup(group, text)
+
+    def run_nothing(self) -> None:
+        """A job without tasks, which needs no slot and a millisecond, so that its description is shown."""
+        from py4j.protocol import Py4JError
+
+        try:
+            self.context._jsc.emptyRDD().count()
+        except Py4JError:
+            pass  # Whoever waits for the search is told what has happened to Spark.
 
     def cancel(self) -> None:
         """Ends all jobs."""

@@ -51,8 +51,10 @@ class Threads:
 
     log = Path("spark.log")
 
-    def note_failure(self, _: str) -> None:
+    def note_failure(self, *_: str) -> None:
         """Nobody reads it."""
+
+    describe = run_nothing = note_failure
 
     def collect(self, items: Sequence[Any], _: int, function: Callable[..., Any], *, is_barrier: bool = False) -> list[Any]:
         """As `SparkDriver.collect`."""
