@@ -96,7 +96,7 @@ def last_epoch(s: State, r: Server) -> Epoch:
 
 
 def is_no_newer(s: State, voter: Server, candidate: Server) -> Bool:
-    """The voter's log is no more up to date than the candidate's: by the last entry's epoch, then by length (`OffsetAndEpoch`)."""
+    """The voter's log is no more up to date than the candidate's: by its last epoch, then by length (`OffsetAndEpoch`)."""
     mine, others = last_epoch(s, voter), last_epoch(s, candidate)
     return (mine < others) | ((mine == others) & (s.log[voter].end <= s.log[candidate].end))
 

@@ -16,7 +16,9 @@ from acked.model.language.telling import Fault, Telling, Tells, Those, says_set
 from acked.model.language.values import Bool
 
 VOTES = Tells(
-    Those(Server, lambda t: [voter for voter in t.voters if voter != t.candidate]), "candidate", lambda t: f"vote in e{t.epoch}"
+    Those(Server, lambda t: [voter for voter in t.voters if voter != t.candidate]),
+    "candidate",
+    lambda t: f"vote in e{t.epoch}",
 )
 
 
@@ -30,7 +32,7 @@ def _says_elect(t: Telling) -> str:
 
 @action(says=_says_elect, actor="candidate", messages=(VOTES,))
 def elect(s: State, candidate: Server, voters: SetValue[Server], epoch: Epoch) -> None:
-    """A voter gets the votes of a majority for an epoch and appends the LeaderChange record (`KafkaRaftClient.onBecomeLeader`).
+    """A voter gets the votes of a majority for an epoch and appends a LeaderChange record (`onBecomeLeader`).
 
     Who votes need not take itself for a voter: the request names it with its directory id, and that has to be its own
     (`handleVoteRequest`, `isValidVoterKey`; 3.9). It votes once an epoch, and for nobody if it follows somebody in it
@@ -65,7 +67,7 @@ def elect(s: State, candidate: Server, voters: SetValue[Server], epoch: Epoch) -
 
 @action(
     says=lambda t: (
-        f"controller {t.voter} hears no leader and stands for election in epoch {t.after.server[t.voter].epoch}, in vain so far"
+        f"controller {t.voter} hears no leader and stands for election in epoch {t.after.server[t.voter].epoch}, in vain"
     ),
     when=lambda: stands.on, actor="voter", fault=Fault.UNHEARD,
 )
@@ -93,8 +95,11 @@ def stand(s: State, voter: Server) -> None:
 def would_vote(s: State, r: Server, candidate: Server) -> Bool:
     """It neither leads nor fetches from a leader, and the candidate's log is as new as its own."""
     mine = s.server[r]
-    follows = some(Server, lambda leader: (mine.bond == leader) & s.server[leader].leads & (s.server[leader].epoch == mine.epoch))
-    return ~follows & (mine.epoch <= s.server[candidate].epoch) & is_no_newer(s, r, candidate)
+
+    def is_heard(leader: Server) -> Bool:
+        return (mine.bond == leader) & s.server[leader].leads & (s.server[leader].epoch == mine.epoch)
+
+    return ~some(Server, is_heard) & (mine.epoch <= s.server[candidate].epoch) & is_no_newer(s, r, candidate)
 
 
 @action(
@@ -106,7 +111,7 @@ def would_vote(s: State, r: Server, candidate: Server) -> Bool:
     actor="server", messages=(Tells("other", "server", lambda t: f"e{t.after.server[t.server].epoch}"),),
 )
 def hear(s: State, server: Server, other: Server) -> None:
-    """Whatever is asked or answered in a newer epoch makes a server take it up, without leader or vote (`maybeTransition`)."""
+    """A request or answer of a newer epoch makes a server take it up, without leader or vote (`maybeTransition`)."""
     mine = s.server[server]
     require("newer epoch", mine.epoch < s.server[other].epoch)
     mine.epoch = s.server[other].epoch

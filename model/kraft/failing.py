@@ -5,11 +5,9 @@ from __future__ import annotations
 from acked.model.kraft.common import last_epoch, leave_office, voters_of
 from acked.model.kraft.settings import (
     LEADING,
-    STANDALONE,
     UNATTACHED,
     check_quorum,
     formats,
-    formatted,
     keeps_directories,
     quorum_state_lost,
     restarted_leader,
@@ -49,8 +47,8 @@ def restart(s: State, leader: Server) -> None:
 
 @action(
     says=lambda t: (
-        f"the machine of leader {t.leader} fails before what it has from offset {t.log_end} on is on its disk; it starts again "
-        f"{_says_office(t)}"
+        f"the machine of leader {t.leader} fails before what it has from offset {t.log_end} on is on its disk; it starts "
+        f"again {_says_office(t)}"
     ),
     when=lambda: unflushed.on, actor="leader", fault=Fault.STOPS,
 )
@@ -80,11 +78,13 @@ def resign(s: State, leader: Server) -> None:
 
 
 @action(
-    says=lambda t: f"controller {t.server} loses its quorum-state file, and with it its vote in epoch {t.before.server[t.server].epoch}",
+    says=lambda t: (
+        f"controller {t.server} loses its quorum-state file, and its vote in epoch {t.before.server[t.server].epoch} with it"
+    ),
     when=lambda: quorum_state_lost.on, actor="server", fault=Fault.DISK,
 )
 def lose_quorum_state(s: State, server: Server) -> None:
-    """A server starts without quorum-state: in the epoch of its last entry, without leader and vote (`QuorumState.initialize`)."""
+    """A server starts without quorum-state, in its last entry's epoch, without leader and vote (`QuorumState.initialize`)."""
     mine = s.server[server]
     require("knows an epoch", mine.epoch > 0)
     leave_office(s, server)
@@ -93,15 +93,14 @@ def lose_quorum_state(s: State, server: Server) -> None:
 
 
 def _says_format(t: Telling) -> str:
-    alone = formatted.value == STANDALONE and splits.on
-    return f"the disk of controller {t.server} is replaced by an empty one" + (
-        ", formatted as a quorum of its own with the id of the old cluster" if alone else ""
-    )
+    is_alone = hasattr(t.after.server[t.server], "alone")
+    how = ", formatted as a quorum of its own with the id of the old cluster" if is_alone else ""
+    return f"the disk of controller {t.server} is replaced by an empty one{how}"
 
 
 @action(says=_says_format, when=lambda: formats.value > 0, actor="server", fault=Fault.DISK)
 def format_disk(s: State, server: Server) -> None:
-    """A disk with log and quorum-state is lost; an empty one takes its place, with another directory id (kafka-storage format)."""
+    """A disk with log and quorum-state is lost; an empty one takes its place, with a new directory id (kafka-storage)."""
     mine = s.server[server]
     require("a disk may be lost", s.formats_left > 0)
     s.formats_left = s.formats_left - 1

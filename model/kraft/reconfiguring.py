@@ -8,9 +8,8 @@ from __future__ import annotations
 from acked.model.kraft.common import OPERATOR, advance, counts, disk_of, knows_change, voters_of
 from acked.model.kraft.replicating import says_committed
 from acked.model.kraft.settings import auto_join, changes, changing, dismisses, keeps_directories, records
-from acked.model.kraft.state import Entry, EntryId, Server, State
+from acked.model.kraft.state import Change, Entry, EntryId, Server, State
 from acked.model.language.action import action, require
-from acked.model.language.context import literal
 from acked.model.language.quantify import each, ite
 from acked.model.language.sets import SetValue
 from acked.model.language.telling import Telling, Tells
@@ -33,9 +32,9 @@ def follows(s: State, server: Server, leader: Server) -> Bool:
 
 def append_voters(s: State, leader: Server, members: SetValue[Server], now: Server | None = None) -> None:
     """A leader appends a voter set; `now` is the voter that is known by the directory it has now."""
-    for k in range(changes.value):
-        is_it = s.next_change == k
-        slot = s.change[k]
+    for change in each(Change):
+        is_it = s.next_change == change
+        slot = s.change[change]
         before = slot.members
         slot.members = ite(is_it, members, before)
         if keeps_directories.on:
@@ -70,14 +69,14 @@ def remove(s: State, leader: Server, server: Server) -> None:
     append_voters(s, leader, voters_of(s, leader).remove(server))
 
 
-def _says_set(t: Telling) -> str:
+def _says_voters(t: Telling) -> str:
     members = t.after.change[t.before.next_change].members
     names = ", ".join(map(str, members))
     return f"leader {t.leader} appends the voters {{{names}}} at offset {t.before.log[t.leader].end}"
 
 
 @action(
-    says=lambda t: f"an operator adds controller {t.server}: {_says_set(t)}{says_committed(t)}",
+    says=lambda t: f"an operator adds controller {t.server}: {_says_voters(t)}{says_committed(t)}",
     when=lambda: changing.on,
     actor="leader", messages=(Tells(OPERATOR, "leader", lambda t: f"add voter {t.server}"),),
 )
@@ -89,7 +88,7 @@ def add_voter(s: State, leader: Server, server: Server) -> None:
 
 
 @action(
-    says=lambda t: f"an operator removes controller {t.server}: {_says_set(t)}{says_committed(t)}",
+    says=lambda t: f"an operator removes controller {t.server}: {_says_voters(t)}{says_committed(t)}",
     when=lambda: changing.on,
     actor="leader", messages=(Tells(OPERATOR, "leader", lambda t: f"remove voter {t.server}"),),
 )
@@ -101,7 +100,7 @@ def remove_voter(s: State, leader: Server, server: Server) -> None:
 
 
 @action(
-    says=lambda t: f"controller {t.server} tells its endpoints: {_says_set(t)}{says_committed(t)}",
+    says=lambda t: f"controller {t.server} tells its endpoints: {_says_voters(t)}{says_committed(t)}",
     when=lambda: changing.on,
     actor="server", messages=(Tells("server", "leader", "update voter"),),
 )
@@ -114,7 +113,7 @@ def update_voter(s: State, leader: Server, server: Server) -> None:
 
 
 @action(
-    says=lambda t: f"controller {t.server} asks to become a voter: {_says_set(t)}{says_committed(t)}",
+    says=lambda t: f"controller {t.server} asks to become a voter: {_says_voters(t)}{says_committed(t)}",
     when=lambda: changing.on and auto_join.on,
     actor="server", messages=(Tells("server", "leader", "add me"),),
 )
@@ -124,7 +123,7 @@ def join(s: State, leader: Server, server: Server) -> None:
 
 
 @action(
-    says=lambda t: f"controller {t.server} asks to have its old directory removed: {_says_set(t)}{says_committed(t)}",
+    says=lambda t: f"controller {t.server} asks to have its old directory removed: {_says_voters(t)}{says_committed(t)}",
     when=lambda: changing.on and auto_join.on and keeps_directories.on,
     actor="server", messages=(Tells("server", "leader", "remove my old directory"),),
 )

@@ -7,6 +7,7 @@ come at once (`docs/controllers.md`).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from acked.model.kraft.common import advance, counts, end_of_epoch, last_epoch, leave_office
@@ -18,11 +19,15 @@ from acked.model.language.telling import CLIENT, Telling, Tells, asks
 from acked.model.language.values import Bool
 
 
-def entry_text(entry: Any) -> str:
-    """What an entry is, in a few letters: its record, voter set or LeaderChange, and its epoch."""
-    if entry.id is None:
-        return f"LeaderChange of e{entry.epoch}"
-    return f"{f'r{entry.id}' if entry.id < records.value else 'voters'} of e{entry.epoch}"
+def _entries_text(t: Telling, entries: Sequence[Any]) -> str:
+    """What entries are, in a few letters each: a record, a voter set or a LeaderChange, and its epoch."""
+
+    def kind(entry: Any) -> str:
+        if entry.id is None:
+            return "LeaderChange"
+        return f"r{entry.id}" if entry.id < t.after.next_record else "voters"
+
+    return ", ".join(f"{kind(entry)} of e{entry.epoch}" for entry in entries)
 
 
 def says_committed(t: Telling) -> str:
@@ -65,7 +70,8 @@ def require_follows(s: State, follower: Server, leader: Server) -> None:
     require("leads", theirs.leads)
     require("knows no newer epoch", mine.epoch <= theirs.epoch)
     stood = (mine.bond == follower) & ~mine.leads
-    require("knows no other leader of the epoch", (mine.epoch < theirs.epoch) | mine.bond.is_none | (mine.bond == leader) | stood)
+    knows_no_other = mine.bond.is_none | (mine.bond == leader) | stood
+    require("knows no other leader of the epoch", (mine.epoch < theirs.epoch) | knows_no_other)
 
 
 def follow(s: State, follower: Server, leader: Server) -> None:
@@ -95,14 +101,15 @@ def _says_news(t: Telling) -> str:
 def _says_answer(t: Telling) -> str:
     taken = t.after.log[t.follower].records[t.before.log[t.follower].end :]
     if taken:
-        return ", ".join(map(entry_text, taken))
+        return _entries_text(t, taken)
     return "nothing new" if t.log_end == t.before.log[t.leader].end else "lost"
 
 
 def _says_fetch(t: Telling) -> str:
     offset, answer = t.before.log[t.follower].end, _says_answer(t)
-    outcome = {"nothing new": "which has nothing more", "lost": "and its answer is lost"}.get(answer, f"which gives it {answer}")
-    return f"controller {t.follower} fetches from leader {t.leader} at offset {offset}{_says_news(t)}, {outcome}{says_committed(t)}"
+    outcomes = {"nothing new": "which has nothing more", "lost": "and its answer is lost"}
+    outcome = outcomes.get(answer, f"which gives it {answer}") + says_committed(t)
+    return f"controller {t.follower} fetches from leader {t.leader} at offset {offset}{_says_news(t)}, {outcome}"
 
 
 @action(says=_says_fetch, actor="follower", messages=asks("follower", "leader", _says_offset, _says_answer))
@@ -121,14 +128,14 @@ def fetch(s: State, follower: Server, leader: Server, log_end: Offset) -> None:
 
 @action(
     says=lambda t: (
-        f"controller {t.follower} fetches from leader {t.leader} at offset {t.before.log[t.follower].end}{_says_news(t)}, which does "
-        f"not have its last entry, and truncates its log to offset {t.after.log[t.follower].end}"
+        f"controller {t.follower} fetches from leader {t.leader} at {t.before.log[t.follower].end}{_says_news(t)}, which "
+        f"does not have its last entry, and truncates its log to offset {t.after.log[t.follower].end}"
     ),
     actor="follower",
     messages=asks("follower", "leader", _says_offset, lambda t: f"diverging, {t.after.log[t.follower].end}"),
 )
 def fetch_diverging(s: State, follower: Server, leader: Server) -> None:
-    """A follower whose last entry the leader lacks is told where that epoch ends, and truncates (`RaftLog.truncateToEndOffset`)."""
+    """A follower whose last entry the leader lacks is told where that epoch ends, and truncates (`truncateToEndOffset`)."""
     require_follows(s, follower, leader)
     require("leader lacks its last entry", ~is_valid(s, leader, follower))
     end = end_of_epoch(s, leader, last_epoch(s, follower))

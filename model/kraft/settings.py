@@ -40,8 +40,8 @@ JOINING, STANDALONE = range(2)
 formatted = choice(
     "formatted",
     ("joining", "standalone"),
-    "how a controller with a new disk is formatted: to join (--no-initial-controllers), or as a quorum of its own with the id "
-    "of the old cluster (--standalone; only with dynamic voters)",
+    "how a controller with a new disk is formatted: to join (--no-initial-controllers), or as a quorum of its own with the "
+    "id of the old cluster (--standalone; only with dynamic voters)",
     "joining",
 )
 
@@ -57,7 +57,9 @@ unflushed = switch(
     default=False,
 )
 quorum_state_lost = switch(
-    "quorum_state_lost", "a controller's quorum-state file, with its epoch and its vote, may be lost; its log is not", default=False
+    "quorum_state_lost",
+    "a controller's quorum-state file, with its epoch and its vote, may be lost; its log is not",
+    default=False,
 )
 stands = switch(
     "stands",
@@ -73,14 +75,14 @@ LEADING, UNATTACHED, RESIGNED = range(3)
 restarted_leader = choice(
     "restarted_leader",
     ("leading", "unattached", "resigned"),
-    "what a leader is after a restart: leader in the same epoch (before KAFKA-10527), without leader and vote in it (2.7.0), or "
-    "resigned, so that it votes for nobody else in it (2.8, KAFKA-10661)",
+    "what a leader is after a restart: leader in the same epoch (before KAFKA-10527), without leader and vote in it (2.7.0), "
+    "or resigned, so that it votes for nobody else in it (2.8, KAFKA-10661)",
     "resigned",
 )
 leader_change_committed = switch(
     "leader_change_committed",
-    "the high watermark is known once the LeaderChange record of the epoch is on a majority, not what is before it alone (2.8, "
-    "KAFKA-12619)",
+    "the high watermark is known once the LeaderChange record of the epoch is on a majority, not what is before it alone "
+    "(2.8, KAFKA-12619)",
     default=True,
 )
 check_quorum = switch(

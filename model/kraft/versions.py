@@ -17,7 +17,8 @@ from acked.model.language.context import Setting
 from acked.model.releases import History
 
 VERSIONS = (
-    "2.7", "2.8", "3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4", LATEST,
+    "2.7", "2.8", "3.0", "3.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.3", "4.4",
+    LATEST,
 )  # fmt: skip
 HISTORY = History(VERSIONS, CONSTANTS, Path(__file__).with_name("versions.toml"))
 

@@ -1,8 +1,8 @@
 """A quorum of controllers once more, in plain Python, with nothing of ours: every state that Kafka's rules lead to.
 
-Written from `KafkaRaftClient`, `QuorumState`, `LeaderState` and the handlers of voter changes: a node has what Kafka's classes
-have, elections and fetches are the requests with their answers. `explore` counts states by level, and says at which level each
-promise breaks first.
+Written from `KafkaRaftClient`, `QuorumState`, `LeaderState` and the handlers of voter changes: a node has what Kafka's
+classes have, elections and fetches are the requests with their answers. `explore` counts states by level, and says at which
+level each promise breaks first.
 """
 
 from __future__ import annotations
