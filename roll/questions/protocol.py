@@ -7,11 +7,12 @@ that a follower which lives falls behind and leaves the ISR, for that would be a
 from __future__ import annotations
 
 from acked.model.language.action import action, require
+from acked.model.language.context import literal
 from acked.model.language.protocol import Protocol
-from acked.model.language.quantify import ite, truth
+from acked.model.language.quantify import ite
 from acked.model.language.state import SetOf, field
 from acked.model.language.telling import Fault, Telling
-from acked.model.language.values import Bool, Int
+from acked.model.language.values import Int
 from acked.model.partition.common import renumber_epochs
 from acked.model.partition.failing import empty, go_down
 from acked.model.partition.protocol import partition
@@ -50,17 +51,12 @@ def _require_failing(s: RollState, kind: int) -> None:
     s.phase = SPENT
 
 
-def _go_down_uncleanly(s: RollState, broker: Replica, log_end: Offset | int) -> None:
-    """A broker goes down, with its log up to `log_end`, and has no time to say so."""
+def _go_down_uncleanly(s: RollState, broker: Replica, log_end: Offset) -> None:
+    """A broker goes down with its log up to `log_end`, and no clean shutdown file, so it is no eligible leader afterwards."""
     hw = s.broker[broker].hw
     go_down(s, broker, log_end, ite(hw <= log_end, hw, log_end))
-    _note_unclean(s, broker, truth(True))
-
-
-def _note_unclean(s: RollState, broker: Replica, where: Bool) -> None:
-    """An eligible leader that lost its clean shutdown file is none any more when it is back (KIP-966)."""
     if facts.dies_uncleanly.on:
-        s.killed = ite(where & s.controller.elr.contains(broker), s.killed.add(broker), s.killed)
+        s.killed = ite(s.controller.elr.contains(broker), s.killed.add(broker), s.killed)
 
 
 def _says_down(t: Telling, how: str) -> str:
@@ -88,7 +84,9 @@ def stop_by_kill(s: RollState, broker: Replica) -> None:
     renumber_epochs(s)
 
 
-@action(says=lambda t: _says_down(t, "crashes, too (its process dies)"), actor="broker", fault=Fault.STOPS, messages=GOES_DOWN)
+@action(
+    says=lambda t: _says_down(t, "crashes, too (its process dies)"), actor="broker", fault=Fault.STOPS, messages=GOES_DOWN
+)
 def kill_process(s: RollState, broker: Replica) -> None:
     """One thing more: a broker's process dies; its log stays."""
     require("up", ~s.broker[broker].down)
@@ -139,7 +137,7 @@ def lose_disk(s: RollState, broker: Replica) -> None:
     """One thing more: a disk is lost, and an empty one takes its place; the broker's own or another's."""
     require_part(s, broker)
     _require_failing(s, DISK)
-    _go_down_uncleanly(s, broker, 0)
+    _go_down_uncleanly(s, broker, Offset(literal(0)))
     empty(s, broker)
     if facts.reports_directory.on:
         s.unreported = s.unreported.add(broker)
@@ -162,7 +160,6 @@ roll = Protocol(
     ),
     profile=partition.profile,
     told_with=partition.told_with,
-    settle=None,
     symmetric=partition.symmetric,
-    budgets=tuple(partition.budgets),
+    budgets=[*partition.budgets],
 )

@@ -23,7 +23,7 @@ RECORD = {"id": 0, "epoch": 0}
 
 @dataclass(frozen=True, order=True)
 class Role:
-    """What one replica of a partition is now; `is_up` of one of which that is not known is false: it may come back at once."""
+    """What one replica of a partition is now; where nobody knows whether it is up it is down, and may be back at once."""
 
     leads: bool = False
     in_sync: bool = False
@@ -61,11 +61,13 @@ class Shape:
         """Members of the ISR."""
         return sum(role.in_sync for role in self.roles)
 
-    @property
-    def healthy(self) -> Shape:
-        """As many replicas, all in sync and up, and none of their brokers stopped."""
+    def healthy_but(self, asks_leader: bool) -> Shape:
+        """As many replicas, all in sync and up, of which the leader's broker is to be stopped, or a follower's."""
         count = sum(not role.adding for role in self.roles)
-        return Shape((Role(leads=True, in_sync=True), *[Role(in_sync=True)] * (count - 1)))
+        followers = [Role(in_sync=True)] * (count - 1)
+        if asks_leader or not followers:
+            return Shape((Role(leads=True, in_sync=True, is_asked=True), *followers))
+        return Shape((Role(leads=True, in_sync=True), Role(in_sync=True, is_asked=True), *followers[1:]))
 
 
 def starts(instance: Instance, shape: Shape, failing: int) -> Iterator[tuple[int, ...]]:
