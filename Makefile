@@ -41,7 +41,7 @@ setup: bytecode
 # pip does not compile an editable installation, and where PYTHONDONTWRITEBYTECODE is set, nor does Python: every command
 # would compile our sources again, which takes longer than most questions.
 bytecode: $(STAMP)
-	@$(BIN)/python -m compileall -q acked base model invariants checker reports cluster audit hunt
+	@$(BIN)/python -m compileall -q acked base model invariants checker reports cluster audit hunt roll
 
 $(STAMP): pyproject.toml
 	@command -v "$(PYTHON)" > /dev/null 2>&1 || \

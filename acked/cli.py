@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("Begin here", (
         ("audit", "audit.commands.audit", "Check what your own settings guarantee; plan, upgrade, matrix."),
+        ("roll", "roll.commands.roll", "Ask whether a broker may go down now, and in which order to roll."),
         ("check", "commands.check", "Explore every reachable state of a spec."),
         ("view", "commands.view", "Make one HTML page of a trace, to step through."),
         ("explore", "commands.explore", "Walk through the states in a browser."),

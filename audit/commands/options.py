@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from acked.audit.clusters.live import live_entries
+from acked.audit.clusters.live import LiveCluster, live_entries
 from acked.audit.commands.live import SECONDS, ask_apart, client_properties
 from acked.audit.decision.fault_words import BESIDES, CRASHES, legend_of
 from acked.audit.decision.faults import Faults, read_faults
@@ -20,7 +20,6 @@ from acked.base.names import near
 from acked.base.release import Release, release
 from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
-from acked.cluster.vocabulary.note import Read
 from acked.reports.shell.options import FORMAT, QUIET, KeyValue, argument, collects, option
 from acked.reports.shell.output import Output
 
@@ -159,11 +158,16 @@ class ClusterFacts:
     timeout: float | None
     producer: tuple[tuple[str, str], ...]
 
-    def read(self, files: tuple[Path, ...], with_moves: bool = False) -> Recognised:
-        """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned."""
+    def read(self, files: tuple[Path, ...], with_moves: bool = False, live: LiveCluster | None = None) -> Recognised:
+        """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned.
+
+        Where it has been asked already it is `live`.
+        """
         entries = read_all(files)
-        if self.bootstrap is not None:
-            entries += self._live(self.bootstrap, with_moves)
+        if live is not None:
+            entries += live_entries(live)
+        elif self.bootstrap is not None:
+            entries += live_entries(self.ask(self.bootstrap, with_moves))
         elif self.command_config is not None or self.timeout is not None:
             raise click.UsageError("--command-config and --timeout are about a running cluster; name it with "
                                    "--bootstrap-server, or leave them out.")  # fmt: skip
@@ -174,10 +178,10 @@ class ClusterFacts:
         overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
         return recognise(entries, overrides, self.lenient)
 
-    def _live(self, address: str, with_moves: bool) -> list[Read]:
+    def ask(self, address: str, with_moves: bool) -> LiveCluster:
+        """What the running cluster says of itself."""
         properties = client_properties(self.command_config)
-        asked = ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
-        return live_entries(asked)
+        return ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
 
 
 @dataclass(frozen=True)
