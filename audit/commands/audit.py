@@ -10,7 +10,8 @@ import click
 
 from acked.audit.clusters.live import assume_producers
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
-from acked.audit.clusters.topics import groups_of, left_out
+from acked.audit.clusters.topics import TopicGroup, left_out
+from acked.audit.clusters.units import groups_of_units, units_of
 from acked.audit.commands.durability import matrix
 from acked.audit.commands.options import (
     FILES,
@@ -25,14 +26,14 @@ from acked.audit.commands.options import (
 )
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
 from acked.audit.commands.plan import CODES, plan
-from acked.audit.decision.gather import Given, settle
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.pages import audit_page
+from acked.audit.reports.read_settings import print_settings, settings_document
 from acked.audit.reports.sarif import audit_sarif
-from acked.audit.reports.terminal import audit_markdown, print_audit, print_settings, settings_document
+from acked.audit.reports.terminal import audit_markdown, print_audit
 from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
 from acked.audit.reports.view import AuditView, View, document_of
 from acked.base.errors import ExitCode
@@ -139,9 +140,9 @@ def _audit(
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
     before = None if wanted.baseline is None else read_baseline(wanted.baseline)
     found = cluster.read(files)
+    groups = groups_of_units(units_of(found), cluster.topic, cluster.entities, cluster.internal)
     if wanted.show_settings:
-        return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
-    groups = groups_of(found, cluster.topic, cluster.entities, cluster.internal)
+        return _show_settings(groups, output.form, out)
     if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
         groups = assume_producers(groups)
     check_fixable(groups, wanted.fix)
@@ -183,14 +184,14 @@ def _view(
     return topics_view(audited, required, left_out, cache) if alone is None else alone
 
 
-def _show_settings(given: Given, form: str, out: Path | None) -> int:
+def _show_settings(groups: list[TopicGroup], form: str, out: Path | None) -> int:
     """Tells what was read, and that nothing was decided is no failure."""
     if form not in ("text", "json"):
         raise click.UsageError(f"--show-settings is text or JSON, and --format says {form}; leave one out")
     if form == "json":
-        put_text(json_text(settings_document(given)), out, "settings")
+        put_text(json_text(settings_document(groups)), out, "settings")
     else:
-        put_drawn(lambda console: print_settings(console, given), out, "settings")
+        put_drawn(lambda console: print_settings(console, groups), out, "settings")
     return ExitCode.HOLDS
 
 

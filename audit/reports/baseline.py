@@ -45,7 +45,8 @@ def read_baseline(path: Path) -> Cells:
 def _cells_in(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerdict]]:
     """The cells of a document, as it was stored or would be."""
     for group in document.get("groups", [{**document, "decides": True, "audit": document}]):
-        for topic in (group["topics"] or [""]) if group["decides"] else ():
+        of = f"{group['unit']}: " if group.get("unit") else ""
+        for topic in (f"{of}{name}" for name in group["topics"] or [""]) if group["decides"] else ():
             audit = group["audit"]
             for asked in document["required"] if audit is None else ():
                 yield Cell(topic, AuditQuestion(asked), _NOT_ASKED), AuditVerdict.UNDECIDED

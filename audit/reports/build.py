@@ -38,14 +38,15 @@ from acked.audit.reports.view import (
 )
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, SettingEntry
+from acked.cluster.vocabulary.entry import IMAGE, OLDEST, REPLICATION_FACTOR, STATED, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Read
 from acked.model.language.telling import says_list
 from acked.reports.runs.sentences import TraceSentences
 from acked.reports.units import plural
 
-_HIDDEN = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION, keys.DEFAULT_FACTOR, IMAGE, STATED)
+_HIDDEN = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION, keys.DEFAULT_FACTOR, IMAGE, STATED,
+           OLDEST)  # fmt: skip
 """Settings that are shown in other ways."""
 
 _ONLY_IF_SET = (keys.FLUSH_MESSAGES, keys.ISOLATION)

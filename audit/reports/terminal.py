@@ -6,15 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import groupby
 
-from acked.audit.decision.gather import Given, Severity
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.decision.release import plane_words
-from acked.audit.reports.telling import MARKS, SHORT, STYLES, print_story, sentence, signs, story_markdown
+from acked.audit.reports.telling import LEVELS, MARKS, SHORT, STYLES, print_story, sentence, signs, story_markdown
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
 from acked.audit.reports.view import AnswerView, AuditView, View
-from acked.cluster.vocabulary.entry import SettingEntry
-from acked.cluster.vocabulary.keys import KEYS
 from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Table, TableCell, fits, print_table, table, table_markdown
@@ -71,9 +68,6 @@ def place_of(answer: AnswerView) -> str:
     """The id of the place on a page that tells of an answer: of its own, or of the one that takes the same steps."""
     told_with = answer.faults.name if answer.decides or answer.same_as is None else answer.same_as
     return f"{answer.question.value}-{told_with.replace(',', '-')}"
-
-
-LEVELS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 
 
 def head_of(view: AuditView) -> tuple[str, list[str]]:
@@ -256,43 +250,3 @@ def _answer_markdown(answer: AnswerView) -> list[str]:
             found = f"**{md_text(answer.remedy.in_words)}** (checked)"
         lines += ["", f"Smallest change: {found}{md_text(answer.undecided_in_words)}."]
     return lines
-
-
-# -- what settings were read as, before anything is asked about them ----------------------------------------------------
-
-
-FORMAT = "acked-settings/1"
-
-
-def _ordered_entries(given: Given) -> list[SettingEntry]:
-    """The settings that count, in the order of an audit's table."""
-    return [given.entries[key] for key in KEYS if key in given.entries]
-
-
-def settings_document(given: Given) -> dict[str, object]:
-    """The settings that count, and what is to be remarked on them, as JSON."""
-    return {
-        "format": FORMAT,
-        "settings": [
-            {"key": entry.key, "value": entry.value, "source": entry.source, "file": entry.file, "line": entry.line or None}
-            for entry in _ordered_entries(given)
-        ],
-        "findings": [
-            {"rule": finding.rule, "level": finding.level.value, "text": finding.text,
-             "where": None if finding.entry is None else finding.entry.where}
-            for finding in given.findings
-        ],
-    }  # fmt: skip
-
-
-def print_settings(console: Console, given: Given) -> None:
-    """A line for each setting, `min.insync.replicas=2  compose.yml:8`, and one for each remark."""
-    if not given.entries:
-        put_paragraph(console, "the files set nothing that decides an answer: the release's defaults count")
-    said = [(f"{entry.key}={entry.value}", entry.source) for entry in _ordered_entries(given)]
-    width = max((len(text) for text, _ in said), default=0)
-    for text, source in said:
-        put_paragraph(console, source, "", text.ljust(min(width, 60) + 2), "    ")
-    for found in given.findings:
-        where = "" if found.entry is None else f"{found.entry.where}: "
-        put_paragraph(console, f"{where}{found.text}", LEVELS[found.level], f"{found.level.value:<8} ", " " * 9)

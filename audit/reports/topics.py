@@ -59,6 +59,7 @@ def _group(number: int, one: Audited, required: Sequence[AuditQuestion], cache: 
         verdict=one.worst(required),
         refusal=one.refusal or None,
         audit=view_of(one, required, cache),
+        unit=group.unit or None,
     )
 
 
@@ -97,10 +98,16 @@ _HEADINGS = ("topics", numbers("RF"), numbers("min ISR"), "acks")
 
 
 def group_name(group: GroupView) -> str:
-    """`orders, payments and 12 more; brokers 2 and 3`."""
-    more = f" and {len(group.topics) - _NAMED} more" if len(group.topics) > _NAMED else ""
-    text = f"{', '.join(group.topics[:_NAMED])}{more}" or "every topic"
-    return f"{text} (led by {', '.join(group.brokers)})" if group.brokers else text
+    """`eu: orders, payments and 12 more (led by broker 2)`."""
+    return name_of_topics(group.topics, group.brokers, group.unit or "")
+
+
+def name_of_topics(topics: Sequence[str], brokers: Sequence[str], unit: str) -> str:
+    """The first topics, and how many more there are, with those who lead them and what they are of."""
+    more = f" and {len(topics) - _NAMED} more" if len(topics) > _NAMED else ""
+    text = f"{', '.join(topics[:_NAMED])}{more}" or "every topic"
+    text = f"{text} (led by {', '.join(brokers)})" if brokers else text
+    return f"{unit}: {text}" if unit else text
 
 
 def _cell(audit: AuditView | None, asked: AuditQuestion) -> TableCell:

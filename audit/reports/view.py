@@ -319,7 +319,9 @@ class AuditView:
 
 @dataclass(frozen=True)
 class GroupView:
-    """A group of topics; without an audit `refusal` says why it was not asked about."""
+    """A group of topics; without an audit `refusal` says why it was not asked about. `unit` is the cluster, folder or file
+    that it is of, where there are several.
+    """
 
     number: int
     topics: tuple[str, ...]
@@ -332,6 +334,7 @@ class GroupView:
     verdict: AuditVerdict
     refusal: str | None
     audit: AuditView | None
+    unit: str | None = field(default=None, metadata=_ONLY_IF_ANY)
 
 
 @dataclass(frozen=True)
