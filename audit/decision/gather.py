@@ -13,6 +13,7 @@ from pathlib import PurePath
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.names import near
+from acked.base.release import Release
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import INSTEAD, OLDEST, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
@@ -45,10 +46,14 @@ class Remark:
 
 @dataclass(frozen=True)
 class Given:
-    """What was found, one entry a key; what Kafka passes over is left out."""
+    """What was found, one entry a key; what Kafka passes over is left out.
+
+    `clients` is the release whose defaults producers and consumers have; None for that of the brokers.
+    """
 
     entries: Mapping[str, SettingEntry]
     findings: tuple[Remark, ...]
+    clients: Release | None = None
 
     def but(self, changes: Mapping[str, str]) -> Given:
         """With other values; an empty one takes the setting out."""

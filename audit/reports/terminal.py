@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.decision.release import plane_words
 from acked.audit.reports.telling import LEVELS, MARKS, SHORT, STYLES, print_story, sentence, signs, story_markdown
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
-from acked.audit.reports.view import AnswerView, AuditView, View
+from acked.audit.reports.view import AnswerView, AuditView, FindingView, View
 from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Table, TableCell, fits, print_table, table, table_markdown
+from acked.reports.units import plural
 
 NOT_ASKED = "not asked"
 """What a cell says where a question was not asked under some faults."""
@@ -36,11 +38,13 @@ def overview(view: AuditView) -> Table:
 def legend(view: AuditView) -> list[str]:
     """What each column assumes, `machine dies (one-machine): …`, and what the words of cells stand for."""
     lines = [f"{column.heading} ({column.name}): {column.words}" for column in view.columns]
-    if any(answer.answer is AuditVerdict.YES for answer in view.answers):
-        lines.append("yes (4): it can happen, in 4 steps at least; the steps are below")
+    stories = (answer.story for answer in view.answers if answer.answer is AuditVerdict.YES)
+    if steps := next((len(story.steps) for story in stories if story is not None), 0):
+        lines.append(f"yes ({steps}): it can happen, in {plural(steps, 'step')} at least; the steps are below")
     if any(answer.worst is not answer.answer for answer in view.answers):
-        lines.append("elsewhere: in another release that may be meant")
-    if any(answer.worst is AuditVerdict.UNDECIDED for answer in view.answers):
+        lines.append("elsewhere: in another release that may be meant; here: in the one named above, and not in every other")
+    replies = [one.answer for answer in view.answers for one in (answer, *answer.elsewhere)]
+    if AuditVerdict.UNDECIDED in replies:
         lines.append("undecided: the search met its bound; --max-states and --memory raise it")
     return lines
 
@@ -55,8 +59,10 @@ def _cell(answer: AnswerView | None) -> TableCell:
     if answer is None:
         return TableCell(NOT_ASKED, "dim")
     text = answer.answer.value
-    if answer.answer is not answer.worst:
-        text = f"{answer.worst.value} elsewhere"
+    if answer.answer is AuditVerdict.NO and answer.worst is not AuditVerdict.NO:
+        text = f"{worst_of(other.answer for other in answer.elsewhere).value} elsewhere"
+    elif answer.answer is AuditVerdict.YES and answer.worst is not AuditVerdict.YES:
+        text = "yes here"
     elif answer.answer is AuditVerdict.YES and answer.story is not None:
         text = f"yes ({len(answer.story.steps)})"
     elif answer.nothing_accepted:
@@ -142,14 +148,32 @@ def _columns(shown: Table, first: int, end: int) -> Table:
 
 
 def print_verdict(console: Console, view: View, asked: AuditView | None) -> None:
-    """The verdict of one audit or several, and what `asked`, one of them, leaves out and warns of."""
+    """What `asked`, one of the audits, leaves out and warns of, and last the verdict of all."""
     put(console, [])
+    if asked is not None:
+        put_paragraph(console, not_asked_of(asked), "dim", "  ", "  ")
+        for warning in asked.warnings:
+            put_paragraph(console, f"note: {warning}", "dim")
     put_paragraph(console, view.verdict_in_words, STYLES[view.verdict], f"{signs(console)[view.verdict]} ", "  ")
-    if asked is None:
-        return
-    put_paragraph(console, not_asked_of(asked), "dim", "  ", "  ")
-    for warning in asked.warnings:
-        put_paragraph(console, f"note: {warning}", "dim")
+
+
+_OF_ONE_RULE = 3
+"""Remarks of one rule that are told; a document has all."""
+
+
+def few_of_each(findings: Sequence[FindingView]) -> list[FindingView]:
+    """Of the remarks of one rule the first, and behind them how many more there are: topics may have one each."""
+    told: list[FindingView] = []
+    count = Counter(found.rule for found in findings)
+    seen: Counter[str] = Counter()
+    for found in findings:
+        seen[found.rule] += 1
+        if seen[found.rule] <= _OF_ONE_RULE:
+            told.append(found)
+        elif seen[found.rule] == count[found.rule]:
+            more = f"and {count[found.rule] - _OF_ONE_RULE} more like it ({found.rule}; --format json has all)"
+            told.append(FindingView(found.rule, found.level, more, None, None))
+    return told
 
 
 def print_body(console: Console, view: AuditView) -> None:
@@ -161,7 +185,7 @@ def print_body(console: Console, view: AuditView) -> None:
         put_paragraph(console, item.source, "dim", "      ", "      ")
     if view.findings:
         put(console, [])
-    for found in view.findings:
+    for found in few_of_each(view.findings):
         where = f"{found.file}:{found.line}: " if found.line else ""
         put_paragraph(console, f"{where}{found.text}", LEVELS[found.level], f"  {found.level.value:<8} ", " " * 11)
     for number, (text, answers) in enumerate(group_answers(view), 1):
@@ -230,7 +254,7 @@ def body_markdown(view: AuditView) -> list[str]:
     settings = [(item.key, item.value, item.source) for item in view.settings]
     lines += ["", "## Settings", "", *table_markdown(table(("setting", "value", "from"), settings))]
     lines += ["", "## Findings", ""] if view.findings else []
-    for found in view.findings:
+    for found in few_of_each(view.findings):
         where = f"{md_text(found.file)}:{found.line}: " if found.line else ""
         lines.append(f"- **{found.level.value}** {where}{md_text(found.text)}")
     return lines
