@@ -153,6 +153,8 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
             continue
         try:
             found = contexts(group.given, asked.version, asked.plane)
+            if not found.is_named:  # Clients may be newer than the oldest brokers that are meant.
+                group = replace(group, given=replace(group.given, clients=found.first.release))
             auditor = Auditor(group.given, found.first.release, found.first.plane, asked.assumed, asked.runner, asked.cache,
                               others=found.others, searches=searches)  # fmt: skip
             _check(auditor, found, asked)

@@ -114,13 +114,39 @@ asks_upgrade = collects(
     **_ASKS,
     upgrade_to=option("--to", metavar="V", required=True, help="The release to which the brokers are upgraded."),
 )
+@dataclass(frozen=True)
+class Shown(Output):
+    """How an audit is shown, and whether all of it, or what fits a screen."""
+
+    full: bool = False
+
+    def form_of(self, out: Path | None) -> str:
+        """The form, by the suffix of the file where --format says none; `UsageError` where both say another."""
+        suffix = "" if out is None else out.suffix.lower()
+        forms = _FORMS.get(suffix, (self.form,))
+        if self.form in forms:
+            return self.form
+        if self.form != "text":
+            raise click.UsageError(f"--format says {self.form}, and {out} has the suffix of {forms[0]}; leave one out")
+        return forms[0]
+
+
+_FORMS = {
+    ".html": ("html",), ".htm": ("html",), ".json": ("json", "sarif"), ".md": ("markdown",), ".markdown": ("markdown",),
+    ".sarif": ("sarif", "json"), ".xml": ("junit",), ".txt": ("text",),
+}  # fmt: skip
+"""The forms that a file of this suffix may have, and first the one that it has if nobody says."""
+
+FULL = option("--full", is_flag=True, help="Tell everything: the steps of every yes, settings with their sources, remarks. "
+              "Without it text is a summary of 25 lines at most.")  # fmt: skip
 shows = collects(
     "output",
-    Output,
+    Shown,
     form=FORMAT.having(
         type=click.Choice(["text", "markdown", "html", "json", "sarif", "junit"]), help="The form of the answer."
     ),
     quiet=QUIET,
+    full=FULL,
 )
 
 

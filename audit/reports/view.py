@@ -191,7 +191,8 @@ class RecommendedView:
 
 @dataclass(frozen=True)
 class AnswerView:
-    """The answer to a question under faults: `answer` in the first context, `worst` of all that may be meant.
+    """The answer to a question under faults: `answer` in the first context, `worst` what is so in all that may be meant,
+    undecided where they differ.
 
     `tried`, `causes` and `undecided` are None without advice. `same_as` names the faults, or the group of topics, with which
     the same steps were told before.
@@ -266,11 +267,12 @@ class DifferenceView:
 
 @dataclass(frozen=True)
 class BaselineView:
-    """What changed since the audit in a file, and the verdict of what got worse."""
+    """What changed since the audit in a file, and the verdict of what got worse; `notes` are on what is not known now."""
 
     file: str
     verdict: AuditVerdict
     differences: tuple[DifferenceView, ...]
+    notes: tuple[str, ...] = field(default=(), metadata=_ONLY_IF_ANY)
 
 
 # -- the whole ----------------------------------------------------------------------------------------------------------
@@ -319,7 +321,9 @@ class AuditView:
 
 @dataclass(frozen=True)
 class GroupView:
-    """A group of topics; without an audit `refusal` says why it was not asked about."""
+    """A group of topics; without an audit `refusal` says why it was not asked about. `unit` is the cluster, folder or file
+    that it is of, where there are several.
+    """
 
     number: int
     topics: tuple[str, ...]
@@ -332,6 +336,7 @@ class GroupView:
     verdict: AuditVerdict
     refusal: str | None
     audit: AuditView | None
+    unit: str | None = field(default=None, metadata=_ONLY_IF_ANY)
 
 
 @dataclass(frozen=True)

@@ -88,7 +88,7 @@ Fact = Described | Listed | Nodes | Imported | Noticed | Unread | UnreadLeader |
 
 @dataclass(frozen=True)
 class Note:
-    """A fact, where it stands, and of what it is one: `scope`, `entity` and `said_by` as of a setting."""
+    """A fact, where it stands, and of what it is one: `scope`, `entity`, `said_by` and `cluster` as of a setting."""
 
     fact: Fact
     file: str
@@ -96,6 +96,7 @@ class Note:
     scope: Scope | None = None
     entity: str | None = None
     said_by: str = ""
+    cluster: str | None = None
 
     @property
     def where(self) -> str:
