@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import socket
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -231,6 +232,11 @@ def read_rows(payload: bytes, part: bytes) -> Iterator[pa.RecordBatch]:
     """On an executor: a table's rows of some pieces."""
     reading, table = pickle.loads(payload)
     rows, codec = _reader(payload)
+    if not reading.run.is_dir():
+        raise SystemFailure(
+            f"{socket.gethostname()} does not see the run directory {reading.run}, which executors read; have it where they "
+            "all see it, or write with --master local[2]"
+        )
     for piece in pickle.loads(part):
         path = reading.run / "levels" / piece.file.name
         turns = cycle(turn == piece.turn for turn in range(piece.turns))

@@ -91,9 +91,10 @@ class HadoopFolder:
 
 
 def reason(error: Exception) -> str:
-    """The line of an error of Spark's or Java's that names the cause: the last, if several do."""
+    """The line of an error of Spark's or Java's that names the cause: what an executor of ours said, else the last cause."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.strip().startswith("at ")]
+    ours = [line.partition(": ")[2] for line in lines if re.match(r"acked\.[\w.]+: ", line)]
     causes = [line for line in lines if re.match(r"(: |Caused by: )?[\w.$]+(Exception|Error): ", line)]
-    chosen = causes[-1] if causes else (lines or ["no reason given"])[0]
+    chosen = (ours or causes or (lines or ["no reason given"])[:1])[-1]
     said = re.sub(r"^(: |Caused by: )?(?:[\w$]+\.)+[\w$]+: ", "", chosen)
     return said.partition(" SQLSTATE")[0].rstrip(". ;")[:300]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -119,6 +120,12 @@ def test_what_fails_leaves_nothing_behind(driver: SparkDriver, finished: Path, t
         by_executors(driver, finished, "nosuch://host/data", Wanted())
 
 
+def test_an_executor_that_does_not_see_the_run_directory_says_so(tmp_path: Path) -> None:
+    payload = pickle.dumps((executors.Reading(small_spec(), tmp_path / "elsewhere", 64, None), "states"))
+    with pytest.raises(SystemFailure, match=r"does not see the run directory .*elsewhere, which executors read; have it"):
+        list(executors.read_rows(payload, pickle.dumps(())))
+
+
 def test_every_block_is_the_work_of_one_task(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(executors, "PART_STATES", 100)
     sizes = {1: [1], 2: [30, 40], 3: [250], 4: [90, 99], 5: [100]}
@@ -141,4 +148,6 @@ def test_a_uri_is_told_from_a_path_and_a_cause_from_a_stack() -> None:
     assert not any(is_uri(place) for place in ("data", "a/b", "./x:1", "/x"))
     java = "An error occurred.\n: org.apache.X: outer\n\tat a.b\nCaused by: java.io.IOException: disk\n\tat c"
     assert reason(Exception(java)) == "disk"
+    ours = "x\nacked.base.errors.SystemFailure: h does not see it\n\tat a\nCaused by: java.io.IOException: disk"
+    assert reason(Exception(ours)) == "h does not see it"
     assert reason(Exception("[PARSE] Syntax error. SQLSTATE: 1\n== SQL ==")) == "[PARSE] Syntax error"
