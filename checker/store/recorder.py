@@ -28,8 +28,8 @@ Part = tuple[int, int]
 """States that stand in memory: an address and how many. They must not move or change any more."""
 
 WIDE = 1 << 14
-"""From so many waiting states on, writing is native work, which gives way to the search. Below it is Python's, which one thread
-at a time does: one that gave way would have the search wait, with it, for whatever else the machine does."""
+"""From so many waiting states on, writing is native work, which gives way to the search. Below it is Python's, which one
+thread at a time does: one that gave way would have the search wait, with it, for whatever else the machine does."""
 BEHIND = 1 << 18
 """So many states that are expanded may wait to be written; if there are more, the search's workers write them."""
 
