@@ -6,6 +6,7 @@ import csv
 import html
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,20 @@ from jsonschema import Draft7Validator
 
 from tests.e2e.driver import acked, assert_one_sentence
 from tests.places import DATA
+from tests.sharing import lasting_searches
 
 AUDIT = DATA / "audit"
 TWO = ("--set", "replication.factor=2", "--set", "min.insync.replicas=2", "-q", "-j", "1", "--memory", "200MB", "--full")
 RELEASE = ("--kafka-version", "3.6", "--control-plane", "kraft")
 LENIENT = (*TWO, *RELEASE, "--lenient")
 FORMATS = ("text", "markdown", "html", "json", "sarif")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def searches() -> Iterator[None]:
+    """What an audit has started, the next one goes on with; the page's examples and CI's steps are processes of their own."""
+    with lasting_searches():
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -15,6 +15,8 @@ from acked.audit.commands.audit import audit
 from acked.audit.commands.output_files import check_fixable
 from tests.audit.reading import gather
 
+pytestmark = pytest.mark.usefixtures("lasting_searches")
+
 TOPICS = """\
 Topic: orders	TopicId: a	PartitionCount: 1	ReplicationFactor: 1	Configs: flush.messages=1
 	Topic: orders	Partition: 0	Leader: 1	Replicas: 1	Isr: 1
