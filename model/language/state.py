@@ -18,7 +18,7 @@ from acked.model.language.semantics import semantics
 from acked.model.language.sets import SetValue
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_domain, as_leaf
 from acked.model.language.storage.layout import Schema
-from acked.model.language.storage.messages import ITEM, MessagesView, Place, QueueDomain, QueueView, messages_domain
+from acked.model.language.storage.messages import MessagesView, Place, QueueDomain, QueueView, messages_domain
 from acked.model.language.storage.store import LiteralStore, StateStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
 from acked.model.language.storage.views import ArrayView, LogView, assign, cleared, codes_of, struct_of, view_of
@@ -149,7 +149,15 @@ class Struct(StructView):
     def __ne__(self, other: object) -> Bool:  # type: ignore[override]
         return ~(self == other)
 
+    def __repr__(self) -> str:
+        return f"<{self.type_name}>"
+
     if not TYPE_CHECKING:
+
+        def __str__(self, _: str = "") -> NoReturn:
+            raise ModelError(f"a {self.type_name} has no text: it has no value while a protocol is traced")
+
+        __format__ = __str__
 
         def __call__(self, *_: object) -> NoReturn:
             raise ModelError(f"a {self.type_name} is no function; write it without (…)")
@@ -278,17 +286,11 @@ def Queue(item: type[S] | type[Value] | Typed[Any, Any], size: IntLike) -> Typed
     ...     require("something has come", ~s.inbox[to].is_empty)
     ...     s.inbox[to].receive()
     >>> [path for path, _ in Network.domains()["inbox"].leaves((), {"brokers": 1, "records": 1})]
-    [(0, 'end'), (0, 'records', 0, 'item'), (0, 'records', 1, 'item')]
+    [(0, 'end'), (0, 'records', 0), (0, 'records', 1)]
     """
     if isinstance(item, type) and issubclass(item, Struct):
         return Typed(QueueDomain(item, Place, size))
-    return Typed(QueueDomain(_record_of(as_leaf(item.domain if isinstance(item, Typed) else item)), Place, size, 1, True))
-
-
-@cache
-def _record_of(domain: LeafDomain) -> type[Struct]:
-    """A record with one field."""
-    return type("Item", (Struct,), {ITEM: field(Typed(domain), "what is queued")})
+    return Typed(QueueDomain(as_leaf(item.domain if isinstance(item, Typed) else item), Place, size))
 
 
 @overload

@@ -72,6 +72,9 @@ class Value(metaclass=Sort):
                 raise AttributeError(name)
             raise UnknownName(f"{name_with_article(self.type_name)} has no {name!r}; it has {', '.join(_public(type(self)))}")
 
+    def __repr__(self) -> str:
+        return f"<{self.type_name}>"
+
     def __init__(self, expr: Expr) -> None:
         if type(expr) is not Expr and isinstance(expr, _NO_CODES):
             name, given = type(self).__name__, type_name_of(expr) if isinstance(expr, Value) else repr(expr)

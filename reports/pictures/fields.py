@@ -14,7 +14,7 @@ from acked.model.language.context import resolve
 from acked.model.language.domain import BoolDomain, Domain, IdDomain, LeafDomain, Range, SetDomain
 from acked.model.language.protocol import Instance
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
-from acked.model.language.storage.messages import MessagesDomain, QueueDomain
+from acked.model.language.storage.messages import MessagesDomain
 from acked.model.language.values import Id, Int
 from acked.reports.pictures.picture import (
     Badge,
@@ -138,10 +138,8 @@ class _Reading:
         return self._leaf(domain.bare)
 
     def _record(self, domain: LogDomain) -> Part:
-        """A record of a log; of a queue of single values the value in it."""
-        record = self._shape(StructDomain(domain.record))
-        is_bare = isinstance(domain, QueueDomain) and domain.is_bare
-        return Part("", record.parts[0].place, record.parts[0].shape) if is_bare else Part("", (), record)
+        """A record of a log."""
+        return Part("", (), self._shape(domain.content))
 
     def _leaf(self, domain: LeafDomain) -> Shape:
         if isinstance(domain, BoolDomain):

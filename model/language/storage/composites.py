@@ -123,11 +123,11 @@ class ArrayDomain(Domain):
 class LogDomain(Domain):
     """An append-only sequence of at most `size` records that can be cut; slots past the end hold code 0.
 
-    A record is made of single fields, and of structs of them. Ids are kept as `SlotDomain` says. Where the constant
-    `when` is 0 the log is absent, as `PresentDomain` says.
+    A record is made of single fields, and of structs of them; in a queue it may be a single value. Ids are kept as
+    `SlotDomain` says. Where the constant `when` is 0 the log is absent, as `PresentDomain` says.
     """
 
-    record: type[Declaration]
+    record: type[Declaration] | LeafDomain
     offset: type[Int]
     size: IntLike
     when: IntLike = 1
@@ -140,6 +140,11 @@ class LogDomain(Domain):
         self.record_leaves()
 
     @cached_property
+    def content(self) -> Domain:
+        """What stands in each slot."""
+        return self.record if isinstance(self.record, LeafDomain) else StructDomain(self.record)
+
+    @cached_property
     def end(self) -> LeafDomain:
         """The domain of the log end offset."""
         return self._present(Range(self.offset, 0, self.size))
@@ -148,8 +153,12 @@ class LogDomain(Domain):
         return domain if isinstance(self.when, int) else PresentDomain(domain, self.when)
 
     def record_leaves(self) -> list[tuple[Path, LeafDomain]]:
-        """The fields of a record as it declares them; `ModelError` if one of them is an array or a log."""
-        fields = StructDomain(self.record).single_fields("a log: a record")
+        """The fields of a record as it declares them; `ModelError` if one of them is an array or a log.
+
+        Of a single value it is the path of nothing.
+        """
+        content = self.content
+        fields = content.single_fields("a log: a record") if isinstance(content, StructDomain) else [*content.leaves((), {})]
         return [(path, self._present(domain)) for path, domain in fields]
 
     def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
@@ -165,7 +174,7 @@ class LogDomain(Domain):
         return ((*path, self.RECORDS, k, *field) for k in range(count) for field in fields)
 
     def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
-        last, record, size = places[(*path, self.END)], StructDomain(self.record), resolve(self.size, constants)
+        last, record, size = places[(*path, self.END)], self.content, resolve(self.size, constants)
         records = [record.reader((*path, self.RECORDS, k), places, constants) for k in range(size)]
         ids = [[places[slot] for slot in self._ids(path, k, constants)] for k in range(size + 1)]
 
@@ -189,7 +198,7 @@ class LogDomain(Domain):
         for slot, _ in list(self.leaves(path, constants))[1:]:
             codes[slot] = 0
         for k, record in enumerate(records):
-            StructDomain(self.record).encode(record, (*path, self.RECORDS, k), constants, codes)
+            self.content.encode(record, (*path, self.RECORDS, k), constants, codes)
         for slot in self._ids(path, len(records), constants):
             codes[slot] += 1
 

@@ -123,7 +123,7 @@ def some_state(instance: Instance) -> dict[str, Any]:
     state["known"][0] = [0, 2]
     state["is_up"] = [True, False]
     state |= {"leader": 1, "chosen": [0, 1], "copies": [letter(0, None, True)] * 2}
-    state["queue"] = {"end": 2, "records": [{"item": 1}, {"item": 0}]}
+    state["queue"] = {"end": 2, "records": [1, 0]}
     instance.schema.encode(state)  # So that it is one.
     return state
 
