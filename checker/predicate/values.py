@@ -207,6 +207,17 @@ class Fields:
         known = sorted({str(other[-1]) for other in self.paths if other and other[:-1] == path})
         whole = path_name(path) or "the state"
         if not known:
-            return f"{whole} has no parts"
+            return f"{whole} has no parts{self._instead(path, part)}"
         more = [] if path else [*self._schema.constants]
-        return f"{whole} has no {part!r}{near(str(part), [*known, *more])}; it has {choices(known)}"
+        sorts = [leaf.domain.bare for leaf in self._schema.leaves]
+        is_name = not path and any(isinstance(sort, EnumDomain) and part in sort.item.names for sort in sorts)
+        meant = f", and a name is written \"{part}\"" if is_name else near(str(part), [*known, *more])
+        return f"{whole} has no {part!r}{meant}; it has {choices(known)}"
+
+    def _instead(self, path: Path, part: str | int) -> str:
+        """What is asked of a set in another way than in an action."""
+        leaf = self._schema.by_path.get(path)
+        if leaf is None or not isinstance(self._schema.leaves[leaf].domain.bare, SetDomain):
+            return ""
+        ways = {"size": f"len({path_name(path)})", "is_empty": f"{path_name(path)} == {{}}"}
+        return f"; write {ways[str(part)]}" if part in ways else ""

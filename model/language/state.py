@@ -87,13 +87,18 @@ class Struct(StructView):
         for name, value in vars(cls).items():
             if isinstance(value, Field) and (hasattr(Struct, name) or name.startswith("_")):
                 raise ModelError(f"{cls.__name__} cannot have a field named {name!r}, which every struct needs; rename it")
+        for name, kind in vars(cls).get("__annotations__", {}).items():
+            if name not in vars(cls):
+                kind = getattr(kind, "__name__", kind)
+                raise ModelError(f"{cls.__name__}.{name} is declared as a type alone; write {name} = field({kind})")
         cls.type_name = cls.__name__
 
     def __init__(self, *unnamed: Any, **values: Any) -> None:
         domains = self.domains()
         defaults, empty = self._left_out()
-        if unnamed or not values.keys() <= domains.keys() or domains.keys() - values.keys() - defaults.keys() - empty:
-            raise ModelError(self._not_made(bool(unnamed)))
+        missing = [name for name in domains if name not in {*values, *defaults, *empty}]
+        if unnamed or missing or not values.keys() <= domains.keys():
+            raise ModelError(self._not_made(bool(unnamed), missing, [name for name in values if name not in domains]))
         codes: dict[SymbolicPath, Expr] = {}
         for name, domain in domains.items():
             is_left_out = name in empty and name not in values
@@ -166,7 +171,11 @@ class Struct(StructView):
         raise ModelError(f"a {self.type_name} has no truth value; compare its fields")
 
     def __hash__(self) -> int:
-        raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set")
+        name = self.type_name
+        raise ModelError(
+            f"a symbolic {name} cannot be a dictionary key or a member of a Python set; "
+            f"of a field SetOf({name}) write .add(…)"
+        )
 
 
 # -- how a protocol declares its state: each returns what mypy should believe about the field's type -------------------

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, get_args, get_origin
 
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import resolve
+from acked.model.language.context import Constant, resolve
 from acked.model.language.domain import (
     Constants,
     Domain,
@@ -222,6 +222,14 @@ def is_absent(domain: Domain, constants: Constants) -> bool:
     return isinstance(domain, PresentDomain) and domain.is_absent(constants)
 
 
+_OF_PYTHON = {
+    set: "SetOf(Node)", frozenset: "SetOf(Node)", list: "Log(Entry, Offset, size) or Queue(Entry, size)",
+    dict: "Array(Node, …)",
+    int: "a subclass of Int with its bounds, class Count(Int, hi=3)", str: 'names, Enum("ask", "tell")', bool: "Bool",
+    tuple: "a Struct with a field for each part",
+}  # fmt: skip
+
+
 def as_domain(spec: object) -> Domain:
     """The domain that a type or a domain stands for; `ModelError` for anything else."""
     if isinstance(spec, Domain):
@@ -234,7 +242,12 @@ def as_domain(spec: object) -> Domain:
             return StructDomain(spec)
         if issubclass(spec, (Int, Id, Bool)) and spec not in (Int, Id, Enum):
             return scalar_domain(spec)
+    if isinstance(spec, (int, Constant)):
+        number = spec.name if isinstance(spec, Constant) else spec
+        raise ModelError(f"{number} is a number and no domain; that many things are a type, class Node(Id, size={number})")
     name = getattr(spec, "__name__", None) or type_name_of(spec)
+    if isinstance(spec, type) and spec in _OF_PYTHON:
+        raise ModelError(f"{name} is Python's own and no domain; write {_OF_PYTHON[spec]}")
     ours = "a subclass of Int, Id, Enum or Struct, Bool, or Optional, SetOf, Array, Log"
     raise ModelError(f"{name} is not a domain; use {ours}")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
@@ -84,6 +84,13 @@ class MessagesView(View["MessagesDomain"], Generic[S]):
     no_other = "a set of structs"
     no_index = no_membership = "a set of structs has neither […] nor `in`; write .contains(…)"
 
+    if not TYPE_CHECKING:
+
+        def __or__(self, other: object) -> NoReturn:
+            raise ModelError("a set of structs has no |, & or -; write s.sent.add(m) or s.sent.remove(m), a line each")
+
+        __ror__ = __ior__ = __and__ = __rand__ = __iand__ = __sub__ = __rsub__ = __isub__ = __or__
+
     @property
     def item(self) -> type[S]:
         """The struct that its members are."""
@@ -147,6 +154,7 @@ class MessagesDomain(ArrayDomain):
     struct: type[Declaration]
     leaf: LeafDomain
 
+    no_assignment = "a set of structs is changed where it is, s.sent.add(m) or s.sent.remove(m), and not assigned"
     view = MessagesView
 
     def fields(self) -> list[tuple[Path, LeafDomain]]:

@@ -133,7 +133,7 @@ def codes_of(domain: Domain, value: object) -> dict[SymbolicPath, Expr]:
     if isinstance(value, View) and isinstance(value._store, LiteralStore):
         return cleared(domain)
     if not isinstance(domain, StructDomain):
-        raise ModelError("arrays and logs are changed by element, append or truncate, not assigned whole")
+        raise ModelError(domain.no_assignment)
     if not isinstance(value, domain.struct):
         raise mismatch(domain.struct.type_name, value)
     codes: dict[SymbolicPath, Expr] = {}
