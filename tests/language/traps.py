@@ -319,7 +319,7 @@ SAID = {
 
 SIGNATURES = {
     "q: int": "parameter 'q' has a type that cannot be enumerated, int; a parameter is of a subclass of Int, Id or Enum",
-    "q: SetOf(Node)": "parameter 'q' has a type that cannot be enumerated, Set(Node); a parameter is of a subclass of Int",
+    "q: Queue(Num, 2)": "parameter 'q' has a type that cannot be enumerated, Queue(type); a parameter is of a subclass",
 }
 """Parameters whose values cannot be enumerated."""
 
