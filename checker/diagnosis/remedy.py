@@ -122,10 +122,10 @@ def _candidates(instance: Instance, decides: bool) -> Iterator[_Candidate]:
             made = partial(protocol.instantiate, {**constants, **item.changes})
             yield _Candidate(RemedyKind(item.kind.value), item.name, item.source, made)
     elif protocol.name not in PROTOCOLS:
-        for item in protocol.constants:
-            if isinstance(item, Switch) and item.default not in (None, constants[item.name]):
-                made = partial(protocol.instantiate, {**constants, item.name: item.default})
-                yield _Candidate(RemedyKind.RULE, f"{item.name}={str(item.show(item.default)).lower()}", item.doc, made)
+        for rule in protocol.constants:
+            if isinstance(rule, Switch) and rule.default is not None and rule.default != constants[rule.name]:
+                made = partial(protocol.instantiate, {**constants, rule.name: rule.default})
+                yield _Candidate(RemedyKind.RULE, f"{rule.name}={str(rule.show(rule.default)).lower()}", rule.doc, made)
     else:
         names = list(PROTOCOLS)
         later = names[names.index(protocol.name) + 1 :]
