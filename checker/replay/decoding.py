@@ -87,6 +87,9 @@ class Decoder:
     def _log(self, domain: LogDomain, value: Any, where: str, field: str) -> dict[str, Any]:
         """A log, from a record of its end and its slots, or from a sequence."""
         held, end = (value, len(value)) if isinstance(value, list) else (items(value["records"], where), value["end"])
+        if isinstance(domain.content, LeafDomain):
+            # Modules that were exported before 26 November 2026 had a record of one field there.
+            held = [item["item"] if isinstance(item, dict) and item.keys() == {"item"} else item for item in held]
         name = f"{field}.{LogDomain.RECORDS}"
         return {"end": end, "records": [self._decode(domain.content, item, f"{where}.records", name) for item in held[:end]]}
 
