@@ -157,7 +157,7 @@ _Taken = list[tuple[ActionInstance | None, list[int]]]
 
 
 def _follow(instance: Instance, run: Run) -> tuple[_Taken, BlockedStep | None]:
-    """The states of a run's actions in another instance, with the action that led there; what forbids the first that cannot be.
+    """The states of a run's actions in another instance, with the action that led there; what bars the first that is barred.
 
     Switches change what is kept of the past, so that states differ where nothing that matters does: actions are followed
     here, not states.
