@@ -110,9 +110,8 @@ class Columns:
             elements = [self._column(domain.element, (*path, k), words) for k in range(size)]
             return _lists(elements, np.full(len(words), size))
         if isinstance(domain, LogDomain):
-            record = StructDomain(domain.record)
             size = domain.end.cardinality(self._constants) - 1
-            records = [self._column(record, (*path, LogDomain.RECORDS, k), words) for k in range(size)]
+            records = [self._column(domain.content, (*path, LogDomain.RECORDS, k), words) for k in range(size)]
             return _lists(records, self._codes((*path, LogDomain.END), words).astype(np.int64))
         raise ConfigurationError(f"states with a {type(domain).__name__} cannot be written as columns yet")
 

@@ -209,7 +209,9 @@ def run_gate(
     tasks = [Task.of(spec, Probing.VACUITY) for _, spec in asked]
     for answered in answer_all(tasks, runner, cache, lambda under: tells.progress(asked[under.task][0], under)):
         candidate, spec = asked[answered.task]
-        if answered.outcome is None:
+        if answered.outcome is None and answered.is_overflow and spec.expect is not None and spec.expect.overflow:
+            departures = []
+        elif answered.outcome is None:
             departures = [Departure(Reason.NO_ANSWER, f"there is no answer: {answered.failure}")]
         else:
             departures = judge(spec, answered.outcome)

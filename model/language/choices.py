@@ -106,13 +106,13 @@ def declared(function: Callable[..., None], where: str) -> dict[str, Domain]:
         if name not in hints:
             raise ModelError(f"{where}: parameter {name!r} needs a type, such as `leader: Replica`")
         try:
-            domains[name] = as_domain(hints[name])
+            domains[name] = hints[name].domain if isinstance(hints[name], Typed) else as_domain(hints[name])
             _ = [*leaves(name, domains[name])]
         except ModelError as error:
             kind = getattr(hints[name], "__name__", repr(hints[name]))
             raise ModelError(
                 f"{where}: parameter {name!r} has a type that cannot be enumerated, {kind}; a parameter is of a subclass "
-                "of Int, Id or Enum, a Bool, a struct of such fields, or a set of ids: SetValue[Broker]"
+                "of Int, Id or Enum, a Bool, a struct of such fields, or a set of ids: SetOf(Broker)"
             ) from error
     return domains
 
