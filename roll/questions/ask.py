@@ -20,7 +20,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict, Words
 from acked.checker.search.local import search
 from acked.checker.spec.resolve import property_named
-from acked.model.language.tracings import ActionInstance
+from acked.model.language.tracings import ActionInstance, Tracings
 from acked.model.partition.rules import settings
 from acked.reports.runs.view import steps_of
 from acked.roll.questions.protocol import ANY, DISK, MACHINE, NOTHING, PROCESS, roll
@@ -130,8 +130,8 @@ class _Begun(Question):
 class _Rules:
     """The protocol under some constants: what all questions under them have in common."""
 
-    def __init__(self, constants: tuple[tuple[str, int], ...]) -> None:
-        self.instance = roll.instantiate(dict(constants))
+    def __init__(self, constants: tuple[tuple[str, int], ...], tracings: Tracings) -> None:
+        self.instance = roll.instantiate(dict(constants), tracings=tracings)
         properties = tuple(property_named(roll, name) for name in PROPERTIES)
         has = dict(constants)
         is_symmetric = has["replicas"] >= _SYMMETRIC_FROM and not has["reassignment"]
@@ -157,6 +157,7 @@ class Asker:
     searches: int = 0
     _known: dict[Asked, Answer] = field(default_factory=dict, init=False)
     _rules: dict[tuple[tuple[str, int], ...], _Rules] = field(default_factory=dict, init=False)
+    _tracings: Tracings = field(default_factory=Tracings, init=False)
 
     def answer(self, asked: Asked) -> Answer:
         """The answer, from memory, the cache, or the model."""
@@ -175,7 +176,7 @@ class Asker:
 
     def _decide(self, asked: Asked) -> Answer:
         if asked.constants not in self._rules:
-            self._rules[asked.constants] = _Rules(asked.constants)
+            self._rules[asked.constants] = _Rules(asked.constants, self._tracings)
         rules = self._rules[asked.constants]
         found = self._search(rules, asked, ANY)
         if not isinstance(found, Run):
