@@ -46,7 +46,8 @@ def main() -> None:
         topics, quorum = Path(place, "topics.txt"), Path(place, "quorum.txt")
         topics.write_text("\n".join(describe()) + "\n", "utf-8")
         quorum.write_text(QUORUM, "utf-8")
-        command = [sys.executable, "-m", "acked", "roll", str(topics), "--kafka-version", "4.1.0", "--quorum", str(quorum), "-q"]
+        words = ("--kafka-version", "4.1.0", "--quorum", str(quorum), "-q")
+        command = [sys.executable, "-m", "acked", "roll", str(topics), *words]
         environment = {**os.environ, "ACKED_CACHE_DIR": str(Path(place, "cache"))}
         Path(place, "cache").mkdir(mode=0o700)
         for when in ("nothing cached", "again"):

@@ -45,11 +45,6 @@ class Stop(Enum):
     BY_KILL = "crash"
 
     @property
-    def words(self) -> str:
-        """After `if it`."""
-        return "is stopped cleanly" if self is Stop.CLEANLY else "crashes"
-
-    @property
     def action(self) -> str:
         """The action of the model."""
         return "StopCleanly" if self is Stop.CLEANLY else "StopByKill"

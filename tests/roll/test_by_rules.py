@@ -73,7 +73,7 @@ def test_the_model_and_the_rules_in_plain_python_agree_on_random_partitions(seed
         cluster = Cluster(among.randint(1, replicas), among.random() < 0.3, among.random() < 0.5, replicas)
         part, leader, broker = _partition(among, cluster)
         stop = among.choice([*Stop])
-        has = rules("4.1" if cluster.elr else "3.9", cluster.min_isr, cluster.unclean)
+        has = rules("4.3" if cluster.elr else "3.9", cluster.min_isr, cluster.unclean)
         found = answer(asker, has, _shape(part, leader, broker, replicas), stop)
         told = {failing.value for failing in found.by}
         assert told == _by_rules(cluster, part, broker, stop is Stop.CLEANLY), (cluster, part, leader, broker, stop, found)
