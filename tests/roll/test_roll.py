@@ -101,7 +101,7 @@ def test_a_move_under_way_counts_the_new_replica_only_once_it_is_in_sync(asker: 
     assert "disk" in kinds(answer(asker, rules("4.1", 2), short))
 
 
-# -- what was described ---------------------------------------------------------------------------------------------------------
+# -- what was described -----------------------------------------------------------------------------------------------------
 
 Roll = Callable[..., tuple[int, str]]
 
@@ -143,7 +143,7 @@ def test_with_all_in_sync_the_single_replica_the_pair_and_min_isr_3_are_red_by_s
     code, text = roll(*described(release, "full"), "--accept-settings")
     assert code == 0
     assert text.splitlines()[-1] == "Go down now? may: 0, 1, 2."
-    assert "Order: 0, then 2, then 1" in text, "1 and 2 lead more"
+    assert "Order: 1, then 2, then 0" in text, "0 leads three partitions, the others two"
 
 
 @pytest.mark.slow
@@ -156,7 +156,7 @@ def test_with_broker_2_down_neither_of_the_others_may_go_because_orders_would_ha
     assert code == 12
     assert [one["broker"] for one in told["brokers"]] == [0, 1], "2 is in no ISR"
     assert "orders" in refusing(told)[0] & refusing(told)[1]
-    assert all(one["waits_for"][0] == {"broker": 2, "partitions": 5} for one in told["brokers"] if one["broker"] == 1)
+    assert [[wait["broker"] for wait in one["waits_for"]] for one in told["brokers"]] == [[2], [2]]
     [loose] = [case for case in told["brokers"][0]["cases"] if case["partitions"] == [{"topic": "loose", "partition": 0}]]
     assert loose["loss"]["clean"]["takes"] == "process", "unclean elections: 2 comes back and leads without the records"
     assert not loose["refuses_writes"]
