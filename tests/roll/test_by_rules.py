@@ -83,7 +83,8 @@ def test_the_model_and_the_rules_in_plain_python_agree_on_random_partitions() ->
         case = _judged(asker, cluster, part, leader, broker, stop)
         told = {failing.value for _, found in case.losses for failing in found.by}
         assert not case.open_
-        assert told == _by_rules(cluster, part, broker, stop is Stop.CLEANLY), (cluster, part, leader, broker, stop, case.story)
+        expected = _by_rules(cluster, part, broker, stop is Stop.CLEANLY)
+        assert told == expected, (cluster, part, leader, broker, stop, case.story)
         assert case.refuses == refuses(cluster, part, broker), (cluster, part, leader, broker)
         lost += bool(told)
     assert CASES / 5 < lost < 4 * CASES / 5, "both answers are met"

@@ -10,6 +10,16 @@ from typing import Any
 
 import pytest
 
+from acked.audit.clusters.live import (
+    NOT_RUNNING,
+    LiveBroker,
+    LiveCluster,
+    LivePartition,
+    LiveQuorum,
+    LiveTopic,
+    LiveValue,
+)
+from acked.audit.commands.options import ClusterFacts
 from acked.cli import main
 from acked.roll.decision.judge import named
 from acked.roll.partitions.described import partitions_in
@@ -260,6 +270,42 @@ def test_a_plan_is_asked_about_as_if_it_had_begun_and_says_what_acks_1_loses_by_
     wanted["partitions"][0]["topic"] = "order"  # type: ignore[index]
     plan.write_text(json.dumps(wanted), "utf-8")
     assert roll(*words)[0] == 151
+
+
+def live(**changes: Any) -> LiveCluster:
+    """Three brokers of 4.3 with KRaft, and a topic whose replicas are all in sync."""
+    values = (LiveValue("min.insync.replicas", "2", "static"), LiveValue("process.roles", "broker,controller", "static"))
+    brokers = tuple(LiveBroker(number, None, values, newest_level=30) for number in (1, 2, 3))
+    partition = LivePartition(0, (1, 2, 3), (1, 2, 3), leader=1)
+    topics = (LiveTopic("orders", (partition,), ()),)
+    features = {"metadata.version": 30, "eligible.leader.replicas.version": 1}
+    known = LiveCluster("kafka:9092", brokers, topics, features, LiveQuorum(1, (1, 2, 3), (1, 2, 3)), are_moves_known=True)
+    return replace(known, **changes)
+
+
+def test_a_running_cluster_is_green_only_if_moves_partitions_and_controllers_were_answered(
+    roll: Roll, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = live()
+    [topic], [_, *others] = good.topics, good.brokers
+    (partition,) = topic.partitions
+    down = LiveBroker(1, failure=NOT_RUNNING)
+    without_1 = replace(topic, partitions=(replace(partition, isr=(2, 3), leader=2),))
+    cases = {
+        "good": (good, 0),
+        "moves that were not told": (live(are_moves_known=False), 152),
+        "no quorum told": (live(quorum=None), 152),
+        "one controller that lags": (live(quorum=LiveQuorum(1, (1, 2, 3), (1, 2))), 12),
+        "a topic without partitions": (live(topics=(topic, LiveTopic("hidden", (), None, "not allowed"))), 152),
+        "a topic whose settings are hidden": (live(topics=(replace(topic, values=None, failure="not allowed"),)), 152),
+        "a broker that is down": (live(brokers=(down, *others), topics=(without_1,)), 12),
+        "eligible leaders that were not told": (
+            live(topics=(replace(topic, partitions=(replace(partition, isr=(1,)),)),)), 12
+        ),
+    }  # fmt: skip
+    for what, (cluster, expected) in cases.items():
+        monkeypatch.setattr(ClusterFacts, "ask", lambda *_, found=cluster, **__: found)
+        assert roll("--bootstrap-server", "kafka:9092")[0] == expected, what
 
 
 def test_columns_are_found_whatever_their_order(tmp_path: Path) -> None:
