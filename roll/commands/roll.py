@@ -87,8 +87,8 @@ def roll(
 
     The state of each partition (leader, ISR, eligible leaders, moves under way) begins a question to the model of your
     release: the broker is stopped, cleanly or by a crash, and then one thing more fails: a process, a machine with what it
-    had not flushed, or a disk. A broker may go down if no partition then refuses writes (acks=all), and none can lose what was
-    acknowledged. FILEs are what `kafka-topics --describe` printed, with settings as for `acked audit`.
+    had not flushed, or a disk. A broker may go down if no partition then refuses writes (acks=all), and none can lose what
+    was acknowledged. FILEs are what `kafka-topics --describe` printed, with settings as for `acked audit`.
 
     \b
     acked roll --bootstrap-server kafka:9092                  every broker, worst first, and an order

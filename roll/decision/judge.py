@@ -70,18 +70,39 @@ class Case:
         return Verdict.UNDECIDED if self.open_ else Verdict.MAY
 
     @property
+    def rank(self) -> int:
+        """The smaller the less has to fail for the worst loss."""
+        worst = self.worst
+        return len(_RANK) if worst is None or worst[1].worst is None else _RANK[worst[1].worst.failing]
+
+    @property
+    def takes(self) -> str:
+        """What has to fail for the worst loss, in words."""
+        return "" if self.worst is None or self.worst[1].worst is None else self.worst[1].worst.failing.words
+
+    @property
+    def is_by_settings(self) -> bool:
+        """Whether all that is wrong would be wrong at the best of times, too."""
+        return (self.refuses_by_settings or not self.refuses) and (self.loss_by_settings or self.worst is None)
+
+    def is_passed(self, wish: Wish) -> bool:
+        """Whether something is wrong that does not count, because settings alone bring it."""
+        is_wrong = (wish.writes and self.refuses) or (wish.loss and self.worst is not None)
+        return is_wrong and self.counts(wish) is Verdict.MAY
+
+    @property
     def story(self) -> tuple[str, ...]:
         """The shortest run to the worst loss, with the names that the first partition's brokers have."""
         worst = self.worst
         if worst is None or worst[1].worst is None:
             return ()
-        return tuple(_named(step, self.names) for step in worst[1].worst.steps)
+        return tuple(named(step, self.names) for step in worst[1].worst.steps)
 
 
 _RANK = {failing: at for at, failing in enumerate(Failing)}
 
 
-def _named(step: str, names: Sequence[int]) -> str:
+def named(step: str, names: Sequence[int]) -> str:
     """A step's words with the brokers' own numbers."""
 
     def name(match: re.Match[str]) -> str:

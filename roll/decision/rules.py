@@ -49,7 +49,7 @@ class TopicRules:
 def rules_of_topics(
     found: Recognised, sizes: Mapping[str, Iterable[int]], version: str | None, plane: str | None, entities: Sequence[str]
 ) -> dict[str, list[TopicRules]]:
-    """The rules for every topic, of which `sizes` has the numbers of replicas; `ConfigurationError` where no release is named."""
+    """The rules for topics, of which `sizes` has the numbers of replicas; `ConfigurationError` where no release is named."""
     rules: dict[str, list[TopicRules]] = {topic: [] for topic in sizes}
     groups = groups_of(found, None, tuple(entities), with_internal=True)
     if not any(entry.scope is Scope.PRODUCER for entry in found.known):

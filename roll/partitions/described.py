@@ -36,7 +36,7 @@ def described(paths: Sequence[Path], topic: str | None = None, quorum: Quorum | 
             if topic not in (None, one.topic):
                 continue
             if one.name in found:
-                raise SpecUnreadable(f"{one.where}: {one.name} is described in {found[one.name].where}, too; name one of them")
+                raise SpecUnreadable(f"{one.where}: {one.name} is in {found[one.name].where}, too; name one of them")
             found[one.name] = one
     if not found:
         of = "partition" if topic is None else f"partition of topic {topic}"

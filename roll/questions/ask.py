@@ -6,6 +6,7 @@ partition may be begin one search, breadth first, so the run that shows a loss i
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +21,8 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Run, Verdict, Words
 from acked.checker.search.local import search
 from acked.checker.spec.resolve import property_named
-from acked.model.language.tracings import ActionInstance
+from acked.checker.symmetry.orbits import Orbits
+from acked.model.language.tracings import ActionInstance, Tracings
 from acked.model.partition.rules import settings
 from acked.reports.runs.view import steps_of
 from acked.roll.questions.protocol import ANY, DISK, MACHINE, NOTHING, PROCESS, roll
@@ -41,11 +43,6 @@ class Stop(Enum):
 
     CLEANLY = "clean"
     BY_KILL = "crash"
-
-    @property
-    def words(self) -> str:
-        """After `if it`."""
-        return "is stopped cleanly" if self is Stop.CLEANLY else "crashes"
 
     @property
     def action(self) -> str:
@@ -109,29 +106,40 @@ class Asked:
 
 @dataclass(frozen=True)
 class _Begun(Question):
-    """A question that begins in other states than its protocol; what is compiled of it is that of `base`."""
+    """A question that begins in other states than `base`; what is compiled of it does not depend on that."""
 
     base: Question | None = None
-    begins: tuple[Words, ...] = ()
+
+    @classmethod
+    def at(cls, base: Question, states: tuple[Words, ...]) -> _Begun:
+        """The base, begun in these states."""
+        instance = copy.copy(base.instance)
+        instance.initial = states
+        return cls(instance, base.properties, base.probes, base.is_symmetric, base)
 
     @cached_property
     def plan(self) -> KernelPlan:
-        """What the kernel evaluates, which does not depend on where a search begins."""
+        """What the kernel evaluates."""
         assert self.base is not None
         return self.base.plan
 
-    @property
-    def initial(self) -> tuple[Words, ...]:
-        """The states that a search begins with, ascending."""
-        orbits = self.base.orbits if self.base is not None and self.is_symmetric else None
-        return tuple(sorted({orbits.representative(state) if orbits else state for state in self.begins}))
+    @cached_property
+    def orbits(self) -> Orbits:
+        """The representatives of states."""
+        assert self.base is not None
+        return self.base.orbits
+
+    def refuse_asymmetry(self) -> None:
+        """Nothing that the base has not refused."""
+        assert self.base is not None
+        self.base.refuse_asymmetry()
 
 
 class _Rules:
     """The protocol under some constants: what all questions under them have in common."""
 
-    def __init__(self, constants: tuple[tuple[str, int], ...]) -> None:
-        self.instance = roll.instantiate(dict(constants))
+    def __init__(self, constants: tuple[tuple[str, int], ...], tracings: Tracings) -> None:
+        self.instance = roll.instantiate(dict(constants), tracings=tracings)
         properties = tuple(property_named(roll, name) for name in PROPERTIES)
         has = dict(constants)
         is_symmetric = has["replicas"] >= _SYMMETRIC_FROM and not has["reassignment"]
@@ -141,11 +149,6 @@ class _Rules:
     def stop(self, stop: Stop, broker: int) -> ActionInstance:
         """The step that stops a broker."""
         return self._steps[f"{stop.action}(broker={broker})"]
-
-    def beginning(self, states: tuple[Words, ...]) -> Question:
-        """The question whose searches begin there."""
-        base = self.question
-        return _Begun(base.instance, base.properties, (), base.is_symmetric, base, states)
 
 
 @dataclass
@@ -157,6 +160,7 @@ class Asker:
     searches: int = 0
     _known: dict[Asked, Answer] = field(default_factory=dict, init=False)
     _rules: dict[tuple[tuple[str, int], ...], _Rules] = field(default_factory=dict, init=False)
+    _tracings: Tracings = field(default_factory=Tracings, init=False)
 
     def answer(self, asked: Asked) -> Answer:
         """The answer, from memory, the cache, or the model."""
@@ -175,7 +179,7 @@ class Asker:
 
     def _decide(self, asked: Asked) -> Answer:
         if asked.constants not in self._rules:
-            self._rules[asked.constants] = _Rules(asked.constants)
+            self._rules[asked.constants] = _Rules(asked.constants, self._tracings)
         rules = self._rules[asked.constants]
         found = self._search(rules, asked, ANY)
         if not isinstance(found, Run):
@@ -201,12 +205,10 @@ class Asker:
         if asked_of is not None:
             runs = [run.then(instance, rules.stop(asked.stop, asked_of)) for run in runs]
         after = {run.states[-1]: run for run in runs}
-        question = rules.beginning(tuple(after))
-        result = search(question, Bounds(workers=self.workers, max_states=MAX_STATES))
+        result = search(_Begun.at(rules.question, tuple(after)), Bounds(workers=self.workers, max_states=MAX_STATES))
         if result.verdict is Verdict.VIOLATED:
             run = result.violations[0].run
-            # Of names in the same orbit another may stand for it; such a run is as good without its first step.
-            first = after.get(run.states[0], Run(run.states[:1], ()))
+            first = after[run.states[0]]
             return Run((*first.states, *run.states[1:]), (*first.actions, *run.actions))
         if result.verdict is Verdict.INCOMPLETE:
             return f"{result.distinct_states:,} states were not all: {result.stopped.value}"
