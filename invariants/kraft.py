@@ -141,7 +141,7 @@ def followed_leaders_stay(before: State, after: State) -> Bool:
     "a controller that an operator has removed is no voter until an operator adds it again",
     "KIP-853, RemoveVoter",
     "without controller.quorum.auto.join.enable (KAFKA-19850)",
-    lacks=lambda has: "" if has["auto_join"] and has["changes"] else "nobody joins by itself; set auto_join and changes",
+    lacks=lambda has: "" if all(map(has.__getitem__, ("auto_join", "by_operator", "changes"))) else "nobody joins by itself; set auto_join and changes",
 )
 def removed_voters_stay_out(s: State) -> Bool:
     """No leader of the newest epoch has a voter that an operator removed last."""
