@@ -113,7 +113,8 @@ def test_servers_are_interchangeable() -> None:
 @pytest.mark.slow
 def test_every_action_says_in_a_sentence_what_it_does() -> None:
     told: dict[str, str] = {}
-    for constants in (FAILING, CHANGING):
+    joining = {**CHANGING, "initial_voters": 0, "by_operator": False}
+    for constants in ({"max_epoch": 4}, FAILING, CHANGING, joining):
         for kind, text in sentences(kraft.instantiate(constants), 3000, length=40):
             assert text[0].islower()
             assert "None" not in text
@@ -181,6 +182,29 @@ def test_every_rule_is_what_mends_a_row() -> None:
     mended = [{name for name in row["bug"] if row["bug"][name] != row["fix"][name]} for row in rows.values() if "fix" in row]
     assert all(len(names) == 1 for names in mended)
     assert set.union(*mended) == {item.name for item in RULES}
+
+
+LOST_DISKS = {
+    ("static", 1): ("", "split lost", ""),
+    ("static", 2): ("lost", "split lost", "split lost"),
+    ("dynamic", 1): ("stuck", "", ""),
+    ("dynamic", 2): ("stuck", "lost stuck", "stuck"),
+}
+"""What `docs/controllers.md` says of two, three and four voters that lose so many disks."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("voters", "formats"), LOST_DISKS)
+def test_the_page_says_what_lost_disks_do_to_two_three_and_four_voters(voters: str, formats: int) -> None:
+    words = {"OneLeaderPerEpoch": "split", "MetadataSurvives": "lost", "QuorumCanElect": "stuck"}
+    found = []
+    for servers in (2, 3, 4):
+        constants = {"voters": voters, "servers": servers, "formats": formats, "check_quorum": False}
+        question = Question(kraft.instantiate(constants), tuple(PROMISES[name] for name in words), is_symmetric=True)
+        result = search(question, Bounds(workers=2), StopPolicy.EVERY_PROPERTY)
+        broken = {item.property.name for item in result.violations}
+        found.append(" ".join(word for name, word in words.items() if name in broken))
+    assert tuple(found) == LOST_DISKS[voters, formats]
 
 
 @pytest.mark.slow
