@@ -36,6 +36,10 @@ FAILING: dict[str, Any] = {
 CHANGING: dict[str, Any] = {
     "servers": 2, "max_epoch": 4, "voters": "dynamic", "initial_voters": 1, "changes": 4, "formats": 1, "auto_join": True,
 }  # fmt: skip
+REPLACING: dict[str, Any] = {
+    "max_epoch": 3, "voters": "dynamic", "changes": 2, "formats": 1, "auto_join": True, "by_operator": False,
+    "restarts": False, "check_quorum": False,
+}  # fmt: skip
 
 
 def constants_of(rules: Rules) -> dict[str, int]:
@@ -113,9 +117,8 @@ def test_servers_are_interchangeable() -> None:
 @pytest.mark.slow
 def test_every_action_says_in_a_sentence_what_it_does() -> None:
     told: dict[str, str] = {}
-    joining = {**CHANGING, "initial_voters": 0, "by_operator": False}
-    for constants in ({"max_epoch": 4}, FAILING, CHANGING, joining):
-        for kind, text in sentences(kraft.instantiate(constants), 3000, length=40):
+    for constants, length in ((FAILING, 40), (CHANGING, 40), (REPLACING, 60)):
+        for kind, text in sentences(kraft.instantiate(constants), 3000, length):
             assert text[0].islower()
             assert "None" not in text
             told.setdefault(kind, text)
