@@ -8,7 +8,7 @@ from __future__ import annotations
 from acked.invariants.property import Property, promise
 from acked.invariants.quantifiers import every_two
 from acked.model.kraft.common import counts, is_no_newer, majority, voters_of
-from acked.model.kraft.settings import records
+from acked.model.kraft.settings import dismisses, records
 from acked.model.kraft.state import EntryId, Offset, Server, State
 from acked.model.language.quantify import count, every, implies, some
 from acked.model.language.values import Bool
@@ -141,7 +141,7 @@ def followed_leaders_stay(before: State, after: State) -> Bool:
     "a controller that an operator has removed is no voter until an operator adds it again",
     "KIP-853, RemoveVoter",
     "without controller.quorum.auto.join.enable (KAFKA-19850)",
-    lacks=lambda has: "" if has["auto_join"] and has["changes"] else "nobody joins by itself; set auto_join and changes",
+    lacks=lambda has: "" if dismisses.make(has) else "nobody joins by itself; set auto_join and changes",
 )
 def removed_voters_stay_out(s: State) -> Bool:
     """No leader of the newest epoch has a voter that an operator removed last."""

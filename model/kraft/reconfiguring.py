@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from acked.model.kraft.common import OPERATOR, advance, counts, disk_of, knows_change, voters_of
 from acked.model.kraft.replicating import says_committed
-from acked.model.kraft.settings import auto_join, changes, changing, dismisses, keeps_directories, records
+from acked.model.kraft.settings import auto_join, by_operator, changes, changing, dismisses, keeps_directories, records
 from acked.model.kraft.state import Change, Entry, EntryId, Server, State
 from acked.model.language.action import action, require
 from acked.model.language.quantify import each, ite
@@ -77,7 +77,7 @@ def _says_voters(t: Telling) -> str:
 
 @action(
     says=lambda t: f"an operator adds controller {t.server}: {_says_voters(t)}{says_committed(t)}",
-    when=lambda: changing.on,
+    when=lambda: changing.on and by_operator.on,
     actor="leader", messages=(Tells(OPERATOR, "leader", lambda t: f"add voter {t.server}"),),
 )
 def add_voter(s: State, leader: Server, server: Server) -> None:
@@ -89,7 +89,7 @@ def add_voter(s: State, leader: Server, server: Server) -> None:
 
 @action(
     says=lambda t: f"an operator removes controller {t.server}: {_says_voters(t)}{says_committed(t)}",
-    when=lambda: changing.on,
+    when=lambda: changing.on and by_operator.on,
     actor="leader", messages=(Tells(OPERATOR, "leader", lambda t: f"remove voter {t.server}"),),
 )
 def remove_voter(s: State, leader: Server, server: Server) -> None:

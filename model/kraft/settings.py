@@ -30,6 +30,9 @@ voters = choice(
     "static",
 )
 initial_voters = Constant("initial_voters", 0, 5, "how many of the servers are voters in the beginning; 0: all", 0)
+by_operator = switch(
+    "by_operator", "an operator adds and removes voters; without, they do what auto_join says by themselves", default=True
+)
 auto_join = switch(
     "auto_join",
     "a controller that is no voter asks by itself to become one, and to have its old directory removed first "
@@ -142,5 +145,5 @@ splits = fact(lambda has: keeps_directories.make(has) and has["formatted"] == ST
 some_join = fact(lambda has: 0 < has["initial_voters"] < has["servers"])
 """Whether there are servers that are no voters in the beginning."""
 
-dismisses = fact(lambda has: _changes(has) and has["auto_join"])
+dismisses = fact(lambda has: _changes(has) and has["auto_join"] and has["by_operator"])
 """Whether it is kept which voters an operator has removed."""

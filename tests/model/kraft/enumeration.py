@@ -26,6 +26,7 @@ class Rules:
     changes: int = 0
     dynamic: bool = False
     first: int = 0
+    by_operator: bool = True
     auto_join: bool = False
     standalone: bool = False
     restarts: bool = True
@@ -228,12 +229,14 @@ def reconfigurations(rules: Rules, w: World) -> Iterator[World]:
             follows = s != i and node.promised == i and node.epoch == me.epoch
             if s not in voters and follows:
                 added = append_voters(rules, w, i, {**voters, s: node.disk if rules.dynamic else 0})
-                yield replace(added, dismissed=added.dismissed - {s})
+                if rules.by_operator:
+                    yield replace(added, dismissed=added.dismissed - {s})
                 if rules.auto_join:
                     yield added
             if s in voters and len(voters) > 1:
                 removed = append_voters(rules, w, i, {v: disk for v, disk in voters.items() if v != s})
-                yield replace(removed, dismissed=removed.dismissed | ({s} if rules.auto_join else set()))
+                if rules.by_operator:
+                    yield replace(removed, dismissed=removed.dismissed | ({s} if rules.auto_join else set()))
                 if rules.auto_join and follows and voters[s] != node.disk:
                     yield removed
             if is_voter(rules, w, voters, s) and follows:
