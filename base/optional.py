@@ -14,6 +14,7 @@ _NEEDED_FOR = {
     "kazoo": "real brokers",
     "kio": "real brokers",
     "lark": "Terraform's files",
+    "mcp": "serving agents",
     "py4j": "Spark",
     "pyarrow": "tables of states and Parquet files",
     "pyspark": "Spark, which searches over several machines and answers SQL",
@@ -26,6 +27,7 @@ _DISTRIBUTIONS = {"confluent_kafka": "confluent-kafka", "hcl2": "python-hcl2"}
 
 _EXTRAS = {
     "cvc5": "'acked[certificates]'",
+    "mcp": "'acked[mcp]'",
     **dict.fromkeys(("confluent-kafka", "kazoo", "kio"), "'acked[cluster]'"),
 }
 """What installs a distribution together with what else is needed for the same."""
