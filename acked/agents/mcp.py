@@ -8,7 +8,6 @@ import click
 
 from acked.agents.offers import OFFERS, Permissions
 from acked.base.errors import ConfigurationError
-from acked.base.optional import optional_packages
 from acked.reports.shell.options import MEMORY
 
 
@@ -43,8 +42,7 @@ def mcp(
     """
     if config is not None and bootstrap is None:
         raise ConfigurationError("--command-config is about a running cluster; name it with --bootstrap-server")
-    with optional_packages():
-        from acked.agents.server import Desk, serve
+    from acked.agents.server import Desk, serve
 
     named = {"--bootstrap-server": bootstrap, "--command-config": config and config.absolute()}
     cluster = tuple(f"{option}={value}" for option, value in named.items() if value is not None)

@@ -102,7 +102,7 @@ def test_the_wheel_says_where_the_documentation_is_and_has_no_link_into_the_repo
     said = metadata(archives)
     text = str(said.get_payload())
     assert said["Description-Content-Type"] == "text/markdown"
-    assert "--no-binary" in text
+    assert "source archive" in text
     assert re.findall(r"\]\((?![a-z]+:|#)[^)]*\)", FENCE.sub("", text)) == []
 
 

@@ -55,7 +55,7 @@ def break_it(project: Path) -> None:
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment into which the workflow's `pip install acked` has put this checkout's wheel; the rest was there."""
+    """An environment into which the workflow's step has put this checkout's wheel, not an address; the rest was there."""
     place = tmp_path_factory.mktemp("ci")
     dist = archives_of_the_checkout(tmp_path_factory).wheel.parent
     subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True, capture_output=True)
@@ -71,6 +71,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "PIP_IGNORE_INSTALLED": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "ACKED_CACHE_DIR": str(place / "cache"),
+        "ACKED": "acked",
     }
     step = next(step for step in steps() if step.get("name") == "Install")
     done = run(step["run"], place, environment)
@@ -161,6 +162,14 @@ def test_the_action_runs_the_gate_and_the_audit(project: Path, installed: dict[s
     assert written == {"gate.xml", "gate.sarif", "audit.sarif"}
     break_it(project)
     assert in_the_action("Gate", project, environment).returncode == 1
+
+
+@pytest.mark.parametrize("name", ["docs/ci.md", "docs/install.md", "docs/agents.md", "README.md", "action.yml"])
+def test_no_name_of_ours_is_installed_from_an_index(name: str) -> None:
+    text = (CHECKOUT / name).read_text("utf-8")
+    installed = re.findall(r"(?:pip install|pip download|uvx|pipx run)\b[^\n`]*", text)
+    assert [line for line in installed if re.search(r"[ ']acked(-slim)?(\[|'| (?!audit)|$)", line)] == []
+    assert all("git+" in line for line in re.findall(r"^  ACKED:.*", text, re.MULTILINE))
 
 
 def test_the_page_gives_the_action_inputs_that_it_has() -> None:
