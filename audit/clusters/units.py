@@ -56,7 +56,7 @@ def _by_cluster(found: Recognised) -> list[tuple[str, Recognised, str]]:
     """What each cluster has: its name, what is said of it or of none, and its name again if nobody describes its brokers."""
     named = list(dict.fromkeys(one.cluster for one in (*found.read, *found.known) if one.cluster is not None))
     described = {note.cluster for fact, note in facts_in(found.read)
-                 if fact == Described() and note.scope is Scope.BROKER and note.entity is not None}  # fmt: skip
+                 if fact in (Described(), Listed()) and note.scope is Scope.BROKER and note.entity is not None}  # fmt: skip
     homes = {name: [name] if name in described else _homes(name, described) for name in named}
     missing = [name for name in named if not homes[name]]
     clusters = [*(name for name in named if name in described), *missing]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import click
 
 from acked.audit.clusters.live import assume_producers
+from acked.audit.clusters.policy import judge
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.audit.clusters.topics import TopicGroup, left_out
 from acked.audit.clusters.units import groups_of_units, units_of
@@ -34,7 +36,7 @@ from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.pages import audit_page
 from acked.audit.reports.sarif import audit_sarif
-from acked.audit.reports.summary import print_summary
+from acked.audit.reports.summary import policy_view, print_policy, print_summary
 from acked.audit.reports.terminal import audit_markdown, print_audit
 from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
 from acked.audit.reports.view import AuditView, View, document_of
@@ -133,7 +135,9 @@ def _audit(
     output: Shown,
     out: Path | None,
 ) -> int:
-    if not files and not cluster.overrides and cluster.bootstrap is None:
+    policy = wanted.by_policy
+    clusters = () if policy is None else policy.clusters
+    if not files and not cluster.overrides and cluster.bootstrap is None and not clusters:
         raise click.UsageError("nothing to audit: name a FILE..., - for the standard input, --set or --bootstrap-server")
     questions, required = wanted.questions, wanted.required
     output = replace(output, form=output.form_of(out))
@@ -142,11 +146,12 @@ def _audit(
         check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
     before = None if wanted.baseline is None else read_baseline(wanted.baseline)
-    found = cluster.read(files)
+    found = cluster.read(files, clusters=clusters)
     groups = groups_of_units(units_of(found), cluster.topic, cluster.entities, cluster.internal)
     if wanted.show_settings:
         return _show_settings(groups, output.form, out)
-    if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
+    is_live = cluster.bootstrap is not None or (clusters and not files)
+    if is_live and not any(entry.scope is Scope.PRODUCER for entry in found.known):
         groups = assume_producers(groups)
     check_fixable(groups, wanted.fix)
     cache = batch.cache()
@@ -156,6 +161,9 @@ def _audit(
         audited = audit_groups(groups, asked)
     view = _view(audited, required, left_out(found, groups), cache)
     verdict = worst_of_groups(audited, required)
+    if policy is not None:
+        judged = judge(policy, audited, date.today())
+        view, verdict = replace(view, policy=policy_view(policy.file, judged)), judged.verdict
     if before is not None and wanted.baseline is not None:
         changed = since(view, before, wanted.baseline)
         view, verdict = replace(view, baseline=changed), changed.verdict
@@ -212,6 +220,8 @@ def _print(console: Console, view: View, is_full: bool) -> None:
         print_audit(console, view)
     else:
         print_topics(console, view)
+    if is_full and view.policy is not None:
+        print_policy(console, view.policy)
 
 
 def _render(view: View, form: str, files: list[str]) -> str:

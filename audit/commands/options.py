@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import click
 
 from acked.audit.clusters.live import live_entries
+from acked.audit.clusters.policy import Cluster, Policy, read_policy
 from acked.audit.commands.live import SECONDS, ask_apart, client_properties
 from acked.audit.decision.fault_words import BESIDES, CRASHES, legend_of
 from acked.audit.decision.faults import Faults, read_faults
@@ -41,10 +43,21 @@ class Wanted:
     trace_out: Path | None
     show_settings: bool = False
     prove_it: bool = False
+    policy: Path | None = None
     upgrade_to: str | None = None
+
+    @cached_property
+    def by_policy(self) -> Policy | None:
+        """The policy that decides the exit code, if one is named."""
+        return None if self.policy is None else read_policy(self.policy)
 
     def check(self, form: str) -> None:
         """Refuses forms and options that do not go with what is wanted."""
+        if self.policy is not None and form not in ("text", "json"):
+            raise click.UsageError(f"--policy is text or JSON, and the form is {form}; ask without one of them")
+        if self.policy is not None and (self.prove_it or self.baseline is not None or self.require != LOSS):
+            raise click.UsageError("--policy says what is required and decides the exit code; leave out --require, "
+                                   "--baseline and --prove-it")  # fmt: skip
         if self.prove_it and (form not in ("text", "json") or self.show_settings):
             raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
         if self.prove_it and (self.fix is not None or self.pages is not None or self.trace_out is not None):
@@ -64,6 +77,8 @@ class Wanted:
     def decisive(self) -> tuple[tuple[AuditQuestion, tuple[Faults, ...]], ...]:
         """The faults that --require names for a question, `loss=one-machine`, instead of those of --faults."""
         found: dict[AuditQuestion, list[Faults]] = {}
+        for asked, under in () if self.by_policy is None else self.by_policy.every:
+            found.setdefault(asked, []).append(under)
         for part in self.require.split(","):
             name, separator, faults = part.partition("=")
             if separator:
@@ -74,6 +89,8 @@ class Wanted:
     @cached_property
     def required(self) -> tuple[AuditQuestion, ...]:
         """The questions whose answer must be no; `ConfigurationError` if one of them is not asked."""
+        if self.by_policy is not None:
+            return tuple(asked for asked in AuditQuestion if asked in dict(self.by_policy.every))
         required = _questions(",".join(part.partition("=")[0] for part in self.require.split(",")), "--require")
         if self.require == ALL or (self.require == LOSS and self.ask != ALL):
             required = self.questions  # What is asked and not required would be asked for nothing.
@@ -91,6 +108,9 @@ _ASKS = {
     "baseline": option("--baseline", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
                     help="An earlier audit (--format json): only what got worse since is red, and text has only what "
                     "changed."),
+    "policy": option("--policy", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+                  help="What is required of which topics, accepted risks with reason and day, and clusters: acked.toml. "
+                  "It decides the exit code, and where nothing else is named its clusters are audited."),
     "pages": option("--pages", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
                  help="Write the audit as index.html into DIR, and beside it a page for every counterexample, which of the "
                  "shortest is the easiest to follow."),
@@ -185,11 +205,18 @@ class ClusterFacts:
     timeout: float | None
     producer: tuple[tuple[str, str], ...]
 
-    def read(self, files: tuple[Path, ...], with_moves: bool = False) -> Recognised:
-        """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned."""
+    def read(self, files: tuple[Path, ...], with_moves: bool = False, clusters: Sequence[Cluster] = ()) -> Recognised:
+        """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned.
+
+        Where neither is named, all of `clusters` are asked.
+        """
         entries = read_all(files)
         if self.bootstrap is not None:
-            entries += self._live(self.bootstrap, with_moves)
+            entries += self._live(self.bootstrap, self.command_config, with_moves)
+        elif not files and clusters and self.command_config is None:
+            for one in clusters:
+                found = self._live(one.bootstrap, one.command_config, with_moves)
+                entries += [replace(entry, cluster=one.name) for entry in found]
         elif self.command_config is not None or self.timeout is not None:
             raise click.UsageError("--command-config and --timeout are about a running cluster; name it with "
                                    "--bootstrap-server, or leave them out.")  # fmt: skip
@@ -200,8 +227,8 @@ class ClusterFacts:
         overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
         return recognise(entries, overrides, self.lenient)
 
-    def _live(self, address: str, with_moves: bool) -> list[Read]:
-        properties = client_properties(self.command_config)
+    def _live(self, address: str, config: Path | None, with_moves: bool) -> list[Read]:
+        properties = client_properties(config)
         asked = ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
         return live_entries(asked)
 
