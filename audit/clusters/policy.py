@@ -262,9 +262,9 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
     lines = [(verdict, f"{_names(topics)}: {text}") for (verdict, text), topics in found.items()]
     lines.sort(key=lambda line: (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO).index(line[0]))
     topics = [(topic, one.group.unit) for one in audited for topic in one.group.topics or ("",)]
-    for one in policy.accepted:
-        if one not in used and any(_is_about(one, *topic) for topic in topics):
-            lines.append((AuditVerdict.NO, f"{one.words} is accepted and does not happen: remove it from {policy.file}"))
+    for risk in policy.accepted:
+        if risk not in used and any(_is_about(risk, *topic) for topic in topics):
+            lines.append((AuditVerdict.NO, f"{risk.words} is accepted and does not happen: remove it from {policy.file}"))
     return Judgement(worst_of(verdict for verdict, _ in lines), tuple(lines))
 
 

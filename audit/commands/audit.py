@@ -13,7 +13,7 @@ from acked.audit.clusters.live import assume_producers
 from acked.audit.clusters.policy import judge
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
 from acked.audit.clusters.topics import TopicGroup, left_out
-from acked.audit.clusters.units import groups_of_units, units_of
+from acked.audit.clusters.units import assume_replicas, groups_of_units, units_of, units_of_each
 from acked.audit.commands.durability import matrix
 from acked.audit.commands.options import (
     FILES,
@@ -51,7 +51,7 @@ from acked.reports.console import Console, harmless
 from acked.reports.shell.batches import BatchOptions, searches_many
 from acked.reports.shell.groups import Branching
 from acked.reports.shell.options import FORMAT, OUT, QUIET, collects
-from acked.reports.shell.output import json_text, put_drawn, put_text
+from acked.reports.shell.output import json_text, put_drawn, put_text, say
 
 
 @click.command(
@@ -146,12 +146,18 @@ def _audit(
         check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
     before = None if wanted.baseline is None else read_baseline(wanted.baseline)
-    found = cluster.read(files, clusters=clusters)
-    groups = groups_of_units(units_of(found), cluster.topic, cluster.entities, cluster.internal)
+    parts = cluster.read_each(files) if wanted.each else [("", cluster.read(files, clusters=clusters))]
+    if not parts:
+        say("none of these files has a setting of Kafka's")
+        return ExitCode.HOLDS
+    units = units_of_each(parts) if wanted.each else units_of(parts[0][1])
+    groups = groups_of_units(units, cluster.topic, cluster.entities, cluster.internal)
+    if wanted.each:
+        groups = [assume_replicas(group) for group in groups]
     if wanted.show_settings:
         return _show_settings(groups, output.form, out)
     is_live = cluster.bootstrap is not None or (clusters and not files)
-    if is_live and not any(entry.scope is Scope.PRODUCER for entry in found.known):
+    if is_live and not any(entry.scope is Scope.PRODUCER for _, part in parts for entry in part.known):
         groups = assume_producers(groups)
     check_fixable(groups, wanted.fix)
     cache = batch.cache()
@@ -159,7 +165,8 @@ def _audit(
         asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, runner,
                       cache, progress, wanted.target)  # fmt: skip
         audited = audit_groups(groups, asked)
-    view = _view(audited, required, left_out(found, groups), cache)
+    absent = [name for _, part in parts for name in left_out(part, groups)]
+    view = _view(audited, required, absent, cache)
     verdict = worst_of_groups(audited, required)
     if policy is not None:
         judged = judge(policy, audited, date.today())

@@ -16,7 +16,7 @@ from acked.audit.decision.fault_words import BESIDES, CRASHES, legend_of
 from acked.audit.decision.faults import Faults, read_faults
 from acked.audit.decision.gather import Recognised, recognise
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
-from acked.audit.formats.reading import read_all
+from acked.audit.formats.reading import read_all, read_each
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.base.release import Release, release
@@ -44,6 +44,7 @@ class Wanted:
     show_settings: bool = False
     prove_it: bool = False
     policy: Path | None = None
+    each: bool = False
     upgrade_to: str | None = None
 
     @cached_property
@@ -126,6 +127,8 @@ asks = collects(
     **_ASKS,
     show_settings=option("--show-settings", is_flag=True,
                          help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
+    each=option("--each", is_flag=True, help="Audit every FILE for itself, with three replicas where it says no number, and "
+                "pass those of nothing of Kafka's: for a hook that is given what changed."),
     prove_it=option("--prove-it", is_flag=True, help="Play the story of a yes on a throw-away cluster of your release, with "
                     "your settings (text or JSON)."),
 )  # fmt: skip
@@ -226,6 +229,11 @@ class ClusterFacts:
                 raise ConfigurationError(f"--set: {key} is not a setting that the audit uses{near(key, KEYS)}")
         overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
         return recognise(entries, overrides, self.lenient)
+
+    def read_each(self, files: tuple[Path, ...]) -> list[tuple[str, Recognised]]:
+        """What each file says for itself; one of nothing of Kafka's is left out."""
+        overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
+        return [(str(path), recognise(found, overrides, self.lenient)) for path, found in read_each(files)]
 
     def _live(self, address: str, config: Path | None, with_moves: bool) -> list[Read]:
         properties = client_properties(config)

@@ -12,6 +12,7 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from acked.audit.formats.clients import client_entries
 from acked.audit.formats.environment import (
     Container,
     Variable,
@@ -139,6 +140,8 @@ def _resource(file: str, resource: Fields, maps: Mapping[str, Fields], taken: Co
                                  _topic_name(resource), cluster)  # fmt: skip
     elif version.startswith(_CONFLUENT) and kind in ("Kafka", "KRaftController"):
         yield from _confluent(whose, resource)
+    elif kind in ("KafkaConnect", "KafkaConnector", "Connect") and version.startswith((_STRIMZI, _CONFLUENT)):
+        yield from _connect(file, resource)
     elif kind == "ConfigMap":
         yield from _config_map(whose, resource, whose.entity in taken)
     elif kind == "HelmRelease":
@@ -187,6 +190,16 @@ def _strimzi(whose: Whose, resource: Fields) -> Iterator[Read]:
         yield whose.entry(keys.ZOOKEEPER_CONNECT, "spec.zookeeper", zookeeper.line)
     yield from _nodes(whose, spec)
     yield from settings_in(whose, spec.field("config"))
+
+
+def _connect(file: str, resource: Fields) -> Iterator[Read]:
+    """What workers and connectors of Connect hand on to their clients."""
+    spec = resource.within("spec")
+    whose = Whose(file)
+    found = [*settings_in(whose, spec.field("config")), *settings_in(whose, spec.within("configOverrides").field("server"))]
+    if (kind := spec.field("class")) is not None:
+        found.append(whose.entry("connector.class", kind.text, kind.line))
+    yield from client_entries(found) or ()
 
 
 def _nodes(whose: Whose, spec: Fields) -> Iterator[Read]:

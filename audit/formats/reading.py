@@ -53,6 +53,12 @@ def read_all(paths: Iterable[Path]) -> list[Read]:
     return found
 
 
+def read_each(paths: Iterable[Path]) -> list[tuple[Path, list[Read]]]:
+    """What each file says for itself, of those that say anything of Kafka's, as in a folder."""
+    every = (file for path in paths for file in (_files(path) if path.is_dir() else (path,)))
+    return [(file, found) for file in every if (found := _read_member(file))]
+
+
 def read_file(path: Path) -> list[Read]:
     """All that a file says, in its order; `SpecUnreadable` says what is wrong with it and where.
 

@@ -17,7 +17,7 @@ from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.baseline import unknown_brokers
 from acked.audit.reports.telling import HEADS, SHORT, STYLES, signs
 from acked.audit.reports.terminal import head_of, overview, print_answers
-from acked.audit.reports.topics import Heads, group_name, groups_table, print_groups
+from acked.audit.reports.topics import Heads, groups_table, print_groups, short_name
 from acked.audit.reports.view import (
     AnswerView,
     AuditView,
@@ -152,7 +152,7 @@ def _points(view: View) -> Iterator[_Point]:
     for group in view.groups:
         if not group.decides or (group.audit is None and group.brokers):
             continue
-        name = f"{group.number}. {group_name(group)}: "
+        name = f"{group.number}. {short_name(group)}: "
         if group.audit is None:
             yield _Point(f"{name}not asked: {group.refusal}", AuditVerdict.UNDECIDED)
         else:

@@ -63,7 +63,7 @@ def reading(path: Path) -> str:
     try:
         entries = read_all([path])
         units = units_of(recognise(entries))
-        if len(units) > 1:
+        if len(units) > 1 or path.parent.name == "clients":  # Of several topics each is a group.
             groups_of_units(units)
         else:
             gather(entries)
