@@ -43,11 +43,11 @@ def client_of(said: Mapping[str, str]) -> _Client | None:
     """Which of them settings are of, by the names that only it has; None for others."""
     if "connector.class" in said:
         return _Client("Kafka Connect", {}, said.get("name", ""))
-    if "clusters" in said and any("->" in key for key in said):
+    if any("->" in key for key in said):
         return _Client("MirrorMaker 2", _OF_CONNECT)
     if any(key in said for key in _CONNECTED):
         exactly = said.get("exactly.once.source.support", "").lower() == "enabled"
-        return _Client("Kafka Connect", _EXACTLY_ONCE if exactly else _OF_CONNECT, said.get("group.id", ""))
+        return _Client("Kafka Connect", _OF_CONNECT | (_EXACTLY_ONCE if exactly else {}), said.get("group.id", ""))
     if "application.id" in said:
         exactly = said.get("processing.guarantee", "").lower().startswith("exactly_once")
         return _Client("Kafka Streams", _EXACTLY_ONCE if exactly else {}, said["application.id"])
@@ -92,14 +92,17 @@ def _handed_on(client: _Client, entry: SettingEntry, said: Mapping[str, str]) ->
         yield replace(entry, key=channel["rest"], scope=scope, entity=channel["name"].strip('"'))
     elif rest.startswith(("producer.override.", "producer.")):
         name = rest.removeprefix("producer.").removeprefix("override.")
-        means = after if (after := name.partition(".")[2]) in _OF_PRODUCERS else None
-        yield replace(entry, key=name, scope=Scope.PRODUCER, entity=flow, means=means)
+        yield replace(entry, key=name, scope=Scope.PRODUCER, entity=flow, means=_meant_for_producers(name, key))
     elif (prefix := next((one for one in _CONSUMERS if rest.startswith(one)), None)) is not None:
         yield replace(entry, key=rest.removeprefix(prefix), scope=Scope.CONSUMER, entity=flow)
-    elif (meant := key.rpartition(".producer.")[2].partition(".")[2] or key.partition(".")[2]) in _OF_PRODUCERS:
-        yield replace(entry, means=meant)  # A prefix with a slip hands on nothing.
-    else:
-        yield entry
+    else:  # A prefix with a slip hands on nothing.
+        yield replace(entry, means=_meant_for_producers(key, key))
+
+
+def _meant_for_producers(name: str, key: str) -> str | None:
+    """The producers' setting that a name ends with, behind what is none of the prefixes; `key` is all of it."""
+    ends = (one for one in _OF_PRODUCERS if name != one and name.endswith(one))
+    return next((one for one in ends if one != keys.RETRIES or "prod" in key.lower()), None)
 
 
 def _topic_made(client: _Client, key: str, said: Mapping[str, str]) -> str | None:
@@ -110,9 +113,9 @@ def _topic_made(client: _Client, key: str, said: Mapping[str, str]) -> str | Non
         store = key.removesuffix(".replication.factor")
         if store in _STORES:
             return said.get(f"{store}.topic", store)
-        return f"topics of {client.application or 'connectors'}" if store.startswith("topic.creation.") else None
+        return f"{client.application or 'connectors'}:*" if store.startswith("topic.creation.") else None
     if client.name == "MirrorMaker 2" and key.endswith(REPLICATION_FACTOR):
         name = key.removesuffix(REPLICATION_FACTOR).strip(".")
-        return next((one for one in _MIRRORED if name.endswith(one)), None) or f"{name or 'mirrored topics'}"
+        return next((one for one in _MIRRORED if name.endswith(one)), None) or name or "mirrored:*"
     return None
 

@@ -27,7 +27,7 @@ from acked.audit.formats.parts.tree import Field, Fields, Items, Text
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
-from acked.cluster.vocabulary.note import Described, Note, Read
+from acked.cluster.vocabulary.note import Described, Note, Read, settings_of
 
 _SETTINGS = ("configurationOverrides", "overrideConfiguration", "extraConfigYaml", "extraConfig", "serverProperties",
              "server.properties", "config", "brokerConfig")  # fmt: skip
@@ -131,7 +131,7 @@ def _tag_alone(whose: Whose, values: Fields) -> Iterator[SettingEntry]:
     chart = next(given_by, None)
     if chart is None:
         return
-    named = list(whose.image(f"{chart}:{tag.text}", tag.line))
+    named = list(settings_of(whose.image(f"{chart}:{tag.text}", tag.line)))
     if not named and tag.text[:1].isdigit():
         raise whose.wrong(
             tag.line,

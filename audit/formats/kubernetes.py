@@ -320,7 +320,7 @@ def _others(file: str, resource: Fields, maps: Mapping[str, Fields]) -> Iterator
 
 def _container(file: str, name: str, container: Fields, maps: Mapping[str, Fields]) -> Iterator[Read]:
     whose = Whose(file, None, name)
-    own = list(variables_of(whose, container.field("env")))
+    own = list(variables_of(whose, container.field("env"), maps))
     said = {variable.name for variable in own}
     for source, _ in _sources(container):
         fields = maps[source].fields if source in maps else ()
@@ -332,9 +332,11 @@ def _container(file: str, name: str, container: Fields, maps: Mapping[str, Field
         yield from (whose.import_note(other, line) for other, line in _sources(container) if other not in maps)
 
 
-def variables_of(whose: Whose, item: Field | None) -> Iterator[Variable]:
-    """The variables of `env: [{name: …, value: …}]`."""
+def variables_of(whose: Whose, item: Field | None, maps: Mapping[str, Fields]) -> Iterator[Variable]:
+    """The variables of `env: [{name: …, value: …}]`, some of which are in the maps of the same file."""
     for variable in mappings(None if item is None else item.node):
-        name, value = variable.field("name"), variable.field("value")
+        reference = variable.within("valueFrom", "configMapKeyRef")
+        there = maps.get(reference.text("name"), reference).field(reference.text("key")) if reference.fields else None
+        name, value = variable.field("name"), variable.field("value") or there
         if name is not None:
             yield Variable(name.text, None if value is None else one_value(whose, value), name.line)
