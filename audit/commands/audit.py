@@ -240,7 +240,7 @@ def _render(view: View, form: str, files: list[str]) -> str:
         case "markdown":
             return audit_markdown(view) if isinstance(view, AuditView) else topics_markdown(view)
         case "html":
-            return audit_page(view)
+            return audit_page(view, date.today())
         case "sarif":
             return json_text(audit_sarif(view, files, __version__))
         case "junit":

@@ -15,12 +15,14 @@ OPTIONS = ("--each", "-q", "-j", "1", "--ask", "loss", "--faults", "clean", "--n
 
 
 def run(*arguments: object) -> Result:
-    return CliRunner().invoke(audit, [*OPTIONS, *map(str, arguments)], standalone_mode=False)
+    named = [argument.name if isinstance(argument, Path) else argument for argument in arguments]
+    return CliRunner().invoke(audit, [*OPTIONS, *map(str, named)], standalone_mode=False)
 
 
 @pytest.fixture
-def java(tmp_path: Path) -> Path:
-    """A repository of a service in Java."""
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of a service in Java, in which commands run."""
+    monkeypatch.chdir(tmp_path)
     for name, text in {
         "src/main/resources/log4j.properties": "log4j.rootLogger=INFO, stdout\n",
         "src/main/resources/messages_en.properties": "greeting=Hello\nfarewell=Goodbye\n",
@@ -33,7 +35,7 @@ def java(tmp_path: Path) -> Path:
 
 
 def test_files_of_nothing_of_kafkas_are_passed(java: Path) -> None:
-    done = run(*(path for path in java.rglob("*") if path.is_file()))
+    done = run(*(str(path.relative_to(java)) for path in java.rglob("*") if path.is_file()))
     assert (done.exception, done.return_value) == (None, 0)
 
 
