@@ -146,6 +146,8 @@ def _resource(file: str, resource: Fields, maps: Mapping[str, Fields], taken: Co
         yield from _config_map(whose, resource, whose.entity in taken)
     elif kind == "HelmRelease":
         yield from values_entries(file, resource.within("spec", "values"))
+    elif kind == "Application" and version.startswith("argoproj.io/"):
+        yield from values_entries(file, resource.within("spec", "source", "helm", "valuesObject"))
     else:
         yield from _others(file, resource, maps)
 
