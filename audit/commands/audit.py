@@ -30,13 +30,14 @@ from acked.audit.commands.options import (
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
 from acked.audit.commands.plan import CODES, plan
 from acked.audit.commands.read_settings import print_settings, settings_document
+from acked.audit.commands.summary import policy_view, print_policy, print_summary
+from acked.audit.decision.gather import Recognised
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.pages import audit_page
 from acked.audit.reports.sarif import audit_sarif
-from acked.audit.reports.summary import policy_view, print_policy, print_summary
 from acked.audit.reports.terminal import audit_markdown, print_audit
 from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
 from acked.audit.reports.view import AuditView, View, document_of
@@ -150,10 +151,7 @@ def _audit(
     if not parts:
         say("none of these files has a setting of Kafka's")
         return ExitCode.HOLDS
-    units = units_of_each(parts) if wanted.each else units_of(parts[0][1])
-    groups = groups_of_units(units, cluster.topic, cluster.entities, cluster.internal)
-    if wanted.each:
-        groups = [assume_replicas(group) for group in groups]
+    groups = _groups(parts, cluster, wanted)
     if wanted.show_settings:
         return _show_settings(groups, output.form, out)
     is_live = cluster.bootstrap is not None or (clusters and not files)
@@ -175,16 +173,7 @@ def _audit(
         changed = since(view, before, wanted.baseline)
         view, verdict = replace(view, baseline=changed), changed.verdict
     if wanted.prove_it:
-        audits = [item.audit for item in audited if item.audit is not None]
-        with optional_packages():
-            from acked.audit.commands.prove_it import prove_first
-
-        if output.form == "text":
-            _show(view, output, out, [])
-        code, proof = prove_first(audits, required, CODES[verdict], output)
-        if output.form == "json":
-            put_text(json_text({**document_of(view), **proof}), out, "audit")
-        return code
+        return _prove(audited, view, required, CODES[verdict], output, out)
     _show(view, output, out, [str(file) for file in files])
     if wanted.pages is not None:
         write_pages(audited, view, wanted.pages)
@@ -192,6 +181,34 @@ def _audit(
         write_trace(audited, required, wanted.trace_out)
     write_fixes(audited, wanted.fix)
     return CODES[verdict]
+
+
+def _prove(
+    audited: list[Audited],
+    view: View,
+    required: tuple[AuditQuestion, ...],
+    code: ExitCode,
+    output: Shown,
+    out: Path | None,
+) -> int:
+    """Shows the audit and plays its first required yes on brokers, which decides the exit code."""
+    with optional_packages():
+        from acked.audit.commands.prove_it import prove_first
+
+    if output.form == "text":
+        _show(view, output, out, [])
+    audits = [item.audit for item in audited if item.audit is not None]
+    proved, proof = prove_first(audits, required, code, output)
+    if output.form == "json":
+        put_text(json_text({**document_of(view), **proof}), out, "audit")
+    return proved
+
+
+def _groups(parts: list[tuple[str, Recognised]], cluster: ClusterFacts, wanted: Wanted) -> list[TopicGroup]:
+    """The groups of topics of what was read, of every file for itself if that is wanted."""
+    units = units_of_each(parts) if wanted.each else units_of(parts[0][1])
+    groups = groups_of_units(units, cluster.topic, cluster.entities, cluster.internal)
+    return [assume_replicas(group) for group in groups] if wanted.each else groups
 
 
 def _view(

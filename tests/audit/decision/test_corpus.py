@@ -288,6 +288,17 @@ def test_a_line_that_is_moved_is_never_read_as_safer(
     check(path, whole, lines, frozenset(), folder)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted(path for path in FILES if path.parent.name == "clients"), ids=name_of)
+def test_no_slip_in_what_hands_settings_on_to_clients_is_read_as_safer(folder: Path, path: Path) -> None:
+    """Every sign of every name: a prefix that is not one hands on nothing, and its setting would count as left out."""
+    for whole in {tuple(lines_of(path)), reddened(path)}:
+        for at, line in enumerate(whole):
+            for sign in range(min(len(line), 36)):
+                lines = [*whole[:at], misspelt(line, sign, "x" if sign % 2 else ""), *whole[at + 1 :]]
+                check(path, whole, lines, frozenset(), folder)
+
+
 def test_a_slip_in_terraform_is_never_read_as_safer(folder: Path) -> None:
     path = CORPUS / "terraform" / "topic.tf"
     for at in (4, 7, 8):
