@@ -14,7 +14,8 @@ from acked.audit.clusters.topics import TopicGroup, groups_of, topics_in
 from acked.audit.decision.gather import Given, Recognised, Remark, Severity, facts_in, stays_the_same
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
-from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.note import Described, Listed, Read
 from acked.model.language.telling import says_list
 
@@ -56,7 +57,7 @@ def _by_cluster(found: Recognised) -> list[tuple[str, Recognised, str]]:
     """What each cluster has: its name, what is said of it or of none, and its name again if nobody describes its brokers."""
     named = list(dict.fromkeys(one.cluster for one in (*found.read, *found.known) if one.cluster is not None))
     described = {note.cluster for fact, note in facts_in(found.read)
-                 if fact == Described() and note.scope is Scope.BROKER and note.entity is not None}  # fmt: skip
+                 if fact in (Described(), Listed()) and note.scope is Scope.BROKER and note.entity is not None}  # fmt: skip
     homes = {name: [name] if name in described else _homes(name, described) for name in named}
     missing = [name for name in named if not homes[name]]
     clusters = [*(name for name in named if name in described), *missing]
@@ -84,6 +85,29 @@ def _homes(name: str, described: Iterable[str | None]) -> list[str]:
 
 def _concerns(name: str, homes: Mapping[str, Sequence[str]]) -> Callable[[Read], bool]:
     return lambda one: one.cluster is None or one.cluster == name or name in homes[one.cluster]
+
+
+def units_of_each(files: Iterable[tuple[str, Recognised]]) -> list[Unit]:
+    """The units of files each of which is a unit, whatever the others say."""
+    every = ((file, unit) for file, found in files for unit in units_of(found))
+    return [replace(unit, name=", ".join(filter(None, (file, unit.name)))) for file, unit in every]
+
+
+def assume_replicas(group: TopicGroup) -> TopicGroup:
+    """The group with the replicas that people have, where a file alone does not say how many; a remark says so.
+
+    Where it says nothing of brokers or topics either, as a producer's file, their min.insync.replicas is assumed as well.
+    """
+    entries = dict(group.given.entries)
+    if group.refusal or REPLICATION_FACTOR in entries or keys.DEFAULT_FACTOR in entries:
+        return group
+    is_of_clients = all(entry.scope in _CLIENTS for entry in entries.values())
+    assumed = {REPLICATION_FACTOR: "3", **({keys.MIN_ISR: "2"} if is_of_clients else {})}
+    said = " and ".join(f"{key}={value}" for key, value in assumed.items())
+    text = f"the file does not say how many replicas there are; {said} is assumed"
+    entries |= {key: SettingEntry(key, value, "assumed", 0, Scope.TOPIC) for key, value in assumed.items()}
+    findings = (*group.given.findings, Remark("assumed-replicas", Severity.WARNING, text))
+    return replace(group, given=replace(group.given, entries=entries, findings=findings))
 
 
 # -- the groups of topics of all units ----------------------------------------------------------------------------------

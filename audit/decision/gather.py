@@ -18,7 +18,7 @@ from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import INSTEAD, OLDEST, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, is_known, likely_setting, setting_within
-from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, settings_of
+from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, Unreleased, settings_of
 
 
 @unique
@@ -120,6 +120,10 @@ def recognise(
     instead = _instead(overrides)
     _check_names(read, findings, is_lenient)
     _check_imports(read, findings, is_lenient)
+    for fact, note in facts_in(read):
+        if isinstance(fact, Unreleased):
+            text = f"the image {fact.image} names no release of Kafka; name the one that it runs with --kafka-version"
+            findings.append(Remark("no-release", Severity.WARNING, text, note))
     hidden = {*instead, *(_HIDES[key] for key in instead if key in _HIDES)}
     # What is filled in later is not asked about where something else is set in its place.
     open_ = [entry for entry in settings_of(read) if not (entry.key in hidden and _TEMPLATE.search(entry.value))]

@@ -329,7 +329,7 @@ class _Configuring:
                 )
                 self._find("topic-setting-lost", Severity.WARNING, text, entry)
                 break
-        is_java = not any(entry.default_of for entry in self.given.entries.values())
+        is_java = not any(entry.default_of == "librdkafka" for entry in self.given.entries.values())
         if is_java and self.version.since("2.8") and not self._has_fix("3.9.2", "4.0.2", "4.1.2", "4.2"):
             text = (
                 "KAFKA-19012 (Java producers of 2.8.0 to 4.1.1, mended in 3.9.2, 4.0.2, 4.1.2 and 4.2): when a batch expires "

@@ -12,6 +12,7 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from acked.audit.formats.clients import client_entries
 from acked.audit.formats.environment import (
     Container,
     Variable,
@@ -139,10 +140,14 @@ def _resource(file: str, resource: Fields, maps: Mapping[str, Fields], taken: Co
                                  _topic_name(resource), cluster)  # fmt: skip
     elif version.startswith(_CONFLUENT) and kind in ("Kafka", "KRaftController"):
         yield from _confluent(whose, resource)
+    elif kind in ("KafkaConnect", "KafkaConnector", "Connect") and version.startswith((_STRIMZI, _CONFLUENT)):
+        yield from _connect(file, resource)
     elif kind == "ConfigMap":
         yield from _config_map(whose, resource, whose.entity in taken)
     elif kind == "HelmRelease":
         yield from values_entries(file, resource.within("spec", "values"))
+    elif kind == "Application" and version.startswith("argoproj.io/"):
+        yield from values_entries(file, resource.within("spec", "source", "helm", "valuesObject"))
     else:
         yield from _others(file, resource, maps)
 
@@ -187,6 +192,16 @@ def _strimzi(whose: Whose, resource: Fields) -> Iterator[Read]:
         yield whose.entry(keys.ZOOKEEPER_CONNECT, "spec.zookeeper", zookeeper.line)
     yield from _nodes(whose, spec)
     yield from settings_in(whose, spec.field("config"))
+
+
+def _connect(file: str, resource: Fields) -> Iterator[Read]:
+    """What workers and connectors of Connect hand on to their clients."""
+    spec = resource.within("spec")
+    whose = Whose(file)
+    found = [*settings_in(whose, spec.field("config")), *settings_in(whose, spec.within("configOverrides").field("server"))]
+    if (kind := spec.field("class")) is not None:
+        found.append(whose.entry("connector.class", kind.text, kind.line))
+    yield from client_entries(found) or ()
 
 
 def _nodes(whose: Whose, spec: Fields) -> Iterator[Read]:
@@ -307,7 +322,7 @@ def _others(file: str, resource: Fields, maps: Mapping[str, Fields]) -> Iterator
 
 def _container(file: str, name: str, container: Fields, maps: Mapping[str, Fields]) -> Iterator[Read]:
     whose = Whose(file, None, name)
-    own = list(variables_of(whose, container.field("env")))
+    own = list(variables_of(whose, container.field("env"), maps))
     said = {variable.name for variable in own}
     for source, _ in _sources(container):
         fields = maps[source].fields if source in maps else ()
@@ -319,9 +334,11 @@ def _container(file: str, name: str, container: Fields, maps: Mapping[str, Field
         yield from (whose.import_note(other, line) for other, line in _sources(container) if other not in maps)
 
 
-def variables_of(whose: Whose, item: Field | None) -> Iterator[Variable]:
-    """The variables of `env: [{name: …, value: …}]`."""
+def variables_of(whose: Whose, item: Field | None, maps: Mapping[str, Fields]) -> Iterator[Variable]:
+    """The variables of `env: [{name: …, value: …}]`, some of which are in the maps of the same file."""
     for variable in mappings(None if item is None else item.node):
-        name, value = variable.field("name"), variable.field("value")
+        reference = variable.within("valueFrom", "configMapKeyRef")
+        there = maps.get(reference.text("name"), reference).field(reference.text("key")) if reference.fields else None
+        name, value = variable.field("name"), variable.field("value") or there
         if name is not None:
             yield Variable(name.text, None if value is None else one_value(whose, value), name.line)

@@ -43,8 +43,8 @@ def legend(view: AuditView) -> list[str]:
         lines.append(f"yes ({steps}): it can happen, in {plural(steps, 'step')} at least; the steps are below")
     if any(answer.worst is not answer.answer for answer in view.answers):
         lines.append("elsewhere: in another release that may be meant; here: in the one named above, and not in every other")
-    replies = [one.answer for answer in view.answers for one in (answer, *answer.elsewhere)]
-    if AuditVerdict.UNDECIDED in replies:
+    replies = {other.answer for answer in view.answers for other in answer.elsewhere}
+    if AuditVerdict.UNDECIDED in replies | {answer.answer for answer in view.answers}:
         lines.append("undecided: the search met its bound; --max-states and --memory raise it")
     return lines
 

@@ -94,7 +94,8 @@ def groups_table(view: TopicsView, most: int | None = None) -> Table:
         known = (group.replicas, group.min_insync_replicas, group.acks)
         values = [TableCell("-" if value is None else str(value)) for value in known]
         cells = [_cell(group.audit, asked) for asked in questions]
-        name = TableCell(f"{group.number}. {group_name(group)}", link=f"group-{group.number}-")
+        shown = group_name(group) if most is None else short_name(group)
+        name = TableCell(f"{group.number}. {shown}", link=f"group-{group.number}-")
         rows.append((name, *values, *cells))
     return table((*_HEADINGS, *(SHORT[asked] for asked in questions)), rows)
 
@@ -107,10 +108,15 @@ def group_name(group: GroupView) -> str:
     return name_of_topics(group.topics, group.brokers, group.unit or "")
 
 
-def name_of_topics(topics: Sequence[str], brokers: Sequence[str], unit: str) -> str:
+def short_name(group: GroupView) -> str:
+    """The same with one topic: `eu: orders and 14 more`."""
+    return name_of_topics(group.topics, group.brokers, group.unit or "", 1)
+
+
+def name_of_topics(topics: Sequence[str], brokers: Sequence[str], unit: str, named: int = _NAMED) -> str:
     """The first topics, and how many more there are, with those who lead them and what they are of."""
-    more = f" and {len(topics) - _NAMED} more" if len(topics) > _NAMED else ""
-    text = f"{', '.join(topics[:_NAMED])}{more}" or "every topic"
+    more = f" and {len(topics) - named} more" if len(topics) > named else ""
+    text = f"{', '.join(topics[:named])}{more}" or "every topic"
     text = f"{text} (led by {', '.join(brokers)})" if brokers else text
     return f"{unit}: {text}" if unit else text
 

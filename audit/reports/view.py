@@ -275,6 +275,24 @@ class BaselineView:
     notes: tuple[str, ...] = field(default=(), metadata=_ONLY_IF_ANY)
 
 
+@dataclass(frozen=True)
+class PolicyLineView:
+    """What a policy requires or accepts of some topics, and what is so."""
+
+    verdict: AuditVerdict
+    in_words: str
+
+
+@dataclass(frozen=True)
+class PolicyView:
+    """What the policy in a file makes of an audit: its verdict, which the exit code says, and why."""
+
+    file: str
+    verdict: AuditVerdict
+    verdict_in_words: str
+    lines: tuple[PolicyLineView, ...]
+
+
 # -- the whole ----------------------------------------------------------------------------------------------------------
 
 
@@ -312,6 +330,7 @@ class AuditView:
     transactions: tuple[TransactionView, ...] = field(default=(), metadata=_ONLY_IF_ANY)
     upgrade: Upgrade | None = field(default=None, metadata={**_ONLY_IF_ANY, _AS: upgrade_document})
     baseline: BaselineView | None = field(default=None, metadata=_ONLY_IF_ANY)
+    policy: PolicyView | None = field(default=None, metadata=_ONLY_IF_ANY)
 
     @property
     def first_place(self) -> SettingView | None:
@@ -350,6 +369,7 @@ class TopicsView:
     groups: tuple[GroupView, ...]
     left_out: tuple[str, ...]
     baseline: BaselineView | None = field(default=None, metadata=_ONLY_IF_ANY)
+    policy: PolicyView | None = field(default=None, metadata=_ONLY_IF_ANY)
 
     @property
     def first(self) -> AuditView | None:

@@ -33,6 +33,13 @@ class Imported:
     other: str
 
 
+@dataclass(frozen=True)
+class Unreleased:
+    """A container's image is one of Kafka's, and its tag names no release: `latest`, a digest, a variable."""
+
+    image: str
+
+
 @unique
 class Condition(Enum):
     """What is to be remarked on a topic as it is now: the rule of the remark, and what it says of the topic."""
@@ -83,7 +90,7 @@ class Assigned:
         return Note(self, file, line, Scope.TOPIC, self.topic, said_by)
 
 
-Fact = Described | Listed | Nodes | Imported | Noticed | Unread | UnreadLeader | Assigned
+Fact = Described | Listed | Nodes | Imported | Unreleased | Noticed | Unread | UnreadLeader | Assigned
 
 
 @dataclass(frozen=True)

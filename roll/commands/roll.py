@@ -130,7 +130,7 @@ def _read(files: tuple[Path, ...], cluster: ClusterFacts, rolling: Rolling) -> t
     is_none, named = rolling.quorum == NO_CONTROLLER, rolling.quorum
     told = None if named is None or is_none else read_quorum(Path(named))
     if cluster.bootstrap is not None:
-        live = cluster.ask(cluster.bootstrap, with_moves=True)
+        live = cluster.ask(cluster.bootstrap, cluster.command_config, with_moves=True)
         now = cluster_now(live)
         return cluster.read((), live=live), replace(now, quorum=told or now.quorum), notes, is_kraft(live) and not is_none
     if told is not None:

@@ -305,7 +305,7 @@ def test_what_is_wrong_is_one_sentence_with_its_code(folder: Path, tmp_path: Pat
 @pytest.mark.slow
 def test_the_matrix_is_written_as_page_csv_and_parquet_and_undecided_cells_cost_the_exit_code(tmp_path: Path) -> None:
     axes = ("--version", "2.8.1", "--acks", "1,all", "--min-isr", "1-2", "--replicas", "2", "--unclean", "off", "--crashes",
-            "clean,lossy", "-q", "-j", "1", "--memory", "200MB", "--full")  # fmt: skip
+            "clean,lossy", "-q", "-j", "1", "--memory", "200MB")  # fmt: skip
     done = acked("matrix", *axes, "--html", "m.html", "--csv", "m.csv", "--parquet", "m.parquet", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "8 cells: 2 keeps, 6 breaks" in done.stdout

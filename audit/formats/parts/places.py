@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from acked.audit.formats.parts.images import release_of_image
+from acked.audit.formats.parts.images import names_no_release, release_of_image
 from acked.audit.formats.parts.properties import property_entries
 from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope, SettingEntry
 from acked.cluster.vocabulary.names import likely_setting, likely_setting_elsewhere, setting_within
-from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, settings_of
+from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, Unreleased, settings_of
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,12 @@ class Whose:
         found = property_entries(self.file, text, first, self.scope, self.entity)
         return (replace(entry, cluster=self.cluster) for entry in found)
 
-    def image(self, image: str, line: int) -> Iterator[SettingEntry]:
-        """The release of a container's image, where it is known."""
+    def image(self, image: str, line: int) -> Iterator[Read]:
+        """The release of a container's image, where it is known, or that one of Kafka's names none."""
         if (runs := release_of_image(image)) is not None:
             yield self.entry(IMAGE, runs, line, Scope.BROKER)
+        elif names_no_release(image):
+            yield self.note(Unreleased(image), line)
 
     def stated_release(self, item: Field | None, key: str = STATED) -> Iterator[SettingEntry]:
         """The release that a field names."""

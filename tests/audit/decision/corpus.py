@@ -13,7 +13,7 @@ from acked.audit.decision.gather import Given, recognise
 from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError
 from acked.cluster.vocabulary.entry import SettingEntry
-from acked.cluster.vocabulary.note import Assigned, Described, Fact, Imported, Listed, Nodes, Noticed, Read
+from acked.cluster.vocabulary.note import Assigned, Described, Fact, Imported, Listed, Nodes, Noticed, Read, Unreleased
 from tests.audit.reading import gather
 from tests.places import DATA
 
@@ -49,6 +49,8 @@ def noted(fact: Fact, entity: str | None) -> str:
             return f"is listed = {entity}"
         case Nodes(count):
             return f"brokers = {count}"
+        case Unreleased(image):
+            return f"image without release = {image}"
         case Imported(other):
             return f"imported file = {other}"
         case Noticed(_, words):
@@ -63,7 +65,7 @@ def reading(path: Path) -> str:
     try:
         entries = read_all([path])
         units = units_of(recognise(entries))
-        if len(units) > 1:
+        if len(units) > 1 or path.parent.name == "clients":  # Of several topics each is a group.
             groups_of_units(units)
         else:
             gather(entries)

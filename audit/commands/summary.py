@@ -11,13 +11,23 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from acked.audit.clusters.policy import Judgement
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.baseline import unknown_brokers
-from acked.audit.reports.telling import SHORT, STYLES, signs
+from acked.audit.reports.telling import HEADS, SHORT, STYLES, signs
 from acked.audit.reports.terminal import head_of, overview, print_answers
-from acked.audit.reports.topics import Heads, group_name, groups_table, print_groups
-from acked.audit.reports.view import AnswerView, AuditView, GroupView, TopicsView, View, audits_of
+from acked.audit.reports.topics import Heads, groups_table, print_groups, short_name
+from acked.audit.reports.view import (
+    AnswerView,
+    AuditView,
+    GroupView,
+    PolicyLineView,
+    PolicyView,
+    TopicsView,
+    View,
+    audits_of,
+)
 from acked.reports.console import Console, open_console, put, put_paragraph
 from acked.reports.units import plural
 
@@ -50,6 +60,20 @@ def print_summary(console: Console, view: View) -> None:
     sizes += [(at, min(len(points), 1)) for at in range(rows, -1, -1)]
     fitting = (size for size in sizes if _lines(console.width, view, points, *size) <= MOST_LINES)
     _print(console, view, points, *next(fitting, (0, 0)))
+
+
+def policy_view(file: str, judged: Judgement) -> PolicyView:
+    """What a policy makes of an audit, as it is told."""
+    lines = tuple(PolicyLineView(*line) for line in judged.lines)
+    return PolicyView(file, judged.verdict, f"{HEADS[judged.verdict]}: by {file}: {judged.words}", lines)
+
+
+def print_policy(console: Console, view: PolicyView) -> None:
+    """Every line of it, and its verdict."""
+    sign = signs(console)
+    for line in view.lines:
+        put_paragraph(console, line.in_words, STYLES[line.verdict], f"{sign[line.verdict]} ", "  ")
+    put_paragraph(console, view.verdict_in_words, STYLES[view.verdict], f"{sign[view.verdict]} ", "  ")
 
 
 def _lines(width: int, view: View, points: Sequence[_Point], rows: int, count: int) -> int:
@@ -87,7 +111,8 @@ def _print(console: Console, view: View, points: Sequence[_Point], rows: int, co
         _put(console, f"and {len(points) - count} more like these", "dim")
     put(console, [])
     _put(console, f"{_remarks(view)}{_FULL}", "dim")
-    _put(console, view.verdict_in_words, STYLES[view.verdict], f"{sign[view.verdict]} ")
+    last = view.policy or view
+    _put(console, last.verdict_in_words, STYLES[last.verdict], f"{sign[last.verdict]} ")
 
 
 def _put(console: Console, text: str, style: str = "", first: str = "") -> None:
@@ -116,6 +141,9 @@ def _remarks(view: View) -> str:
 
 def _points(view: View) -> Iterator[_Point]:
     """What is not a no: of the settings of one group, or of every group that decides, the worst first."""
+    if view.policy is not None:
+        yield from (_Point(line.in_words, line.verdict) for line in view.policy.lines)
+        return
     if isinstance(view, AuditView):
         yield from _of_audit(view, "")
         return
@@ -124,7 +152,7 @@ def _points(view: View) -> Iterator[_Point]:
     for group in view.groups:
         if not group.decides or (group.audit is None and group.brokers):
             continue
-        name = f"{group.number}. {group_name(group)}: "
+        name = f"{group.number}. {short_name(group)}: "
         if group.audit is None:
             yield _Point(f"{name}not asked: {group.refusal}", AuditVerdict.UNDECIDED)
         else:

@@ -13,9 +13,9 @@ import pytest
 from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue, live_entries
 from acked.audit.clusters.units import groups_of_units, units_of
 from acked.audit.commands.options import Shown
+from acked.audit.commands.summary import MOST_LINES, print_summary
 from acked.audit.decision.gather import recognise
 from acked.audit.reports.baseline import cells_of, since
-from acked.audit.reports.summary import MOST_LINES, print_summary
 from acked.audit.reports.terminal import few_of_each, legend, print_audit
 from acked.audit.reports.topics import print_topics
 from acked.audit.reports.view import AuditView, CauseView, TopicsView, View
