@@ -208,11 +208,15 @@ class ClusterFacts:
     producer: tuple[tuple[str, str], ...]
 
     def read(
-        self, files: tuple[Path, ...], with_moves: bool = False, clusters: Sequence[Cluster] = (), live: LiveCluster | None = None
+        self,
+        files: tuple[Path, ...],
+        with_moves: bool = False,
+        clusters: Sequence[Cluster] = (),
+        live: LiveCluster | None = None,
     ) -> Recognised:
         """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned.
 
-        Where it has been asked already it is `live`; where neither files nor a cluster are named, all of `clusters` are asked.
+        Where it has been asked already it is `live`; without files and without a cluster all of `clusters` are asked.
         """
         entries = read_all(files)
         if live is not None:
