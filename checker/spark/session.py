@@ -42,6 +42,12 @@ _OURS = {
     "spark.ui.showConsoleProgress": "false",
     # The first barrier job would wait 15 seconds for its check of slots.
     "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
+    # A task that failed is told at once; the search begins the next attempt.
+    "spark.stage.maxConsecutiveAttempts": "1",
+    # An executor that says nothing for half a minute is lost; Spark waits for two.
+    "spark.executor.heartbeatInterval": "5s",
+    "spark.storage.blockManagerHeartbeatTimeoutMs": "30s",
+    "spark.network.timeoutInterval": "5s",
     "spark.sql.session.timeZone": "UTC",
 }
 
@@ -228,6 +234,12 @@ class SparkDriver:
                     "with free cores and memory"
                 )
             time.sleep(0.05)
+
+    def meeting_place(self) -> tuple[str, str, int]:
+        """Where the driver listens for tasks: the address to bind, the one that executors reach, and the port, or 0."""
+        conf = self.context.getConf()
+        host = conf.get("spark.driver.host").strip("[]")
+        return conf.get("spark.driver.bindAddress", host).strip("[]"), host, int(conf.get("spark.acked.port", "0"))
 
     def slots_now(self) -> int:
         """How many tasks can run at once, as Spark sees it at this moment."""
