@@ -148,7 +148,7 @@ class SparkDriver:
         except (Py4JError, PySparkException) as error:
             self.note_failure(str(error))
             raise SystemFailure(
-                f"Spark cannot start on {self.settings.master}: {_reason(str(error))}; its log is {self.log}"
+                f"Spark cannot start on {self.settings.master}: {reason_in(str(error))}; its log is {self.log}"
             ) from None
 
     @property
@@ -279,7 +279,7 @@ def _within(seconds: float, work: Callable[[], object]) -> None:
     thread.join(seconds)
 
 
-def _reason(text: str) -> str:
+def reason_in(text: str) -> str:
     """The line of a Java error that names the cause."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     causes = [line for line in lines if re.match(r"(: )?[\w.$]+(Exception|Error): ", line)]

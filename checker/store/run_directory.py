@@ -22,7 +22,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -63,6 +63,8 @@ class RunDirectory:
     identity: Mapping[str, object]
     commits: list[Commit] = field(default_factory=list)
     format: str = FORMAT
+    copy: Callable[[Path], None] | None = None
+    """What is called with every file that has been completed, if the run is kept elsewhere, too."""
     _lock: IO[bytes] | None = None
 
     # -- opening ----------------------------------------------------------------------------------------------------
@@ -160,6 +162,7 @@ class RunDirectory:
                 self.path / ABOUT,
                 {"format": self.format, "identity": dict(self.identity), "buckets": self.buckets, "layout": self.layout},
             )
+            self._copy([self.path / ABOUT])
         elif self.layout != codec.fingerprint:
             raise SystemFailure(
                 f"{self.path / ABOUT} describes files of another version of acked; start over in another folder"
@@ -187,6 +190,12 @@ class RunDirectory:
         }
         write_document(self.commit_path(number), body)
         self.commits.append(Commit(number, report, files))
+        self._copy([*map(self.level_path, files), self.commit_path(number)])
+
+    def _copy(self, paths: Iterable[Path]) -> None:
+        if self.copy is not None:
+            for path in paths:
+                self.copy(path)
 
     def verify(self, codec: StateCodec) -> None:
         """Reads every level file; `DamagedFile` names the first that is not as it was written."""

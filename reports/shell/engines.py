@@ -37,8 +37,8 @@ class EngineOptions:
     spec: str
     engine: str = "auto"
     master: str | None = None
-    run_dir: Path | None = None
-    resume: Path | None = None
+    run_dir: Path | str | None = None
+    resume: Path | str | None = None
     disk: Path | None = None
     buckets: int | None = None
     conf: tuple[tuple[str, str], ...] = ()
@@ -68,6 +68,8 @@ class EngineOptions:
             raise ConfigurationError(f"--conf {', '.join(twice)} is given twice; give each once")
         if uses_spark:
             _ = self.settings
+        if isinstance(self.keeps, str) and not engine.is_distributed:
+            raise ConfigurationError(f"{self.keeps} is a place of Spark's; add --engine spark, or name a folder")
 
     @property
     def chosen(self) -> Engine[RunDirectory]:
@@ -92,8 +94,8 @@ class EngineOptions:
         return SparkSettings(self.master or "local[*]", dict(self.conf))
 
     @property
-    def keeps(self) -> Path | None:
-        """The run directory that stays."""
+    def keeps(self) -> Path | str | None:
+        """The run directory that stays; a text is a place in a file system of Spark's."""
         return self.run_dir or self.resume or self.disk
 
 
@@ -104,7 +106,8 @@ def _local(options: EngineOptions) -> Engine[RunDirectory]:
 def _spark(options: EngineOptions) -> Engine[RunDirectory]:
     from acked.checker.spark.driver import SparkEngine
 
-    return SparkEngine(lambda: spark_driver(options.settings, options.keeps), options.memory)
+    keeps = options.keeps if isinstance(options.keeps, Path) else None
+    return SparkEngine(lambda: spark_driver(options.settings, keeps), options.memory)
 
 
 ENGINES: Mapping[str, Callable[[EngineOptions], Engine[RunDirectory]]] = {"local": _local, "spark": _spark}
@@ -122,8 +125,10 @@ def answer(
     supports = engine.capabilities
     is_stored = supports.storage is Storage.REQUIRED or options.keeps is not None or options.hands_over
     supports.check(question, is_stored)
+    if isinstance(options.keeps, str):
+        return _answer_elsewhere(options.keeps, question, options, bounds, policy, observer)
     bounds = replace(bounds, beyond_memory=options.disk is not None)
-    with _run_directory(question, options) if is_stored else nullcontext() as stored:
+    with _run_directory(question, options, options.keeps) if is_stored else nullcontext() as stored:
         result = engine.search(question, bounds, policy, observer, stored)
         if result.stopped is not StopReason.MEMORY or not options.hands_over:
             return _add_resume_hint(result, options)
@@ -131,6 +136,33 @@ def answer(
         note = f"the local search reached its memory budget at level {result.depth}; Spark continued from there"
         over = _add_resume_hint(successor.search(question, bounds, policy, observer, stored), options)
         return replace(over, seconds=result.seconds + over.seconds, notes=(note, *over.notes))
+
+
+def _answer_elsewhere(
+    uri: str, question: Question, options: EngineOptions, bounds: Bounds, policy: StopPolicy, observer: Observer
+) -> Result:
+    """Has Spark answer, with a run directory in a file system of its own."""
+    from acked.checker.spark.driver import SparkEngine
+    from acked.checker.spark.hadoop import HadoopRun
+
+    observer.phase("starting Spark")
+    with (
+        spark_driver(options.settings) as driver,
+        _temporary_folder() as folder,
+        HadoopRun(driver, uri) as kept,
+    ):
+        if options.resume is not None:
+            kept.fetch(folder)
+            run = RunDirectory.open(folder, question)
+        else:
+            kept.begin(folder)
+            run = RunDirectory.create(folder, question, options.buckets or DEFAULT_BUCKETS)
+        with run as stored:
+            stored.copy = kept.copy
+            engine = SparkEngine(lambda: nullcontext(driver), options.memory)
+            result = engine.search(question, bounds, policy, observer, stored)
+            observer.phase(f"writing to {uri}")
+    return _add_resume_hint(result, options)
 
 
 @contextmanager
@@ -152,26 +184,31 @@ def spark_driver(settings: SparkSettings, folder: Path | None = None) -> Iterato
 
 
 @contextmanager
-def _run_directory(question: Question, options: EngineOptions) -> Iterator[RunDirectory]:
+def _run_directory(question: Question, options: EngineOptions, keeps: Path | None) -> Iterator[RunDirectory]:
     goes_on = options.disk is not None and RunDirectory.is_begun(options.disk)
     if goes_on and options.buckets is not None:
         raise ConfigurationError(f"{options.disk} holds a run, whose --buckets were fixed when it began; leave them out")
-    if options.keeps is not None and (goes_on or options.resume is not None):
-        with RunDirectory.open(options.keeps, question) as stored:
+    if keeps is not None and (goes_on or options.resume is not None):
+        with RunDirectory.open(keeps, question) as stored:
             yield stored
         return
     buckets = DEFAULT_BUCKETS if options.buckets is None else options.buckets
-    if options.keeps is not None:
-        with RunDirectory.create(options.keeps, question, buckets) as stored:
+    if keeps is not None:
+        with RunDirectory.create(keeps, question, buckets) as stored:
             yield stored
         return
+    with _temporary_folder() as temporary, RunDirectory.create(temporary, question, buckets) as stored:
+        yield stored
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
     try:
         temporary = Path(tempfile.mkdtemp(prefix="acked-run-"))
     except OSError as error:
         raise SystemFailure(f"cannot create a run directory ({error.strerror}); name a place with --run-dir") from None
     try:
-        with RunDirectory.create(temporary, question, buckets) as stored:
-            yield stored
+        yield temporary
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
