@@ -30,7 +30,14 @@ SLOT_SECONDS = 60.0
 STEADY_SECONDS = 2.0
 """Executors of a cluster come one by one: no further one for so long, and those that came are all."""
 
-_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)\])?|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+")
+_MASTER = re.compile(
+    r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|local-cluster\[ *[1-9]\d* *, *[1-9]\d* *, *[1-9]\d* *\]"
+    r"|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+"
+)
+_DYNAMIC = "spark.dynamicAllocation.enabled"
+
+PORT = "spark.acked.port"
+"""Where the driver listens for tasks; these listen at the following ports. By default the system chooses all of them."""
 
 QUICK_START = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options with which Java starts in half the processor time. Of a search Java does nothing but start it: tasks are Python."""
@@ -42,6 +49,8 @@ _OURS = {
     "spark.ui.showConsoleProgress": "false",
     # The first barrier job would wait 15 seconds for its check of slots.
     "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
+    # Where a cluster's own settings have it on: Spark refuses barrier tasks then (SPARK-24942).
+    _DYNAMIC: "false",
     # A task that failed is told at once; the search begins the next attempt.
     "spark.stage.maxConsecutiveAttempts": "1",
     # An executor that says nothing for half a minute is lost; Spark waits for two.
@@ -62,9 +71,14 @@ class SparkSettings:
     @property
     def is_local(self) -> bool:
         """Whether everything happens on this machine, in one Java process."""
-        return self.master.startswith("local")
+        return self.master.partition("[")[0] == "local"
 
     def __post_init__(self) -> None:
+        if self.master.startswith("sc://"):
+            raise ConfigurationError(
+                f"--master {self.master}: Spark Connect has no barrier tasks, in which acked searches; name the cluster's "
+                "own master, e.g. spark://HOST:PORT"
+            )
         if not _MASTER.fullmatch(self.master):
             raise ConfigurationError(
                 f"--master {self.master!r} is not a Spark master; use local[2], spark://HOST:PORT, yarn or k8s://HOST:PORT"
@@ -74,6 +88,13 @@ class SparkSettings:
                 raise ConfigurationError(
                     f"--conf {name}: Spark's settings begin with “spark.”; use e.g. spark.driver.memory=2g"
                 )
+        if self.conf.get(_DYNAMIC, "").lower() == "true":
+            raise ConfigurationError(
+                f"--conf {_DYNAMIC}=true: Spark has no barrier tasks under dynamic allocation, and acked searches in such; "
+                "leave it out, and ask for executors with --conf spark.executor.instances=N"
+            )
+        if not re.fullmatch(r"\d{1,5}", self.conf.get(PORT, "0")):
+            raise ConfigurationError(f"--conf {PORT}={self.conf[PORT]} is no port; use e.g. {PORT}=7100")
 
 
 class SparkDriver:
@@ -154,7 +175,7 @@ class SparkDriver:
     @property
     def _is_loopback(self) -> bool:
         match = re.match(r"spark://(\[?[^\]]+\]?):\d+", self.settings.master)
-        return self.settings.is_local or (match is not None and match[1] in (LOOPBACK, "localhost"))
+        return self.settings.master.startswith("local") or (match is not None and match[1] in (LOOPBACK, "localhost"))
 
     def _check_master(self) -> None:
         """Spark would try for a minute."""
@@ -239,7 +260,7 @@ class SparkDriver:
         """Where the driver listens for tasks: the address to bind, the one that executors reach, and the port, or 0."""
         conf = self.context.getConf()
         host = conf.get("spark.driver.host").strip("[]")
-        return conf.get("spark.driver.bindAddress", host).strip("[]"), host, int(conf.get("spark.acked.port", "0"))
+        return conf.get("spark.driver.bindAddress", host).strip("[]"), host, int(conf.get(PORT, "0"))
 
     def slots_now(self) -> int:
         """How many tasks can run at once, as Spark sees it at this moment."""
