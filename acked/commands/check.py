@@ -57,6 +57,8 @@ _chooses_engine = collects(
     buckets=option("--buckets", type=int, help="Parts into which a stored search divides the states; default: 64."),
     conf=option("--conf", type=KeyValue("spark.executor.memory=2g"), multiple=True,
                 help="A setting for Spark, e.g. spark.executor.memory=2g."),
+    ship=option("--ship/--no-ship", default=None,
+                help="Bring acked and llvmlite to Spark's executors; by default to those of other machines."),
 )  # fmt: skip
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import pickle
 import secrets
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -35,7 +36,8 @@ from acked.checker.spark.grid import columns_for
 from acked.checker.spark.meeting import Meeting, TaskLost
 from acked.checker.spark.part import load_code
 from acked.checker.spark.seat import Alone, Orphaned
-from acked.checker.spark.session import SparkDriver, remote
+from acked.checker.spark.session import SparkDriver
+from acked.checker.spark.shipping import remote
 from acked.checker.spark.task import TaskPlan
 from acked.checker.store.level_file import LevelFile, StateCodec, cannot_write, exchange_code
 from acked.checker.store.run_directory import RunDirectory, report_from_json
@@ -399,7 +401,11 @@ class _Job:
             self._thread.join(20.0 if self._has_slots else 1.0)
 
 
-_CANNOT = ("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: ")
+_ANOTHER_PYTHON = (
+    f"an executor's Python is of another minor version than the driver's {sys.version_info[0]}.{sys.version_info[1]}; set "
+    "PYSPARK_PYTHON, or --conf spark.pyspark.python=…, to one that all have"
+)
+_CANNOT = ("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: ", "PYTHON_VERSION_MISMATCH", "Cannot run program")
 """What a task raises that cannot go on, and would not the next time."""
 _RAISED = (*_CANNOT, f"{Alone.__module__}.{Alone.__qualname__}: ", f"{Orphaned.__module__}.{Orphaned.__qualname__}: ")
 
@@ -407,6 +413,8 @@ _RAISED = (*_CANNOT, f"{Alone.__module__}.{Alone.__qualname__}: ", f"{Orphaned._
 def reason_of(text: str) -> str:
     """Why a job failed, in a few words."""
     known = (
+        ("PYTHON_VERSION_MISMATCH", _ANOTHER_PYTHON),
+        ("Cannot run program", "an executor has no Python there; name one with --conf spark.pyspark.python=…"),
         ("ExecutorLostFailure", "an executor was lost"),
         ("Python worker exited unexpectedly", "a Python worker died"),
         ("EOFException", "a Python worker died"),

@@ -18,9 +18,9 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from acked.base.errors import ConfigurationError, SystemFailure
-from acked.base.files import PACKAGE
 from acked.base.optional import optional_packages
 from acked.checker.spark.java import find_java
+from acked.checker.spark.shipping import environment_archive
 
 LOOPBACK = "127.0.0.1"
 CONNECT_SECONDS = 5.0
@@ -67,11 +67,24 @@ class SparkSettings:
 
     master: str = "local[*]"
     conf: Mapping[str, str] = field(default_factory=dict)
+    ship: bool | None = None
+    """Whether executors get acked from here; None for those of other machines."""
 
     @property
     def is_local(self) -> bool:
         """Whether everything happens on this machine, in one Java process."""
         return self.master.partition("[")[0] == "local"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether everything happens on this machine."""
+        match = re.match(r"spark://(\[?[^\]]+\]?):\d+", self.master)
+        return self.master.startswith("local") or (match is not None and match[1] in (LOOPBACK, "localhost"))
+
+    @property
+    def ships(self) -> bool:
+        """Whether executors get acked and what its tasks need from here."""
+        return not self.is_loopback if self.ship is None else self.ship
 
     def __post_init__(self) -> None:
         if self.master.startswith("sc://"):
@@ -137,7 +150,8 @@ class SparkDriver:
         if SparkContext._active_spark_context is not None:
             raise SystemFailure("a Spark context is already active in this process; stop it first")
         home = str(Path(pyspark.__file__).parent)
-        python = sys.executable if self.settings.is_local else os.environ.get("PYSPARK_PYTHON", sys.executable)
+        chosen = self.settings.conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON", sys.executable)
+        python = sys.executable if self.settings.is_local else chosen
         environment = {
             "JAVA_HOME": str(java),
             "SPARK_HOME": home,
@@ -146,12 +160,12 @@ class SparkDriver:
             # A worker must not take a folder `acked/` of the place where it is started for ours.
             "PYTHONSAFEPATH": "1",
         }
-        if self._is_loopback and "SPARK_LOCAL_IP" not in os.environ:
+        if self.settings.is_loopback and "SPARK_LOCAL_IP" not in os.environ:
             # Without it Spark looks its host's name up, which fails where that does not resolve.
             environment["SPARK_LOCAL_IP"] = LOOPBACK
         conf = SparkConf(loadDefaults=False)
         settings = {**_OURS, "spark.master": self.settings.master, "spark.app.name": "acked"}
-        if self._is_loopback:
+        if self.settings.is_loopback:
             settings |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
         for name, value in {**settings, **self.settings.conf}.items():
             conf.set(name, value)
@@ -162,6 +176,8 @@ class SparkDriver:
                 streams = {"stdout": log, "stderr": log}
                 self._gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
                 self.context = SparkContext(conf=conf, gateway=self._gateway, environment={"PYTHONSAFEPATH": "1"})
+            if self.settings.ships:
+                self.context.addArchive(environment_archive(self.log.parent))
         except OSError as error:
             raise SystemFailure(f"cannot start Spark: {error.strerror}: {error.filename}") from None
         except PySparkRuntimeError:
@@ -171,11 +187,6 @@ class SparkDriver:
             raise SystemFailure(
                 f"Spark cannot start on {self.settings.master}: {reason_in(str(error))}; its log is {self.log}"
             ) from None
-
-    @property
-    def _is_loopback(self) -> bool:
-        match = re.match(r"spark://(\[?[^\]]+\]?):\d+", self.settings.master)
-        return self.settings.master.startswith("local") or (match is not None and match[1] in (LOOPBACK, "localhost"))
 
     def _check_master(self) -> None:
         """Spark would try for a minute."""
@@ -306,38 +317,3 @@ def reason_in(text: str) -> str:
     causes = [line for line in lines if re.match(r"(: )?[\w.$]+(Exception|Error): ", line)]
     chosen = (causes or lines or ["no reason given"])[0].removeprefix(": ")
     return re.sub(r"^(?:[\w$]+\.)+([\w$]+): ", "", chosen)[:300].rstrip(".")
-
-
-def remote(entry: str, payload: bytes) -> Callable[..., object]:
-    """A function for executors that calls `entry`, "module:function", with the payload and what Spark gives it.
-
-    It travels by value and imports acked only there, where compiled code is kept between tasks: from where the driver has it,
-    else what is installed there, and never what lies about in the executor's folder.
-    """
-    package = str(PACKAGE)
-
-    def call(*arguments: object) -> object:
-        import importlib
-        import importlib.util
-        import os
-        import sys
-
-        if "acked" not in sys.modules:
-            start = os.path.join(package, "__init__.py")
-            if os.path.exists(start):
-                spec = importlib.util.spec_from_file_location("acked", start, submodule_search_locations=[package])
-                assert spec is not None
-                assert spec.loader is not None
-                sys.modules["acked"] = importlib.util.module_from_spec(spec)
-                spec.loader.exec_module(sys.modules["acked"])
-            else:
-                try:
-                    importlib.import_module("acked")
-                except ImportError:
-                    raise RuntimeError(
-                        f"acked is neither at {package} nor installed in {sys.executable} on this executor"
-                    ) from None
-        module, _, function = entry.partition(":")
-        return getattr(importlib.import_module(module), function)(payload, *arguments)
-
-    return call

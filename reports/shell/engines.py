@@ -43,6 +43,7 @@ class EngineOptions:
     buckets: int | None = None
     conf: tuple[tuple[str, str], ...] = ()
     memory: int | None = None
+    ship: bool | None = None
 
     def check(self, has_workers: bool) -> None:
         """Refuses options that contradict each other."""
@@ -52,6 +53,8 @@ class EngineOptions:
             raise ConfigurationError(f"--master is for Spark, but --engine is {self.engine}; leave one of them out")
         if self.conf and not uses_spark:
             raise ConfigurationError("--conf is for Spark; add --engine spark, or a --master other than local")
+        if self.ship is not None and not uses_spark:
+            raise ConfigurationError("--ship is for Spark; add --engine spark, or a --master other than local")
         if engine.is_distributed and has_workers:
             raise ConfigurationError("--workers is for the local search; Spark's slots are chosen by --master, e.g. local[2]")
         if self.run_dir is not None and self.resume is not None:
@@ -91,7 +94,7 @@ class EngineOptions:
         """Where Spark runs."""
         from acked.checker.spark.session import SparkSettings
 
-        return SparkSettings(self.master or "local[*]", dict(self.conf))
+        return SparkSettings(self.master or "local[*]", dict(self.conf), self.ship)
 
     @property
     def keeps(self) -> Path | str | None:
