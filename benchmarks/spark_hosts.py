@@ -152,7 +152,7 @@ class Round:
 
     def driver_killed(self) -> tuple[Result, bool]:
         """The driver is killed, and another one resumes its run."""
-        command = [sys.executable, "-m", "acked", "check", LARGE, "--quiet", "--engine", "spark"]
+        command = [sys.executable, "-m", "acked", "check", LARGE, "--quiet", "--engine", "spark", "--no-ship"]
         command += ["--master", self.machines.master, "--run-dir", str(self.run), "--memory", str(MEMORY)]
         for name, value in settings().items():
             command += ["--conf", f"{name}={value}"]
@@ -295,7 +295,10 @@ def main() -> int:
     signal.signal(signal.SIGALRM, raise_alarm)
     with tempfile.TemporaryDirectory(prefix="acked-hosts-", ignore_cleanup_errors=True) as folder:
         home = Path(folder)
-        with hosts(home) as machines, SparkDriver(SparkSettings(machines.master, settings()), home / "spark.log") as driver:
+        with (
+            hosts(home) as machines,
+            SparkDriver(SparkSettings(machines.master, settings(), ship=False), home / "spark.log") as driver,
+        ):
             wait_for_all(driver)
             if options.what == "answers":
                 return min(answers(driver, home, options.names), 1)

@@ -178,9 +178,10 @@ class SparkSearch:
             except TaskLost as lost:
                 fruitless = 0 if self.stored.known_levels > known else fruitless + 1
                 if fruitless == FRUITLESS_ATTEMPTS:
+                    resume = f", and --resume {self.stored.path} continues from there" if self.stored.keep() else ""
                     raise SystemFailure(
                         f"Spark's tasks failed {fruitless} times in a row at level {self.stored.known_levels}: {lost}; "
-                        f"Spark's log is {self.driver.log}, and --resume {self.stored.path} continues from there"
+                        f"Spark's log is {self.driver.log}{resume}"
                     ) from None
                 self.observer.phase("waiting for executors")
                 before = self.workers

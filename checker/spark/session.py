@@ -36,6 +36,9 @@ _MASTER = re.compile(
 )
 _DYNAMIC = "spark.dynamicAllocation.enabled"
 
+LEAST_OVERHEAD = 384
+"""Megabytes that Spark asks for beside Java's heap at least."""
+
 PORT = "spark.acked.port"
 """Where the driver listens for tasks; these listen at the following ports. By default the system chooses all of them."""
 
@@ -69,6 +72,8 @@ class SparkSettings:
     conf: Mapping[str, str] = field(default_factory=dict)
     ship: bool | None = None
     """Whether executors get acked from here; None for those of other machines."""
+    memory: int | None = None
+    """Bytes of states for each task, for which executors in containers ask beside Java's heap."""
 
     @property
     def is_local(self) -> bool:
@@ -86,6 +91,14 @@ class SparkSettings:
         """Whether executors get acked and what its tasks need from here."""
         return not self.is_loopback if self.ship is None else self.ship
 
+    @property
+    def overhead(self) -> dict[str, str]:
+        """The setting that asks for the memory of states, where Spark asks somebody for containers."""
+        if self.memory is None or not self.master.startswith(("yarn", "k8s://")):
+            return {}
+        states = int(self.conf.get("spark.executor.cores", "1")) * self.memory
+        return {"spark.executor.memoryOverhead": f"{(states * 5 // 4 >> 20) + LEAST_OVERHEAD}m"}
+
     def __post_init__(self) -> None:
         if self.master.startswith("sc://"):
             raise ConfigurationError(
@@ -101,6 +114,8 @@ class SparkSettings:
                 raise ConfigurationError(
                     f"--conf {name}: Spark's settings begin with “spark.”; use e.g. spark.driver.memory=2g"
                 )
+        if not self.conf.get("spark.executor.cores", "1").isdigit():
+            raise ConfigurationError(f"--conf spark.executor.cores={self.conf['spark.executor.cores']} is no number")
         if self.conf.get(_DYNAMIC, "").lower() == "true":
             raise ConfigurationError(
                 f"--conf {_DYNAMIC}=true: Spark has no barrier tasks under dynamic allocation, and acked searches in such; "
@@ -167,7 +182,7 @@ class SparkDriver:
         settings = {**_OURS, "spark.master": self.settings.master, "spark.app.name": "acked"}
         if self.settings.is_loopback:
             settings |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
-        for name, value in {**settings, **self.settings.conf}.items():
+        for name, value in {**settings, **self.settings.overhead, **self.settings.conf}.items():
             conf.set(name, value)
         is_main_thread = threading.current_thread() is threading.main_thread()
         self._handler = signal.getsignal(signal.SIGINT) if is_main_thread else None

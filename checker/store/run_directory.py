@@ -40,6 +40,8 @@ HASHES = "structural"
 """How the rules and what is looked for are hashed. In older directories, which do not say, by the order in which expressions
 were made."""
 DEFAULT_BUCKETS = 64
+WORTH_BYTES = 1 << 20
+"""A temporary run that has stored so much is worth being resumed: some hundred thousand states."""
 PARTS = ("commits", "levels", "scratch")
 LOCK, ABOUT = "run.lock", "run.json"
 
@@ -65,6 +67,8 @@ class RunDirectory:
     format: str = FORMAT
     copy: Callable[[Path], None] | None = None
     """What is called with every file that has been completed, if the run is kept elsewhere, too."""
+    is_temporary: bool = False
+    """It ends with the search, unless `keep` is called."""
     _lock: IO[bytes] | None = None
 
     # -- opening ----------------------------------------------------------------------------------------------------
@@ -124,6 +128,12 @@ class RunDirectory:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def keep(self) -> bool:
+        """Whether an incomplete run can be resumed when the search has ended; a temporary one stays if it is worth that."""
+        if self.stored_bytes >= WORTH_BYTES:
+            self.is_temporary = False
+        return not self.is_temporary
 
     def close(self) -> None:
         """Lets others have the run."""

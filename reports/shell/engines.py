@@ -53,6 +53,11 @@ class EngineOptions:
             raise ConfigurationError(f"--master is for Spark, but --engine is {self.engine}; leave one of them out")
         if self.conf and not uses_spark:
             raise ConfigurationError("--conf is for Spark; add --engine spark, or a --master other than local")
+        if uses_spark and self.master == "yarn" and self.memory is None:
+            raise ConfigurationError(
+                "--master yarn: YARN ends containers that take more memory than was asked for; name --memory, for each task, "
+                "and as much is asked for"
+            )
         if self.ship is not None and not uses_spark:
             raise ConfigurationError("--ship is for Spark; add --engine spark, or a --master other than local")
         if engine.is_distributed and has_workers:
@@ -94,7 +99,7 @@ class EngineOptions:
         """Where Spark runs."""
         from acked.checker.spark.session import SparkSettings
 
-        return SparkSettings(self.master or "local[*]", dict(self.conf), self.ship)
+        return SparkSettings(self.master or "local[*]", dict(self.conf), self.ship, self.memory)
 
     @property
     def keeps(self) -> Path | str | None:
@@ -134,10 +139,10 @@ def answer(
     with _run_directory(question, options, options.keeps) if is_stored else nullcontext() as stored:
         result = engine.search(question, bounds, policy, observer, stored)
         if result.stopped is not StopReason.MEMORY or not options.hands_over:
-            return _add_resume_hint(result, options)
+            return _add_resume_hint(result, options, stored)
         successor = options.successor
         note = f"the local search reached its memory budget at level {result.depth}; Spark continued from there"
-        over = _add_resume_hint(successor.search(question, bounds, policy, observer, stored), options)
+        over = _add_resume_hint(successor.search(question, bounds, policy, observer, stored), options, stored)
         return replace(over, seconds=result.seconds + over.seconds, notes=(note, *over.notes))
 
 
@@ -145,15 +150,12 @@ def _answer_elsewhere(
     uri: str, question: Question, options: EngineOptions, bounds: Bounds, policy: StopPolicy, observer: Observer
 ) -> Result:
     """Has Spark answer, with a run directory in a file system of its own."""
+    from acked.checker.dataset.searched import temporary_folder
     from acked.checker.spark.driver import SparkEngine
     from acked.checker.spark.hadoop import HadoopRun
 
     observer.phase("starting Spark")
-    with (
-        spark_driver(options.settings) as driver,
-        _temporary_folder() as folder,
-        HadoopRun(driver, uri) as kept,
-    ):
+    with spark_driver(options.settings) as driver, temporary_folder("acked-run-") as folder, HadoopRun(driver, uri) as kept:
         if options.resume is not None:
             kept.fetch(folder)
             run = RunDirectory.open(folder, question)
@@ -165,7 +167,7 @@ def _answer_elsewhere(
             engine = SparkEngine(lambda: nullcontext(driver), options.memory)
             result = engine.search(question, bounds, policy, observer, stored)
             observer.phase(f"writing to {uri}")
-    return _add_resume_hint(result, options)
+    return _add_resume_hint(result, options, None)
 
 
 @contextmanager
@@ -200,27 +202,28 @@ def _run_directory(question: Question, options: EngineOptions, keeps: Path | Non
         with RunDirectory.create(keeps, question, buckets) as stored:
             yield stored
         return
-    with _temporary_folder() as temporary, RunDirectory.create(temporary, question, buckets) as stored:
-        yield stored
+    temporary = _temporary_folder()
+    with RunDirectory.create(temporary, question, buckets) as stored:
+        stored.is_temporary = True
+        try:
+            yield stored
+        finally:
+            if stored.is_temporary:
+                shutil.rmtree(temporary, ignore_errors=True)
 
 
-@contextmanager
-def _temporary_folder() -> Iterator[Path]:
+def _temporary_folder() -> Path:
     try:
-        temporary = Path(tempfile.mkdtemp(prefix="acked-run-"))
+        return Path(tempfile.mkdtemp(prefix="acked-run-"))
     except OSError as error:
         raise SystemFailure(f"cannot create a run directory ({error.strerror}); name a place with --run-dir") from None
-    try:
-        yield temporary
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _add_resume_hint(result: Result, options: EngineOptions) -> Result:
+def _add_resume_hint(result: Result, options: EngineOptions, stored: RunDirectory | None) -> Result:
     """Adds the command that resumes an incomplete search."""
     if result.violations or result.stopped not in (StopReason.MEMORY, StopReason.INTERRUPTED):
         return result
-    place = options.keeps
+    place = options.keeps or (stored.path if stored is not None and stored.keep() else None)
     if result.stopped is StopReason.MEMORY:
         spark = f"--engine spark --master {options.master or 'spark://HOST:PORT'}"
         if place is not None:

@@ -144,3 +144,16 @@ def test_what_spark_has_no_barrier_tasks_for_is_refused_with_the_reason(
 ) -> None:
     with pytest.raises(ConfigurationError, match=reason):
         SparkSettings(master, conf)
+
+
+def test_executors_in_containers_ask_for_the_memory_of_their_states_beside_the_heap() -> None:
+    cores = {"spark.executor.cores": "4"}
+    assert SparkSettings("yarn", cores, memory=1 << 30).overhead == {"spark.executor.memoryOverhead": f"{5 * 1024 + 384}m"}
+    assert SparkSettings("spark://host:7077", cores, memory=1 << 30).overhead == {}
+    assert SparkSettings("k8s://https://host", cores).overhead == {}
+
+
+def test_only_executors_of_other_machines_get_acked_from_here_unless_asked() -> None:
+    ships = {master: SparkSettings(master).ships for master in ("local[2]", "spark://127.0.0.1:1", "spark://host:1", "yarn")}
+    assert ships == {"local[2]": False, "spark://127.0.0.1:1": False, "spark://host:1": True, "yarn": True}
+    assert SparkSettings("local-cluster[1,1,1024]", ship=True).ships
