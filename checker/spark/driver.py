@@ -228,7 +228,7 @@ class SparkSearch:
 
     def _meet(self, meeting: Meeting, job: _Job) -> None:
         """All of one attempt."""
-        here = meeting.gather("here", job.look)
+        here = meeting.gather("here", job.look_for_slots)
         self._shares_levels = all(body["sees_levels"] for body in here)
         self.observer.phase("reading what is stored" if self.stored.known_levels > 1 else "starting tasks")
         if any(body["is_full"] for body in meeting.gather("ready", job.look)):
@@ -361,14 +361,17 @@ class _Job:
             self._error = error
 
     def look(self) -> None:
-        """Raises if the job had ended already at the last look, or if Spark has fewer slots than it has tasks.
-
-        A slot may be gone that was counted when the job began. Spark fails a task that was running there, but a barrier stage
-        that has not begun waits for the slot for ever, silently.
-        """
+        """Raises if the job had ended already at the last look, so that what its tasks said has been heard."""
         if self._is_over:
             self._refuse_end()
         self._is_over = not self._thread.is_alive()
+
+    def look_for_slots(self) -> None:
+        """Also raises if Spark has fewer slots than the job has tasks, which have not all begun.
+
+        A slot may be gone that was counted when the job began, for which a barrier stage waits for ever, silently.
+        """
+        self.look()
         if self._driver.slots_now() < self._workers:
             self._has_slots = False
             raise TaskLost("an executor was lost")
