@@ -61,6 +61,9 @@ def answer(connection: socket.socket, secret: bytes, called: int, known: Contain
         raise ValueError("a stranger")
     connection.sendall(_proof(secret, b"accepts", caller, called, mine + theirs))
     _steady(connection)
+    if called == DRIVER and hasattr(socket, "TCP_USER_TIMEOUT"):
+        # It ends a connection to who is there and reads slowly, too, so only for the driver, who says little.
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, LOST_MILLISECONDS)
     return int(caller)
 
 
@@ -78,7 +81,6 @@ def _steady(connection: socket.socket) -> None:
         ("TCP_KEEPIDLE", 3),
         ("TCP_KEEPINTVL", 1),
         ("TCP_KEEPCNT", 5),
-        ("TCP_USER_TIMEOUT", LOST_MILLISECONDS),
     ):
         if hasattr(socket, name):  # Not every system has all of them.
             connection.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)

@@ -15,7 +15,7 @@ import pytest
 from acked.base.errors import SystemFailure
 from acked.base.sockets import read_exactly
 from acked.checker.spark import transfer
-from acked.checker.spark.greeting import GREETING, NONCE_BYTES
+from acked.checker.spark.greeting import GREETING, LOST_MILLISECONDS, NONCE_BYTES, answer, call
 from acked.checker.spark.seat import Abandoned, Alone
 from acked.checker.spark.transfer import Inbox, Transfer
 
@@ -204,3 +204,29 @@ def test_no_thread_waits_in_a_socket_that_is_closed() -> None:
     while waiting & set(threading.enumerate()):
         assert time.monotonic() < until, "threads go on"
         time.sleep(0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_a_task_that_reads_late_has_not_lost_its_connection() -> None:
+    """A connection whose other end is there and takes nothing was ended after eight seconds."""
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        accepted: list[socket.socket] = []
+
+        def accept() -> None:
+            connection, _ = listener.accept()
+            answer(connection, SECRET, 1, range(TASKS))
+            accepted.append(connection)
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        connection = call(listener.getsockname(), SECRET, 0, 1)
+        thread.join()
+        data = bytes(64 << 20)
+        sending = threading.Thread(target=connection.sendall, args=(data,))
+        sending.start()
+        time.sleep(LOST_MILLISECONDS / 1000 + 2)
+        assert read_exactly(accepted[0], len(data)) == data
+        sending.join()
+        connection.close()
+        accepted[0].close()
