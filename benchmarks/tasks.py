@@ -39,31 +39,32 @@ from acked.checker.spark import task  # noqa: E402
 from acked.checker.spark.driver import SparkBounds, SparkSearch  # noqa: E402
 from acked.checker.spark.grid import square  # noqa: E402
 from acked.checker.spark.session import SparkDriver, SparkSettings  # noqa: E402
-from acked.checker.spark.transfer import Abandoned, SocketTransfer  # noqa: E402
+from acked.checker.spark.transfer import Transfer  # noqa: E402
 from acked.checker.spec.spec import Spec  # noqa: E402
 from acked.checker.store.level_file import bytes_address, constants_of, exchange_code  # noqa: E402
 from acked.checker.store.run_directory import RunDirectory  # noqa: E402
 
 LOOPBACK = "127.0.0.1"
-FILES, SOCKETS = "local[2]", f"spark://{LOOPBACK}:1"
+LOCAL, CLUSTER = "local[2]", f"spark://{LOOPBACK}:1"
 MEMORY = 2 << 30
 PARCELS, COLUMN = 100_000, 72
 DRIVER, TASK = "acked.checker.spark.driver", "acked.checker.spark.task"
 
 
-class Counted(SocketTransfer):
+class Counted(Transfer):
     """Counts what is sent, piece by piece and levels' ends as well."""
 
     pieces = 0
+    folder = Path(os.devnull)
 
     def _put(self, other: int, parts: list[bytes | memoryview]) -> None:
         self.pieces += 1
         super()._put(other, parts)
 
     def close(self) -> None:
-        """Also notes what was counted, in the folder of the run."""
+        """Also notes what was counted, in the `folder` of the run."""
         told = {"met": len(self.met), "pieces": self.pieces}
-        (self._meeting.parents[1] / f"told-{self._worker}").write_text(json.dumps(told))
+        (self.folder / f"told-{self._worker}").write_text(json.dumps(told))
         super().close()
 
 
@@ -80,6 +81,10 @@ class Processes:
         return self.tasks
 
     slots_now = slots
+
+    def meeting_place(self) -> tuple[str, str, int]:
+        """Where the driver listens."""
+        return LOOPBACK, LOOPBACK, 0
 
     def note_failure(self, text: str) -> None:
         """Shows it."""
@@ -99,10 +104,7 @@ class Processes:
 
 def work(payload: bytes, partition: Iterator[int]) -> None:
     """As `task.run`, without Spark's context."""
-    try:
-        task.search(pickle.loads(payload), next(partition), 2, LOOPBACK)
-    except Abandoned:
-        pass
+    task.search(pickle.loads(payload), next(partition), 2, LOOPBACK)
 
 
 def spent() -> float:
@@ -117,6 +119,7 @@ def measured(spec: Spec, tasks: int, master: str) -> tuple[Result, float, list[d
     with (
         tempfile.TemporaryDirectory(prefix="acked-bench-") as folder,
         RunDirectory.create(Path(folder) / "run", question, max(64, tasks)) as run,
+        patch.object(Counted, "folder", run.path),
     ):
         searching = SparkSearch(
             question, run, cast(SparkDriver, Processes(SparkSettings(master), tasks)), bounds=SparkBounds(memory=MEMORY)
@@ -130,12 +133,12 @@ def states(spec: Spec, runs: int) -> None:
     """Two tasks with the states of all levels, and without those of expanded ones."""
     ratios = []
     bytes_a_state: dict[bool, float] = {}
-    measured(spec, 2, FILES)  # compiles and loads: its time is not counted
+    measured(spec, 2, LOCAL)  # compiles and loads: its time is not counted
     for number in range(runs):
         seconds: dict[bool, float] = {}
         for forgets in (number % 2 == 0, number % 2 == 1):
             with patch(f"{DRIVER}.FORGET_FROM", FORGET_FROM if forgets else 1 << 62):
-                result, seconds[forgets], _, _ = measured(spec, 2, FILES)
+                result, seconds[forgets], _, _ = measured(spec, 2, LOCAL)
             bytes_a_state[forgets] = result.memory_bytes / result.distinct_states
         ratios.append(seconds[False] / seconds[True])
     print(f"\n{spec.name}, {result.distinct_states:,} states, two tasks, without the states of expanded levels or with them:")
@@ -149,7 +152,7 @@ def grid(spec: Spec, runs: int, tasks: int) -> None:
     rows: dict[str, str] = {}
     for name, columns in [("directly", lambda _: 1), ("in a grid", square)] * runs:
         with patch(f"{DRIVER}.columns_for", columns):
-            result, seconds, told, sent = measured(spec, tasks, SOCKETS)
+            result, seconds, told, sent = measured(spec, tasks, CLUSTER)
         used.setdefault(name, []).append(seconds)
         met = max(item["met"] for item in told)
         pieces = sum(item["pieces"] for item in told) / tasks / result.depth
@@ -203,7 +206,7 @@ def main() -> None:
     options = parser.parse_args()
 
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start")
-    with patch(f"{TASK}.run", work), patch(f"{TASK}.SocketTransfer", Counted):
+    with patch(f"{TASK}.run", work), patch(f"{TASK}.Transfer", Counted):
         if options.only in (None, "states"):
             for name in ("kip320-large", "partition"):
                 states(load_spec(name), options.runs)

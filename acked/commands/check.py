@@ -24,6 +24,7 @@ from acked.reports.shell.groups import STARTED, Epilogue
 from acked.reports.shell.options import (
     AskedSpec,
     KeyValue,
+    RunPlace,
     SearchLimits,
     asks_spec,
     collects,
@@ -46,9 +47,9 @@ _chooses_engine = collects(
     engine=option("--engine", type=click.Choice(ENGINE_CHOICES), default=AUTO, show_default=True,
                   help="Where to search; auto: here, and over the executors of --master once memory is full."),
     master=option("--master", help="Spark's master, e.g. local[2] or spark://HOST:PORT; --engine spark: default local[*]."),
-    run_dir=option("--run-dir", type=click.Path(path_type=Path), metavar="DIR",
-                   help="Keep every completed level in this new folder, for --resume."),
-    resume=option("--resume", type=click.Path(path_type=Path), metavar="DIR",
+    run_dir=option("--run-dir", type=RunPlace(), metavar="DIR",
+                   help="Keep every completed level in this new folder, for --resume; over Spark also hdfs:, s3a: or file:."),
+    resume=option("--resume", type=RunPlace(), metavar="DIR",
                   help="Go on after the completed levels of a run directory."),
     disk=option("--disk", type=click.Path(path_type=Path), metavar="DIR",
                 help="Go on in this folder when memory is full: slower, but as far as the disk reaches. The same command "
@@ -56,6 +57,8 @@ _chooses_engine = collects(
     buckets=option("--buckets", type=int, help="Parts into which a stored search divides the states; default: 64."),
     conf=option("--conf", type=KeyValue("spark.executor.memory=2g"), multiple=True,
                 help="A setting for Spark, e.g. spark.executor.memory=2g."),
+    ship=option("--ship/--no-ship", default=None,
+                help="Bring acked and llvmlite to Spark's executors; by default to those of other machines."),
 )  # fmt: skip
 
 

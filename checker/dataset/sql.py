@@ -20,6 +20,7 @@ CONF = {
     # A query over many rows is Java's own work, which is worth being compiled well.
     "spark.driver.extraJavaOptions": "-XX:+UseSerialGC",
     # An index past the end of a log is NULL rather than an error.
+    "spark.stage.maxConsecutiveAttempts": "4",  # as Spark has it; a search has one
     "spark.sql.ansi.enabled": "false",
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.execution.arrow.pyspark.enabled": "true",

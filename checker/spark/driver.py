@@ -1,7 +1,7 @@
 """The search over Spark: the same levels and answers as the local search, the states spread over executors.
 
 One barrier job holds all levels; its tasks keep the visited set in native memory (`task.py`), and the driver sees counts
-and violations, never the states. Each level is committed to the run directory; when a task is lost, the job is begun again
+and violations (`meeting.py`). Each level is committed to the run directory; when a task is lost, the job is begun again
 from the last commit, with fewer tasks if slots are gone.
 
 A barrier job cannot lose one task and go on, so a loss costs reading back what is stored; in return no level pays for Spark's
@@ -10,19 +10,16 @@ scheduling. A task per bucket and level, which Spark could rerun alone, took two
 
 from __future__ import annotations
 
-import json
-import os
 import pickle
 import secrets
-import shutil
+import sys
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from acked.base.bounds import Bounds
 from acked.base.errors import SystemFailure
@@ -36,24 +33,25 @@ from acked.checker.question.result import Result, StopReason, Violation, Words
 from acked.checker.shards.compact import FORGET_FROM
 from acked.checker.shards.shard import address, numbers
 from acked.checker.spark.grid import columns_for
+from acked.checker.spark.meeting import Meeting, TaskLost
 from acked.checker.spark.pages import Pages
 from acked.checker.spark.part import load_code
-from acked.checker.spark.session import SparkDriver, remote
-from acked.checker.spark.task import Orphaned, TaskPlan
+from acked.checker.spark.seat import Alone, Orphaned
+from acked.checker.spark.session import SparkDriver
+from acked.checker.spark.shipping import remote
+from acked.checker.spark.task import TaskPlan
 from acked.checker.spark.trace import WalkBack
-from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
+from acked.checker.store.level_file import LevelFile, StateCodec, cannot_write, exchange_code
 from acked.checker.store.run_directory import RunDirectory, report_from_json
 from acked.checker.store.trace_back import Edge, refusing_overflow, shortest_run
 
-POLL_SECONDS = 0.0004
 FRUITLESS_ATTEMPTS = 3
 """So many attempts in a row that complete no level end the search."""
 SLOT_WAIT = (2.0, 5.0)
 """Seconds that a lost slot may take to come back before the search goes on with fewer: as long as the search has taken so
 far, but not less than the one and not more than the other. A short search is sooner done without the slot."""
-LOOK_SECONDS = 0.5
-"""How often Spark is asked, while the driver waits for tasks, whether it still has their slots."""
-
+REASON_SECONDS = 2.0
+"""How long Spark may take to say why a task is gone whose connection has closed."""
 SECRET_BYTES = 32
 LATE_EXECUTOR_SECONDS = 10.0
 """How long a search whose memory is full waits for executors that had not come when it began."""
@@ -64,10 +62,6 @@ SPARK = Capabilities(
     no_graph_properties=Unsupported("over Spark", "use --engine local"),
     is_distributed=True,
 )
-
-
-class _JobLost(Exception):
-    """The job of an attempt ended before the search did."""
 
 
 class _MoreSlots(Exception):
@@ -120,6 +114,7 @@ class SparkSearch:
         self._started: float | None = None
         self._walk_back: WalkBack | None = None
         self._pages = Pages(driver, question)
+        self._shares_levels = False
 
     def run(self) -> Result:
         """Searches until the space, a bound, a violation or Ctrl-C ends it."""
@@ -187,12 +182,13 @@ class SparkSearch:
                     f"memory was full at level {self.stored.known_levels}; resumed from it with {self.workers} instead of "
                     f"{before} tasks, which the cluster offers by now"
                 )
-            except _JobLost as lost:
+            except TaskLost as lost:
                 fruitless = 0 if self.stored.known_levels > known else fruitless + 1
                 if fruitless == FRUITLESS_ATTEMPTS:
+                    resume = f", and --resume {self.stored.path} continues from there" if self.stored.keep() else ""
                     raise SystemFailure(
                         f"Spark's tasks failed {fruitless} times in a row at level {self.stored.known_levels}: {lost}; "
-                        f"Spark's log is {self.driver.log}, and --resume {self.stored.path} continues from there"
+                        f"Spark's log is {self.driver.log}{resume}"
                     ) from None
                 self.observer.phase("waiting for executors")
                 before = self.workers
@@ -212,36 +208,54 @@ class SparkSearch:
         return min(max(self._seconds, least), most)
 
     def _attempt(self) -> None:
-        attempt = self.stored.new_attempt()
-        meeting = self.stored.path / "scratch" / attempt
-        plan = self._plan(attempt)
-        meeting.mkdir()
+        attempt, secret = self.stored.new_attempt(), secrets.token_bytes(SECRET_BYTES)
+        sign = self.stored.path / "scratch" / attempt
+        bind, host, port = self.driver.meeting_place()
+        try:
+            sign.touch()
+        except OSError as error:
+            raise cannot_write(sign, error) from None
+        try:
+            meeting = Meeting(bind, port, secret, self.workers, self.stored.path / "levels")
+        except OSError as error:
+            raise SystemFailure(
+                f"the driver cannot listen at {bind}:{port} ({error.strerror or error}); give "
+                "--conf spark.driver.bindAddress=… an address of this machine, and --conf spark.acked.port=… a free port"
+            ) from None
         self.observer.phase("starting tasks")
+        plan = self._plan(attempt, (host, meeting.port), port + 1 if port else 0, secret)
         names = ", ".join(item.name for item in self.question.properties)
         job = _Job(self.driver, plan, partial(self._pages.describe, f"searches from level {len(plan.levels)} on: {names}"))
         try:
-            full: list[bool] = []
-            self._gather(job, meeting, "ready-{}", lambda body: full.append(body["is_full"]))
-            if any(full):
-                if self._could_grow():
-                    raise _MoreSlots
-                self.ledger.abandon(StopReason.MEMORY)
-                return
-            self._touch(meeting / "begin")
-            self.observer.phase("searching")
-            begun = time.perf_counter()
-            self._started = self._started or begun
-            try:
-                while self._level(job, meeting):
-                    pass
-            finally:
-                self._seconds += time.perf_counter() - begun
+            with closing(meeting):
+                self._meet(meeting, job)
+        except TaskLost as lost:
+            raise TaskLost(job.explain(lost)) from None
         finally:
-            self._touch(meeting / "stop")
             job.end()
-            _end(meeting)
+            sign.unlink(missing_ok=True)
 
-    def _plan(self, attempt: str) -> TaskPlan:
+    def _meet(self, meeting: Meeting, job: _Job) -> None:
+        """All of one attempt."""
+        here = meeting.gather("here", job.look_for_slots)
+        self._shares_levels = all(body["sees_levels"] for body in here)
+        self.observer.phase("reading what is stored" if self.stored.known_levels > 1 else "starting tasks")
+        if any(body["is_full"] for body in meeting.gather("ready", job.look)):
+            if self._could_grow():
+                raise _MoreSlots
+            self.ledger.abandon(StopReason.MEMORY)
+            return
+        meeting.tell("begin", {"addresses": [body["address"] for body in here]})
+        self.observer.phase("searching")
+        begun = time.perf_counter()
+        self._started = self._started or begun
+        try:
+            while self._level(meeting, job):
+                meeting.tell("next")
+        finally:
+            self._seconds += time.perf_counter() - begun
+
+    def _plan(self, attempt: str, meeting: tuple[str, int] = ("", 0), first_port: int = 0, secret: bytes = b"") -> TaskPlan:
         return TaskPlan(
             run=str(self.stored.path.resolve()),
             attempt=attempt,
@@ -257,68 +271,25 @@ class SparkSearch:
             # On one machine there are no more tasks than it has processors.
             columns=1 if self.driver.settings.is_local else columns_for(self.workers),
             forget_from=FORGET_FROM,
-            secret=None if self.driver.settings.is_local else secrets.token_bytes(SECRET_BYTES),
+            driver=meeting,
+            first_port=first_port,
+            secret=secret,
         )
 
-    def _level(self, job: _Job, meeting: Path) -> bool:
+    def _level(self, meeting: Meeting, job: _Job) -> bool:
         """Waits for a level and commits it; whether there is another one to come."""
-        number = self.stored.known_levels
-        parts: list[LevelReport] = []
-        files: list[LevelFile] = []
-        self.timings, self._memory_bytes = [], 0
-
-        def take(body: dict[str, Any]) -> None:
-            parts.append(report_from_json(body["report"]))
-            if body["file"] is not None:
-                files.append(LevelFile(*body["file"]))
-            self.timings.append(body["timing"])
-            self._memory_bytes += body["memory"]
-
-        self._gather(job, meeting, f"done-{number:05}-{{}}", take)
-        report = LevelReport.of(parts)
+        bodies = meeting.gather("done", job.look)
+        report = LevelReport.of([report_from_json(body["report"]) for body in bodies])
+        files = tuple(LevelFile(*body["file"]) for body in bodies if body["file"] is not None)
+        self.timings = [body["timing"] for body in bodies]
+        self._memory_bytes = sum(body["memory"] for body in bodies)
         if not report.is_expanded and self._could_grow():
             raise _MoreSlots
         goes_on = self.ledger.commit(report)
-        if not goes_on:
-            # Before the commit, at which the tasks would begin the next level.
-            self._touch(meeting / "stop")
         if report.is_expanded:
-            self.stored.commit(report, tuple(files))
+            self.stored.commit(report, files)
         self._report_progress(report, not goes_on)
         return goes_on
-
-    def _gather(self, job: _Job, meeting: Path, name: str, take: Callable[[dict[str, Any]], None]) -> None:
-        """Takes what every worker announces under a name, in the workers' order."""
-        looks, looked = 0, time.monotonic()
-        for worker in range(self.workers):
-            path = meeting / name.format(worker)
-            while not path.exists():
-                looks += 1
-                if looks % 64 == 0:
-                    self._refuse_failure(meeting)
-                    if time.monotonic() - looked > LOOK_SECONDS:
-                        job.refuse_lost_slots()
-                        looked = time.monotonic()
-                if job.is_over:
-                    self._refuse_failure(meeting)
-                    if not path.exists():
-                        raise _JobLost(job.reason)
-                time.sleep(POLL_SECONDS)
-            take(json.loads(path.read_bytes()))
-
-    def _refuse_failure(self, meeting: Path) -> None:
-        """Raises the error of a task that could not go on."""
-        for worker in range(self.workers):
-            path = meeting / f"failed-{worker}"
-            if path.exists():
-                raise SystemFailure(json.loads(path.read_bytes())["error"])
-
-    def _touch(self, path: Path) -> None:
-        try:
-            path.write_bytes(b"{}")
-        except OSError:
-            if path.parent.exists():
-                raise SystemFailure(f"cannot write {path}; make room, or choose another --run-dir") from None
 
     def _report_progress(self, report: LevelReport, is_last: bool) -> None:
         now = Progress(
@@ -338,7 +309,7 @@ class SparkSearch:
         """The least (state of level `depth`, action) that leads to `target`."""
         if self._walk_back is None:
             plan, kernel = self._plan("none"), load_code(self._code)
-            self._walk_back = WalkBack(self.question, self.driver, plan, kernel, self._pages)
+            self._walk_back = WalkBack(self.question, self.driver, plan, kernel, self._pages, self._shares_levels)
         return self._walk_back.source(depth, target)
 
 
@@ -365,16 +336,6 @@ class SparkEngine:
             return SparkSearch(question, stored, driver, policy, observer, limits).run()
 
 
-def _end(meeting: Path) -> None:
-    """The meeting is gone at once: a task that still writes in it could else find it without the word to stop, and go on."""
-    over = meeting.with_name(f"{meeting.name}.over")
-    try:
-        os.rename(meeting, over)
-    except OSError:
-        over = meeting  # Somebody has removed it, or nothing can be renamed there.
-    shutil.rmtree(over, ignore_errors=True)
-
-
 class _Job:
     """The barrier job of one attempt, in a thread of its own."""
 
@@ -383,7 +344,7 @@ class _Job:
         self._workers = plan.workers
         self._function = remote("acked.checker.spark.task:run", pickle.dumps(plan, pickle.HIGHEST_PROTOCOL))
         self._error: Exception | None = None
-        self._has_slots = True
+        self._has_slots, self._is_over = True, False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -394,45 +355,66 @@ class _Job:
         except Exception as error:  # whatever Spark or a task raises; see `reason`
             self._error = error
 
-    @property
-    def is_over(self) -> bool:
-        """Whether the job has ended, well or not."""
-        return not self._thread.is_alive()
+    def look(self) -> None:
+        """Raises if the job had ended already at the last look, so that what its tasks said has been heard."""
+        if self._is_over:
+            self._refuse_end()
+        self._is_over = not self._thread.is_alive()
 
-    @property
-    def reason(self) -> str:
-        """Why it ended, in one line."""
-        if self._error is None:
-            return "the tasks ended before the search did"
-        self._driver.note_failure(str(self._error))
-        return reason_of(str(self._error))
+    def look_for_slots(self) -> None:
+        """Also raises if Spark has fewer slots than the job has tasks, which have not all begun.
 
-    def refuse_lost_slots(self) -> None:
-        """Raises if Spark has fewer slots than the job has tasks.
-
-        A slot may be gone that was counted when the job began. Spark fails a task that was running there, but a barrier stage
-        that has not begun waits for the slot for ever, silently.
+        A slot may be gone that was counted when the job began, for which a barrier stage waits for ever, silently.
         """
+        self.look()
         if self._driver.slots_now() < self._workers:
             self._has_slots = False
-            raise _JobLost("an executor was lost")
+            raise TaskLost("an executor was lost")
 
-    def end(self) -> None:
+    def _refuse_end(self) -> None:
+        """Says why a job is over whose tasks have said nothing."""
+        if self._error is None:
+            raise TaskLost("the tasks ended before the search did")
+        text = str(self._error)
+        self._driver.note_failure(text)
+        if any(sign in text for sign in _CANNOT):
+            raise SystemFailure(reason_of(text))
+        raise TaskLost(reason_of(text))
+
+    def explain(self, lost: TaskLost) -> str:
+        """What Spark says, if it says it soon, of a task that is gone without a word."""
+        self.end(REASON_SECONDS)
+        if lost.task is None or self._error is None or "cancelled" in str(self._error):
+            return str(lost)
+        self._driver.note_failure(str(self._error))
+        return f"{reason_of(str(self._error))}: {lost.task}"
+
+    def end(self, patience: float = 5.0) -> None:
         """Waits for the tasks, which were asked to stop, and cancels them if they do not.
 
-        A stage that has never begun is not waited for: should Spark begin it later, its tasks find their attempt gone.
+        A stage that has never begun is not waited for: should Spark begin it later, its tasks find nobody at the meeting.
         """
-        self._thread.join(5.0 if self._has_slots else 0.0)
+        self._thread.join(patience if self._has_slots else 0.0)
         if self._thread.is_alive():
             self._driver.cancel()
             self._thread.join(20.0 if self._has_slots else 1.0)
 
 
+_ANOTHER_PYTHON = (
+    f"an executor's Python is of another minor version than the driver's {sys.version_info[0]}.{sys.version_info[1]}; set "
+    "PYSPARK_PYTHON, or --conf spark.pyspark.python=…, to one that all have"
+)
+_CANNOT = ("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: ", "PYTHON_VERSION_MISMATCH", "Cannot run program")
+"""What a task raises that cannot go on, and would not the next time."""
+_RAISED = (*_CANNOT, f"{Alone.__module__}.{Alone.__qualname__}: ", f"{Orphaned.__module__}.{Orphaned.__qualname__}: ")
+
+
 def reason_of(text: str) -> str:
     """Why a job failed, in a few words."""
     known = (
+        ("PYTHON_VERSION_MISMATCH", _ANOTHER_PYTHON),
+        ("Cannot run program", "an executor has no Python there; name one with --conf spark.pyspark.python=…"),
         ("ExecutorLostFailure", "an executor was lost"),
-        (f"{Orphaned.__module__}.{Orphaned.__qualname__}", "the Python daemon of an executor died"),
         ("Python worker exited unexpectedly", "a Python worker died"),
         ("EOFException", "a Python worker died"),
         ("Connection reset", "a Python worker died"),
@@ -440,7 +422,7 @@ def reason_of(text: str) -> str:
         ("cancelled", "the job was cancelled"),
     )
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    raised = [line for line in lines if line.startswith(("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: "))]
+    raised = [line for line in lines if line.startswith(_RAISED)]
     if raised:
         return raised[-1].partition(": ")[2]
     return next((words for sign, words in known if sign in text), lines[0][:200] if lines else "no reason given")

@@ -18,9 +18,9 @@ from types import FrameType, TracebackType
 from typing import Any, Self
 
 from acked.base.errors import ConfigurationError, SystemFailure
-from acked.base.files import PACKAGE
 from acked.base.optional import optional_packages
 from acked.checker.spark.java import find_java
+from acked.checker.spark.shipping import environment_archive
 
 LOOPBACK = "127.0.0.1"
 CONNECT_SECONDS = 5.0
@@ -30,7 +30,17 @@ SLOT_SECONDS = 60.0
 STEADY_SECONDS = 2.0
 """Executors of a cluster come one by one: no further one for so long, and those that came are all."""
 
-_MASTER = re.compile(r"local(\[(\*|[1-9]\d*)\])?|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+")
+_MASTER = re.compile(
+    r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|local-cluster\[ *[1-9]\d* *, *[1-9]\d* *, *[1-9]\d* *\]"
+    r"|spark://\S+:\d+(,\S+:\d+)*|yarn|k8s://\S+"
+)
+_DYNAMIC = "spark.dynamicAllocation.enabled"
+
+LEAST_OVERHEAD = 384
+"""Megabytes that Spark asks for beside Java's heap at least."""
+
+PORT = "spark.acked.port"
+"""Where the driver listens for tasks; these listen at the following ports. By default the system chooses all of them."""
 
 QUICK_START = "-XX:+IgnoreUnrecognizedVMOptions -XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 """Options with which Java starts in half the processor time. Of a search Java does nothing but start it: tasks are Python."""
@@ -42,6 +52,14 @@ _OURS = {
     "spark.ui.showConsoleProgress": "false",
     # The first barrier job would wait 15 seconds for its check of slots.
     "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
+    # Where a cluster's own settings have it on: Spark refuses barrier tasks then (SPARK-24942).
+    _DYNAMIC: "false",
+    # A task that failed is told at once; the search begins the next attempt.
+    "spark.stage.maxConsecutiveAttempts": "1",
+    # An executor that says nothing for half a minute is lost; Spark waits for two.
+    "spark.executor.heartbeatInterval": "5s",
+    "spark.storage.blockManagerHeartbeatTimeoutMs": "30s",
+    "spark.network.timeoutInterval": "5s",
     "spark.sql.session.timeZone": "UTC",
 }
 
@@ -52,13 +70,41 @@ class SparkSettings:
 
     master: str = "local[*]"
     conf: Mapping[str, str] = field(default_factory=dict)
+    ship: bool | None = None
+    """Whether executors get acked from here; None for those of other machines."""
+    memory: int | None = None
+    """Bytes of states for each task, for which executors in containers ask beside Java's heap."""
 
     @property
     def is_local(self) -> bool:
         """Whether everything happens on this machine, in one Java process."""
-        return self.master.startswith("local")
+        return self.master.partition("[")[0] == "local"
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether everything happens on this machine."""
+        match = re.match(r"spark://(\[?[^\]]+\]?):\d+", self.master)
+        return self.master.startswith("local") or (match is not None and match[1] in (LOOPBACK, "localhost"))
+
+    @property
+    def ships(self) -> bool:
+        """Whether executors get acked and what its tasks need from here."""
+        return not self.is_loopback if self.ship is None else self.ship
+
+    @property
+    def overhead(self) -> dict[str, str]:
+        """The setting that asks for the memory of states, where Spark asks somebody for containers."""
+        if self.memory is None or not self.master.startswith(("yarn", "k8s://")):
+            return {}
+        states = int(self.conf.get("spark.executor.cores", "1")) * self.memory
+        return {"spark.executor.memoryOverhead": f"{(states * 5 // 4 >> 20) + LEAST_OVERHEAD}m"}
 
     def __post_init__(self) -> None:
+        if self.master.startswith("sc://"):
+            raise ConfigurationError(
+                f"--master {self.master}: Spark Connect has no barrier tasks, in which acked searches; name the cluster's "
+                "own master, e.g. spark://HOST:PORT"
+            )
         if not _MASTER.fullmatch(self.master):
             raise ConfigurationError(
                 f"--master {self.master!r} is not a Spark master; use local[2], spark://HOST:PORT, yarn or k8s://HOST:PORT"
@@ -68,6 +114,15 @@ class SparkSettings:
                 raise ConfigurationError(
                     f"--conf {name}: Spark's settings begin with “spark.”; use e.g. spark.driver.memory=2g"
                 )
+        if not self.conf.get("spark.executor.cores", "1").isdigit():
+            raise ConfigurationError(f"--conf spark.executor.cores={self.conf['spark.executor.cores']} is no number")
+        if self.conf.get(_DYNAMIC, "").lower() == "true":
+            raise ConfigurationError(
+                f"--conf {_DYNAMIC}=true: Spark has no barrier tasks under dynamic allocation, and acked searches in such; "
+                "leave it out, and ask for executors with --conf spark.executor.instances=N"
+            )
+        if not re.fullmatch(r"\d{1,5}", self.conf.get(PORT, "0")):
+            raise ConfigurationError(f"--conf {PORT}={self.conf[PORT]} is no port; use e.g. {PORT}=7100")
 
 
 class SparkDriver:
@@ -110,7 +165,8 @@ class SparkDriver:
         if SparkContext._active_spark_context is not None:
             raise SystemFailure("a Spark context is already active in this process; stop it first")
         home = str(Path(pyspark.__file__).parent)
-        python = sys.executable if self.settings.is_local else os.environ.get("PYSPARK_PYTHON", sys.executable)
+        chosen = self.settings.conf.get("spark.pyspark.python") or os.environ.get("PYSPARK_PYTHON", sys.executable)
+        python = sys.executable if self.settings.is_local else chosen
         environment = {
             "JAVA_HOME": str(java),
             "SPARK_HOME": home,
@@ -119,14 +175,14 @@ class SparkDriver:
             # A worker must not take a folder `acked/` of the place where it is started for ours.
             "PYTHONSAFEPATH": "1",
         }
-        if self._is_loopback and "SPARK_LOCAL_IP" not in os.environ:
+        if self.settings.is_loopback and "SPARK_LOCAL_IP" not in os.environ:
             # Without it Spark looks its host's name up, which fails where that does not resolve.
             environment["SPARK_LOCAL_IP"] = LOOPBACK
         conf = SparkConf(loadDefaults=False)
         settings = {**_OURS, "spark.master": self.settings.master, "spark.app.name": "acked"}
-        if self._is_loopback:
+        if self.settings.is_loopback:
             settings |= {"spark.driver.host": LOOPBACK, "spark.driver.bindAddress": LOOPBACK}
-        for name, value in {**settings, **self.settings.conf}.items():
+        for name, value in {**settings, **self.settings.overhead, **self.settings.conf}.items():
             conf.set(name, value)
         is_main_thread = threading.current_thread() is threading.main_thread()
         self._handler = signal.getsignal(signal.SIGINT) if is_main_thread else None
@@ -135,6 +191,8 @@ class SparkDriver:
                 streams = {"stdout": log, "stderr": log}
                 self._gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
                 self.context = SparkContext(conf=conf, gateway=self._gateway, environment={"PYTHONSAFEPATH": "1"})
+            if self.settings.ships:
+                self.context.addArchive(environment_archive(self.log.parent))
         except OSError as error:
             raise SystemFailure(f"cannot start Spark: {error.strerror}: {error.filename}") from None
         except PySparkRuntimeError:
@@ -142,13 +200,8 @@ class SparkDriver:
         except (Py4JError, PySparkException) as error:
             self.note_failure(str(error))
             raise SystemFailure(
-                f"Spark cannot start on {self.settings.master}: {_reason(str(error))}; its log is {self.log}"
+                f"Spark cannot start on {self.settings.master}: {reason_in(str(error))}; its log is {self.log}"
             ) from None
-
-    @property
-    def _is_loopback(self) -> bool:
-        match = re.match(r"spark://(\[?[^\]]+\]?):\d+", self.settings.master)
-        return self.settings.is_local or (match is not None and match[1] in (LOOPBACK, "localhost"))
 
     def _check_master(self) -> None:
         """Spark would try for a minute."""
@@ -198,13 +251,6 @@ class SparkDriver:
             signal.signal(signal.SIGINT, self._handler)
             self._handler = None
 
-    @property
-    def addresses(self) -> tuple[str, str]:
-        """Where executors reach this process, and where it listens."""
-        conf = self.context.getConf()
-        host = str(conf.get("spark.driver.host"))
-        return host, str(conf.get("spark.driver.bindAddress", host))
-
     def collect(
         self, items: Sequence[object], partitions: int, function: Callable[..., object], *, is_barrier: bool = False
     ) -> list[Any]:
@@ -249,6 +295,12 @@ class SparkDriver:
                 )
             time.sleep(0.05)
 
+    def meeting_place(self) -> tuple[str, str, int]:
+        """Where the driver listens for tasks: the address to bind, the one that executors reach, and the port, or 0."""
+        conf = self.context.getConf()
+        host = conf.get("spark.driver.host").strip("[]")
+        return conf.get("spark.driver.bindAddress", host).strip("[]"), host, int(conf.get(PORT, "0"))
+
     def slots_now(self) -> int:
         """How many tasks can run at once, as Spark sees it at this moment."""
         scala = self.context._jsc.sc()
@@ -287,44 +339,9 @@ def _within(seconds: float, work: Callable[[], object]) -> None:
     thread.join(seconds)
 
 
-def _reason(text: str) -> str:
+def reason_in(text: str) -> str:
     """The line of a Java error that names the cause."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
     causes = [line for line in lines if re.match(r"(: )?[\w.$]+(Exception|Error): ", line)]
     chosen = (causes or lines or ["no reason given"])[0].removeprefix(": ")
     return re.sub(r"^(?:[\w$]+\.)+([\w$]+): ", "", chosen)[:300].rstrip(".")
-
-
-def remote(entry: str, payload: bytes) -> Callable[..., object]:
-    """A function for executors that calls `entry`, "module:function", with the payload and what Spark gives it.
-
-    It travels by value and imports acked only there, where compiled code is kept between tasks: from where the driver has it,
-    else what is installed there, and never what lies about in the executor's folder.
-    """
-    package = str(PACKAGE)
-
-    def call(*arguments: object) -> object:
-        import importlib
-        import importlib.util
-        import os
-        import sys
-
-        if "acked" not in sys.modules:
-            start = os.path.join(package, "__init__.py")
-            if os.path.exists(start):
-                spec = importlib.util.spec_from_file_location("acked", start, submodule_search_locations=[package])
-                assert spec is not None
-                assert spec.loader is not None
-                sys.modules["acked"] = importlib.util.module_from_spec(spec)
-                spec.loader.exec_module(sys.modules["acked"])
-            else:
-                try:
-                    importlib.import_module("acked")
-                except ImportError:
-                    raise RuntimeError(
-                        f"acked is neither at {package} nor installed in {sys.executable} on this executor"
-                    ) from None
-        module, _, function = entry.partition(":")
-        return getattr(importlib.import_module(module), function)(payload, *arguments)
-
-    return call

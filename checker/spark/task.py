@@ -2,20 +2,14 @@
 
 `run`, a barrier task that keeps its part of the visited set in native memory through all levels.
 
-Tasks meet through files of the run directory's `scratch/ATTEMPT` folder, which appear under their names in one step:
-
-    ready-W            worker W has taken in the stored levels          begin      the driver: all have
-    address-W          where worker W listens, or
-    L-W.parcels        what worker W found at level L for the others    sent-L-W   where in it whose parcels are
-    done-L-W           worker W knows its part of level L + 1           stop       the driver: it is over
-    failed-W           worker W cannot go on, and why
-
-That level L is complete they see from its commit, which the driver writes. A worker whose driver has gone ends by itself.
+Tasks meet at the driver (`meeting.py`, which has what they say) and send each other what they find. Their level files go
+into the run directory where they see that, and else to the driver, which writes them.
 """
 
 from __future__ import annotations
 
 import ctypes
+import io
 import os
 import pickle
 import time
@@ -35,7 +29,8 @@ from acked.checker.shards.compact import FORGET_FROM
 from acked.checker.shards.shard import address, numbers, reserve
 from acked.checker.spark.grid import Place
 from acked.checker.spark.part import Part, load_code
-from acked.checker.spark.transfer import Abandoned, FileTransfer, SocketTransfer, Transfer, announce
+from acked.checker.spark.seat import Abandoned, Alone, RemoteFile, Seat
+from acked.checker.spark.transfer import Transfer
 from acked.checker.store.level_file import (
     LevelFile,
     StateCodec,
@@ -51,7 +46,6 @@ CHUNK = 1 << 16
 """States that are expanded between two looks at whether the search goes on."""
 BOX_ROOM = 1 << 20
 """Bytes of a box besides room for one batch's worst case."""
-POLL_SECONDS = 0.0004
 LOOPS = {
     exchange.EVALUATE: "evaluate",
     exchange.NOTE_STATES: "note_states",
@@ -60,13 +54,6 @@ LOOPS = {
     exchange.INSERT_OUT: "insert_out",
 }
 """The loops that the exchange calls, by the slots in which it finds them."""
-
-
-class Orphaned(RuntimeError):
-    """The process that forked this worker is gone, and nothing would end it.
-
-    The task must fail, not end: a barrier task that ends well leaves the others waiting for what it will never send.
-    """
 
 
 @dataclass(frozen=True)
@@ -91,8 +78,12 @@ class TaskPlan:
     """Of the grid in which the tasks stand; see `grid.py`."""
     forget_from: int = FORGET_FROM
     """From so many states on a task does without those of expanded levels."""
-    secret: bytes | None = field(default=None, repr=False)
-    """What tasks show each other that they know, if they meet through sockets; None if through files."""
+    driver: tuple[str, int] = ("", 0)
+    """Where the driver's meeting is: its host, and its port."""
+    first_port: int = 0
+    """Where task 0 listens, and the next task at the next port; 0 for ports that the system chooses."""
+    secret: bytes = field(default=b"", repr=False)
+    """What tasks and driver show each other that they know."""
 
 
 _FIGURES = (
@@ -152,31 +143,47 @@ def run(payload: bytes, partition: Iterator[int]) -> Iterator[int]:
     plan: TaskPlan = pickle.loads(payload)
     for _ in partition:
         pass
-    neighbours = hosts.count(hosts[worker])
-    try:
-        search(plan, worker, neighbours, hosts[worker])
-    except Abandoned:
-        pass
-    except (AckedError, MemoryError) as error:
-        text = str(error) or "out of memory"
-        announce(Path(plan.run) / "scratch" / plan.attempt / f"failed-{worker}", {"error": text})
+    search(plan, worker, hosts.count(hosts[worker]), hosts[worker])
     yield worker
 
 
 def search(plan: TaskPlan, number: int, neighbours: int, host: str) -> None:
-    """One task's part of a search, on a machine that it shares with its neighbours, itself counted."""
-    worker = Worker(plan, number, neighbours)
-    with closing(worker.transfer(host)) as transfer:
-        worker.search(transfer)
+    """One task's part of a search, on a machine that it shares with its neighbours, itself counted.
+
+    It ends when the driver stops it. If it cannot go on it tells the driver why, and raises: `RuntimeError`, or `Alone` if
+    another attempt may.
+    """
+    with closing(Seat(plan.driver, plan.secret, number, host)) as seat:
+        try:
+            worker = Worker(plan, number, neighbours, seat)
+            with closing(worker.transfer(host)) as transfer:
+                worker.search(transfer, host)
+        except Abandoned:
+            pass
+        except Alone as error:
+            _tell(seat, "lost", str(error), host)
+            raise
+        except (AckedError, MemoryError) as error:
+            text = str(error) or "a task is out of memory; give it less --memory, or its executor more"
+            _tell(seat, "failed", text, host)
+            raise RuntimeError(f"{text} (on the executor {host})") from None
+
+
+def _tell(seat: Seat, kind: str, text: str, host: str) -> None:
+    try:
+        seat.say(kind, {"error": text, "host": host})
+    except (Abandoned, Alone):
+        pass  # The driver knows, or is gone.
 
 
 class Worker:
     """One task's part of the search: the buckets that it owns."""
 
-    def __init__(self, plan: TaskPlan, worker: int, neighbours: int) -> None:
-        self.plan, self.worker = plan, worker
-        self.home = Path(plan.run)
-        self.meeting = self.home / "scratch" / plan.attempt
+    def __init__(self, plan: TaskPlan, worker: int, neighbours: int, seat: Seat) -> None:
+        self.plan, self.worker, self.seat = plan, worker, seat
+        self.levels = Path(plan.run) / "levels"
+        is_shared = (Path(plan.run) / "scratch" / plan.attempt).exists()
+        self._sees_levels = is_shared and os.access(self.levels, os.W_OK)
         self.timing = Timing()
         shape = plan.shape
         code = _own_code(plan.code, plan.portable)
@@ -193,7 +200,6 @@ class Worker:
             raise SystemFailure(f"an executor cannot reserve {memory} bytes of states ({error}); use less --memory") from None
         self.place = Place(worker, plan.workers, plan.columns)
         self._set_up_exchange(shape, owners)
-        self._parent = os.getppid()
 
     def _set_up_exchange(self, shape: Shape, owners: Sequence[int]) -> None:
         constants = constants_of(shape)
@@ -244,31 +250,29 @@ class Worker:
 
     def transfer(self, host: str) -> Transfer:
         """Its way to the other tasks."""
-        workers, secret = self.plan.workers, self.plan.secret
-        if secret is None:
-            return FileTransfer(self.meeting, self.worker, workers, self._wait_for)
+        port = self.plan.first_port and self.plan.first_port + self.worker
         sources = (*self.place.helped, *self.place.mates)
-        return SocketTransfer(self.meeting, self.worker, sources, host, secret, self._wait_for, self._look_up)
+        return Transfer(self.worker, sources, host, port, self.plan.secret, self.seat.look_up)
 
     # -- the search -------------------------------------------------------------------------------------------------
 
-    def search(self, transfer: Transfer) -> None:
-        """Takes in the stored levels and goes on level by level."""
+    def search(self, transfer: Transfer, host: str) -> None:
+        """Takes in the stored levels and goes on level by level, until the driver stops it."""
         self._transfer = transfer
+        self.seat.say("here", {"host": host, "address": transfer.address, "sees_levels": self._sees_levels})
         is_loaded = self._load()
         level = len(self.plan.levels)
         self.timing.add("loading")
-        announce(self.meeting / f"ready-{self.worker}", {"is_full": not is_loaded})
-        self._wait_for(self.meeting / "begin")
+        self.seat.say("ready", {"is_full": not is_loaded})
+        transfer.meet([(host, port) for host, port in self.seat.wait_for("begin")["addresses"]])
         self.timing.start()
         self.part.begin_loaded()
         while True:
             self._expand(level)
             self._take_in(level)
             self._finish(level)
-            self._wait_for(self.home / "commits" / f"{level:05}.json")
-            if (self.meeting / "stop").exists():
-                return
+            self.seat.wait_for("next")
+            self.timing.add("waiting")
             self.part.begin_level()
             level += 1
 
@@ -277,11 +281,12 @@ class Worker:
         for level, files in enumerate(self.plan.levels, start=1):
             self.part.load_level()
             for file in files:
-                for records in self.codec.read(self.home / "levels" / file.name, level, file, self._wanted):
+                stored = None if self._sees_levels else io.BufferedReader(RemoteFile(self.seat, file.name, file.size))
+                for records in self.codec.read(self.levels / file.name, level, file, self._wanted, file=stored):
                     states = self.codec.unpack(records)
                     if not self.part.take(address(states), records.count):
                         return False
-                self._look_up()
+                self.seat.look_up()
         return True
 
     def _expand(self, level: int) -> None:
@@ -298,7 +303,7 @@ class Worker:
                 self.timing.add("growing")
             elif at < stop:  # A box might not hold another batch's worst case; only the native code decides that.
                 self._flush(level)
-            self._look_up()
+            self.seat.look_up()
         if part.is_full:
             part.shard.inspect(part.done, part.end)
         self._flush(level)
@@ -354,16 +359,17 @@ class Worker:
         report = shard.report(end - begin, shard.count - end, not part.is_full)
         stored = None
         if not part.is_full and shard.count > end:
-            path = self.home / "levels" / f"{level + 1:05}-{self.plan.attempt}-{self.worker}.states"
+            path = self.levels / f"{level + 1:05}-{self.plan.attempt}-{self.worker}.states"
             first = address(shard.states) + 8 * self.plan.shape.words * end
-            stored = self.codec.write(path, level + 1, first, shard.count - end)
+            remote = None if self._sees_levels else RemoteFile(self.seat, path.name)
+            stored = self.codec.write(path, level + 1, first, shard.count - end, remote)
             self.timing.figures["bytes_stored"] += stored.size
         self.timing.add("storing")
         part.measure()
         native = {"kernel": exchange.IN_KERNEL, "routing": exchange.IN_ROUTING, "settling": exchange.IN_TABLE}
         self.timing.figures.update({name: self._slots[slot] / 1e9 for name, slot in native.items()})
-        announce(
-            self.meeting / f"done-{level:05}-{self.worker}",
+        self.seat.say(
+            "done",
             {
                 "report": report_to_json(report),
                 "file": None if stored is None else list(asdict(stored).values()),
@@ -371,25 +377,7 @@ class Worker:
                 "timing": self.timing.figures,
             },
         )
-        self._transfer.forget(level - 1)  # It has been read by all.
-
-    # -- waiting ----------------------------------------------------------------------------------------------------
-
-    def _wait_for(self, path: Path) -> None:
-        begun, pause, name = time.monotonic(), POLL_SECONDS, str(path)
-        while not os.path.exists(name):
-            self._look_up()
-            time.sleep(pause)
-            if time.monotonic() - begun > 2:
-                pause = 0.005
-        self.timing.add("waiting")
-
-    def _look_up(self) -> None:
-        """Whether the search still goes on."""
-        if os.path.exists(self.meeting / "stop") or not os.path.exists(self.meeting):
-            raise Abandoned
-        if os.getppid() != self._parent:
-            raise Orphaned("the Python daemon of an executor died")
+        self._transfer.forget()
 
 
 @cache

@@ -26,7 +26,8 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Words
 from acked.checker.shards.shard import alone, begin_level
 from acked.checker.spark.pages import Pages
-from acked.checker.spark.session import SparkDriver, remote
+from acked.checker.spark.session import SparkDriver
+from acked.checker.spark.shipping import remote
 from acked.checker.spark.task import TaskPlan, walker
 from acked.checker.store.trace_back import Edge
 
@@ -64,10 +65,15 @@ class FirstLevels:
 
 
 class WalkBack:
-    """The steps back from the violations of one search, until `end`; `plan` has the files of all levels."""
+    """The steps back from the violations of one search, until `end`; `plan` has the files of all levels.
 
-    def __init__(self, question: Question, driver: SparkDriver, plan: TaskPlan, kernel: Kernel, pages: Pages) -> None:
-        self._driver, self._plan, self._pages = driver, plan, pages
+    Where executors do not see these files, which `are_shared` tells, the driver reads them itself.
+    """
+
+    def __init__(
+        self, question: Question, driver: SparkDriver, plan: TaskPlan, kernel: Kernel, pages: Pages, are_shared: bool
+    ) -> None:
+        self._driver, self._plan, self._pages, self._are_shared = driver, plan, pages, are_shared
         self._first = FirstLevels(question, plan.shape, kernel, FIRST_LEVELS_BYTES)
         self._lookers: Lookers | None = None
 
@@ -88,6 +94,8 @@ class WalkBack:
 
     def _source_in_files(self, level: int, target: Words) -> Edge | None:
         """What executors find; asked again if one is lost."""
+        if not self._are_shared:
+            return source_in_part(self._plan, level, target, (0, 1))
         for _ in range(ATTEMPTS):
             try:
                 if self._lookers is None:
@@ -116,11 +124,11 @@ class Lookers:
         slots = driver.slots_now() or driver.slots()
         self._tasks = min(slots, max(len(files) for files in plan.levels))
         secret = secrets.token_bytes(SECRET_BYTES)
-        host, bound = driver.addresses
+        bound, host, port = driver.meeting_place()
         try:
-            self._listener = Listener((bound, 0), backlog=self._tasks, authkey=secret)
+            self._listener = Listener((bound, port), backlog=self._tasks, authkey=secret)
         except OSError as error:
-            raise SystemFailure(f"the driver cannot listen at {bound}: {error.strerror or error}") from None
+            raise SystemFailure(f"the driver cannot listen at {bound}:{port}: {error.strerror or error}") from None
         self._comers: SimpleQueue[Connection] = SimpleQueue()
         Thread(target=self._accept, daemon=True).start()
         at = (host, self._listener.address[1])
@@ -199,8 +207,6 @@ def look(payload: bytes, partition: Iterator[int]) -> Iterator[int]:
 
 def answer_driver(plan: TaskPlan, share: tuple[int, int], connection: Connection) -> None:
     """Answers (level, target) with (edge, error), from the files of this task of so many, until the driver ends."""
-    looking = walker(plan.shape, plan.code, plan.portable, plan.exchange, plan.buckets)
-    number, tasks = share
     while True:
         try:
             level, target = json.loads(connection.recv_bytes())
@@ -208,8 +214,14 @@ def answer_driver(plan: TaskPlan, share: tuple[int, int], connection: Connection
             return
         edge, error = None, None
         try:
-            files = plan.levels[level - 1][number::tasks]
-            edge = looking.source_in(Path(plan.run) / "levels", level, files, tuple(target))
+            edge = source_in_part(plan, level, tuple(target), share)
         except AckedError as raised:
             error = str(raised)
         connection.send_bytes(json.dumps([edge, error]).encode())
+
+
+def source_in_part(plan: TaskPlan, level: int, target: Words, share: tuple[int, int]) -> Edge | None:
+    """The least (state, action) that leads to `target` in the files of a task of so many."""
+    number, tasks = share
+    looking = walker(plan.shape, plan.code, plan.portable, plan.exchange, plan.buckets)
+    return looking.source_in(Path(plan.run) / "levels", level, plan.levels[level - 1][number::tasks], target)

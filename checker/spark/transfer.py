@@ -1,15 +1,11 @@
-"""How what tasks find for each other gets from one to the other: files of a shared folder, or sockets.
+"""How what tasks find for each other gets from one to the other: straight, over sockets.
 
-`Transfer`, which a task sends to and receives from level by level, `FileTransfer` and `SocketTransfer`.
+`Transfer`, which a task sends to and receives from level by level.
 """
 
 from __future__ import annotations
 
-import hashlib
-import hmac
-import json
 import os
-import secrets
 import socket
 import struct
 import tempfile
@@ -18,189 +14,71 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, BinaryIO
+from typing import BinaryIO
 
 from acked.base.errors import SystemFailure
-from acked.base.files import replace_text
 from acked.base.sockets import read_exactly
+from acked.checker.spark.greeting import answer, call, listen
+from acked.checker.spark.seat import Alone
 from acked.checker.store.level_file import cannot_write, write_all
-
-Wait = Callable[[Path], None]
-"""Waits until a file of the meeting is there, or raises because the search is over."""
-
-
-class Abandoned(Exception):
-    """The driver has stopped this attempt, or is gone."""
-
-
-def announce(path: Path, body: dict[str, object]) -> None:
-    """A small JSON file under its name in one step; an attempt that is over has no place for it."""
-    try:
-        replace_text(path, json.dumps(body))
-    except FileNotFoundError:
-        raise Abandoned from None
-    except OSError as error:
-        raise cannot_write(path, error) from None
-
-
-# -- files --------------------------------------------------------------------------------------------------------------
-
-
-class FileTransfer:
-    """Through a folder that all tasks see: a file a level and task, and one that says for whom its parts are.
-
-    A task ends a level once, for all others.
-    """
-
-    def __init__(self, meeting: Path, worker: int, workers: int, wait_for: Wait) -> None:
-        self._meeting, self._worker, self._workers, self._wait_for = meeting, worker, workers, wait_for
-        self._file: IO[bytes] | None = None
-        self._sent: list[list[list[int]]] = []
-
-    def _path(self, level: int, worker: int) -> Path:
-        return self._meeting / f"{level:05}-{worker}.parcels"
-
-    def _open_level(self, level: int) -> IO[bytes]:
-        if self._file is None:
-            self._file = open(self._path(level, self._worker), "wb", buffering=0)  # noqa: SIM115  (until `end`)
-            self._sent = [[] for _ in range(self._workers)]
-        return self._file
-
-    def send(self, level: int, other: int, data: memoryview) -> None:
-        """Sends bytes to another task; they may be overwritten afterwards."""
-        try:
-            file = self._open_level(level)
-            self._sent[other].append([file.tell(), len(data)])
-            while len(data):
-                data = data[file.write(data) :]
-        except OSError as error:
-            raise cannot_write(self._path(level, self._worker), error) from None
-
-    def end(self, level: int, others: Sequence[int]) -> None:
-        """Says to other tasks that all of a level has been sent to them."""
-        try:
-            self._open_level(level).close()
-        except OSError as error:
-            raise cannot_write(self._path(level, self._worker), error) from None
-        self._file = None
-        announce(self._meeting / f"sent-{level:05}-{self._worker}", {"segments": self._sent})
-
-    def receive(self, level: int, source: int) -> Iterator[bytes]:
-        """What another task sent on a level, piece by piece; waits until it has ended the level."""
-        marker = self._meeting / f"sent-{level:05}-{source}"
-        self._wait_for(marker)
-        segments = json.loads(marker.read_bytes())["segments"][self._worker]
-        if not segments:
-            return
-        with open(self._path(level, source), "rb", buffering=0) as file:
-            for offset, size in segments:
-                data = os.pread(file.fileno(), size, offset)
-                if len(data) != size:
-                    raise SystemFailure(f"a file in {self._meeting} is shorter than was sent; check the disk")
-                yield data
-
-    def forget(self, level: int) -> None:
-        """Says that all tasks have received what was sent on a level."""
-        try:
-            os.unlink(self._path(level, self._worker))
-        except OSError:
-            pass  # It was not sent in this attempt.
-
-    def close(self) -> None:
-        """Gives back what it holds."""
-        if self._file is not None:
-            self._file.close()
-
-
-# -- sockets ------------------------------------------------------------------------------------------------------------
 
 HEADER = struct.Struct("<IQ")
 """Of a frame: the level, and how many bytes follow; LEVEL_ENDS of them say that there are no more of this level."""
 LEVEL_ENDS = (1 << 64) - 1
-GREETING = struct.Struct("<I16s")
-NONCE_BYTES = 16
-HANDSHAKE_SECONDS = 20.0
 HELD_BYTES = 64 << 20
 """What arrives and has not been asked for is held in memory up to so many bytes, beyond that in a file of this machine: who
 sends never waits for who receives, so that no circle of tasks waits for itself."""
-LOST_SECONDS = 60.0
-"""How long a connection may be lost before a task gives up; an executor that died ends its tasks' attempt sooner."""
+LOST_SECONDS = 15.0
+"""How long a connection may be lost before a task gives up; the driver, which sees a task that is gone, ends the attempt
+sooner."""
 LOOK_SECONDS = 0.05
 
 
-class SocketTransfer:
-    """Straight from task to task, over one connection for each direction, on which both have shown that they know the secret.
+class Transfer:
+    """One task's way to the others, over one connection for each direction. A level's data arrive in the order in which they
+    were sent; none is lost or doubled.
 
-    What is sent is not encrypted. A task listens at the address that Spark knows its executor by, at a port that the system
-    chooses; where others find it stands in the meeting. It hears from its `sources`, and from nobody else.
+    A task listens at the address that Spark knows its executor by. It hears from its `sources`, and from nobody else.
     """
 
     def __init__(
-        self,
-        meeting: Path,
-        worker: int,
-        sources: Sequence[int],
-        host: str,
-        secret: bytes,
-        wait_for: Wait,
-        look_up: Callable[[], None],
+        self, worker: int, sources: Sequence[int], host: str, port: int, secret: bytes, look_up: Callable[[], None]
     ) -> None:
-        self._meeting, self._worker, self._secret = meeting, worker, secret
-        self._wait_for, self._look_up = wait_for, look_up
+        self._worker, self._secret, self._look_up = worker, secret, look_up
+        self._addresses: Sequence[tuple[str, int]] = ()
         self._inboxes = {source: Inbox() for source in sources}
         self._outgoing: dict[int, socket.socket] = {}
         self._incoming: dict[int, socket.socket] = {}
         try:
-            family = socket.AF_INET6 if ":" in host else socket.AF_INET
-            self._listener = socket.create_server((host, 0), family=family, backlog=len(sources) + 1)
+            self._listener = listen(host, port, len(sources) + 1)
         except OSError as error:
             raise SystemFailure(f"a task cannot listen at {host}: {error.strerror or error}") from None
+        self.address: tuple[str, int] = (host, self._listener.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
-        announce(meeting / f"address-{worker}", {"host": host, "port": self._listener.getsockname()[1]})
+
+    def meet(self, addresses: Sequence[tuple[str, int]]) -> None:
+        """Says where all tasks listen, in their order."""
+        self._addresses = addresses
 
     # -- sending ----------------------------------------------------------------------------------------------------
 
     def send(self, level: int, other: int, data: memoryview) -> None:
-        """See `FileTransfer`."""
+        """Sends bytes to another task; they may be overwritten afterwards."""
         self._put(other, [HEADER.pack(level, len(data)), data])
 
     def end(self, level: int, others: Sequence[int]) -> None:
-        """See `FileTransfer`."""
+        """Says to other tasks that all of a level has been sent to them."""
         for other in others:
             self._put(other, [HEADER.pack(level, LEVEL_ENDS)])
 
     def _put(self, other: int, parts: list[bytes | memoryview]) -> None:
         try:
             if other not in self._outgoing:
-                self._outgoing[other] = self._connect(other)
+                self._outgoing[other] = call(self._addresses[other], self._secret, self._worker, other)
             for part in parts:
                 self._outgoing[other].sendall(part)
         except OSError as error:
             self._give_up(other, error)
-
-    def _connect(self, other: int) -> socket.socket:
-        path = self._meeting / f"address-{other}"
-        self._wait_for(path)
-        where = json.loads(path.read_bytes())
-        connection = socket.create_connection((where["host"], where["port"]), HANDSHAKE_SECONDS)
-        try:
-            theirs, mine = read_exactly(connection, NONCE_BYTES), secrets.token_bytes(NONCE_BYTES)
-            nonces = theirs + mine
-            proof = self._proof(b"connects", self._worker, other, nonces)
-            connection.sendall(GREETING.pack(self._worker, mine) + proof)
-            answer = read_exactly(connection, len(proof))
-            if not hmac.compare_digest(answer, self._proof(b"accepts", self._worker, other, nonces)):
-                raise ConnectionError("another program answers there")
-            connection.settimeout(None)
-            connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        except OSError:
-            connection.close()
-            raise
-        return connection
-
-    def _proof(self, role: bytes, origin: int, target: int, nonces: bytes) -> bytes:
-        """What only a task of this attempt can say in this conversation."""
-        return hmac.digest(self._secret, b"acked %b %d %d " % (role, origin, target) + nonces, hashlib.sha256)
 
     def _give_up(self, other: int, error: Exception) -> None:
         """Says what went wrong here; else waits for the attempt to be over, which a task that died ends, for so long only."""
@@ -210,7 +88,11 @@ class SocketTransfer:
         while time.monotonic() < until:
             self._look_up()
             time.sleep(LOOK_SECONDS)
-        raise SystemFailure(f"the connection to task {other} is lost: {error}; check the network between executors")
+        host, port = self._addresses[other]
+        raise Alone(
+            f"the connection from {self.address[0]} to task {other} at {host}:{port} is lost: {error}; check the network "
+            "between executors, and open the ports from --conf spark.acked.port=PORT on"
+        )
 
     @property
     def met(self) -> frozenset[int]:
@@ -230,7 +112,7 @@ class SocketTransfer:
     def _read(self, connection: socket.socket) -> None:
         source = None
         try:
-            source = self._greet(connection)
+            source = answer(connection, self._secret, self._worker, self._inboxes)
             self._incoming[source] = connection
             while True:
                 level, size = HEADER.unpack(read_exactly(connection, HEADER.size))
@@ -240,21 +122,8 @@ class SocketTransfer:
             if source is not None:
                 self._inboxes[source].lose(error)
 
-    def _greet(self, connection: socket.socket) -> int:
-        """Which task it is; ValueError if it does not know the secret."""
-        connection.settimeout(HANDSHAKE_SECONDS)
-        mine = secrets.token_bytes(NONCE_BYTES)
-        connection.sendall(mine)
-        source, theirs = GREETING.unpack(read_exactly(connection, GREETING.size))
-        expected = self._proof(b"connects", source, self._worker, mine + theirs)
-        if not hmac.compare_digest(read_exactly(connection, len(expected)), expected) or source not in self._inboxes:
-            raise ValueError("a stranger")
-        connection.sendall(self._proof(b"accepts", source, self._worker, mine + theirs))
-        connection.settimeout(None)
-        return int(source)
-
     def receive(self, level: int, source: int) -> Iterator[bytes]:
-        """See `FileTransfer`."""
+        """What another task sent on a level, piece by piece; waits until it has ended the level."""
         inbox = self._inboxes[source]
         while True:
             if not inbox.wait(LOOK_SECONDS):
@@ -269,13 +138,13 @@ class SocketTransfer:
                 return
             yield data
 
-    def forget(self, level: int) -> None:
-        """See `FileTransfer`."""
+    def forget(self) -> None:
+        """Says that all tasks have received what was sent so far."""
         for inbox in self._inboxes.values():
             inbox.shrink()
 
     def close(self) -> None:
-        """See `FileTransfer`."""
+        """Gives back what it holds."""
         for connection in (self._listener, *self._outgoing.values(), *self._incoming.values()):
             try:
                 # Or a thread that waits in it goes on to wait, in whatever has its number next.
@@ -285,10 +154,6 @@ class SocketTransfer:
             connection.close()
         for inbox in self._inboxes.values():
             inbox.close()
-
-
-Transfer = FileTransfer | SocketTransfer
-"""One task's way to others. A level's data arrive in the order in which they were sent; none is lost or doubled."""
 
 
 class Inbox:

@@ -24,6 +24,7 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from io import RawIOBase
 from pathlib import Path
 from typing import BinaryIO
 
@@ -131,9 +132,9 @@ class StateCodec:
 
     # -- writing ----------------------------------------------------------------------------------------------------
 
-    def write(self, path: Path, level: int, states: int, count: int) -> LevelFile:
-        """Writes `count` states that stand at the address `states`, grouped, under a temporary name that is then changed."""
-        file = LevelWriter(path, level, packs=False)
+    def write(self, path: Path, level: int, states: int, count: int, elsewhere: RawIOBase | None = None) -> LevelFile:
+        """Writes `count` states that stand at the address `states`, grouped; see `LevelWriter`."""
+        file = LevelWriter(path, level, packs=False, elsewhere=elsewhere)
         for begin in range(0, count, BLOCK_STATES):
             file.add(self, states + 8 * self.words * begin, min(BLOCK_STATES, count - begin))
         return file.close()
@@ -171,15 +172,18 @@ class StateCodec:
         expected: LevelFile,
         wanted: Sequence[bool] | None = None,
         turns: Iterator[bool] | None = None,
+        file: BinaryIO | None = None,
     ) -> Iterator[Records]:
         """The records of the wanted buckets (all if None), in runs; `DamagedFile` if anything is not as it was written.
 
-        Only of the blocks that the reader has the turn to read, if several share the work.
+        Only of the blocks that the reader has the turn to read, if several share the work. `file` is open already, if this
+        machine does not see the path.
         """
         try:
-            with open_file(path) as file:
-                if os.fstat(file.fileno()).st_size != expected.size:
+            with open_file(path) if file is None else file as file:
+                if file.seek(0, os.SEEK_END) != expected.size:
                     raise damage_of(path, "has another length than was written")
+                file.seek(0)
                 digest = states = 0
                 while states < expected.states:
                     header = self._header(path, file, level)
@@ -268,15 +272,16 @@ class StateCodec:
 class LevelWriter:
     """Writes one level file, by packed or grouped blocks, under a temporary name until `close`; for one thread at a time.
 
-    If anything fails, the file is gone, and `SystemFailure` says why.
+    If anything fails, the file is gone, and `SystemFailure` says why. Where this machine does not see the path, the bytes go
+    elsewhere.
     """
 
-    def __init__(self, path: Path, level: int, packs: bool) -> None:
+    def __init__(self, path: Path, level: int, packs: bool, elsewhere: RawIOBase | None = None) -> None:
         self._path, self._level, self._packs = path, level, packs
-        self._temporary = path.with_name(f".{path.name}.part")
+        self._temporary = None if elsewhere else path.with_name(f".{path.name}.part")
         self._states = self._size = self._digest = 0
         with self._removed_if_it_fails():
-            self._file = open(self._temporary, "wb", buffering=0)  # noqa: SIM115  (held until `close`)
+            self._file = elsewhere or open(self._temporary or path, "wb", buffering=0)  # noqa: SIM115  (held until `close`)
 
     def add(self, codec: StateCodec, states: int, count: int) -> None:
         """Adds a block of `count` states, at most `BLOCK_STATES`, that stand at the address `states`."""
@@ -290,7 +295,8 @@ class LevelWriter:
         """The finished file, under its name."""
         with self._removed_if_it_fails():
             self._file.close()
-            os.replace(self._temporary, self._path)
+            if self._temporary is not None:
+                os.replace(self._temporary, self._path)
         return LevelFile(self._path.name, self._states, self._size, self._digest)
 
     @contextmanager
@@ -299,7 +305,8 @@ class LevelWriter:
             yield
         except OSError as error:
             try:
-                os.unlink(self._temporary)
+                if self._temporary is not None:
+                    os.unlink(self._temporary)
             except OSError:
                 pass  # The first error tells more.
             raise cannot_write(self._path, error) from None
@@ -324,7 +331,7 @@ def bytes_address(data: bytes) -> int:
     return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
 
 
-def write_all(file: BinaryIO, parts: Sequence[bytes | memoryview]) -> int:
+def write_all(file: BinaryIO | RawIOBase, parts: Sequence[bytes | memoryview]) -> int:
     """Writes everything (one call may write less than it was given); returns the number of bytes."""
     total = 0
     for part in parts:

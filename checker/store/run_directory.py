@@ -22,7 +22,7 @@ import json
 import os
 import secrets
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
@@ -40,6 +40,8 @@ HASHES = "structural"
 """How the rules and what is looked for are hashed. In older directories, which do not say, by the order in which expressions
 were made."""
 DEFAULT_BUCKETS = 64
+WORTH_BYTES = 1 << 20
+"""A temporary run that has stored so much is worth being resumed: some hundred thousand states."""
 PARTS = ("commits", "levels", "scratch")
 LOCK, ABOUT = "run.lock", "run.json"
 
@@ -63,6 +65,10 @@ class RunDirectory:
     identity: Mapping[str, object]
     commits: list[Commit] = field(default_factory=list)
     format: str = FORMAT
+    copy: Callable[[Path], None] | None = None
+    """What is called with every file that has been completed, if the run is kept elsewhere, too."""
+    is_temporary: bool = False
+    """It ends with the search, unless `keep` is called."""
     _lock: IO[bytes] | None = None
 
     # -- opening ----------------------------------------------------------------------------------------------------
@@ -123,6 +129,12 @@ class RunDirectory:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def keep(self) -> bool:
+        """Whether an incomplete run can be resumed when the search has ended; a temporary one stays if it is worth that."""
+        if self.stored_bytes >= WORTH_BYTES:
+            self.is_temporary = False
+        return not self.is_temporary
+
     def close(self) -> None:
         """Lets others have the run."""
         if self._lock is not None:
@@ -160,6 +172,7 @@ class RunDirectory:
                 self.path / ABOUT,
                 {"format": self.format, "identity": dict(self.identity), "buckets": self.buckets, "layout": self.layout},
             )
+            self._copy([self.path / ABOUT])
         elif self.layout != codec.fingerprint:
             raise SystemFailure(
                 f"{self.path / ABOUT} describes files of another version of acked; start over in another folder"
@@ -187,6 +200,12 @@ class RunDirectory:
         }
         write_document(self.commit_path(number), body)
         self.commits.append(Commit(number, report, files))
+        self._copy([*map(self.level_path, files), self.commit_path(number)])
+
+    def _copy(self, paths: Iterable[Path]) -> None:
+        if self.copy is not None:
+            for path in paths:
+                self.copy(path)
 
     def verify(self, codec: StateCodec) -> None:
         """Reads every level file; `DamagedFile` names the first that is not as it was written."""

@@ -37,12 +37,13 @@ class EngineOptions:
     spec: str
     engine: str = "auto"
     master: str | None = None
-    run_dir: Path | None = None
-    resume: Path | None = None
+    run_dir: Path | str | None = None
+    resume: Path | str | None = None
     disk: Path | None = None
     buckets: int | None = None
     conf: tuple[tuple[str, str], ...] = ()
     memory: int | None = None
+    ship: bool | None = None
 
     def check(self, has_workers: bool) -> None:
         """Refuses options that contradict each other."""
@@ -52,6 +53,13 @@ class EngineOptions:
             raise ConfigurationError(f"--master is for Spark, but --engine is {self.engine}; leave one of them out")
         if self.conf and not uses_spark:
             raise ConfigurationError("--conf is for Spark; add --engine spark, or a --master other than local")
+        if uses_spark and self.master == "yarn" and self.memory is None:
+            raise ConfigurationError(
+                "--master yarn: YARN ends containers that take more memory than was asked for; name --memory, for each task, "
+                "and as much is asked for"
+            )
+        if self.ship is not None and not uses_spark:
+            raise ConfigurationError("--ship is for Spark; add --engine spark, or a --master other than local")
         if engine.is_distributed and has_workers:
             raise ConfigurationError("--workers is for the local search; Spark's slots are chosen by --master, e.g. local[2]")
         if self.run_dir is not None and self.resume is not None:
@@ -68,6 +76,8 @@ class EngineOptions:
             raise ConfigurationError(f"--conf {', '.join(twice)} is given twice; give each once")
         if uses_spark:
             _ = self.settings
+        if isinstance(self.keeps, str) and not engine.is_distributed:
+            raise ConfigurationError(f"{self.keeps} is a place of Spark's; add --engine spark, or name a folder")
 
     @property
     def chosen(self) -> Engine[RunDirectory]:
@@ -89,11 +99,11 @@ class EngineOptions:
         """Where Spark runs."""
         from acked.checker.spark.session import SparkSettings
 
-        return SparkSettings(self.master or "local[*]", dict(self.conf))
+        return SparkSettings(self.master or "local[*]", dict(self.conf), self.ship, self.memory)
 
     @property
-    def keeps(self) -> Path | None:
-        """The run directory that stays."""
+    def keeps(self) -> Path | str | None:
+        """The run directory that stays; a text is a place in a file system of Spark's."""
         return self.run_dir or self.resume or self.disk
 
 
@@ -104,7 +114,8 @@ def _local(options: EngineOptions) -> Engine[RunDirectory]:
 def _spark(options: EngineOptions) -> Engine[RunDirectory]:
     from acked.checker.spark.driver import SparkEngine
 
-    return SparkEngine(lambda: spark_driver(options.settings, options.keeps), options.memory)
+    keeps = options.keeps if isinstance(options.keeps, Path) else None
+    return SparkEngine(lambda: spark_driver(options.settings, keeps), options.memory)
 
 
 ENGINES: Mapping[str, Callable[[EngineOptions], Engine[RunDirectory]]] = {"local": _local, "spark": _spark}
@@ -122,15 +133,41 @@ def answer(
     supports = engine.capabilities
     is_stored = supports.storage is Storage.REQUIRED or options.keeps is not None or options.hands_over
     supports.check(question, is_stored)
+    if isinstance(options.keeps, str):
+        return _answer_elsewhere(options.keeps, question, options, bounds, policy, observer)
     bounds = replace(bounds, beyond_memory=options.disk is not None)
-    with _run_directory(question, options) if is_stored else nullcontext() as stored:
+    with _run_directory(question, options, options.keeps) if is_stored else nullcontext() as stored:
         result = engine.search(question, bounds, policy, observer, stored)
         if result.stopped is not StopReason.MEMORY or not options.hands_over:
-            return _add_resume_hint(result, options)
+            return _add_resume_hint(result, options, stored)
         successor = options.successor
         note = f"the local search reached its memory budget at level {result.depth}; Spark continued from there"
-        over = _add_resume_hint(successor.search(question, bounds, policy, observer, stored), options)
+        over = _add_resume_hint(successor.search(question, bounds, policy, observer, stored), options, stored)
         return replace(over, seconds=result.seconds + over.seconds, notes=(note, *over.notes))
+
+
+def _answer_elsewhere(
+    uri: str, question: Question, options: EngineOptions, bounds: Bounds, policy: StopPolicy, observer: Observer
+) -> Result:
+    """Has Spark answer, with a run directory in a file system of its own."""
+    from acked.checker.dataset.searched import temporary_folder
+    from acked.checker.spark.driver import SparkEngine
+    from acked.checker.spark.hadoop import HadoopRun
+
+    observer.phase("starting Spark")
+    with spark_driver(options.settings) as driver, temporary_folder("acked-run-") as folder, HadoopRun(driver, uri) as kept:
+        if options.resume is not None:
+            kept.fetch(folder)
+            run = RunDirectory.open(folder, question)
+        else:
+            kept.begin(folder)
+            run = RunDirectory.create(folder, question, options.buckets or DEFAULT_BUCKETS)
+        with run as stored:
+            stored.copy = kept.copy
+            engine = SparkEngine(lambda: nullcontext(driver), options.memory)
+            result = engine.search(question, bounds, policy, observer, stored)
+            observer.phase(f"writing to {uri}")
+    return _add_resume_hint(result, options, None)
 
 
 @contextmanager
@@ -152,35 +189,41 @@ def spark_driver(settings: SparkSettings, folder: Path | None = None) -> Iterato
 
 
 @contextmanager
-def _run_directory(question: Question, options: EngineOptions) -> Iterator[RunDirectory]:
+def _run_directory(question: Question, options: EngineOptions, keeps: Path | None) -> Iterator[RunDirectory]:
     goes_on = options.disk is not None and RunDirectory.is_begun(options.disk)
     if goes_on and options.buckets is not None:
         raise ConfigurationError(f"{options.disk} holds a run, whose --buckets were fixed when it began; leave them out")
-    if options.keeps is not None and (goes_on or options.resume is not None):
-        with RunDirectory.open(options.keeps, question) as stored:
+    if keeps is not None and (goes_on or options.resume is not None):
+        with RunDirectory.open(keeps, question) as stored:
             yield stored
         return
     buckets = DEFAULT_BUCKETS if options.buckets is None else options.buckets
-    if options.keeps is not None:
-        with RunDirectory.create(options.keeps, question, buckets) as stored:
+    if keeps is not None:
+        with RunDirectory.create(keeps, question, buckets) as stored:
             yield stored
         return
+    temporary = _temporary_folder()
+    with RunDirectory.create(temporary, question, buckets) as stored:
+        stored.is_temporary = True
+        try:
+            yield stored
+        finally:
+            if stored.is_temporary:
+                shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _temporary_folder() -> Path:
     try:
-        temporary = Path(tempfile.mkdtemp(prefix="acked-run-"))
+        return Path(tempfile.mkdtemp(prefix="acked-run-"))
     except OSError as error:
         raise SystemFailure(f"cannot create a run directory ({error.strerror}); name a place with --run-dir") from None
-    try:
-        with RunDirectory.create(temporary, question, buckets) as stored:
-            yield stored
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _add_resume_hint(result: Result, options: EngineOptions) -> Result:
+def _add_resume_hint(result: Result, options: EngineOptions, stored: RunDirectory | None) -> Result:
     """Adds the command that resumes an incomplete search."""
     if result.violations or result.stopped not in (StopReason.MEMORY, StopReason.INTERRUPTED):
         return result
-    place = options.keeps
+    place = options.keeps or (stored.path if stored is not None and stored.keep() else None)
     if result.stopped is StopReason.MEMORY:
         spark = f"--engine spark --master {options.master or 'spark://HOST:PORT'}"
         if place is not None:

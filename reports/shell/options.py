@@ -78,6 +78,16 @@ class KeyValue(click.ParamType[tuple[str, str]]):
         return name.strip(), text.strip()
 
 
+class RunPlace(click.ParamType["Path | str"]):
+    """A folder of this machine; as a text, a place in a file system that Spark has."""
+
+    name = "dir"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path | str:
+        text = str(value)
+        return text if re.match(r"[a-z][a-z0-9+.-]+:/", text) else Path(text)
+
+
 # -- declaring options --------------------------------------------------------------------------------------------------
 
 R = TypeVar("R")

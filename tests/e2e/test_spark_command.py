@@ -134,6 +134,10 @@ def test_options_that_contradict_each_other_are_usage_errors(tmp_path: Path) -> 
         (["--run-dir", "a", "--buckets", "0"], "choose from 1 to"),
         (["--engine", "spark", "--master", "mesos://x"], "is not a Spark master"),
         (["--engine", "quantum"], "'quantum'"),
+        (["--engine", "spark", "--master", "yarn"], "name --memory"),
+        (["--engine", "spark", "--master", "sc://host:1"], "Spark Connect has no barrier tasks"),
+        (["--run-dir", "hdfs://host/run"], "add --engine spark, or name a folder"),
+        (["--no-ship"], "--ship is for Spark"),
     ):
         done = acked("check", "kip320", "-q", *arguments, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (151, ""), arguments
@@ -246,6 +250,22 @@ def test_a_full_memory_over_spark_says_what_would_help(tmp_path: Path) -> None:
     full = acked(*asked, TMPDIR=str(tmp_path))
     assert full.returncode == 152
     assert "give each task more --memory, or name a --master with more executors" in " ".join(full.stdout.split())
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_a_temporary_run_that_is_worth_resuming_is_kept_and_named_and_a_small_one_goes(
+    masters: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", None)
+    asked = ["kip320-3222", "--engine", "spark", "--master", "local[2]", "--memory"]
+    full = check(*asked, "4MB", code=152, TMPDIR=str(tmp_path))
+    [kept] = [path for path in tmp_path.iterdir() if path.name.startswith("acked-run-")]
+    assert f"acked check kip320-3222 --resume {kept} --engine spark" in full["notes"][-1]
+    assert same(check("kip320-3222", "--resume", kept)) == same(check("kip320-3222"))
+    assert "--resume" not in check(*asked, "100kB", code=152, TMPDIR=str(tmp_path))["notes"][-1]
+    assert [path for path in tmp_path.iterdir() if path.name.startswith("acked-run-")] == [kept]
+    assert masters == ["local[2]"] * 2
 
 
 @pytest.mark.spark

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,13 +30,14 @@ class Cluster:
 
     home: Path
     cores: int = 1
+    host: str = "127.0.0.1"
     processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
     master: str = ""
 
     def start_master(self) -> None:
         """Starts the master at a free port."""
         options = {"SPARK_MASTER_OPTS": "-Dspark.master.rest.enabled=false"}
-        arguments = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
+        arguments = ["--host", self.host, "--port", "0", "--webui-port", "0"]
         process, log = self._start("org.apache.spark.deploy.master.Master", arguments, "master.log", options)
         self.master = self._wait(process, log, r"Starting Spark master at (spark://\S+)")
 
@@ -53,21 +54,21 @@ class Cluster:
         return self._start("org.apache.spark.deploy.worker.Worker", arguments, f"worker-{number}.log", {})
 
     def _start(
-        self, name: str, arguments: list[str], log: str, options: dict[str, str]
+        self, name: str, arguments: list[str], log: str, options: dict[str, str], within: Sequence[str] = ()
     ) -> tuple[subprocess.Popen[bytes], Path]:
         home = Path(pyspark.__file__).parent
         environment = {
             **os.environ,
-            **options,
             "SPARK_DAEMON_JAVA_OPTS": QUICK_START,
             "JAVA_HOME": str(find_java()),
             "SPARK_HOME": str(home),
-            "SPARK_LOCAL_IP": "127.0.0.1",
+            "SPARK_LOCAL_IP": self.host,
             "PYSPARK_PYTHON": sys.executable,
+            **options,
         }
         path = self.home / log
         with open(path, "wb") as out:
-            command = [str(home / "bin" / "spark-class"), name, *arguments]
+            command = [*within, str(home / "bin" / "spark-class"), name, *arguments]
             self.processes.append(
                 subprocess.Popen(
                     command,

@@ -62,16 +62,15 @@ def kill_worker(machines: Cluster) -> None:
     # Large enough that tasks, who do not wait for the driver, are still at work when it has seen level 9.
     [("kip320-3222", 9, executors), pytest.param("kip320-3222", 12, daemons, marks=pytest.mark.long)],
 )
-def test_a_cluster_has_the_local_answer_through_sockets_and_when_a_process_is_killed_in_a_level(
+def test_a_cluster_has_the_local_answer_when_a_process_is_killed_in_a_level(
     machines: Cluster, driver: SparkDriver, tmp_path: Path, name: str, depth: int, victims: Callable[[Cluster], list[int]]
 ) -> None:
-    killed, met = list[int](), set[str]()
+    killed = list[int]()
     assert driver.slots(2, 120.0) == 2
     question = spec(name)
     with RunDirectory.create(tmp_path / "run", question, 7) as run:
 
         def act() -> None:
-            met.update(path.name for path in run.path.glob("scratch/*/*"))
             killed.extend(victims(machines)[:1])
             kill(killed[0])
 
@@ -79,8 +78,7 @@ def test_a_cluster_has_the_local_answer_through_sockets_and_when_a_process_is_ki
     assert killed
     assert answer(result) == answer(search(spec(name), BOUNDS))
     assert any("tasks were lost at level" in note for note in result.notes), result.notes
-    assert {"address-0", "address-1"} <= met
-    assert not any(name.endswith(".parcels") for name in met)
+    assert any("on 127.0.0.1" in note for note in result.notes), "whose executor it was"
 
 
 @pytest.mark.long

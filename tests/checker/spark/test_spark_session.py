@@ -115,8 +115,45 @@ def test_a_master_that_does_not_answer_is_named_at_once(tmp_path: Path) -> None:
     assert not (tmp_path / "spark.log").exists()
 
 
-@pytest.mark.parametrize("master", ["", "loca", "local[0]", "local[-1]", "spark://", "spark://host", "http://host:1"])
+@pytest.mark.parametrize(
+    "master",
+    ["", "loca", "local[0]", "local[-1]", "local[2,0]", "local-cluster[2]", "spark://", "spark://host", "http://host:1"],
+)
 def test_a_master_that_is_none_is_refused(master: str) -> None:
     with pytest.raises(ConfigurationError, match="is not a Spark master"):
         SparkSettings(master)
 
+
+@pytest.mark.parametrize(
+    ("master", "is_local"), [("local", True), ("local[2,3]", True), ("local-cluster[2, 1, 1024]", False), ("yarn", False)]
+)
+def test_masters_of_one_java_process_are_told_from_those_of_several(master: str, is_local: bool) -> None:
+    assert SparkSettings(master).is_local == is_local
+
+
+@pytest.mark.parametrize(
+    ("master", "conf", "reason"),
+    [
+        ("sc://host:15002", {}, "Spark Connect has no barrier tasks"),
+        ("yarn", {"spark.dynamicAllocation.enabled": "true"}, r"no barrier tasks under dynamic.*spark.executor.instances"),
+        ("yarn", {"spark.acked.port": "http"}, r"spark.acked.port=http is no port"),
+    ],
+)
+def test_what_spark_has_no_barrier_tasks_for_is_refused_with_the_reason(
+    master: str, conf: dict[str, str], reason: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=reason):
+        SparkSettings(master, conf)
+
+
+def test_executors_in_containers_ask_for_the_memory_of_their_states_beside_the_heap() -> None:
+    cores = {"spark.executor.cores": "4"}
+    assert SparkSettings("yarn", cores, memory=1 << 30).overhead == {"spark.executor.memoryOverhead": f"{5 * 1024 + 384}m"}
+    assert SparkSettings("spark://host:7077", cores, memory=1 << 30).overhead == {}
+    assert SparkSettings("k8s://https://host", cores).overhead == {}
+
+
+def test_only_executors_of_other_machines_get_acked_from_here_unless_asked() -> None:
+    ships = {master: SparkSettings(master).ships for master in ("local[2]", "spark://127.0.0.1:1", "spark://host:1", "yarn")}
+    assert ships == {"local[2]": False, "spark://127.0.0.1:1": False, "spark://host:1": True, "yarn": True}
+    assert SparkSettings("local-cluster[1,1,1024]", ship=True).ships

@@ -29,7 +29,7 @@ from acked.checker.spark.driver import SparkBounds, SparkSearch
 from acked.checker.spark.grid import square
 from acked.checker.spark.part import Part
 from acked.checker.spark.session import SparkDriver, SparkSettings
-from acked.checker.spark.transfer import SocketTransfer
+from acked.checker.spark.transfer import Transfer
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.toys import always, answer, ask, counters
 
@@ -50,6 +50,10 @@ class Threads:
     slots_now = slots
 
     log = Path("spark.log")
+
+    def meeting_place(self) -> tuple[str, str, int]:
+        """Where the driver listens."""
+        return LOOPBACK, LOOPBACK, 0
 
     def note_failure(self, *_: str) -> None:
         """Nobody reads it."""
@@ -86,14 +90,10 @@ class Lost(Exception):
 
 def work(payload: bytes, partition: Iterator[int]) -> None:
     """As `task.run`, without Spark's context."""
-    try:
-        task.search(pickle.loads(payload), next(partition), 2, LOOPBACK)
-    except task.Abandoned:
-        pass
+    task.search(pickle.loads(payload), next(partition), 2, LOOPBACK)
 
 
-FILES, SOCKETS = MASTERS = ["local[2]", f"spark://{LOOPBACK}:1"]
-"""One whose tasks meet through files, and one whose tasks meet through sockets."""
+LOCAL, CLUSTER = "local[2]", f"spark://{LOOPBACK}:1"
 
 
 @pytest.fixture(autouse=True)
@@ -101,7 +101,7 @@ def _threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(task, "run", work)
 
 
-def over_threads(question: Question, folder: Path, tasks: int = 2, master: str = FILES, memory: int = 1 << 26) -> Result:
+def over_threads(question: Question, folder: Path, tasks: int = 2, master: str = LOCAL, memory: int = 1 << 26) -> Result:
     """The answer of so many tasks."""
     with RunDirectory.create(folder, question, 64) as run:
         threads = cast(SparkDriver, Threads(SparkSettings(master), tasks))
@@ -127,10 +127,9 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[Part]:
 
 
 @pytest.mark.timeout(30)
-@pytest.mark.parametrize("master", MASTERS)
 @pytest.mark.parametrize("room", [1 << 20, 100, 0])
 def test_however_little_room_a_box_has_the_search_ends_with_the_local_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int, master: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
     """A box that is too full for another batch is emptied, however full that is; to go on without would be for ever."""
     monkeypatch.setattr(task, "BOX_ROOM", room)
@@ -146,7 +145,7 @@ def test_however_little_room_a_box_has_the_search_ends_with_the_local_answer(
     question = ask(counters(5, 9), always("Any", lambda s: s.n0 >= 0))
     expected = search(question, Bounds(workers=1, memory=1 << 26))
     with RunDirectory.create(tmp_path / "run", question, 7) as run:
-        result = SparkSearch(question, run, cast(SparkDriver, Threads(SparkSettings(master)))).run()
+        result = SparkSearch(question, run, cast(SparkDriver, Threads())).run()
     assert answer(result) == answer(expected)
     levels = 2 * len(result.level_sizes)
     assert flushed == levels if room == 1 << 20 else flushed > levels
@@ -156,22 +155,15 @@ def test_however_little_room_a_box_has_the_search_ends_with_the_local_answer(
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize(
-    ("moment", "master"),
-    [
-        (300, SOCKETS),
-        (0, FILES),
-        *(pytest.param(*which, marks=pytest.mark.slow) for which in ((0, SOCKETS), (1, FILES), (300, FILES))),
-    ],
-)
+@pytest.mark.parametrize("moment", [300, 0, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_task_that_goes_on_without_states_changes_no_answer(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int, master: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
 ) -> None:
     """From the beginning; from the second level on; and when it has hundreds, of which many are not expanded yet."""
     monkeypatch.setattr(driver, "FORGET_FROM", moment)
     monkeypatch.setattr(Forgetting, "is_ready", lambda _, shards, __: type(shards[0]) is Shard and shards[0].found >= moment)
     made = parts(monkeypatch)
-    result = over_threads(small(), tmp_path / "run", master=master)
+    result = over_threads(small(), tmp_path / "run")
     assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
     # Twice in hundreds of runs of all tests, in new checkouts, a task ended and the search went on from what was stored.
     # Why is open; a warning tells it the next time.
@@ -263,7 +255,6 @@ def test_a_search_deeper_than_levels_have_bits_gets_a_layout_with_more_or_says_t
     monkeypatch.setattr(driver, "FORGET_FROM", 0)
     kinds = [LineKind(6, 3, bits), LineKind(5, 2, 32)]
     monkeypatch.setattr(lines, "KINDS", kinds[: 2 if bits == 15 else 1])
-    monkeypatch.setattr(task, "POLL_SECONDS", 0.0001)
     question = ask(counters(1, 280), always("Short", lambda s: s.n0 < 270))
     result = over_threads(question, tmp_path / "run", 1)
     if bits == 15:
@@ -284,12 +275,12 @@ def met(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[int]]:
     monkeypatch.setattr(driver, "columns_for", square)
     seen: list[frozenset[int]] = []
 
-    class Seen(SocketTransfer):
+    class Seen(Transfer):
         def close(self) -> None:
             seen.append(self.met)
             super().close()
 
-    monkeypatch.setattr(task, "SocketTransfer", Seen)
+    monkeypatch.setattr(task, "Transfer", Seen)
     return seen
 
 
@@ -299,7 +290,7 @@ def met(monkeypatch: pytest.MonkeyPatch) -> list[frozenset[int]]:
 def test_tasks_in_a_grid_have_the_local_answer_and_meet_few_others(
     tmp_path: Path, met: list[frozenset[int]], tasks: int
 ) -> None:
-    result = over_threads(small(), tmp_path / "run", tasks, SOCKETS)
+    result = over_threads(small(), tmp_path / "run", tasks, CLUSTER)
     assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
     assert result.workers == len(met) == tasks
     assert max(map(len, met)) <= 2 * square(tasks) - 2
@@ -314,7 +305,7 @@ def test_what_a_helper_has_no_room_for_in_a_box_is_sent_before(
     """A level's candidates for a mate are twice as many as a box holds."""
     monkeypatch.setattr(task, "BOX_ROOM", 0)
     question = ask(counters(5, 15), always("Any", lambda s: s.n0 >= 0))
-    assert answer(over_threads(question, tmp_path / "run", 4, SOCKETS)) == answer(search(question, Bounds(1, 1 << 27)))
+    assert answer(over_threads(question, tmp_path / "run", 4, CLUSTER)) == answer(search(question, Bounds(1, 1 << 27)))
     assert list(map(len, met)) == [2] * 4
 
 
@@ -341,28 +332,16 @@ def test_a_task_lost_on_the_way_changes_no_answer(
         done(worker, *arguments)
 
     monkeypatch.setattr(task.Worker, moment, deadly)
-    result = over_threads(small(), tmp_path / "run", 7, SOCKETS)
+    result = over_threads(small(), tmp_path / "run", 7, CLUSTER)
     assert answer(result) == answer(search(small(), Bounds(1, 1 << 26)))
     assert any("tasks were lost at level" in note for note in result.notes), result.notes
-
-
-@pytest.mark.timeout(60)
-def test_an_attempt_that_is_over_is_gone_though_its_files_cannot_be_removed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whoever still writes a file there keeps its folder alive, in which no task would find the word to stop any more."""
-    left: list[Path] = []
-    monkeypatch.setattr(driver.shutil, "rmtree", lambda path, **_: left.append(path))
-    assert answer(over_threads(small(), tmp_path / "run")) == answer(search(small(), Bounds(1, 1 << 26)))
-    assert [path.suffix for path in left if path.parent.name == "scratch"] == [".over"]
-    assert [path.suffix for path in (tmp_path / "run" / "scratch").iterdir()] == [".over"]
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(60)
 def test_a_task_in_a_grid_whose_memory_is_full_still_hands_on(tmp_path: Path, met: list[frozenset[int]]) -> None:
     question = ask(counters(6, 6), always("Any", lambda s: s.n0 >= 0))
-    result = over_threads(question, tmp_path / "run", 6, SOCKETS, memory=150_000)
+    result = over_threads(question, tmp_path / "run", 6, CLUSTER, memory=150_000)
     assert result.stopped is StopReason.MEMORY
     assert result.level_sizes == search(question, Bounds(1, 1 << 26)).level_sizes[: result.depth]
     assert result.depth > 5

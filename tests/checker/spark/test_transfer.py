@@ -1,57 +1,43 @@
-"""What one task sends arrives at the other, whole, once and in order, through files and through sockets; at nobody else."""
+"""What one task sends arrives at the other, whole, once and in order; at nobody else."""
 
 from __future__ import annotations
 
 import errno
-import json
 import random
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack, closing, contextmanager
 
 import pytest
 
 from acked.base.errors import SystemFailure
 from acked.base.sockets import read_exactly
 from acked.checker.spark import transfer
-from acked.checker.spark.transfer import NONCE_BYTES, Abandoned, FileTransfer, Inbox, SocketTransfer, Transfer
+from acked.checker.spark.greeting import GREETING, LOST_MILLISECONDS, NONCE_BYTES, answer, call
+from acked.checker.spark.seat import Abandoned, Alone
+from acked.checker.spark.transfer import Inbox, Transfer
 
 LOOPBACK = "127.0.0.1"
 SECRET = b"known to the tasks of one attempt"
 TASKS = 3
 
 
-def wait_for(path: Path) -> None:
-    until = time.monotonic() + 10
-    while not path.exists():
-        assert time.monotonic() < until, f"{path} does not appear"
-        time.sleep(0.001)
-
-
 def goes_on() -> None:
     """The search goes on."""
 
 
-def through_files(meeting: Path, worker: int) -> Transfer:
-    return FileTransfer(meeting, worker, TASKS, wait_for)
-
-
-def through_sockets(meeting: Path, worker: int, secret: bytes = SECRET) -> SocketTransfer:
-    return SocketTransfer(meeting, worker, range(TASKS), LOOPBACK, secret, wait_for, goes_on)
-
-
-WAYS = [through_files, through_sockets]
+def transfer_of(worker: int, secret: bytes = SECRET, look_up: Callable[[], None] = goes_on) -> Transfer:
+    return Transfer(worker, range(TASKS), LOOPBACK, 0, secret, look_up)
 
 
 @contextmanager
-def all_tasks(way: Callable[[Path, int], Transfer], meeting: Path) -> Iterator[list[Transfer]]:
+def all_tasks() -> Iterator[list[Transfer]]:
     with ExitStack() as stack:
-        tasks = [way(meeting, worker) for worker in range(TASKS)]
+        tasks = [stack.enter_context(closing(transfer_of(worker))) for worker in range(TASKS)]
         for task in tasks:
-            stack.callback(task.close)
+            task.meet([other.address for other in tasks])
         yield tasks
 
 
@@ -62,14 +48,11 @@ def pieces(level: int, source: int, target: int) -> list[bytes]:
 
 
 @pytest.mark.timeout(60)
-@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("held", [0, 100_000, 1 << 30])
-def test_what_is_sent_arrives_whole_once_and_in_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: Callable[[Path, int], Transfer], held: int
-) -> None:
+def test_what_is_sent_arrives_whole_once_and_in_order(monkeypatch: pytest.MonkeyPatch, held: int) -> None:
     """Every task sends all of a level before it receives anything."""
     monkeypatch.setattr(transfer, "HELD_BYTES", held)
-    with all_tasks(way, tmp_path) as tasks:
+    with all_tasks() as tasks:
         meeting = threading.Barrier(TASKS)
         failures: list[BaseException] = []
 
@@ -87,7 +70,7 @@ def test_what_is_sent_arrives_whole_once_and_in_order(
                         if source != me:
                             assert list(tasks[me].receive(level, source)) == pieces(level, source, me)
                     meeting.wait(20)
-                    tasks[me].forget(level)
+                    tasks[me].forget()
             except BaseException as error:  # told in the thread of the test
                 failures.append(error)
                 meeting.abort()
@@ -100,24 +83,17 @@ def test_what_is_sent_arrives_whole_once_and_in_order(
         assert failures == []
 
 
-def address_of(meeting: Path, worker: int) -> tuple[str, int]:
-    where = json.loads((meeting / f"address-{worker}").read_text())
-    return where["host"], where["port"]
-
-
 @pytest.mark.timeout(30)
-def test_who_does_not_know_the_secret_is_refused_on_both_sides(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_does_not_know_the_secret_is_refused_on_both_sides(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "LOST_SECONDS", 0.1)
-    with all_tasks(through_sockets, tmp_path) as tasks:
-        with socket.create_connection(address_of(tmp_path, 0)) as connection:
+    with all_tasks() as tasks:
+        with socket.create_connection(tasks[0].address) as connection:
             read_exactly(connection, NONCE_BYTES)
-            connection.sendall(bytes(transfer.GREETING.size + 32))
+            connection.sendall(bytes(GREETING.size + 32))
             assert connection.recv(1) == b"", "nothing is said to a stranger"
-        other = tmp_path / "other"
-        other.mkdir()
-        (other / "address-0").write_text((tmp_path / "address-0").read_text())
-        outsider = through_sockets(other, 1, b"another secret")
-        with pytest.raises(SystemFailure, match=r"the connection to task 0 is lost: .*check the network"):
+        outsider = transfer_of(1, b"another secret")
+        outsider.meet([tasks[0].address])
+        with pytest.raises(Alone, match=r"the connection from .* to task 0 at .* is lost: .*check the network"):
             outsider.send(1, 0, memoryview(b"forged"))
         outsider.close()
         tasks[1].send(1, 0, memoryview(b"true"))
@@ -126,23 +102,23 @@ def test_who_does_not_know_the_secret_is_refused_on_both_sides(tmp_path: Path, m
 
 
 @pytest.mark.timeout(30)
-def test_a_listener_that_does_not_know_the_secret_gets_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_listener_that_does_not_know_the_secret_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "LOST_SECONDS", 0.1)
     seen: list[bytes] = []
     with socket.create_server((LOOPBACK, 0)) as listener:
-        (tmp_path / "address-1").write_text(json.dumps({"host": LOOPBACK, "port": listener.getsockname()[1]}))
 
         def pretend() -> None:
             connection, _ = listener.accept()
             connection.sendall(bytes(NONCE_BYTES))
-            seen.append(read_exactly(connection, transfer.GREETING.size + 32))
+            seen.append(read_exactly(connection, GREETING.size + 32))
             connection.sendall(bytes(32))
             seen.append(connection.recv(1))
 
         thread = threading.Thread(target=pretend)
         thread.start()
-        task = through_sockets(tmp_path, 0)
-        with pytest.raises(SystemFailure, match="another program answers there"):
+        task = transfer_of(0)
+        task.meet([task.address, listener.getsockname()])
+        with pytest.raises(Alone, match="another program answers there"):
             task.send(1, 1, memoryview(b"states"))
         task.close()
         thread.join()
@@ -151,22 +127,20 @@ def test_a_listener_that_does_not_know_the_secret_gets_nothing(tmp_path: Path, m
 
 
 @pytest.mark.timeout(30)
-def test_a_lost_connection_is_one_sentence_unless_the_search_is_over_before(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_lost_connection_is_one_sentence_unless_the_search_is_over_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(transfer, "LOST_SECONDS", 0.2)
-    with all_tasks(through_sockets, tmp_path) as tasks:
+    with all_tasks() as tasks:
         tasks[1].send(1, 0, memoryview(b"first"))
         arriving = tasks[0].receive(1, 1)
         assert next(arriving) == b"first"
         tasks[1].close()
-        with pytest.raises(SystemFailure, match=r"the connection to task 1 is lost: it closed the connection"):
+        with pytest.raises(Alone, match=r"the connection from .* to task 1 at .* is lost: it closed the connection"):
             next(arriving)
 
     def is_over() -> None:
         raise Abandoned
 
-    over = SocketTransfer(tmp_path, 0, range(TASKS), LOOPBACK, SECRET, wait_for, is_over)
+    over = transfer_of(0, look_up=is_over)
     with pytest.raises(Abandoned):
         next(over.receive(1, 1))
     over.close()
@@ -211,16 +185,16 @@ def test_what_does_not_fit_on_the_disk_is_never_taken_for_less(monkeypatch: pyte
     inbox.close()
 
 
-def test_an_address_that_is_not_ours_is_one_sentence(tmp_path: Path) -> None:
+def test_an_address_that_is_not_ours_is_one_sentence() -> None:
     with pytest.raises(SystemFailure, match=r"a task cannot listen at 192\.0\.2\.1: "):
-        SocketTransfer(tmp_path, 0, range(TASKS), "192.0.2.1", SECRET, wait_for, goes_on)
+        Transfer(0, range(TASKS), "192.0.2.1", 0, SECRET, goes_on)
 
 
 @pytest.mark.timeout(30)
-def test_no_thread_waits_in_a_socket_that_is_closed(tmp_path: Path) -> None:
+def test_no_thread_waits_in_a_socket_that_is_closed() -> None:
     """The number of a closed socket is the next one's, of which such a thread would take what comes."""
     before = set(threading.enumerate())
-    with all_tasks(through_sockets, tmp_path) as tasks:
+    with all_tasks() as tasks:
         for task in tasks:
             task.send(1, 0, memoryview(b"x"))
             assert next(iter(tasks[0].receive(1, tasks.index(task)))) == b"x"
@@ -230,3 +204,29 @@ def test_no_thread_waits_in_a_socket_that_is_closed(tmp_path: Path) -> None:
     while waiting & set(threading.enumerate()):
         assert time.monotonic() < until, "threads go on"
         time.sleep(0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(60)
+def test_a_task_that_reads_late_has_not_lost_its_connection() -> None:
+    """A connection whose other end is there and takes nothing was ended after eight seconds."""
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        accepted: list[socket.socket] = []
+
+        def accept() -> None:
+            connection, _ = listener.accept()
+            answer(connection, SECRET, 1, range(TASKS))
+            accepted.append(connection)
+
+        thread = threading.Thread(target=accept)
+        thread.start()
+        connection = call(listener.getsockname(), SECRET, 0, 1)
+        thread.join()
+        data = bytes(64 << 20)
+        sending = threading.Thread(target=connection.sendall, args=(data,))
+        sending.start()
+        time.sleep(LOST_MILLISECONDS / 1000 + 2)
+        assert read_exactly(accepted[0], len(data)) == data
+        sending.join()
+        connection.close()
+        accepted[0].close()

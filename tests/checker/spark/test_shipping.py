@@ -1,0 +1,78 @@
+"""What executors get of acked: an archive that is enough for another Python, and a sentence where it is not."""
+
+from __future__ import annotations
+
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from acked.base.errors import SystemFailure
+from acked.checker.spark import shipping
+from acked.checker.spark.driver import reason_of
+from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spark.shipping import SHIPPED, environment_archive, remote
+from tests.checker.toys import always, ask, counters
+
+BARE = Path(sys.base_prefix) / "bin" / "python3"
+"""The Python of which this environment was made, which has none of its packages."""
+
+
+@pytest.fixture
+def archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(shipping, "cache_folder", lambda *_: None)
+    monkeypatch.setattr(shipping, "NEEDED", "click")  # llvmlite takes a while to compress
+    return Path(environment_archive(tmp_path).removesuffix(f"#{SHIPPED}"))
+
+
+@pytest.mark.slow
+def test_the_archive_has_what_tasks_import_and_is_made_once(
+    tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with tarfile.open(archive) as made:
+        names = set(made.getnames())
+        assert not any(member.issym() for member in made.getmembers())
+    assert {"acked/__init__.py", "acked/checker/spark/task.py", "acked/base/errors.py", "click/__init__.py"} <= names
+    assert not any("__pycache__" in name or name.startswith("acked/specs") for name in names)
+    monkeypatch.setattr(shipping, "_write", lambda *_: pytest.fail("it is written again"))
+    assert environment_archive(tmp_path) == f"{archive}#{SHIPPED}"
+
+
+def test_without_what_is_needed_a_task_says_where_it_ran_and_what_helps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shipping, "NEEDED", "no_such_package")
+    call = remote("builtins:len", b"12")
+    monkeypatch.setattr("pyspark.SparkFiles.get", lambda _: "/nowhere")
+    monkeypatch.delitem(sys.modules, "acked")
+    monkeypatch.setenv("SPARK_LOCAL_IP", "10.1.2.3")
+    with pytest.raises(RuntimeError, match=r"no_such_package is not installed in .* on 10\.1\.2\.3; use --ship"):
+        call()
+
+
+def test_failures_that_another_attempt_would_have_too_are_told_by_their_remedy() -> None:
+    mismatch = "x.PythonException: [PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in driver"
+    assert "spark.pyspark.python" in reason_of(mismatch)
+    assert "name one with" in reason_of('java.io.IOException: Cannot run program "/nowhere/python": error=2')
+
+
+@pytest.mark.long
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+def test_a_python_without_packages_searches_with_what_is_brought_along_and_not_without(tmp_path: Path) -> None:
+    """Two executors in processes of their own, whose Python is not the driver's environment."""
+    from acked.checker.spark.driver import SparkSearch
+    from acked.checker.store.run_directory import RunDirectory
+
+    question = ask(counters(3, 5), always("Any", lambda s: s.n0 >= 0))
+    for ship in (True, False):
+        conf = {"spark.executor.memory": "512m", "spark.pyspark.python": str(BARE)}
+        settings = SparkSettings("local-cluster[2,1,1024]", conf, ship)
+        with (
+            SparkDriver(settings, tmp_path / f"{ship}.log") as driver,
+            RunDirectory.create(tmp_path / str(ship), question) as run,
+        ):
+            if ship:
+                assert SparkSearch(question, run, driver).run().distinct_states == 216
+            else:
+                with pytest.raises(SystemFailure, match=r"llvmlite is not installed in .* use --ship"):
+                    SparkSearch(question, run, driver).run()

@@ -1,0 +1,39 @@
+"""Three hosts that share no folder, in namespaces of this machine, and what fails in a cluster."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.checker.spark.hosts import missing
+from tests.places import CHECKOUT
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+PROGRAM = [sys.executable, str(CHECKOUT / "tools" / "spark_hosts.py")]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _namespaces() -> None:
+    if reason := missing():
+        pytest.skip(reason)
+
+
+def ran(*arguments: str) -> str:
+    done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, timeout=900)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.timeout(900)
+def test_hosts_that_share_no_folder_have_the_local_answer() -> None:
+    assert ran("answers", "kip101", "truncate-to-hw-3221-strong", "delivery-transactions").count("yes\n") == 3
+
+
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_whatever_fails_the_answer_is_the_local_one_and_the_failure_is_told() -> None:
+    """An executor killed, a network cut for a while, and the driver killed and resumed."""
+    assert ran("failures", "--rounds", "3", "--seed", "1").count("as locally") == 3
