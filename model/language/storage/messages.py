@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import reduce
 from itertools import product
 from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
@@ -135,10 +136,27 @@ class MessagesView(View["MessagesDomain"], Generic[S]):
             new = Count(self._number(place)) + by
         self._store.begin(None, True)
         self._store.write(place, leaf.code_of(new))
+        if (is_value := self._is_value(place)) is not None and (by > 0 or not isinstance(leaf, BoolDomain)):
+            # A write beyond an array goes nowhere; here it has to be an error, which any element can stand for.
+            first = (*self._path, *(0 for _ in self._domain.fields()))
+            error = literal(leaf.cardinality(current().constants))
+            self._store.write(first, current().pool.ite(is_value, self._store.read(first), error))
 
     def _number(self, place: SymbolicPath) -> Expr:
-        """How often, of a set 0 or 1."""
-        return self._store.read(place)
+        """How often, of a set 0 or 1; what is no value of the struct is in no set."""
+        is_value, number = self._is_value(place), self._store.read(place)
+        return number if is_value is None else current().pool.ite(is_value, number, literal(0))
+
+    def _is_value(self, place: SymbolicPath) -> Expr | None:
+        """Whether all fields are within their ranges; None if they cannot be anywhere else."""
+        if self._store.is_of_functions:
+            return None
+        pool, within = current().pool, []
+        for code, (_, domain) in zip(place[len(self._path) :], self._domain.fields(), strict=True):
+            count = domain.cardinality(current().constants)
+            if isinstance(code, Expr) and (code.lo < 0 or code.hi >= count):
+                within.append(pool.and_(pool.le(literal(0), code), pool.lt(code, literal(count))))
+        return reduce(pool.and_, within) if within else None
 
     def _place(self, item: S) -> SymbolicPath:
         if not isinstance(item, self._domain.struct):

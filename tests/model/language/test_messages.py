@@ -432,3 +432,62 @@ def test_nothing_of_the_state_has_a_text_while_it_is_traced_and_none_has_an_addr
 
     with pytest.raises(ModelError, match="has no text: it has no value while a protocol is traced"):
         made(Numbers, act).instantiate({"nodes": 1})
+
+
+class Ticket(Struct):
+    """A message with a number that a step may miscalculate."""
+
+    number = field(Number, "which")
+
+
+class Office(Struct):
+    """Tickets on their way."""
+
+    turn = field(Number, "whose turn it is")
+    given = field(SetOf(Ticket), "tickets that are out")
+    copies = field(Bag(Ticket, 1), "copies of them")
+    is_called = field(Bool, "whether one was called")
+
+
+def advance(s: Office) -> None:
+    require("not the last", s.turn < 2)
+    s.turn = s.turn + 1
+
+
+def give(s: Office) -> None:
+    require("not the last", s.turn < 2)
+    s.given.add(Ticket(number=s.turn + 1))
+
+
+def call_next(s: Office) -> None:
+    require("the last", s.turn == 2)
+    is_there = s.given.contains(Ticket(number=s.turn + 1)) | (s.copies.count(Ticket(number=s.turn + 1)) > 0)
+    require("the next is out", is_there)
+    s.is_called = True
+
+
+def take_back(s: Office) -> None:
+    s.given.remove(Ticket(number=s.turn + 1))
+
+
+def test_a_struct_with_a_number_beyond_its_range_is_in_no_set() -> None:
+    def steps(now: Any) -> Iterable[Any]:
+        turn, given = now
+        if turn < 2:
+            yield turn + 1, given
+            yield turn, given | {turn + 1}
+        yield turn, given - {turn + 1}
+
+    protocol = made(Office, advance, give, call_next, take_back)
+    assert counts(protocol, nodes=1) == {len(reachable((0, frozenset[int]()), steps))}
+    assert not any(state["is_called"] for state in states_of(protocol.instantiate({"nodes": 1})))
+
+
+@pytest.mark.parametrize(("where", "how"), [("given", "add"), ("copies", "add"), ("copies", "remove")])
+def test_a_struct_with_a_number_beyond_its_range_is_put_into_no_set_and_taken_out_of_no_bag(where: str, how: str) -> None:
+    def change(s: Office) -> None:
+        require("the last", s.turn == 2)
+        getattr(getattr(s, where), how)(Ticket(number=s.turn + 1))
+
+    with pytest.raises(DomainOverflow, match=rf"{where}\["):
+        counts(made(Office, advance, change), nodes=1)
