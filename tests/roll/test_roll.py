@@ -126,8 +126,8 @@ def roll(capsys: pytest.CaptureFixture[str]) -> Roll:
 
 
 def described(release: str, name: str) -> tuple[str, ...]:
-    """What kafka-topics of the release described, and kafka-metadata-quorum."""
-    return str(DATA / release / f"{name}.txt"), "--kafka-version", release, "--quorum", str(DATA / release / "quorum.txt")
+    """What kafka-topics of the release described, and kafka-metadata-quorum of 4.3."""
+    return str(DATA / release / f"{name}.txt"), "--kafka-version", release, "--quorum", str(DATA / "4.3" / "quorum.txt")
 
 
 def refusing(told: dict[str, Any]) -> dict[int, set[str]]:
