@@ -24,7 +24,8 @@ def print_answer(console: Console, answered: Answered, is_full: bool) -> None:
     counts = f"{plural(len(cluster.partitions), 'partition')} on {plural(len(cluster.brokers), 'broker')}"
     put_paragraph(console, f"{answered.source}: {counts}")
     worth = [one for one in answered.answers if is_full or one.verdict(answered.wish) is not Verdict.MAY]
-    shown = worth if is_full else worth[:_MOST_BROKERS]
+    most = _MOST_BROKERS - (answered.worst_story is not None)
+    shown = worth if is_full else worth[:most]
     for one in shown:
         verdict = one.verdict(answered.wish)
         reasons = [*_reasons(one, answered, is_full)]
