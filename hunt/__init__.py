@@ -6,5 +6,5 @@ and asks which rule prevents it; `known` has the losses that are known, each wit
 explains is new, and is played on real brokers. `assumptions` drops what the model takes for granted. Out go a table, a page
 and an exit code (`reports`, `commands`).
 
-Floor 8.
+Floor 9.
 """

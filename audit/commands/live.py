@@ -7,9 +7,9 @@ read by a library in C, which ends its process where an answer is malformed enou
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,17 +19,17 @@ from acked.audit.clusters.live import (
     LiveBroker,
     LiveCluster,
     LivePartition,
-    LiveQuorum,
     LiveTopic,
     LiveValue,
 )
-from acked.audit.commands.connection import (
-    API_VERSIONS,
-    DESCRIBE_QUORUM,
-    DESCRIBE_TOPIC_PARTITIONS,
-    LIST_REASSIGNMENTS,
-    Connection,
-    Unavailable,
+from acked.audit.commands.requests import (
+    Clock,
+    Eligible,
+    Moving,
+    eligible_leaders,
+    features_of,
+    moves_under_way,
+    quorum_of,
 )
 from acked.audit.formats.parts.properties import property_entries
 from acked.base.errors import AckedError, ConfigurationError, SystemFailure
@@ -128,23 +128,6 @@ def _jaas(where: str, text: str) -> dict[str, str]:
 # -- asking ---------------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class _Clock:
-    """How much time is left of a bound."""
-
-    until: float
-
-    @property
-    def left(self) -> float:
-        """Seconds, at least a little, so that what has been answered is still taken."""
-        return max(self.until - time.monotonic(), 0.05)
-
-    @property
-    def is_over(self) -> bool:
-        """Whether no new question may be asked."""
-        return time.monotonic() >= self.until
-
-
 def ask_cluster(
     address: str,
     properties: Mapping[str, str],
@@ -160,7 +143,7 @@ def ask_cluster(
     `SystemFailure` if nobody answers; what one broker or topic does not say is a failure of that one.
     """
     _host_and_port(address.partition(",")[0])
-    clock = _Clock(time.monotonic() + seconds)
+    clock = Clock(time.monotonic() + seconds)
     admin, listed = _connect(address, properties, clock)
     topics = {name: found for name, found in listed.topics.items() if topic is None or name == topic}
     if topic is not None and (topic not in topics or topics[topic].error is not None):
@@ -177,21 +160,21 @@ def ask_cluster(
         finalized, newest = None, None
         if broker.number in listed.brokers and not clock.is_over:
             at = listed.brokers[broker.number]
-            finalized, newest = _features_of((at.host or "", at.port), properties, clock)
+            finalized, newest = features_of((at.host or "", at.port), properties, clock)
         features = features or finalized
         brokers.append(replace(broker, rack=racks.get(broker.number), newest_level=newest))
     eligible: Eligible = {}
     if features and features.get(keys.ELR) and listed.brokers:
         at = next(iter(listed.brokers.values()))
         short = [name for name, found in topics.items() if any(_is_short(part) for part in found.partitions.values())]
-        eligible = _eligible((at.host or "", at.port), properties, short, clock)
+        eligible = eligible_leaders((at.host or "", at.port), properties, short, clock)
     found = list(_topics(admin, topics, eligible, clock))
     quorum, moving = None, None
     if with_moves and listed.brokers:
         at = listed.brokers.get(listed.controller_id) or next(iter(listed.brokers.values()))
-        moving = _moving((at.host or "", at.port), properties, clock)
+        moving = moves_under_way((at.host or "", at.port), properties, clock)
         found = [_mark_moves(one, moving or {}) for one in found]
-        quorum = _quorum((at.host or "", at.port), properties, clock)
+        quorum = quorum_of((at.host or "", at.port), properties, clock)
     first, _, _ = address.partition(",")  # It names the cluster at every value, where a list of all brokers would drown it.
     return LiveCluster(first, tuple(brokers), tuple(found), features, quorum, moving is not None)
 
@@ -209,7 +192,7 @@ def _is_short(partition: Any) -> bool:
     return len(partition.isrs) < len(partition.replicas)
 
 
-def _connect(address: str, properties: Mapping[str, str], clock: _Clock) -> tuple[AdminClient, Any]:
+def _connect(address: str, properties: Mapping[str, str], clock: Clock) -> tuple[AdminClient, Any]:
     """The client with what it was answered first; `SystemFailure` at once where trying again is of no use."""
     with optional_packages():
         from confluent_kafka import KafkaError, KafkaException
@@ -260,7 +243,7 @@ def _reason(error: BaseException) -> str:
     return " ".join(str(text).split()) or type(error).__name__
 
 
-def _answer(asked: Future[T], clock: _Clock) -> T | str:
+def _answer(asked: Future[T], clock: Clock) -> T | str:
     """The answer, or why there is none."""
     from confluent_kafka import KafkaException
 
@@ -272,12 +255,12 @@ def _answer(asked: Future[T], clock: _Clock) -> T | str:
         return "no answer within the time (--timeout)"
 
 
-def _racks(admin: AdminClient, clock: _Clock) -> dict[int, str | None]:
+def _racks(admin: AdminClient, clock: Clock) -> dict[int, str | None]:
     found = _answer(admin.describe_cluster(request_timeout=clock.left), clock)
     return {} if isinstance(found, str) else {node.id: node.rack for node in found.nodes}
 
 
-def _brokers(admin: AdminClient, numbers: Sequence[int], running: Mapping[int, Any], clock: _Clock) -> Iterator[LiveBroker]:
+def _brokers(admin: AdminClient, numbers: Sequence[int], running: Mapping[int, Any], clock: Clock) -> Iterator[LiveBroker]:
     """All brokers that hold replicas; one that does not run is asked nothing."""
     from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
 
@@ -294,7 +277,7 @@ def _brokers(admin: AdminClient, numbers: Sequence[int], running: Mapping[int, A
         yield LiveBroker(number, failure=answer) if isinstance(answer, str) else LiveBroker(number, values=_values(answer))
 
 
-def _topics(admin: AdminClient, topics: Mapping[str, Any], eligible: Eligible, clock: _Clock) -> Iterator[LiveTopic]:
+def _topics(admin: AdminClient, topics: Mapping[str, Any], eligible: Eligible, clock: Clock) -> Iterator[LiveTopic]:
     from confluent_kafka.admin import ConfigResource, ResourceType  # type: ignore[attr-defined]
 
     names = sorted(topics)
@@ -331,105 +314,6 @@ def _values(answer: Mapping[str, Any]) -> tuple[LiveValue, ...]:
         if entry.value is not None:
             found.append(LiveValue(key, entry.value, _SOURCES.get(source, "unknown"), source == _OWN))
     return tuple(found)
-
-
-# -- what the client library does not ask -----------------------------------------------------------------------------------
-
-_PARTITIONS_AT_ONCE = 2_000
-"""Partitions in an answer about eligible leaders: the most that brokers give (max.request.partition.size.limit)."""
-
-Eligible = Mapping[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]]
-"""The eligible leaders beside the ISR, and who led last, by topic and partition; of those alone that were answered."""
-
-Moving = Mapping[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]]
-"""The replicas that a reassignment under way adds and removes, by topic and partition."""
-
-_FETCHING = 10_000
-"""Milliseconds within which a controller that follows the quorum's leader has fetched from it; it does so all the time."""
-
-
-def _features_of(
-    address: tuple[str, int], properties: Mapping[str, str], clock: _Clock
-) -> tuple[dict[str, int] | None, int | None]:
-    """Finalized levels, and the newest metadata.version that one broker supports; None where that cannot be known.
-
-    Brokers tell it to anyone who connects, before a login (KIP-35, KIP-584).
-    """
-    names = {"client_software_name": "acked", "client_software_version": "1"}
-    try:
-        with Connection(address, properties, min(clock.left, 5.0)) as connection:
-            answer = connection.ask(API_VERSIONS, names)
-    except Unavailable:
-        return None, None
-    if answer.error_code:
-        return None, None
-    finalized = {str(item.name): int(item.max_version_level) for item in answer.finalized_features}
-    supported = {str(item.name): int(item.max_version) for item in answer.supported_features}
-    return finalized, supported.get("metadata.version")
-
-
-def _eligible(address: tuple[str, int], properties: Mapping[str, str], topics: Iterable[str], clock: _Clock) -> Eligible:
-    """The eligible leaders of partitions whose ISR is short (KIP-966, since 4.0); what is not answered is left out."""
-    names, found = sorted(topics), dict[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]]()
-    if not names:
-        return found
-    try:
-        with Connection(address, properties, min(clock.left, 5.0)) as connection:
-            connection.log_in()
-            cursor: dict[str, object] | None = None
-            while not clock.is_over:
-                wanted = [{"name": name} for name in names]
-                asked = {"topics": wanted, "response_partition_limit": _PARTITIONS_AT_ONCE, "cursor": cursor}
-                answer = connection.ask(DESCRIBE_TOPIC_PARTITIONS, asked)
-                for topic in answer.topics:
-                    for one in topic.partitions:
-                        told = tuple(one.eligible_leader_replicas or ()), tuple(one.last_known_elr or ())
-                        found[str(topic.name), int(one.partition_index)] = told
-                if answer.next_cursor is None:
-                    break
-                following = answer.next_cursor
-                cursor = {"topic_name": str(following.topic_name), "partition_index": int(following.partition_index)}
-                names = [name for name in names if name >= str(following.topic_name)]
-    except Unavailable:
-        pass  # What was answered so far is true.
-    return found
-
-
-def _moving(address: tuple[str, int], properties: Mapping[str, str], clock: _Clock) -> Moving | None:
-    """What reassignments under way change, of all topics (since 2.4, KIP-455); None where that is not answered."""
-    try:
-        with Connection(address, properties, min(clock.left, 5.0)) as connection:
-            connection.log_in()
-            answer = connection.ask(LIST_REASSIGNMENTS, {"timeout": 5_000, "topics": None})
-    except Unavailable:
-        return None
-    return {
-        (str(topic.name), int(part.partition_index)): (tuple(part.adding_replicas), tuple(part.removing_replicas))
-        for topic in answer.topics
-        for part in topic.partitions
-    }
-
-
-def _quorum(address: tuple[str, int], properties: Mapping[str, str], clock: _Clock) -> LiveQuorum | None:
-    """The controllers' quorum (KRaft, KIP-595), of which any broker tells; None where that is not answered."""
-    metadata = {"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}
-    try:
-        with Connection(address, properties, min(clock.left, 5.0)) as connection:
-            connection.log_in()
-            answer = connection.ask(DESCRIBE_QUORUM, {"topics": [metadata]})
-    except Unavailable:
-        return None
-    if answer.error_code or not answer.topics or answer.topics[0].partitions[0].error_code:
-        return None
-    told = answer.topics[0].partitions[0]
-    latest = max(voter.last_fetch_timestamp for voter in (*told.current_voters, *told.observers))
-    voters = tuple(int(voter.replica_id) for voter in told.current_voters)
-    following = [
-        int(voter.replica_id)
-        for voter in told.current_voters
-        if voter.replica_id == told.leader_id or 0 < latest - _FETCHING <= voter.last_fetch_timestamp
-    ]
-    return LiveQuorum(int(told.leader_id), voters, tuple(following))
 
 
 # -- asking in a process of its own -------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from acked.audit.decision.faults import CrashKind, Faults
 from acked.audit.decision.gather import Given, Recognised
 from acked.audit.decision.questions import constants_of
 from acked.audit.decision.release import Deployment, contexts
-from acked.audit.decision.settings import RefusedByKafka, configure
+from acked.audit.decision.settings import MAX_REPLICAS, RefusedByKafka, configure
 from acked.base.errors import ConfigurationError
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
@@ -67,6 +67,9 @@ def rules_of_topics(
 def _rules(group: TopicGroup, size: int, version: str | None, plane: str | None) -> TopicRules:
     if group.refusal:
         return TopicRules(brokers=group.brokers, refusal=group.refusal)
+    if size > MAX_REPLICAS:
+        text = f"{size} replicas are more than can be asked about, which is {MAX_REPLICAS}"
+        return TopicRules(brokers=group.brokers, refusal=text)
     if keys.MIN_ISR not in group.given.entries:
         return TopicRules(brokers=group.brokers, refusal=_NO_MIN_ISR)
     factor = SettingEntry(REPLICATION_FACTOR, str(size), "the partition", 0, Scope.TOPIC)

@@ -28,8 +28,11 @@ from acked.reports.runs.view import steps_of
 from acked.roll.questions.protocol import ANY, DISK, MACHINE, NOTHING, PROCESS, roll
 from acked.roll.questions.start import Shape, starts
 
-MAX_STATES = 3_000_000
+MAX_STATES = 5_000_000
 """Distinct states of one search; where there are more, the question stays open. Three replicas have some 10,000."""
+
+FEW_REPLICAS = 3
+"""With more, a move under way is asked about with one record that is sent once, as the audit asks about moves."""
 
 PROPERTIES = ("AckedRecordsSurvive", "AckedRecordsExist")
 
@@ -142,7 +145,7 @@ class _Rules:
         self.instance = roll.instantiate(dict(constants), tracings=tracings)
         properties = tuple(property_named(roll, name) for name in PROPERTIES)
         has = dict(constants)
-        is_symmetric = has["replicas"] >= _SYMMETRIC_FROM and not has["reassignment"]
+        is_symmetric = has["replicas"] >= _SYMMETRIC_FROM
         self.question = Question(self.instance, properties, (), is_symmetric)
         self._steps = {step.label: step for step in self.instance.actions}
 
@@ -227,4 +230,6 @@ def constants_with(constants: Mapping[str, int], shape: Shape) -> tuple[tuple[st
         settings.reassignment: int(shape.is_moving), settings.moves: 1,
         settings.assigned: sum(not role.adding for role in shape.roles) if shape.is_moving else 0,
     }  # fmt: skip
+    if shape.is_moving and len(shape.roles) > FEW_REPLICAS:
+        own |= {settings.records: 1, settings.retries: 0, settings.idempotence: 0, settings.in_flight: 1}
     return tuple(roll.bind({**constants, **{constant.name: value for constant, value in own.items()}}).items())

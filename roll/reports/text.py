@@ -11,7 +11,7 @@ from acked.roll.decision.judge import BrokerAnswer, Case, Verdict, awaited
 from acked.roll.questions.ask import Stop
 
 _MOST_BROKERS = 3
-_MOST_STEPS = 4
+_MOST_STEPS = 3
 _MOST_NAMES = 2
 _MOST_AWAITED = 3
 
@@ -24,7 +24,8 @@ def print_answer(console: Console, answered: Answered, is_full: bool) -> None:
     counts = f"{plural(len(cluster.partitions), 'partition')} on {plural(len(cluster.brokers), 'broker')}"
     put_paragraph(console, f"{answered.source}: {counts}")
     worth = [one for one in answered.answers if is_full or one.verdict(answered.wish) is not Verdict.MAY]
-    shown = worth if is_full else worth[:_MOST_BROKERS]
+    most = _MOST_BROKERS - (answered.worst_story is not None)
+    shown = worth if is_full else worth[:most]
     for one in shown:
         verdict = one.verdict(answered.wish)
         reasons = [*_reasons(one, answered, is_full)]
@@ -70,8 +71,8 @@ def _summary(cases: Sequence[Case], answered: Answered) -> Iterator[str]:
     losing = sorted((case for case in cases if wish.loss and case.worst is not None), key=lambda case: case.rank)
     if losing:
         alike = [case for case in losing if case.rank == losing[0].rank]
-        how = f"{losing[0].takes}{_only(losing[0], answered)}"
-        yield f"{_count(losing)} would lose acknowledged records, {_count(alike)} {how}"
+        some = "" if len(alike) == len(losing) else f", {_count(alike)}"
+        yield f"{_count(losing)} would lose acknowledged records{some} {losing[0].takes}{_only(losing[0], answered)}"
     open_ = [case for case in cases if case.open_]
     if open_:
         yield f"{_count(open_)} not decided: {open_[0].open_}"

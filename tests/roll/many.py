@@ -1,6 +1,6 @@
 """How long `acked roll` takes for many partitions, from a description that it makes up: with nothing cached, and again.
 
-    python benchmarks/rolling.py         10,000 partitions of 1,000 topics on 12 brokers, one of which is down
+    PYTHONPATH=. python tests/roll/many.py  10,000 partitions of 1,000 topics on 12 brokers, one of which is down
 
 Each time in a process of its own, as a user would run it; wall clock and processor time, in seconds.
 """
