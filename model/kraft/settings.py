@@ -121,6 +121,12 @@ def _changes(constants: Mapping[str, int]) -> int:
     return constants["changes"]
 
 
+def _initial_voters(constants: Mapping[str, int]) -> int:
+    if constants["initial_voters"] > constants["servers"]:
+        raise ModelError("there are more initial_voters than servers; lower initial_voters, or 0 for all servers")
+    return constants["initial_voters"]
+
+
 log_size = Computed(lambda constants: constants["max_epoch"] + constants["records"] + _changes(constants))
 """Offsets of the log: a LeaderChange record for each epoch, and every record and voter set once."""
 
@@ -142,7 +148,7 @@ redirects = fact(lambda has: keeps_directories.make(has) and _changes(has))
 splits = fact(lambda has: keeps_directories.make(has) and has["formatted"] == STANDALONE)
 """Whether a server may be formatted as a quorum of its own."""
 
-some_join = fact(lambda has: 0 < has["initial_voters"] < has["servers"])
+some_join = fact(lambda has: 0 < _initial_voters(has) < has["servers"])
 """Whether there are servers that are no voters in the beginning."""
 
 dismisses = fact(lambda has: _changes(has) and has["auto_join"] and has["by_operator"])

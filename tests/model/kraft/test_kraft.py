@@ -142,6 +142,11 @@ def test_static_voters_do_not_change() -> None:
         kraft.instantiate({"changes": 1})
 
 
+def test_no_more_servers_are_voters_than_there_are() -> None:
+    with pytest.raises(ModelError, match="more initial_voters than servers"):
+        kraft.instantiate({"servers": 2, "initial_voters": 3})
+
+
 def test_releases_have_the_rules_that_their_sources_have() -> None:
     newest = profile(None, None)
     assert {name: item.value for name, item in newest.items()} == {item.name: item.default for item in RULES}
