@@ -32,7 +32,7 @@ _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         ("view", "commands.view", "Make one HTML page of a trace, to step through."),
         ("explore", "commands.explore", "Walk through the states in a browser."),
         ("list", "commands.list", "List protocols, properties, constants, specs or findings."),
-        ("mcp", "agents.mcp", "Serve agents (MCP, stdio): audit, check, explain, diff, list."),
+        ("mcp", "agents.mcp", "Serve agents (MCP, stdio): audit, roll, check, explain, diff, list."),
     )),
     ("On real brokers", (
         ("hunt", "hunt.commands.hunt", "Look for losses of a release that nobody knows, and play them."),

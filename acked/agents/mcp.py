@@ -11,7 +11,7 @@ from acked.base.errors import ConfigurationError
 from acked.reports.shell.options import MEMORY
 
 
-@click.command(short_help="Serve agents (MCP, stdio): audit, check, explain, diff, list.")
+@click.command(short_help="Serve agents (MCP, stdio): audit, roll, check, explain, diff, list.")
 @click.option("--root", type=click.Path(path_type=Path, file_okay=False, exists=True), default=".", metavar="DIR",
               help="Read files below this folder only; default: the working directory.")  # fmt: skip
 @click.option("--bootstrap-server", "bootstrap", metavar="HOST:PORT,…",
@@ -30,7 +30,7 @@ def mcp(
 ) -> None:  # fmt: skip
     """Serve agents over standard input and output, by the Model Context Protocol.
 
-    An agent that is connected asks as people do: its tools are audit, check, explain, diff and list, its resources the
+    An agent that is connected asks as people do: its tools are audit, roll, check, explain, diff and list, its resources the
     gallery of bugs, the claims about Kafka, what was found, and the text of every bundled spec. An answer is the JSON
     document of the command. Agents read files below --root, and change nothing but acked's cache; whatever else they
     may do is an option here, of the user who starts the server.

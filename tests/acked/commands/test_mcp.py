@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from mcp import Client, MCPError, StdioServerParameters
 from mcp.types import CallToolResult, TextContent, TextResourceContents
 
 from tests.e2e.driver import TINY, acked
+from tests.places import CHECKOUT
 
 pytestmark = pytest.mark.slow
 
@@ -107,6 +109,12 @@ def test_are_three_replicas_of_which_two_must_acknowledge_safe_from_crashes(agen
     assert (code, answer["required"], answer["verdict"]) == (0, ["loss"], "no")
 
 
+def test_may_a_broker_go_down_while_another_one_is(agent: Agent, root: Path) -> None:
+    shutil.copy(CHECKOUT / "tests" / "data" / "roll" / "4.3" / "one-down.txt", root)
+    code, _ = agent.ask("roll", files=["one-down.txt"], kafka_version="4.3", ask="writes", stop="clean")
+    assert code == 12
+
+
 def test_which_lines_of_a_file_were_read(agent: Agent) -> None:
     _, answer = agent.ask("audit", files=["server.properties"], show_settings=True)
     assert {("min.insync.replicas", 1), ("default.replication.factor", 2)} <= {
@@ -163,7 +171,7 @@ def test_a_search_that_a_bound_ended_is_no_answer(agent: Agent) -> None:
 
 def test_tools_are_read_only_and_say_what_they_take(agent: Agent) -> None:
     tools = agent.tools()
-    assert set(tools) == {"audit", "check", "explain", "diff", "list"}
+    assert set(tools) == {"audit", "roll", "check", "explain", "diff", "list"}
     for tool in tools.values():
         assert tool.annotations.read_only_hint
         assert all(item["description"] for item in tool.input_schema["properties"].values())

@@ -1,6 +1,6 @@
 """Builds `acked-slim`, the same sources without the heavy engines, as a wheel and a source archive.
 
-    python tools/slim.py dist
+    python tools/archives/slim.py dist
 
 An extra can only add, so this is a distribution of its own: pyproject.toml with another name and fewer dependencies, as
 `[tool.acked.slim]` there says, given to the same backend. It needs hatchling and tomlkit, and nothing of acked.
@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import tomlkit
 from hatchling.build import build_sdist, build_wheel
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def slim_pyproject(text: str) -> str:
