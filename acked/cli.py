@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, cast
 import click
 
 from acked.base.errors import AckedError, ExitCode
+from acked.base.optional import optional_packages
 from acked.base.version import __version__
 from acked.model.formulas.errors import DomainOverflow, ModelError
 from acked.reports.shell.groups import Branching, Paragraphs
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("Begin here", (
         ("audit", "audit.commands.audit", "Check what your own settings guarantee; plan, upgrade, matrix."),
+        ("roll", "roll.commands.roll", "Ask whether a broker may go down now, and in which order to roll."),
         ("check", "commands.check", "Explore every reachable state of a spec."),
         ("view", "commands.view", "Make one HTML page of a trace, to step through."),
         ("explore", "commands.explore", "Walk through the states in a browser."),
         ("list", "commands.list", "List protocols, properties, constants, specs or findings."),
+        ("mcp", "agents.mcp", "Serve agents (MCP, stdio): audit, check, explain, diff, list."),
     )),
     ("On real brokers", (
         ("hunt", "hunt.commands.hunt", "Look for losses of a release that nobody knows, and play them."),
@@ -116,7 +119,8 @@ def cli() -> None:
 def main(arguments: list[str] | None = None) -> int:
     """Runs the command; every foreseen failure is one sentence on stderr and its exit code, never a traceback."""
     try:
-        code = cli.main(arguments, prog_name="acked", standalone_mode=False)
+        with optional_packages():
+            code = cli.main(arguments, prog_name="acked", standalone_mode=False)
         sys.stdout.flush()
         return int(code or 0)
     except click.exceptions.Exit as error:

@@ -21,7 +21,7 @@ from acked.base.errors import SpecUnreadable, SystemFailure
 PACKAGE = Path(__file__).parents[1]
 """The folder of the package `acked`, with the rooms in it."""
 
-ROOMS = ("base", "model", "invariants", "checker", "reports", "cluster", "audit", "hunt")
+ROOMS = ("base", "model", "invariants", "checker", "reports", "cluster", "audit", "roll", "hunt")
 """The rooms, lowest first, each a folder at the top of the repository; above them is the command line."""
 
 MAX_BYTES = 256 << 20

@@ -1,4 +1,4 @@
-"""What a slim installation leaves out (`constraints/slim.txt`), and the sentence for what then cannot be done."""
+"""What an installation may lack (the slim one, or an extra), and the sentence for what then cannot be done."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ _NEEDED_FOR = {
     "kazoo": "real brokers",
     "kio": "real brokers",
     "lark": "Terraform's files",
+    "mcp": "serving agents",
+    "networkx": "graphs of states",
     "py4j": "Spark",
     "pyarrow": "tables of states and Parquet files",
     "pyspark": "Spark, which searches over several machines and answers SQL",
-    "sqlglot": "counting states with SQL",
     "scipy": "liveness, which looks for strongly connected components",
+    "sqlglot": "counting states with SQL",
+    "z3": "proofs",
 }
 """By top-level module."""
-_DISTRIBUTIONS = {"confluent_kafka": "confluent-kafka", "hcl2": "python-hcl2"}
-"""Distributions that are not called as their module is."""
 
-_EXTRAS = {
-    "cvc5": "'acked[certificates]'",
-    **dict.fromkeys(("confluent-kafka", "kazoo", "kio"), "'acked[cluster]'"),
-}
-"""What installs a distribution together with what else is needed for the same."""
+_BROKERS = "confluent-kafka kazoo kio"
+_INSTALLS = {"hcl2": "python-hcl2", "z3": "z3-solver", **dict.fromkeys(("confluent_kafka", "kazoo", "kio"), _BROKERS)}
+"""What is to be installed, where it is not called as the module is, or is of use only together with others."""
 
 
 @contextmanager
 def optional_packages() -> Iterator[None]:
-    """Around imports of packages that a slim installation lacks: `SystemFailure` with the command that installs it.
+    """Around imports of packages that an installation may lack: `SystemFailure` with the command that installs it.
 
     Other modules that are not found stay the errors that they are.
     """
@@ -43,6 +42,6 @@ def optional_packages() -> Iterator[None]:
         name = (error.name or "").partition(".")[0]
         if name not in _NEEDED_FOR:
             raise
-        package = _DISTRIBUTIONS.get(name, name)
-        what = _EXTRAS.get(name, package)
+        what = _INSTALLS.get(name, name)
+        package = name.replace("_", "-") if what == _BROKERS else what
         raise SystemFailure(f"{package} is needed for {_NEEDED_FOR[name]}; install it with `pip install {what}`") from None

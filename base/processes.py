@@ -24,12 +24,14 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import find_spec
 from itertools import islice
 from types import TracebackType
 from typing import IO, Any, Self
 
 from acked.base.bounds import default_memory, default_workers
 from acked.base.files import PACKAGE
+from acked.base.optional import optional_packages
 
 MIN_MEMORY = 1 << 30
 """Bytes that a process may use even where less is free now, unless the user says otherwise."""
@@ -126,6 +128,9 @@ class ProcessPool:
         self._failed_starts = 0
 
     def __enter__(self) -> Self:
+        with optional_packages():
+            if missing := [name for name in self.service.imports if find_spec(name) is None]:
+                raise ModuleNotFoundError(name=missing[0])
         self._workers = [_Worker(self.limits, self.service) for _ in range(self.limits.jobs)]
         return self
 

@@ -1,9 +1,9 @@
-"""What a search of 10^9, 10^10 and 10^12 states would need: the simulation behind the table of docs/measurements.md.
+"""What a search of 10^9, 10^10 and 10^12 states would need: the simulation behind the table of docs/scale.md.
 
 A model of one run, level by level, from measured rates and sizes and from assumptions about machines, and the table. Change a
 number and run it again:
 
-    python benchmarks/scale.py [--cores 16] [--memory 64] [--network 1.25] [--storage 5] [--price 0.8]
+    python benchmarks/scale.py [--cores 16] [--memory 64] [--network 1.25] [--storage 5] [--price 0.8] [--slowest 1.25]
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from acked.checker.spark.grid import Place, columns_for
 
-# Measured, with the commands that docs/measurements.md names; two cores, local disk, kip320 at (3, 2, 2, 3).
+# Measured, with the commands that docs/scale.md names; two cores, local disk, kip320 at (3, 2, 2, 3).
 RATE = 3.5e6
 """Distinct states a second of one task, its exchange included."""
 GENERATED = 2.67
@@ -31,6 +31,8 @@ IN_MEMORY = 15.6
 """Bytes of a state in a task's set, and of the two levels that are at hand."""
 HAND_ON = 7e-9
 """Seconds that a task takes to hand on a candidate to another of its column."""
+WALK = 5e-8
+"""Seconds of a processor for a state of a level in which the source of another is looked for, the reading included."""
 LEVEL = 0.005
 """Seconds that a small level costs with two tasks."""
 PROFILE = (
@@ -46,22 +48,33 @@ SMALL_FRAME = 0.00002
 """Seconds of the least that a task tells another on a level, by a connection that stands: that there is no more."""
 USABLE = 0.75
 """Of an executor's memory, what states may take."""
+KEPT = 0.023 / 30
+"""Dollars for a gigabyte that an object store keeps for a day."""
+REQUEST = 0.005 / 1000
+"""Dollars for writing one object: a task's part of a level."""
 
 
 @dataclass(frozen=True)
 class Machine:
-    """An executor: cores, gigabytes of memory, gigabytes a second of its network; the shared storage; dollars an hour."""
+    """An executor: cores, gigabytes of memory, gigabytes a second of its network; the shared storage; dollars an hour.
+
+    `slowest` is how many times as long the slowest of them takes for the same work.
+    """
 
     cores: int
     memory: float
     network: float
     storage: float
     price: float
+    slowest: float
 
 
 @dataclass(frozen=True)
 class Run:
-    """What one run takes; seconds by cause are those in which that cause was what the others waited for."""
+    """What one run takes; seconds by cause are those in which that cause was what the others waited for.
+
+    `trace` is seconds to walk back from a violation of the last level, `kept` dollars to store the run and keep it for a day.
+    """
 
     states: float
     executors: int
@@ -71,6 +84,8 @@ class Run:
     moved: float
     stored: float
     seconds: float
+    trace: float
+    kept: float
     by_cause: dict[str, float]
 
     @property
@@ -91,21 +106,30 @@ def simulate(states: float, machine: Machine) -> Run:
     hops = (1 - 1 / columns) + (1 - 1 / math.ceil(tasks / columns))
     met = max(len({*place.helpers, *place.helped, *place.mates}) for place in places(tasks, columns))
     by_cause = {"processors": 0.0, "network": 0.0, "shared storage": 0.0, "meetings": 0.0}
-    moved = stored = 0.0
+    moved = stored = trace = 0.0
     for level in levels:
         sent, kept = level * GENERATED * PARCEL * hops, level * RECORD
         handed_on = level * GENERATED * (1 - 1 / columns)
+        most = skew(level, tasks)
         seconds = {
-            "processors": (level / RATE + handed_on * HAND_ON) / tasks,
+            "processors": (level / RATE + handed_on * HAND_ON) / tasks * most * machine.slowest,
             # What is sent goes from task to task; only what is kept goes to the shared folder.
-            "network": (sent + kept) / (machine.network * 1e9 * executors) if executors > 1 else 0.0,
+            "network": (sent + kept) / (machine.network * 1e9 * executors) * most if executors > 1 else 0.0,
             "shared storage": kept / (machine.storage * 1e9),
         }
         slowest = max(seconds, key=lambda cause: seconds[cause])
         by_cause[slowest] += seconds[slowest]
         by_cause["meetings"] += LEVEL + SMALL_READ * max(tasks - 2, 0) + SMALL_FRAME * max(met - 1, 0)
+        trace += max(level * WALK / tasks * machine.slowest, seconds["shared storage"]) + LEVEL
         moved, stored = moved + sent, stored + kept
-    return Run(states, executors, tasks, met, len(levels), moved, stored, sum(by_cause.values()), by_cause)
+    cost = stored / 1e9 * KEPT + tasks * len(levels) * REQUEST
+    return Run(states, executors, tasks, met, len(levels), moved, stored, sum(by_cause.values()), trace, cost, by_cause)
+
+
+def skew(states: float, tasks: int) -> float:
+    """What the task with most states of a level has, by the average: a hash deals them out, which is uneven for few."""
+    average = states / tasks
+    return min(1 + math.sqrt(2 * math.log(tasks) / average), tasks) if tasks > 1 else 1.0
 
 
 def places(tasks: int, columns: int) -> list[Place]:
@@ -132,8 +156,9 @@ def duration(seconds: float) -> str:
 def table(machine: Machine) -> str:
     """The Markdown table."""
     rows = [
-        "| states | executors | tasks | a task meets | memory for states | moved | stored | time | cost | most of the time |",
-        "|---|---|---|---|---|---|---|---|---|---|",
+        "| states | executors | tasks | a task meets | memory for states | moved | stored "
+        "| time | a trace | cost | stored, a day | most of the time |",
+        "|---|---|---|---|---|---|---|---|---|---|---|---|",
     ]
     for exponent in (9, 10, 12):
         run = simulate(10.0**exponent, machine)
@@ -141,7 +166,8 @@ def table(machine: Machine) -> str:
         most = f"{run.saturated} ({run.by_cause[run.saturated] / run.seconds:.0%})"
         rows.append(
             f"| 10^{exponent} | {run.executors:,} | {run.tasks:,} | {run.met:,} | {size(run.states * IN_MEMORY)} | "
-            f"{size(run.moved)} | {size(run.stored)} | {duration(run.seconds)} | ${cost:,.2f} | {most} |"
+            f"{size(run.moved)} | {size(run.stored)} | {duration(run.seconds)} | {duration(run.trace)} | ${cost:,.2f} | "
+            f"${run.kept:,.2f} | {most} |"
         )
     return "\n".join(rows)
 
@@ -154,8 +180,9 @@ def main() -> None:
     parser.add_argument("--network", type=float, default=1.25, help="gigabytes a second of an executor's network")
     parser.add_argument("--storage", type=float, default=5, help="gigabytes a second of the shared storage, all together")
     parser.add_argument("--price", type=float, default=0.8, help="dollars an hour for an executor")
-    options = parser.parse_args()
-    print(table(Machine(options.cores, options.memory, options.network, options.storage, options.price)))
+    parser.add_argument("--slowest", type=float, default=1.25, help="how many times as long the slowest executor takes")
+    asked = parser.parse_args()
+    print(table(Machine(asked.cores, asked.memory, asked.network, asked.storage, asked.price, asked.slowest)))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Measures the search over Spark against the local search, in one run, so that ratios survive a noisy machine.
 
 Rates on local[2] and on a real standalone cluster that this starts on loopback, the cost of a small level, the recovery from
-a killed executor, where time and bytes go, and the plain DataFrame way (`dropDuplicates` and an anti-join) as the honest
-baseline. Every figure comes with the command that prints it.
+a killed executor, where time and bytes go, traces of many steps, and the plain DataFrame way (`dropDuplicates` and an
+anti-join) as the honest baseline. Every figure comes with the command that prints it.
 
     python benchmarks/spark.py [--runs N] [--spec NAME] [--baseline SPEC] [--only PART]
 """
@@ -29,6 +29,7 @@ sys.path.insert(0, str(ROOT))
 from acked.api import load_spec  # noqa: E402
 from acked.base.bounds import Bounds  # noqa: E402
 from acked.base.observer import Observer, Progress  # noqa: E402
+from acked.checker.question.question import Question  # noqa: E402
 from acked.checker.question.result import Result  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
 from acked.checker.spark.driver import SparkSearch  # noqa: E402
@@ -36,6 +37,11 @@ from acked.checker.spark.java import find_java  # noqa: E402
 from acked.checker.spark.session import SparkDriver, SparkSettings  # noqa: E402
 from acked.checker.spec.spec import Spec  # noqa: E402
 from acked.checker.store.run_directory import RunDirectory  # noqa: E402
+from acked.invariants.property import Kind, Property  # noqa: E402
+from acked.model.language.action import require  # noqa: E402
+from acked.model.language.protocol import Protocol  # noqa: E402
+from acked.model.language.state import Between, Struct, field  # noqa: E402
+from acked.model.language.values import Int  # noqa: E402
 
 PARTS = {
     "kernel": ("kernel",),
@@ -230,6 +236,52 @@ def dataframes(spec: Spec, driver: SparkDriver) -> None:
         print(f"  {name:<18}{spent:7.2f} s, {rate:.3f} million distinct states a second, {spent / level:.3f} s a level")
 
 
+def counting(top: int, violated_at: int) -> Question:
+    """A space of one state a level, with a violation at a level."""
+
+    class Number(Int, lo=0, hi=1 << 16):
+        """What is counted."""
+
+    class Counter(Struct):
+        """The only field."""
+
+        n = field(Between(Number, 0, top))
+
+    protocol = Protocol("counter", Counter, title="", source="", constants=(), initial=lambda s: None)
+
+    @protocol.action()
+    def count(s: Counter) -> None:
+        require("below the top", s.n < top)
+        s.n = s.n + 1
+
+    bound = Property("Below", Kind.STATE, lambda s: s.n < violated_at, "", "", "")
+    return Question(protocol.instantiate({}), (bound,))
+
+
+def traces(driver: SparkDriver) -> None:
+    """How long a violation and the way to it take, one state a level, by search, trace and in all; here and over Spark."""
+    from acked.checker.spark import trace
+
+    print("\na violation behind levels of one state: seconds of the search, of all, and of the local search in all")
+    usual = trace.FIRST_LEVELS_BYTES
+    cases = ((5, usual, "the first question"), (200, usual, "walked back by the driver"), (200, 100, "by executors"),
+             (5000, usual, "by the driver"))  # fmt: skip
+    for steps, first_levels, how in cases:
+        trace.FIRST_LEVELS_BYTES = first_levels
+        begin = time.perf_counter()
+        with tempfile.TemporaryDirectory(prefix="acked-bench-") as folder:
+            question = counting(steps, steps)
+            with RunDirectory.create(Path(folder) / "run", question) as run:
+                result = SparkSearch(question, run, driver).run()
+            spent = time.perf_counter() - begin
+        begin = time.perf_counter()
+        here = search(counting(steps, steps), Bounds(workers=2))
+        locally = time.perf_counter() - begin
+        assert result.violations[0].run.states == here.violations[0].run.states, "the traces differ"
+        print(f"  {steps:>5} steps, {how:<26}{result.seconds:8.2f}{spent:8.2f}{locally:8.2f}")
+    trace.FIRST_LEVELS_BYTES = usual
+
+
 @contextmanager
 def standalone() -> Iterator[tuple[str, list[subprocess.Popen[bytes]]]]:
     """A master and two workers of one core on loopback."""
@@ -245,7 +297,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="runs of each comparison")
     parser.add_argument("--spec", default="kip320-large", help="the spec to measure with")
     parser.add_argument("--baseline", default="kip320", help="the spec of the DataFrame baseline; none leaves it out")
-    parser.add_argument("--only", choices=["local", "cluster", "checkpoints"], help="only one part")
+    parser.add_argument("--only", choices=["local", "cluster", "checkpoints", "traces"], help="only one part")
     options = parser.parse_args()
     # So that whoever ends this ends the cluster with it.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
@@ -257,14 +309,16 @@ def main() -> None:
     small = load_spec("kip320-2222")
     if options.only in (None, "checkpoints"):
         checkpoints(spec, 2 * options.runs)
-    if options.only in (None, "local"):
+    if options.only in (None, "local", "traces"):
         with tempfile.TemporaryDirectory() as folder:
             begin = time.perf_counter()
             with SparkDriver(SparkSettings("local[2]"), Path(folder) / "spark.log") as driver:
                 print(f"\nsession start {time.perf_counter() - begin:.1f} s")
-                compare("local[2]", spec, small, driver, options.runs)
-                if options.baseline != "none":
-                    dataframes(load_spec(options.baseline), driver)
+                traces(driver)
+                if options.only != "traces":
+                    compare("local[2]", spec, small, driver, options.runs)
+                    if options.baseline != "none":
+                        dataframes(load_spec(options.baseline), driver)
     if options.only in (None, "cluster"):
         with (
             standalone() as (master, processes),

@@ -17,6 +17,7 @@ _SHIPPED = {
     "replication": ("replication.properties",),
     "partition": ("partition.properties", "partition.writes", "partition.moves", "partition.controllers"),
     "majority": ("majority",),
+    "kraft": ("kraft",),
     "transactions": ("transactions.properties",),
     "delivery": ("delivery",),
 }

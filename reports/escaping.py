@@ -42,11 +42,11 @@ def md_code(text: object, in_table: bool = False) -> str:
     return f"{fence}{pad}{line}{pad}{fence}"
 
 
-def md_block(lines: Iterable[str], language: str = "text") -> list[str]:
+def md_block(lines: Iterable[str]) -> list[str]:
     """Lines of text as a block of code, whose fence is longer than any in them."""
     body = list(lines)
     fence = "`" * max(3, 1 + max(map(_longest_run, body), default=0))
-    return [f"{fence}{language}", *body, fence]
+    return [f"{fence}text", *body, fence]
 
 
 def _longest_run(text: str) -> int:

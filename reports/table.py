@@ -95,7 +95,7 @@ _APART = 3
 def print_table(console: Console, shown: Table, is_narrow: bool = False) -> None:
     """Writes the table, aligned and without frames; if `is_narrow`, with columns closer together than otherwise.
 
-    The first column folds where the width does not take it; if that would leave too little of it, a last one of text does.
+    Where the width does not take them, the first column folds, then the last, then those between; one of numbers does not.
     """
     if shown.title:
         put_paragraph(console, shown.title, "bold")
@@ -124,35 +124,45 @@ def _widths(heads: Sequence[str], rows: Sequence[Sequence[Span]]) -> list[int]:
 def _put_rows(console: Console, columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[Span]], apart: int) -> None:
     """Columns are (heading, is it numbers)."""
     widths = _widths([heading for heading, _ in columns], rows)
-    _fit(widths, console.width, len(columns) > 1 and not columns[-1][1], apart)
+    _fit(widths, _floors(columns, rows), console.width - 2 - apart * (len(widths) - 1))
     for row in [[(heading, "dim") for heading, _ in columns], *rows]:
-        (name, style), *cells = row
-        head, *rest = textwrap.wrap(name, widths[0], subsequent_indent="    ", drop_whitespace=False) or [""]
-        spans = [("  ", ""), (f"{head:<{widths[0]}}", style)]
-        folded: list[str] = []
-        for (text, look), (_, is_number), width in zip(cells, columns[1:], widths[1:], strict=True):
-            if len(text) > width:
-                text, *folded = textwrap.wrap(text, width)
-            spans += [(" " * apart, ""), (f"{text:>{width}}" if is_number else f"{text:<{width}}", look)]
-        put(console, spans)
-        indent = sum(width + apart for width in widths[:-1])
-        for first, last in zip_longest(rest, folded, fillvalue=""):
-            look = cells[-1][1] if cells else ""
-            put(console, [("  ", ""), (first, style), *([(" " * (indent - len(first)), ""), (last, look)] if last else [])])
+        folded = [_fold(text, width, is_first=not at) for at, ((text, _), width) in enumerate(zip(row, widths, strict=True))]
+        for line in zip_longest(*folded, fillvalue=""):
+            spans = []
+            for text, (_, style), (_, is_number), width in zip(line, row, columns, widths, strict=True):
+                spans += [(" " * apart, ""), (f"{text:>{width}}" if is_number else f"{text:<{width}}", style)]
+            put(console, [("  ", ""), *spans[1:]])
 
+
+def _fold(text: str, width: int, is_first: bool) -> list[str]:
+    """The lines of a cell; those of the first column are indented, so that none looks like a row."""
+    indent = _INDENT if is_first else ""
+    return textwrap.wrap(text, max(width, 1), subsequent_indent=indent, drop_whitespace=not is_first) or [""]
+
+
+_INDENT = "    "
 
 _LEAST = 24
 """Characters of the first column that stay where another one can fold."""
 
 
-def _fit(widths: list[int], room: int, last_folds: bool, apart: int) -> None:
-    """Makes columns narrower until they fit: the first one, and where that is not enough the last, if it may fold."""
-    least = min(widths[0], _LEAST)
-    between = sum(width + apart for width in widths[1:-1])
-    if last_folds and room - between - widths[-1] - 2 - apart < least:
-        widths[-1] = min(widths[-1], max(room - between - least - 2 - apart, _LEAST))
-    others = sum(width + apart for width in widths[1:])
-    widths[0] = min(widths[0], max(room - others - 2, 8))
+def _floors(columns: Sequence[tuple[str, bool]], rows: Sequence[Sequence[Span]]) -> list[int]:
+    """How narrow each column can be with no word broken; one of numbers does not fold."""
+    cells = zip(*rows, strict=True) if rows else [()] * len(columns)
+    floors = []
+    for (heading, is_number), column in zip(columns, cells, strict=True):
+        texts = [heading, *(text for text, _ in column)]
+        floors.append(max(len(part) for part in (texts if is_number else " ".join(texts).split() or [""])))
+    return [floors[0] + len(_INDENT), *floors[1:]]
+
+
+def _fit(widths: list[int], floors: Sequence[int], room: int) -> None:
+    """Makes columns narrower until they fit: the first, the last, those between, and only then words of the first break."""
+    last = len(widths) - 1
+    between = sorted(range(1, last), key=lambda at: floors[at] - widths[at])
+    steps = [(0, max(_LEAST, floors[0])), (last, max(_LEAST, floors[last])), *((at, floors[at]) for at in between)]
+    for at, floor in [*steps, (last, floors[last]), (0, floors[0]), (0, 8)]:
+        widths[at] -= max(0, min(widths[at] - floor, sum(widths) - room))
 
 
 def table_markdown(shown: Table) -> list[str]:

@@ -6,8 +6,11 @@ import fcntl
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
+
+from acked.checker.batch.local import BatchLimits, KeptProcesses
 
 
 def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
@@ -31,3 +34,30 @@ def own_cache(factory: pytest.TempPathFactory) -> Iterator[Path]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ACKED_CACHE_DIR", str(place))
         yield place
+
+
+@contextmanager
+def lasting_searches() -> Iterator[None]:
+    """Audits that are asked for in this process take over the searching processes of the audit before them.
+
+    They are started for the first audit with the same limits, and end with the block, or with an audit that fails: what a
+    process has to import and to trace takes longer than most of the searches.
+    """
+    by_limits: dict[BatchLimits, KeptProcesses] = {}
+
+    class Lasting(KeptProcesses):
+        def __exit__(self, kind: type[BaseException] | None, *told: Any) -> None:
+            if kind is not None:
+                by_limits.pop(self._limits, None)
+                super().__exit__(kind, *told)
+
+    def of(limits: BatchLimits) -> KeptProcesses:
+        return by_limits.setdefault(limits, Lasting(limits))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("acked.checker.batch.local.default_memory", lambda: 2 << 30)  # Else each has limits of its own.
+        for command in ("audit", "plan"):
+            patch.setattr(f"acked.audit.commands.{command}.KeptProcesses", of)
+        yield
+    for kept in by_limits.values():
+        KeptProcesses.__exit__(kept, None, None, None)

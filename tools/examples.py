@@ -86,10 +86,10 @@ def agrees(expected: Sequence[str], actual: str) -> bool:
     return re.fullmatch(pattern, "\n".join(lines).rstrip("\n") + "\n") is not None
 
 
-def run(command: str, directory: Path, before: int) -> tuple[int, str]:
-    """The exit code and output of a command, `acked` being the one of this environment."""
+def run(command: str, directory: Path, before: int, scripts: str = SCRIPTS) -> tuple[int, str]:
+    """The exit code and output of a command, `acked` being the one in `scripts`, else of this environment."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    environment["PATH"] = SCRIPTS + os.pathsep + os.environ["PATH"]
+    environment["PATH"] = os.pathsep.join((scripts, SCRIPTS, os.environ["PATH"]))
     environment |= {"NO_COLOR": "1", "TERM": "dumb", "COLUMNS": "100"}
     done = subprocess.run(
         ["bash", "-c", f"(exit {before})\n{command}"],
@@ -104,7 +104,9 @@ def run(command: str, directory: Path, before: int) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-def answers(text: str, directory: Path, leave_out: Collection[str] = ()) -> Iterator[tuple[Example, int, str]]:
+def answers(
+    text: str, directory: Path, leave_out: Collection[str] = (), scripts: str = SCRIPTS
+) -> Iterator[tuple[Example, int, str]]:
     """Runs a document's commands in a directory: each with its exit code and output. Files are written in their turn."""
     code = 0
     files = [(text.count("\n", 0, match.start()) + 1, match["name"], match["body"]) for match in FILE.finditer(text)]
@@ -115,7 +117,7 @@ def answers(text: str, directory: Path, leave_out: Collection[str] = ()) -> Iter
             (directory / name).write_text(body, "utf-8")
         if example.command in leave_out:
             continue
-        code, output = run(example.command, directory, code)
+        code, output = run(example.command, directory, code, scripts)
         yield example, code, output
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -69,49 +68,63 @@ class _Levels(click.ParamType[frozenset[int]]):
 
 @click.command(cls=Branching, short_help="Write the reachable states as Parquet; query, stats, graph.")
 @asks_spec
-@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The new folder for the dataset.")
+@click.option("--out", required=True, metavar="DIR|URI",
+              help="The new folder for the dataset; with --master also hdfs://…, s3a://… or whatever else Spark writes to.")
 @click.option("--transitions", is_flag=True, help="Also write every transition from one state to another.")
 @click.option("--levels", type=_Levels(), help="Only states of these levels, e.g. 1-4,7; the initial state is level 1.")
 @click.option("--where", help="Only states in which this holds, e.g. 'quorum.isr == {0}'; or SQL, which needs Java.")
 @click.option("--run-dir", type=click.Path(path_type=Path), metavar="DIR",
-              help="Take the states of this run directory instead of searching.")  # fmt: skip
+              help="Take the states of this run directory instead of searching.")
+@click.option("--master", help="Have the executors of this Spark write, e.g. local[2] or spark://HOST:PORT.")  # fmt: skip
 @QUIET.under("quiet")
 def states(
     asked: AskedSpec,
-    out: Path,
+    out: str,
     transitions: bool,
     levels: frozenset[int] | None,
     where: str | None,
     run_dir: Path | None,
+    master: str | None,
     quiet: bool,
 ) -> int:
     """Write the reachable states of SPEC as a Parquet dataset, one column per field of the state.
 
     Spark, pandas, DuckDB and Polars read it as it is: states/*.parquet, transitions/*.parquet, levels.parquet. Violations do
     not end the search. A condition that is not written as in traces and `acked find` is taken as Spark SQL, e.g.
-    'size(quorum.isr) = 1'.
+    'size(quorum.isr) = 1'. With --master, executors read the run directory, which they must see, and write a folder for each
+    level; so a run of any size becomes data, in any file system that Spark has.
 
     \b
     acked states kip320 --out states --where "quorum.isr == {0}"
+    acked states kip320-large --run-dir run --master spark://HOST:PORT --out hdfs://HOST/states
     """
-    from acked.checker.dataset.parquet import Written, refuse_occupied, write_dataset
+    from acked.checker.dataset.hadoop import is_uri
+    from acked.checker.dataset.parquet import refuse_occupied, write_dataset
 
-    refuse_occupied(out)
+    spark = _settings(master) if master is not None or is_uri(out) else None
+    if spark is None:
+        refuse_occupied(Path(out))
+    elif run_dir is None and not spark.is_local:
+        raise ConfigurationError("--master names executors, which need a run directory that they see; add --run-dir DIR")
     chosen = asked.load()
-    question = without_symmetry(chosen).question().without_graph_properties()  # Data is about every state.
+    plain = without_symmetry(chosen)  # Data is about every state.
+    question = plain.question().without_graph_properties()
     condition, refusal = (None, "") if where is None else _condition(question, where)
     if where is not None and condition is None:
         _refuse_condition(question, where, refusal)
+        spark = spark or _settings(None)
     with Output(quiet=quiet).progress() as observer, _run_directory(question, run_dir, observer) as run:
         observer.phase("writing states")
-        if where is None or condition is not None:
-            written = write_dataset(question, run, out, levels, transitions, where=condition)
+        if spark is None:
+            written = write_dataset(question, run, Path(out), levels, transitions, where=condition)
         else:
-            with temporary_folder("acked-states-") as everything:
-                write_dataset(question, run, everything / "all", levels, transitions)
-                observer.phase("choosing states")
-                count = _thin_out(everything / "all", where, refusal, out)
-            written = Written(count, 0, run.known_levels)
+            from acked.checker.dataset.executors import Wanted, write_on_spark
+
+            ours, sql = (where, None) if condition is not None else (None, where)
+            wanted = Wanted(levels, transitions, ours, sql)
+            observer.phase("starting Spark")
+            with spark_driver(spark) as driver:
+                written = write_on_spark(driver, plain.asked, run, out, wanted, observer)
     more = f" and {units.plural(written.transitions, 'transition')}" if written.transitions else ""
     click.echo(f"{units.plural(written.states, 'state')}{more} of {chosen.title!r} are in {out}")
     return 0
@@ -137,27 +150,6 @@ def _refuse_condition(question: Question, where: str, refusal: str) -> None:
         raise ConfigurationError(f"--where {where!r}: {error}; and as a predicate: {refusal}") from None
 
 
-def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
-    from acked.checker.dataset.sql import keep_where
-
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.part")
-    try:
-        temporary.mkdir()
-        with spark_driver(_settings(None)) as driver:
-            try:
-                count = keep_where(driver, dataset, where, temporary)
-            except ConfigurationError as error:
-                raise ConfigurationError(f"{error}; and as a predicate: {refusal}") from None
-        if out.is_dir():
-            out.rmdir()
-        os.replace(temporary, out)
-    except OSError as error:
-        raise SystemFailure(f"cannot write the states to {out}: {error.strerror}; choose another place") from None
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
-    return count
-
-
 @click.command(short_help="Query the reachable states with SQL.")
 @click.argument("source", metavar="SPEC|DIR", shell_complete=bundled_or_file)
 @click.argument("sql")
@@ -170,7 +162,7 @@ def _thin_out(dataset: Path, where: str, refusal: str, out: Path) -> int:
 def query(
     source: str, sql: str, changes: SpecChanges, out: Path | None, rows: int, master: str | None, quiet: bool
 ) -> int:
-    """Query with SQL the reachable states of a spec, or of a dataset that `acked states` wrote.
+    """Query with SQL the reachable states of a spec, or of a dataset that `acked states` wrote, by its folder or URI.
 
     The views are `states` (id, level, and the state's fields), `transitions` (source, target, level, action, arguments),
     `levels` and `actions`. The language is Spark SQL: size(quorum.isr), replica[0].hw, exists(replica, r -> r.leader = 1).
@@ -180,6 +172,7 @@ def query(
     \b
     acked states query kip320 "select level, count(*) from states where size(quorum.isr) = 1 group by level order by level"
     """
+    from acked.checker.dataset.hadoop import is_uri
     from acked.checker.dataset.sql import answer_sql
 
     form = None
@@ -190,7 +183,7 @@ def query(
         check_writable(out, "rows")
     most = None if out is not None else rows + 1
     with Output(quiet=quiet).progress() as observer, _dataset(source, changes, sql, master is None, observer) as dataset:
-        table = _count(dataset, sql, most, observer) if master is None else None
+        table = _count(Path(dataset), sql, most, observer) if master is None and not is_uri(dataset) else None
         if table is None:
             observer.phase("starting Spark")
             with spark_driver(_settings(master)) as driver:
@@ -313,21 +306,24 @@ def without_symmetry(spec: Spec) -> Spec:
 
 
 @contextmanager
-def _dataset(source: str, changes: SpecChanges, sql: str, checks: bool, observer: Observer) -> Iterator[Path]:
-    """A dataset: the folder that is named, or one that is made now for a spec, once its query is no mistake (`checks`)."""
+def _dataset(source: str, changes: SpecChanges, sql: str, checks: bool, observer: Observer) -> Iterator[str]:
+    """A dataset: the one that is named, or one that is made now for a spec, once its query is no mistake (`checks`)."""
+    from acked.checker.dataset.hadoop import is_uri
     from acked.checker.dataset.mistakes import refuse_mistakes, views_of_dataset, views_of_question
     from acked.checker.dataset.sql import about
 
     place = Path(source)
-    if place.is_dir():
-        if not changes.are_none:
-            raise ConfigurationError(
-                f"{source} is a dataset, whose constants are fixed; leave -c and --kafka-version out, or name a spec"
-            )
-        about(place)
-        if checks:
-            refuse_mistakes(sql, views_of_dataset(place))
-        yield place
+    is_there = is_uri(source) or place.is_dir()
+    if is_there and not changes.are_none:
+        raise ConfigurationError(
+            f"{source} is a dataset, whose constants are fixed; leave -c and --kafka-version out, or name a spec"
+        )
+    if is_there:
+        if not is_uri(source):
+            about(place)
+            if checks:
+                refuse_mistakes(sql, views_of_dataset(place))
+        yield source
         return
     from acked.checker.dataset.parquet import write_dataset
 
@@ -338,7 +334,7 @@ def _dataset(source: str, changes: SpecChanges, sql: str, checks: bool, observer
         with searched(question, observer) as run:
             observer.phase("writing states")
             write_dataset(question, run, folder / "all", transitions="transitions" in sql.lower())
-        yield folder / "all"
+        yield str(folder / "all")
 
 
 def _replace(path: Path, write: Callable[[Path], object]) -> None:

@@ -48,7 +48,7 @@ def find(asked: AskedSpec, predicate: str | None, search: SearchLimits, trace_ou
     spec = asked.load()
     wanted = _predicates(spec, predicate)
     trace_out.check()
-    question = Question(spec.question().instance, wanted)
+    question = Question(output.question(spec).instance, wanted)
     began = time.perf_counter()
     with output.progress() as observer:
         result = run(question, search.bounds, StopPolicy.EVERY_PROPERTY, observer)

@@ -67,6 +67,8 @@ _writes_files = collects(
 @click.option("--select", "patterns", multiple=True, metavar="PATTERN", help="Only specs whose name or path matches.")
 @click.option("--shard", metavar="I/N", help="Only every N-th spec, beginning with the I-th.")
 @click.option("--slow", is_flag=True, help="Also specs with slow = true.")
+@click.option("--up-to", "most_states", type=click.IntRange(1), metavar="STATES",
+              help="Without specs that expect more distinct states; one that is named by its path is run.")  # fmt: skip
 @searches_many_anywhere
 @click.option("--update", is_flag=True, help="Write what was measured into the [expect] of the specs.")
 @click.option("--accept-violations", is_flag=True, help="With --update: a spec that held may become violated.")
@@ -77,6 +79,7 @@ def gate(
     patterns: tuple[str, ...],
     shard: str | None,
     slow: bool,
+    most_states: int | None,
     batch: BatchOptions,
     update: bool,
     accept_violations: bool,
@@ -100,7 +103,7 @@ def gate(
     if accept_violations and not update:
         raise ConfigurationError("--accept-violations needs --update; add --update or leave it out")
     files.check()
-    selection = Selection(patterns, None if shard is None else parse_shard(shard), slow)
+    selection = Selection(patterns, None if shard is None else parse_shard(shard), slow, most_states)
     chosen = choose([_place(text) for text in paths], selection)
     if chosen.refusal:
         chosen = replace(chosen, refusal=chosen.refusal + _hint(paths))

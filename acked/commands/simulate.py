@@ -10,7 +10,6 @@ import click
 
 from acked.base.errors import ConfigurationError, ExitCode
 from acked.base.names import repeats
-from acked.base.optional import optional_packages
 from acked.checker.explore.simulate import Plan, Simulation
 from acked.checker.explore.simulate import simulate as run
 from acked.checker.question.question import Question
@@ -122,9 +121,9 @@ def simulate(
 
 def _playable(question: Question, version: str) -> Question:
     """The question about the traces that brokers of a release can be led through; `ConfigurationError` where none can."""
-    with optional_packages():
-        from acked.cluster.playing.setting import Brokers
-        from acked.cluster.reports.reproductions.words import presentation_of
+    from acked.cluster.playing.setting import Brokers
+    from acked.cluster.reports.reproductions.words import presentation_of
+
     played = presentation_of(question).played
     return played.playable(question, played.fit(Brokers(version), question), True)
 

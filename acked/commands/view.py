@@ -23,7 +23,7 @@ from acked.reports.pages.checking import check_data, kept_page
 from acked.reports.pages.page import pair_data, render, trace_data
 from acked.reports.runs.answers import subject_in_words
 from acked.reports.runs.refusals import blocked_in_words
-from acked.reports.runs.terminal import print_trace
+from acked.reports.runs.terminal import only_changes, print_trace
 from acked.reports.runs.view import view_of
 from acked.reports.shell.completion import bundled_or_file, shipped_protocols
 from acked.reports.shell.options import QUIET, SpecChanges, TraceSource, changes_spec, reads_trace, shows_without_progress
@@ -128,8 +128,9 @@ def _against(shown: Counterexample, name: str, first: dict[str, Any]) -> dict[st
 @click.argument("trace", type=click.Path(path_type=Path))
 @changes_spec
 @reads_trace
+@click.option("--changes", "is_brief", is_flag=True, help="Of each step show what it changed, and not the whole state.")
 @shows_without_progress
-def show(trace: Path, changes: SpecChanges, source: TraceSource, output: Output) -> None:
+def show(trace: Path, changes: SpecChanges, source: TraceSource, is_brief: bool, output: Output) -> None:
     """Show a trace that `check --trace-out` wrote.
 
     The trace is first replayed step by step: a file that is not a trace of its protocol is refused, with the first step that
@@ -139,6 +140,7 @@ def show(trace: Path, changes: SpecChanges, source: TraceSource, output: Output)
 
     \b
     acked show trace.json
+    acked show trace.json --changes                what each step changed, field by field
     acked show tlc.json --spec my.toml -c replicas=2
     acked show tlc.json --spec my.toml --map theirs.toml
     """
@@ -157,5 +159,5 @@ def show(trace: Path, changes: SpecChanges, source: TraceSource, output: Output)
         shown = trace_of(trace, source.spec, changes, source.mapping)
     output.emit(
         lambda: trace_document(shown),
-        lambda console: print_trace(console, view_of(shown)),
+        lambda console: print_trace(console, only_changes(view_of(shown)) if is_brief else view_of(shown)),
     )

@@ -24,6 +24,9 @@ _LEVELS = (
 )
 """The names of metadata.version's levels, from level 1 (MetadataVersion at the release tags; 4.4.0 by its class file)."""
 
+NOT_RUNNING = "it does not run"
+"""Why nothing is known of a broker that the cluster does not list."""
+
 ASSUMED = "assumed"
 """Where a producer's settings come from that nobody named."""
 
@@ -57,7 +60,8 @@ class LiveBroker:
 class LivePartition:
     """A partition as it is now; `eligible` are the leaders that may be elected beside the ISR (KIP-966), as far as known.
 
-    While a reassignment `is_moving` it the replicas are the old ones and the new.
+    While a reassignment `is_moving` it the replicas are the old ones and the new. `is_eligible_known` says whether a broker
+    told who is eligible, and `led_last` who is remembered for having led where nobody is.
     """
 
     number: int
@@ -65,6 +69,20 @@ class LivePartition:
     isr: tuple[int, ...]
     eligible: tuple[int, ...] = ()
     is_moving: bool = False
+    leader: int | None = None
+    is_eligible_known: bool = False
+    led_last: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class LiveQuorum:
+    """The controllers' quorum (KRaft): who votes, and which of the voters have lately fetched from the leader."""
+
+    leader: int
+    voters: tuple[int, ...]
+    following: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -79,12 +97,17 @@ class LiveTopic:
 
 @dataclass(frozen=True)
 class LiveCluster:
-    """A cluster, named by the first of its addresses. `features` are finalized levels, None where they are not known."""
+    """A cluster, named by the first of its addresses. `features` are finalized levels, None where they are not known.
+
+    `quorum` and reassignments are asked for where somebody needs them; they may not be known even so.
+    """
 
     address: str
     brokers: tuple[LiveBroker, ...]
     topics: tuple[LiveTopic, ...]
     features: Mapping[str, int] | None = None
+    quorum: LiveQuorum | None = None
+    are_moves_known: bool = False
 
 
 def level_name(level: int) -> str | None:
@@ -97,17 +120,18 @@ def level_name(level: int) -> str | None:
 
 def live_entries(cluster: LiveCluster) -> list[Read]:
     """Everything that the cluster says, as files would say it, in the order of brokers and topics."""
-    is_kraft = _is_kraft(cluster)
-    entries: list[Read] = [*_features(cluster), *_controller_notes(cluster, is_kraft)]
+    has_kraft = is_kraft(cluster)
+    entries: list[Read] = [*_features(cluster), *_controller_notes(cluster, has_kraft)]
     for broker in cluster.brokers:
-        entries += _broker_entries(cluster, broker, is_kraft)
+        entries += _broker_entries(cluster, broker, has_kraft)
     brokers = {broker.number: broker for broker in cluster.brokers}
     for topic in cluster.topics:
         entries += _topic_entries(cluster, topic, brokers)
     return entries
 
 
-def _is_kraft(cluster: LiveCluster) -> bool:
+def is_kraft(cluster: LiveCluster) -> bool:
+    """Whether the cluster's metadata is with KRaft's controllers, by what brokers say."""
     if cluster.features and keys.METADATA_VERSION in cluster.features:
         return True
     found = (value for broker in cluster.brokers for value in broker.values or () if value.key == keys.ROLES)

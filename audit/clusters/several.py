@@ -77,7 +77,7 @@ def _unclean_hinges(audit: Audit, given: Given, good: Collection[Answer], search
 
     There are none where a setting of the topic, one for all brokers, or the user says it for the controllers, too.
     """
-    if not _is_open(given) or audit.configuration[keys.UNCLEAN].on:
+    if not is_unclean_open(given) or audit.configuration[keys.UNCLEAN].on:
         return ()
     on = SettingEntry(keys.UNCLEAN, "true", "the controllers", 0)
     with_it = replace(given, entries={**given.entries, keys.UNCLEAN: on})
@@ -91,7 +91,8 @@ def _unclean_hinges(audit: Audit, given: Given, good: Collection[Answer], search
     )
 
 
-def _is_open(given: Given) -> bool:
+def is_unclean_open(given: Given) -> bool:
+    """Whether the controllers may have another unclean.leader.election.enable than what brokers tell of theirs."""
     if not any(finding.rule == CONTROLLERS_UNREAD for finding in given.findings):
         return False
     entry = given.entries.get(keys.UNCLEAN)
@@ -152,6 +153,8 @@ def audit_groups(groups: Sequence[TopicGroup], asked: Asked) -> list[Audited]:
             continue
         try:
             found = contexts(group.given, asked.version, asked.plane)
+            if not found.is_named:  # Clients may be newer than the oldest brokers that are meant.
+                group = replace(group, given=replace(group.given, clients=found.first.release))
             auditor = Auditor(group.given, found.first.release, found.first.plane, asked.assumed, asked.runner, asked.cache,
                               others=found.others, searches=searches)  # fmt: skip
             _check(auditor, found, asked)

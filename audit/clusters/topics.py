@@ -36,7 +36,7 @@ class TopicGroup:
 
     `brokers` are those whose settings these are, where brokers differ; empty where they agree. `producer` says which producer
     is assumed, where none is known; one that does not decide (`decides`) is answered for comparison. `refusal` says why
-    nothing can be asked of a group.
+    nothing can be asked of a group. `unit` is the cluster, folder or file that it is of, where there are several.
     """
 
     topics: tuple[str, ...]
@@ -45,6 +45,7 @@ class TopicGroup:
     producer: str = ""
     decides: bool = True
     refusal: str = ""
+    unit: str = ""
 
 
 def groups_of(

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import click
 
 from acked.audit.clusters.live import assume_producers
+from acked.audit.clusters.policy import judge
 from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
-from acked.audit.clusters.topics import groups_of, left_out
+from acked.audit.clusters.topics import TopicGroup, left_out
+from acked.audit.clusters.units import assume_replicas, groups_of_units, units_of, units_of_each
 from acked.audit.commands.durability import matrix
 from acked.audit.commands.options import (
     FILES,
     Assumed,
     ClusterFacts,
+    Shown,
     Wanted,
     asks,
     asks_upgrade,
@@ -25,14 +29,16 @@ from acked.audit.commands.options import (
 )
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
 from acked.audit.commands.plan import CODES, plan
-from acked.audit.decision.gather import Given, settle
+from acked.audit.commands.read_settings import print_settings, settings_document
+from acked.audit.commands.summary import policy_view, print_policy, print_summary
+from acked.audit.decision.gather import Recognised
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.pages import audit_page
 from acked.audit.reports.sarif import audit_sarif
-from acked.audit.reports.terminal import audit_markdown, print_audit, print_settings, settings_document
+from acked.audit.reports.terminal import audit_markdown, print_audit
 from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
 from acked.audit.reports.view import AuditView, View, document_of
 from acked.base.errors import ExitCode
@@ -46,7 +52,7 @@ from acked.reports.console import Console, harmless
 from acked.reports.shell.batches import BatchOptions, searches_many
 from acked.reports.shell.groups import Branching
 from acked.reports.shell.options import FORMAT, OUT, QUIET, collects
-from acked.reports.shell.output import Output, json_text, put_drawn, put_text
+from acked.reports.shell.output import json_text, put_drawn, put_text, say
 
 
 @click.command(
@@ -102,7 +108,7 @@ def audit(**asked: Any) -> int:
 @assumes
 @asks_upgrade
 @searches_many
-@collects("output", Output, quiet=QUIET,
+@collects("output", Shown, quiet=QUIET,
           form=FORMAT.having(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
 @OUT.under("out")
 def upgrade(**asked: Any) -> int:
@@ -114,7 +120,7 @@ def upgrade(**asked: Any) -> int:
     \b
     acked audit upgrade server.properties --kafka-version 2.4 --to 2.5
     """
-    return _audit(**asked)
+    return _audit(**{**asked, "output": replace(asked["output"], full=True)})
 
 
 for _branch in (plan, upgrade, matrix):
@@ -127,22 +133,29 @@ def _audit(
     assumed: Assumed,
     wanted: Wanted,
     batch: BatchOptions,
-    output: Output,
+    output: Shown,
     out: Path | None,
 ) -> int:
-    if not files and not cluster.overrides and cluster.bootstrap is None:
+    policy = wanted.by_policy
+    clusters = () if policy is None else policy.clusters
+    if not files and not cluster.overrides and cluster.bootstrap is None and not clusters:
         raise click.UsageError("nothing to audit: name a FILE..., - for the standard input, --set or --bootstrap-server")
     questions, required = wanted.questions, wanted.required
+    output = replace(output, form=output.form_of(out))
     wanted.check(output.form)
     for path, what in ((out, "audit"), (wanted.trace_out, "trace")):
         check_writable(path, what)
     assumptions = replace(assumed.assumptions(), decisive=wanted.decisive)
     before = None if wanted.baseline is None else read_baseline(wanted.baseline)
-    found = cluster.read(files)
+    parts = cluster.read_each(files) if wanted.each else [("", cluster.read(files, clusters=clusters))]
+    if not parts:
+        say("none of these files has a setting of Kafka's")
+        return ExitCode.HOLDS
+    groups = _groups(parts, cluster, wanted)
     if wanted.show_settings:
-        return _show_settings(settle(found, cluster.topic, cluster.entities), output.form, out)
-    groups = groups_of(found, cluster.topic, cluster.entities, cluster.internal)
-    if cluster.bootstrap is not None and not any(entry.scope is Scope.PRODUCER for entry in found.known):
+        return _show_settings(groups, output.form, out)
+    is_live = cluster.bootstrap is not None or (clusters and not files)
+    if is_live and not any(entry.scope is Scope.PRODUCER for _, part in parts for entry in part.known):
         groups = assume_producers(groups)
     check_fixable(groups, wanted.fix)
     cache = batch.cache()
@@ -150,29 +163,52 @@ def _audit(
         asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, runner,
                       cache, progress, wanted.target)  # fmt: skip
         audited = audit_groups(groups, asked)
-    view = _view(audited, required, left_out(found, groups), cache)
+    absent = [name for _, part in parts for name in left_out(part, groups)]
+    view = _view(audited, required, absent, cache)
     verdict = worst_of_groups(audited, required)
+    if policy is not None:
+        judged = judge(policy, audited, date.today())
+        view, verdict = replace(view, policy=policy_view(policy.file, judged)), judged.verdict
     if before is not None and wanted.baseline is not None:
         changed = since(view, before, wanted.baseline)
         view, verdict = replace(view, baseline=changed), changed.verdict
     if wanted.prove_it:
-        audits = [item.audit for item in audited if item.audit is not None]
-        with optional_packages():
-            from acked.audit.commands.prove_it import prove_first
-
-        if output.form == "text":
-            _show(view, output.form, out, [])
-        code, proof = prove_first(audits, required, CODES[verdict], output)
-        if output.form == "json":
-            put_text(json_text({**document_of(view), **proof}), out, "audit")
-        return code
-    _show(view, output.form, out, [str(file) for file in files])
+        return _prove(audited, view, required, CODES[verdict], output, out)
+    _show(view, output, out, [str(file) for file in files])
     if wanted.pages is not None:
         write_pages(audited, view, wanted.pages)
     if wanted.trace_out is not None:
         write_trace(audited, required, wanted.trace_out)
     write_fixes(audited, wanted.fix)
     return CODES[verdict]
+
+
+def _prove(
+    audited: list[Audited],
+    view: View,
+    required: tuple[AuditQuestion, ...],
+    code: ExitCode,
+    output: Shown,
+    out: Path | None,
+) -> int:
+    """Shows the audit and plays its first required yes on brokers, which decides the exit code."""
+    with optional_packages():
+        from acked.audit.commands.prove_it import prove_first
+
+    if output.form == "text":
+        _show(view, output, out, [])
+    audits = [item.audit for item in audited if item.audit is not None]
+    proved, proof = prove_first(audits, required, code, output)
+    if output.form == "json":
+        put_text(json_text({**document_of(view), **proof}), out, "audit")
+    return proved
+
+
+def _groups(parts: list[tuple[str, Recognised]], cluster: ClusterFacts, wanted: Wanted) -> list[TopicGroup]:
+    """The groups of topics of what was read, of every file for itself if that is wanted."""
+    units = units_of_each(parts) if wanted.each else units_of(parts[0][1])
+    groups = groups_of_units(units, cluster.topic, cluster.entities, cluster.internal)
+    return [assume_replicas(group) for group in groups] if wanted.each else groups
 
 
 def _view(
@@ -183,40 +219,45 @@ def _view(
     return topics_view(audited, required, left_out, cache) if alone is None else alone
 
 
-def _show_settings(given: Given, form: str, out: Path | None) -> int:
+def _show_settings(groups: list[TopicGroup], form: str, out: Path | None) -> int:
     """Tells what was read, and that nothing was decided is no failure."""
     if form not in ("text", "json"):
         raise click.UsageError(f"--show-settings is text or JSON, and --format says {form}; leave one out")
     if form == "json":
-        put_text(json_text(settings_document(given)), out, "settings")
+        put_text(json_text(settings_document(groups)), out, "settings")
     else:
-        put_drawn(lambda console: print_settings(console, given), out, "settings")
+        put_drawn(lambda console: print_settings(console, groups), out, "settings")
     return ExitCode.HOLDS
 
 
-def _show(view: View, form: str, out: Path | None, files: list[str]) -> None:
-    if form == "text" and view.baseline is None:
-        put_drawn(lambda console: _print(console, view), out, "audit")
+def _show(view: View, output: Shown, out: Path | None, files: list[str]) -> None:
+    if output.form == "text" and view.baseline is None:
+        put_drawn(lambda console: _print(console, view, output.full), out, "audit")
     else:
-        put_text(_render(view, form, files), out, "audit")
+        put_text(_render(view, output.form, files), out, "audit")
 
 
-def _print(console: Console, view: View) -> None:
-    if isinstance(view, AuditView):
+def _print(console: Console, view: View, is_full: bool) -> None:
+    if not is_full:
+        print_summary(console, view)
+    elif isinstance(view, AuditView):
         print_audit(console, view)
     else:
         print_topics(console, view)
+    if is_full and view.policy is not None:
+        print_policy(console, view.policy)
 
 
 def _render(view: View, form: str, files: list[str]) -> str:
     match form:
         case "text":
             assert view.baseline is not None
-            return "".join(f"{harmless(one.in_words)}\n" for one in view.baseline.differences)
+            lines = (*view.baseline.notes, *(one.in_words for one in view.baseline.differences))
+            return "".join(f"{harmless(line)}\n" for line in lines)
         case "markdown":
             return audit_markdown(view) if isinstance(view, AuditView) else topics_markdown(view)
         case "html":
-            return audit_page(view)
+            return audit_page(view, date.today())
         case "sarif":
             return json_text(audit_sarif(view, files, __version__))
         case "junit":

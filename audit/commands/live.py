@@ -14,9 +14,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue
+from acked.audit.clusters.live import (
+    NOT_RUNNING,
+    LiveBroker,
+    LiveCluster,
+    LivePartition,
+    LiveQuorum,
+    LiveTopic,
+    LiveValue,
+)
 from acked.audit.commands.connection import (
     API_VERSIONS,
+    DESCRIBE_QUORUM,
     DESCRIBE_TOPIC_PARTITIONS,
     LIST_REASSIGNMENTS,
     Connection,
@@ -145,7 +154,8 @@ def ask_cluster(
 ) -> LiveCluster:
     """What the cluster at `HOST:PORT` says of its brokers, topics and features; of `topic` alone, if one is named.
 
-    It is asked `with_moves` which partitions are being reassigned. Without, their old and new replicas are all replicas.
+    It is asked `with_moves` which partitions are being reassigned, and for the controllers' quorum. Without, their old and
+    new replicas are all replicas.
 
     `SystemFailure` if nobody answers; what one broker or topic does not say is a failure of that one.
     """
@@ -176,17 +186,23 @@ def ask_cluster(
         short = [name for name, found in topics.items() if any(_is_short(part) for part in found.partitions.values())]
         eligible = _eligible((at.host or "", at.port), properties, short, clock)
     found = list(_topics(admin, topics, eligible, clock))
+    quorum, moving = None, None
     if with_moves and listed.brokers:
         at = listed.brokers.get(listed.controller_id) or next(iter(listed.brokers.values()))
         moving = _moving((at.host or "", at.port), properties, clock)
-        found = [_mark_moves(one, moving) for one in found]
+        found = [_mark_moves(one, moving or {}) for one in found]
+        quorum = _quorum((at.host or "", at.port), properties, clock)
     first, _, _ = address.partition(",")  # It names the cluster at every value, where a list of all brokers would drown it.
-    return LiveCluster(first, tuple(brokers), tuple(found), features)
+    return LiveCluster(first, tuple(brokers), tuple(found), features, quorum, moving is not None)
 
 
-def _mark_moves(topic: LiveTopic, moving: frozenset[tuple[str, int]]) -> LiveTopic:
-    parts = (replace(part, is_moving=(topic.name, part.number) in moving) for part in topic.partitions)
-    return replace(topic, partitions=tuple(parts))
+def _mark_moves(topic: LiveTopic, moving: Moving) -> LiveTopic:
+    def mark(part: LivePartition) -> LivePartition:
+        if (move := moving.get((topic.name, part.number))) is None:
+            return part
+        return replace(part, is_moving=True, adding=move[0], removing=move[1])
+
+    return replace(topic, partitions=tuple(map(mark, topic.partitions)))
 
 
 def _is_short(partition: Any) -> bool:
@@ -272,7 +288,7 @@ def _brokers(admin: AdminClient, numbers: Sequence[int], running: Mapping[int, A
             asked[number] = admin.describe_configs([resource], request_timeout=clock.left)[resource]
     for number in numbers:
         if number not in running:
-            yield LiveBroker(number, failure="it does not run")
+            yield LiveBroker(number, failure=NOT_RUNNING)
             continue
         answer = _answer(asked[number], clock) if number in asked else "it was not asked within the time (--timeout)"
         yield LiveBroker(number, failure=answer) if isinstance(answer, str) else LiveBroker(number, values=_values(answer))
@@ -288,10 +304,7 @@ def _topics(admin: AdminClient, topics: Mapping[str, Any], eligible: Eligible, c
         asked = {} if clock.is_over else admin.describe_configs(list(resources.values()), request_timeout=clock.left)
         for name in some:
             parts = sorted(topics[name].partitions.values(), key=lambda part: int(part.id))
-            partitions = tuple(
-                LivePartition(part.id, tuple(part.replicas), tuple(part.isrs), eligible.get((name, part.id), ()))
-                for part in parts
-            )
+            partitions = tuple(_partition(part, eligible.get((name, part.id))) for part in parts)
             answer = _answer(asked[resources[name]], clock) if asked else "it was not asked within the time (--timeout)"
             if topics[name].error is not None:
                 answer = str(topics[name].error)
@@ -299,6 +312,14 @@ def _topics(admin: AdminClient, topics: Mapping[str, Any], eligible: Eligible, c
                 yield LiveTopic(name, partitions, failure=answer)
             else:
                 yield LiveTopic(name, partitions, _values(answer))
+
+
+def _partition(part: Any, eligible: tuple[tuple[int, ...], tuple[int, ...]] | None) -> LivePartition:
+    elr, led_last = eligible or ((), ())
+    leader = part.leader if part.leader >= 0 else None
+    return LivePartition(
+        part.id, tuple(part.replicas), tuple(part.isrs), elr, False, leader, eligible is not None, led_last
+    )
 
 
 def _values(answer: Mapping[str, Any]) -> tuple[LiveValue, ...]:
@@ -317,8 +338,14 @@ def _values(answer: Mapping[str, Any]) -> tuple[LiveValue, ...]:
 _PARTITIONS_AT_ONCE = 2_000
 """Partitions in an answer about eligible leaders: the most that brokers give (max.request.partition.size.limit)."""
 
-Eligible = Mapping[tuple[str, int], tuple[int, ...]]
-"""The eligible leaders beside the ISR, by topic and partition."""
+Eligible = Mapping[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]]
+"""The eligible leaders beside the ISR, and who led last, by topic and partition; of those alone that were answered."""
+
+Moving = Mapping[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]]
+"""The replicas that a reassignment under way adds and removes, by topic and partition."""
+
+_FETCHING = 10_000
+"""Milliseconds within which a controller that follows the quorum's leader has fetched from it; it does so all the time."""
 
 
 def _features_of(
@@ -343,7 +370,7 @@ def _features_of(
 
 def _eligible(address: tuple[str, int], properties: Mapping[str, str], topics: Iterable[str], clock: _Clock) -> Eligible:
     """The eligible leaders of partitions whose ISR is short (KIP-966, since 4.0); what is not answered is left out."""
-    names, found = sorted(topics), dict[tuple[str, int], tuple[int, ...]]()
+    names, found = sorted(topics), dict[tuple[str, int], tuple[tuple[int, ...], tuple[int, ...]]]()
     if not names:
         return found
     try:
@@ -356,8 +383,8 @@ def _eligible(address: tuple[str, int], properties: Mapping[str, str], topics: I
                 answer = connection.ask(DESCRIBE_TOPIC_PARTITIONS, asked)
                 for topic in answer.topics:
                     for one in topic.partitions:
-                        if one.eligible_leader_replicas:
-                            found[str(topic.name), int(one.partition_index)] = tuple(one.eligible_leader_replicas)
+                        told = tuple(one.eligible_leader_replicas or ()), tuple(one.last_known_elr or ())
+                        found[str(topic.name), int(one.partition_index)] = told
                 if answer.next_cursor is None:
                     break
                 following = answer.next_cursor
@@ -368,15 +395,41 @@ def _eligible(address: tuple[str, int], properties: Mapping[str, str], topics: I
     return found
 
 
-def _moving(address: tuple[str, int], properties: Mapping[str, str], clock: _Clock) -> frozenset[tuple[str, int]]:
-    """Partitions whose reassignment is under way, of all topics (since 2.4, KIP-455); none where that is not answered."""
+def _moving(address: tuple[str, int], properties: Mapping[str, str], clock: _Clock) -> Moving | None:
+    """What reassignments under way change, of all topics (since 2.4, KIP-455); None where that is not answered."""
     try:
         with Connection(address, properties, min(clock.left, 5.0)) as connection:
             connection.log_in()
             answer = connection.ask(LIST_REASSIGNMENTS, {"timeout": 5_000, "topics": None})
     except Unavailable:
-        return frozenset()
-    return frozenset((str(topic.name), int(part.partition_index)) for topic in answer.topics for part in topic.partitions)
+        return None
+    return {
+        (str(topic.name), int(part.partition_index)): (tuple(part.adding_replicas), tuple(part.removing_replicas))
+        for topic in answer.topics
+        for part in topic.partitions
+    }
+
+
+def _quorum(address: tuple[str, int], properties: Mapping[str, str], clock: _Clock) -> LiveQuorum | None:
+    """The controllers' quorum (KRaft, KIP-595), of which any broker tells; None where that is not answered."""
+    metadata = {"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}
+    try:
+        with Connection(address, properties, min(clock.left, 5.0)) as connection:
+            connection.log_in()
+            answer = connection.ask(DESCRIBE_QUORUM, {"topics": [metadata]})
+    except Unavailable:
+        return None
+    if answer.error_code or not answer.topics or answer.topics[0].partitions[0].error_code:
+        return None
+    told = answer.topics[0].partitions[0]
+    latest = max(voter.last_fetch_timestamp for voter in (*told.current_voters, *told.observers))
+    voters = tuple(int(voter.replica_id) for voter in told.current_voters)
+    following = [
+        int(voter.replica_id)
+        for voter in told.current_voters
+        if voter.replica_id == told.leader_id or 0 < latest - _FETCHING <= voter.last_fetch_timestamp
+    ]
+    return LiveQuorum(int(told.leader_id), voters, tuple(following))
 
 
 # -- asking in a process of its own -------------------------------------------------------------------------------------

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 import click
 
-from acked.audit.clusters.live import live_entries
+from acked.audit.clusters.live import LiveCluster, live_entries
+from acked.audit.clusters.policy import Cluster, Policy, read_policy
 from acked.audit.commands.live import SECONDS, ask_apart, client_properties
 from acked.audit.decision.fault_words import BESIDES, CRASHES, legend_of
 from acked.audit.decision.faults import Faults, read_faults
 from acked.audit.decision.gather import Recognised, recognise
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
-from acked.audit.formats.reading import read_all
+from acked.audit.formats.reading import read_all, read_each
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.base.release import Release, release
 from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
-from acked.cluster.vocabulary.note import Read
 from acked.reports.shell.options import FORMAT, QUIET, KeyValue, argument, collects, option
 from acked.reports.shell.output import Output
 
@@ -41,10 +42,22 @@ class Wanted:
     trace_out: Path | None
     show_settings: bool = False
     prove_it: bool = False
+    policy: Path | None = None
+    each: bool = False
     upgrade_to: str | None = None
+
+    @cached_property
+    def by_policy(self) -> Policy | None:
+        """The policy that decides the exit code, if one is named."""
+        return None if self.policy is None else read_policy(self.policy)
 
     def check(self, form: str) -> None:
         """Refuses forms and options that do not go with what is wanted."""
+        if self.policy is not None and form not in ("text", "json"):
+            raise click.UsageError(f"--policy is text or JSON, and the form is {form}; ask without one of them")
+        if self.policy is not None and (self.prove_it or self.baseline is not None or self.require != LOSS):
+            raise click.UsageError("--policy says what is required and decides the exit code; leave out --require, "
+                                   "--baseline and --prove-it")  # fmt: skip
         if self.prove_it and (form not in ("text", "json") or self.show_settings):
             raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
         if self.prove_it and (self.fix is not None or self.pages is not None or self.trace_out is not None):
@@ -64,6 +77,8 @@ class Wanted:
     def decisive(self) -> tuple[tuple[AuditQuestion, tuple[Faults, ...]], ...]:
         """The faults that --require names for a question, `loss=one-machine`, instead of those of --faults."""
         found: dict[AuditQuestion, list[Faults]] = {}
+        for asked, under in () if self.by_policy is None else self.by_policy.every:
+            found.setdefault(asked, []).append(under)
         for part in self.require.split(","):
             name, separator, faults = part.partition("=")
             if separator:
@@ -74,6 +89,8 @@ class Wanted:
     @cached_property
     def required(self) -> tuple[AuditQuestion, ...]:
         """The questions whose answer must be no; `ConfigurationError` if one of them is not asked."""
+        if self.by_policy is not None:
+            return tuple(asked for asked in AuditQuestion if asked in dict(self.by_policy.every))
         required = _questions(",".join(part.partition("=")[0] for part in self.require.split(",")), "--require")
         if self.require == ALL or (self.require == LOSS and self.ask != ALL):
             required = self.questions  # What is asked and not required would be asked for nothing.
@@ -91,6 +108,9 @@ _ASKS = {
     "baseline": option("--baseline", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
                     help="An earlier audit (--format json): only what got worse since is red, and text has only what "
                     "changed."),
+    "policy": option("--policy", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
+                  help="What is required of which topics, accepted risks with reason and day, and clusters: acked.toml. "
+                  "It decides the exit code, and where nothing else is named its clusters are audited."),
     "pages": option("--pages", metavar="DIR", type=click.Path(path_type=Path, file_okay=False),
                  help="Write the audit as index.html into DIR, and beside it a page for every counterexample, which of the "
                  "shortest is the easiest to follow."),
@@ -106,6 +126,8 @@ asks = collects(
     **_ASKS,
     show_settings=option("--show-settings", is_flag=True,
                          help="Say what is read, with files and lines, and ask nothing (text or JSON)."),
+    each=option("--each", is_flag=True, help="Audit every FILE for itself, with three replicas where it says no number, and "
+                "pass those of nothing of Kafka's: for a hook that is given what changed."),
     prove_it=option("--prove-it", is_flag=True, help="Play the story of a yes on a throw-away cluster of your release, with "
                     "your settings (text or JSON)."),
 )  # fmt: skip
@@ -115,13 +137,39 @@ asks_upgrade = collects(
     **_ASKS,
     upgrade_to=option("--to", metavar="V", required=True, help="The release to which the brokers are upgraded."),
 )
+@dataclass(frozen=True)
+class Shown(Output):
+    """How an audit is shown, and whether all of it, or what fits a screen."""
+
+    full: bool = False
+
+    def form_of(self, out: Path | None) -> str:
+        """The form, by the suffix of the file where --format says none; `UsageError` where both say another."""
+        suffix = "" if out is None else out.suffix.lower()
+        forms = _FORMS.get(suffix, (self.form,))
+        if self.form in forms:
+            return self.form
+        if self.form != "text":
+            raise click.UsageError(f"--format says {self.form}, and {out} has the suffix of {forms[0]}; leave one out")
+        return forms[0]
+
+
+_FORMS = {
+    ".html": ("html",), ".htm": ("html",), ".json": ("json", "sarif"), ".md": ("markdown",), ".markdown": ("markdown",),
+    ".sarif": ("sarif", "json"), ".xml": ("junit",), ".txt": ("text",),
+}  # fmt: skip
+"""The forms that a file of this suffix may have, and first the one that it has if nobody says."""
+
+FULL = option("--full", is_flag=True, help="Tell everything: the steps of every yes, settings with their sources, remarks. "
+              "Without it text is a summary of 25 lines at most.")  # fmt: skip
 shows = collects(
     "output",
-    Output,
+    Shown,
     form=FORMAT.having(
         type=click.Choice(["text", "markdown", "html", "json", "sarif", "junit"]), help="The form of the answer."
     ),
     quiet=QUIET,
+    full=FULL,
 )
 
 
@@ -159,11 +207,26 @@ class ClusterFacts:
     timeout: float | None
     producer: tuple[tuple[str, str], ...]
 
-    def read(self, files: tuple[Path, ...], with_moves: bool = False) -> Recognised:
-        """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned."""
+    def read(
+        self,
+        files: tuple[Path, ...],
+        with_moves: bool = False,
+        clusters: Sequence[Cluster] = (),
+        live: LiveCluster | None = None,
+    ) -> Recognised:
+        """What the files and --set say, and a running cluster, which is asked `with_moves` what is being reassigned.
+
+        Where it has been asked already it is `live`; without files and without a cluster all of `clusters` are asked.
+        """
         entries = read_all(files)
-        if self.bootstrap is not None:
-            entries += self._live(self.bootstrap, with_moves)
+        if live is not None:
+            entries += live_entries(live)
+        elif self.bootstrap is not None:
+            entries += live_entries(self.ask(self.bootstrap, self.command_config, with_moves))
+        elif not files and clusters and self.command_config is None:
+            for one in clusters:
+                found = live_entries(self.ask(one.bootstrap, one.command_config, with_moves))
+                entries += [replace(entry, cluster=one.name) for entry in found]
         elif self.command_config is not None or self.timeout is not None:
             raise click.UsageError("--command-config and --timeout are about a running cluster; name it with "
                                    "--bootstrap-server, or leave them out.")  # fmt: skip
@@ -174,10 +237,15 @@ class ClusterFacts:
         overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
         return recognise(entries, overrides, self.lenient)
 
-    def _live(self, address: str, with_moves: bool) -> list[Read]:
-        properties = client_properties(self.command_config)
-        asked = ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
-        return live_entries(asked)
+    def read_each(self, files: tuple[Path, ...]) -> list[tuple[str, Recognised]]:
+        """What each file says for itself; one of nothing of Kafka's is left out."""
+        overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
+        return [(str(path), recognise(found, overrides, self.lenient)) for path, found in read_each(files)]
+
+    def ask(self, address: str, config: Path | None, with_moves: bool) -> LiveCluster:
+        """What a running cluster says of itself."""
+        properties = client_properties(config)
+        return ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from datetime import date
 from pathlib import Path
 
 from acked.audit.clusters.several import Audited
@@ -22,7 +23,7 @@ def write_pages(audited: list[Audited], view: View, folder: Path) -> None:
     pages = list(story_pages(audited, view))
     for page in pages:
         write_text(folder / page.name, page.text, "page")
-    write_text(folder / "index.html", audit_page(link_pages(view, pages)), "page")
+    write_text(folder / "index.html", audit_page(link_pages(view, pages), date.today()), "page")
 
 
 def write_trace(audited: list[Audited], required: tuple[AuditQuestion, ...], path: Path) -> None:

@@ -57,8 +57,9 @@ class Answer:
 
     @property
     def worst(self) -> AuditVerdict:
-        """What was decided in this context and elsewhere."""
-        return worst_of([self.reply, *(answer.reply for answer in self.elsewhere)])
+        """What is so in every context that may be meant; where they differ it is undecided which of them is."""
+        replies = {self.reply, *(answer.reply for answer in self.elsewhere)}
+        return self.reply if len(replies) == 1 else AuditVerdict.UNDECIDED
 
     @property
     def is_empty(self) -> bool:
@@ -116,7 +117,7 @@ class Audit:
         return next(answer for answer in self.all_of(asked) if faults is None or answer.faults == faults)
 
     def worst(self, required: Iterable[AuditQuestion]) -> AuditVerdict:
-        """Yes if one of the answers is yes under any faults in any context, else undecided if one is, else no."""
+        """Yes if one of the answers is yes in every context, under any faults, else undecided if one is, else no."""
         return worst_of(answer.worst for asked in required for answer in self.all_of(asked))
 
     @property

@@ -6,18 +6,19 @@ Recognising and refusing names, precedence, settings that stand for others, and 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum, unique
 from pathlib import PurePath
 
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.names import near
+from acked.base.release import Release
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import INSTEAD, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import INSTEAD, OLDEST, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, is_known, likely_setting, setting_within
-from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, settings_of
+from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, Unreleased, settings_of
 
 
 @unique
@@ -45,10 +46,14 @@ class Remark:
 
 @dataclass(frozen=True)
 class Given:
-    """What was found, one entry a key; what Kafka passes over is left out."""
+    """What was found, one entry a key; what Kafka passes over is left out.
+
+    `clients` is the release whose defaults producers and consumers have; None for that of the brokers.
+    """
 
     entries: Mapping[str, SettingEntry]
     findings: tuple[Remark, ...]
+    clients: Release | None = None
 
     def but(self, changes: Mapping[str, str]) -> Given:
         """With other values; an empty one takes the setting out."""
@@ -85,15 +90,15 @@ class Recognised:
 
     def only(self, topics: Collection[str]) -> Recognised:
         """Without what is said of other topics than these."""
+        return self.where(lambda one: one.scope is not Scope.TOPIC or one.entity is None or one.entity in topics)
 
-        def concerns(one: Read | None) -> bool:
-            return one is None or one.scope is not Scope.TOPIC or one.entity is None or one.entity in topics
-
+    def where(self, concerns: Callable[[Read], bool]) -> Recognised:
+        """What concerns somebody, of what was read; remarks on nothing that was read concern all."""
         return replace(
             self,
             read=tuple(filter(concerns, self.read)),
             known=tuple(filter(concerns, self.known)),
-            findings=tuple(finding for finding in self.findings if concerns(finding.entry)),
+            findings=tuple(finding for finding in self.findings if finding.entry is None or concerns(finding.entry)),
         )
 
 
@@ -115,6 +120,10 @@ def recognise(
     instead = _instead(overrides)
     _check_names(read, findings, is_lenient)
     _check_imports(read, findings, is_lenient)
+    for fact, note in facts_in(read):
+        if isinstance(fact, Unreleased):
+            text = f"the image {fact.image} names no release of Kafka; name the one that it runs with --kafka-version"
+            findings.append(Remark("no-release", Severity.WARNING, text, note))
     hidden = {*instead, *(_HIDES[key] for key in instead if key in _HIDES)}
     # What is filled in later is not asked about where something else is set in its place.
     open_ = [entry for entry in settings_of(read) if not (entry.key in hidden and _TEMPLATE.search(entry.value))]
@@ -280,6 +289,8 @@ def _later(before: SettingEntry, entry: SettingEntry, findings: list[Remark]) ->
     """The one of two entries of a key and a scope that counts."""
     if before.value == entry.value or stays_the_same(before, entry):
         return before
+    if entry.key == OLDEST:  # Whichever resource says more.
+        return max(before, entry, key=lambda one: [int(part) for part in one.value.split(".")])
     if entry.key == REPLICATION_FACTOR and before.file == entry.file and before.entity == entry.entity:
         raise ConfigurationError(
             f"{entry.where}: a partition has {entry.value} replicas and another {before.value} ({before.where}), and neither "

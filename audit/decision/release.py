@@ -12,7 +12,7 @@ from acked.audit.decision.gather import Given
 from acked.base.errors import ConfigurationError
 from acked.base.release import LATEST, Release, release
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import IMAGE, STATED, SettingEntry
+from acked.cluster.vocabulary.entry import IMAGE, OLDEST, STATED, SettingEntry
 from acked.model.partition.rules.versions import KRAFT, VERSIONS, ZOOKEEPER, planes_of, rules_of
 
 OLDEST_IN_USE = "2.8.1"
@@ -108,7 +108,7 @@ def contexts(given: Given, version: str | None = None, plane: str | None = None)
     named, source = plane_given(given, plane)
     said = _releases_said(given, version)
     if not said:
-        return _any_release(named, source)
+        return _any_release(named, source, given.entries.get(OLDEST))
     exact = [item for item in said if item.is_exact]
     # 3.4 and 3.4.1 agree, and the longer one says more; of what is not a release itself the newest counts.
     chosen = max(exact, key=lambda one: len(one.release.numbers)) if exact else max(said, key=lambda one: one.release.numbers)
@@ -172,13 +172,18 @@ def _fitting(version: Release, version_source: str, plane: str | None, source: s
     return (plane,)
 
 
-def _any_release(plane: str | None, source: str) -> Contexts:
-    """Every release in use that is told apart here: the newest first, then down, each on the control planes it may be on."""
+def _any_release(plane: str | None, source: str, oldest: SettingEntry | None) -> Contexts:
+    """Every release in use that is told apart here: the newest first, then down, each on the control planes it may be on.
+
+    None is older than the `oldest` that the files can be for.
+    """
     listed = [release(name) for name in VERSIONS if name != LATEST]
     used = sorted((item for item in listed if item.since(OLDEST_IN_USE)), reverse=True)
+    used = [item for item in used if oldest is None or item.since(oldest.value)]
     found = [Deployment(item, each) for item in used for each in planes_in(item) if plane in (None, each)]
     by = f" with {_PLANES[plane]}, by {source}" if plane is not None else ""
-    how = f"named by nothing, so the newest that is known{by}"
+    since = f", {oldest.value} or later by the resource's API ({oldest.where})" if oldest is not None else ""
+    how = f"named by nothing, so the newest that is known{by}{since}"
     return Contexts(found[0], tuple(found[1:]), how, False)
 
 

@@ -102,6 +102,7 @@ class _Configuring:
 
     def __init__(self, given: Given, version: Release, plane: str | None) -> None:
         self.given, self.version = given, version
+        self.clients = given.clients or version
         self.findings = list(given.findings)
         self.values: dict[str, SettingValue] = {}
         self.rules = rules_of(version)
@@ -110,13 +111,14 @@ class _Configuring:
     def run(self) -> Configuration:
         for key in KEYS.values():
             entry = self.given.entries.get(key.name)
-            if entry is not None and not self.version.since(key.since):
-                text = f"{key.name} is new in Kafka {key.since}; {self.version.name} passes it over"
+            version = self.clients if key.scopes[0] in (Scope.PRODUCER, Scope.CONSUMER) else self.version
+            if entry is not None and not version.since(key.since):
+                text = f"{key.name} is new in Kafka {key.since}; {version.name} passes it over"
                 self._find("not-yet", Severity.WARNING, text, entry)
                 entry = None
             if entry is not None:
                 self.values[key.name] = SettingValue(key.name, entry.value, entry.source, entry)
-            elif (default := key.default(self.version)) is not None:
+            elif (default := key.default(version)) is not None:
                 self.values[key.name] = SettingValue(key.name, default.value, f"default, {default.source}")
         self._replicas()
         self._flush()
@@ -189,7 +191,13 @@ class _Configuring:
     # -- the producer: what ProducerConfig makes of conflicts (KIP-98, KIP-679, KAFKA-13673) ----------------------------
 
     def _producer(self) -> None:
-        if not self.version.since("0.11"):
+        if self.given.clients is not None and self._entry(keys.ACKS) is None:
+            text = (
+                "nothing names the producer's release or its acks: those of clients since 3.0 are taken (acks=all with "
+                "idempotence); an older client has acks=1: ask with --producer acks=1"
+            )
+            self._find("client-default", Severity.NOTE, text)
+        if not self.clients.since("0.11"):
             return
         is_asked = self._entry(keys.IDEMPOTENCE) is not None
         transactional = self.values.get(keys.TRANSACTIONAL_ID)
@@ -219,14 +227,14 @@ class _Configuring:
 
     @property
     def _most_in_flight(self) -> int:
-        return MAX_IN_FLIGHT if self.version.since("1.0") else MAX_IN_FLIGHT_AT_FIRST
+        return MAX_IN_FLIGHT if self.clients.since("1.0") else MAX_IN_FLIGHT_AT_FIRST
 
     def _conflicts(self, is_asked: bool) -> None:
         acks, retries, in_flight = (self.values[key] for key in (keys.ACKS, keys.RETRIES, keys.IN_FLIGHT))
         found = conflicts_of_idempotence(acks.value, retries.number, in_flight.number, self._most_in_flight)
         conflicts = [(self.values[key], f"{key} {reason}") for key, reason in found]
         for value, reason in conflicts:
-            if is_asked or (value is in_flight and self.version.since("4.0")):
+            if is_asked or (value is in_flight and self.clients.since("4.0")):
                 asked = "" if is_asked else f" (from 4.0 also where {keys.IDEMPOTENCE} is not set)"
                 raise RefusedByKafka(f"{value.source}: Kafka refuses this producer: {reason}{asked}; change {value.key} or "
                               f"{keys.IDEMPOTENCE}")  # fmt: skip
@@ -321,7 +329,7 @@ class _Configuring:
                 )
                 self._find("topic-setting-lost", Severity.WARNING, text, entry)
                 break
-        is_java = not any(entry.default_of for entry in self.given.entries.values())
+        is_java = not any(entry.default_of == "librdkafka" for entry in self.given.entries.values())
         if is_java and self.version.since("2.8") and not self._has_fix("3.9.2", "4.0.2", "4.1.2", "4.2"):
             text = (
                 "KAFKA-19012 (Java producers of 2.8.0 to 4.1.1, mended in 3.9.2, 4.0.2, 4.1.2 and 4.2): when a batch expires "

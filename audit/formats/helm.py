@@ -8,6 +8,7 @@ Sources: the values of bitnami/kafka (`overrideConfiguration`, `config`, `extraC
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from acked.audit.formats.environment import Variable, broker_entries, family_of
 from acked.audit.formats.listings import pairs_in
@@ -26,7 +27,7 @@ from acked.audit.formats.parts.tree import Field, Fields, Items, Text
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
-from acked.cluster.vocabulary.note import Described, Note, Read
+from acked.cluster.vocabulary.note import Described, Note, Read, settings_of
 
 _SETTINGS = ("configurationOverrides", "overrideConfiguration", "extraConfigYaml", "extraConfig", "serverProperties",
              "server.properties", "config", "brokerConfig")  # fmt: skip
@@ -68,6 +69,8 @@ def _walk(whose: Whose, values: Fields, path: tuple[str, ...]) -> Iterator[Read]
             own.append(whose.import_note(item.text, item.line))
         elif item.key == "topics" and isinstance(item.node, Items):
             yield from _topics(whose, item, path)
+        elif item.key == "provisioning" and isinstance(item.node, Fields) and item.node.field("topics") is not None:
+            yield from _provisioned(whose, item.node, (*path, item.key))
         elif item.key in _NODE_SECTIONS and isinstance(item.node, Fields):
             node_fields.append(item)
         elif item.key in ("zookeeper", "kraft") and isinstance(item.node, Fields):
@@ -128,7 +131,7 @@ def _tag_alone(whose: Whose, values: Fields) -> Iterator[SettingEntry]:
     chart = next(given_by, None)
     if chart is None:
         return
-    named = list(whose.image(f"{chart}:{tag.text}", tag.line))
+    named = list(settings_of(whose.image(f"{chart}:{tag.text}", tag.line)))
     if not named and tag.text[:1].isdigit():
         raise whose.wrong(
             tag.line,
@@ -156,6 +159,21 @@ def _plane(whose: Whose, item: Field) -> Iterator[SettingEntry]:
             yield whose.entry(keys.ROLES, "broker", enabled.line)
         else:
             yield whose.entry(keys.ZOOKEEPER_CONNECT, "zookeeper.enabled", enabled.line)
+
+
+def _provisioned(whose: Whose, values: Fields, path: Sequence[str]) -> Iterator[Read]:
+    """Topics that bitnami's chart makes, and the number of replicas of those that name none."""
+    topics, factor = values.field("topics"), values.field("replicationFactor")
+    assert topics is not None
+    if isinstance(topics.node, Items):
+        listed = (_with_factor(topic, factor) if isinstance(topic, Fields) else topic for topic in topics.node.items)
+        yield from _topics(whose, replace(topics, node=Items(tuple(listed), topics.node.line)), path)
+    left = [item for item in values.fields if item.key not in ("topics", "replicationFactor", "numPartitions")]
+    yield from find_suspects_in(whose, left, path)
+
+
+def _with_factor(topic: Fields, factor: Field | None) -> Fields:
+    return topic if factor is None or topic.field(*_FACTOR) is not None else Fields((*topic.fields, factor), topic.line)
 
 
 def _topics(whose: Whose, item: Field, path: Sequence[str]) -> Iterator[Read]:

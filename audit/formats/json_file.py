@@ -7,9 +7,12 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import TypeGuard
 
+from acked.audit.formats.clients import client_entries
 from acked.audit.formats.parts.images import release_of_image
 from acked.audit.formats.parts.reader import Reader, Sign, Source
+from acked.audit.formats.parts.tree import Fields, documents
 from acked.audit.formats.properties_file import kafka_names
+from acked.audit.formats.terraform import plan_entries
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, likely_setting, setting_within
@@ -18,6 +21,7 @@ from acked.cluster.vocabulary.note import Assigned, Read, settings_of
 _WHAT = "file of Kafka settings"
 _BEGINNING = re.compile(r"\s*(?:\{(?!\{|%)|\[(?!\s*[A-Za-z][\w. \-]*\]))")
 """How JSON begins, and no template or section of another format does."""
+_PLAN = re.compile(r'"terraform_version"\s*:')
 _RESOURCE = re.compile(r'"apiVersion"\s*:')
 
 
@@ -40,9 +44,13 @@ def _entries(name: str, text: str) -> list[Read]:
             known[key] = value
         return known
 
+    if _PLAN.search(text):
+        (plan,) = documents(name, text)
+        return plan_entries(name, plan) if isinstance(plan, Fields) else []
     try:
         document = json.loads(text, object_pairs_hook=once)
-        found = list(_Json(name, text).entries(document, None, None))
+        of_client = _connector(name, text, document)
+        found = list(_Json(name, text).entries(document, None, None)) if of_client is None else of_client
     except json.JSONDecodeError as error:
         raise SpecUnreadable(f"{name}:{error.lineno}: no valid JSON: {error.msg}") from None
     except ValueError:
@@ -59,6 +67,17 @@ def _entries(name: str, text: str) -> list[Read]:
                 "leave one out"
             )
     return kafka_names(found)
+
+
+def _connector(name: str, text: str, document: object) -> list[Read] | None:
+    """What a connector's configuration says, as Connect's REST interface takes it; None for another document."""
+    config = document.get("config", document) if isinstance(document, dict) else None
+    if not isinstance(config, dict) or "connector.class" not in config:
+        return None
+    reader = _Json(name, text)
+    title = {"name": str(document["name"])} if isinstance(document, dict) and "name" in document else {}
+    entries = [entry for key, value in {**title, **config}.items() for entry in reader.entry(key, value)]
+    return client_entries(entries)
 
 
 _CONTAINERS = ("configs", "config", "data", "partitions", "properties")
@@ -138,6 +157,10 @@ class _Json:
                 yield SettingEntry(IMAGE, runs, self._name, self._line(key), Scope.BROKER)
         elif key not in _NO_SETTINGS or isinstance(value, dict | list):
             yield from self._entry(key, value, scope, entity)
+
+    def entry(self, key: str, value: object) -> Iterator[SettingEntry]:
+        """A single setting of nobody in particular."""
+        return self._entry(key, value, None, None)
 
     def _entry(
         self, key: str, value: object, scope: Scope | None, entity: str | None, known_as: str | None = None

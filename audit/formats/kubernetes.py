@@ -1,7 +1,9 @@
 """Kubernetes resources: Strimzi's and Confluent's `Kafka` and `KafkaTopic`, node pools, ConfigMaps, containers with Kafka.
 
 Sources: Strimzi's API reference (`spec.kafka.version`, `metadataVersion`, `config`; `KafkaTopic` with `replicas`, `config`
-and `topicName`; the annotation `strimzi.io/kraft`), Confluent for Kubernetes (`configOverrides.server`, `configs`).
+and `topicName`; the annotation `strimzi.io/kraft`, the label `strimzi.io/cluster`) and releases (0.36 brought node pools
+and left Kafka 3.3, 0.49 brought the API v1 after 0.48 had left 3.9), Confluent for Kubernetes (`configOverrides.server`,
+`configs`, `kafkaClusterRef`).
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import difflib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 
+from acked.audit.formats.clients import client_entries
 from acked.audit.formats.environment import (
     Container,
     Variable,
@@ -33,7 +36,7 @@ from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text, doc
 from acked.audit.formats.spring import spring_properties, spring_yaml
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.entry import OLDEST, Scope, SettingEntry
 from acked.cluster.vocabulary.note import Nodes, Read
 
 _STRIMZI, _CONFLUENT = "kafka.strimzi.io/", "platform.confluent.io/"
@@ -52,14 +55,14 @@ def resource_entries(file: str, found: Iterable[Node]) -> list[Read]:
     resources = [item for node in found for item in _resources(node)]
     maps = {_name(item): item.within("data") for item in resources if item.text("kind") == "ConfigMap"}
     taken = {name for item in resources for container in _containers(item) for name, _ in _sources(container)}
-    seen: dict[tuple[str, str], int] = {}
+    seen: dict[tuple[str, str, str | None], int] = {}
     entries: list[Read] = []
     suspects: list[SettingEntry] = []
     for item in resources:
         suspects += find_suspects_in(Whose(file, None, _name(item)), _visible(item), (item.text("kind"),))
         own = list(_resource(file, item, maps, taken))
         kind, name = item.text("kind"), _topic_name(item) if item.text("kind") == "KafkaTopic" else _name(item)
-        before = seen.setdefault((kind, name), item.line)
+        before = seen.setdefault((kind, name, _cluster_of(item)), item.line)
         if before != item.line and own:
             raise SpecUnreadable(f"{file}:{item.line}: the {kind} {name!r} is there twice, first at line {before}; leave one "
                                  "out or audit one at a time")  # fmt: skip
@@ -104,24 +107,47 @@ def _topic_name(resource: Fields) -> str:
     return spec.text("topicName", "name") or _name(resource)
 
 
+def _cluster_of(resource: Fields) -> str | None:
+    """The cluster that a resource is, or says that it belongs to, `namespace/name` as far as it says so; None of others."""
+    version, kind = resource.text("apiVersion"), resource.text("kind")
+    metadata = resource.within("metadata")
+    space = metadata.text("namespace")
+    if kind == "Kafka" and version.startswith((_STRIMZI, _CONFLUENT)):
+        watched = resource.within("spec", "entityOperator", "topicOperator").text("watchedNamespace")
+        name, space = metadata.text("name"), "" if watched else space
+    elif kind in ("KafkaTopic", "KafkaNodePool") and version.startswith(_STRIMZI):
+        name = metadata.within("labels").text("strimzi.io/cluster")
+    elif kind == "KafkaTopic" and version.startswith(_CONFLUENT):
+        reference = resource.within("spec", "kafkaClusterRef")
+        name, space = reference.text("name"), reference.text("namespace") or space
+    else:
+        return None
+    return f"{space}/{name}" if space and name else name or None
+
+
 def _resource(file: str, resource: Fields, maps: Mapping[str, Fields], taken: Collection[str]) -> Iterator[Read]:
     version, kind = resource.text("apiVersion"), resource.text("kind")
-    whose = Whose(file, Scope.BROKER, _name(resource))
+    cluster = _cluster_of(resource)
+    whose = Whose(file, Scope.BROKER, _name(resource), cluster)
     _check_kind(whose, resource)
     if version.startswith(_STRIMZI) and kind == "Kafka":
         yield from _strimzi(whose, resource)
     elif version.startswith(_STRIMZI) and kind == "KafkaNodePool":
-        yield from _pool(Whose(file, Scope.BROKER), resource)
+        yield from _pool(Whose(file, Scope.BROKER, None, cluster), resource)
     elif kind == "KafkaTopic" and version.startswith((_STRIMZI, _CONFLUENT)):
         spec = resource.within("spec")
         yield from topic_entries(file, Fields(spec.fields, resource.line), ["replicas"], ["config", "configs"],
-                                 _topic_name(resource))  # fmt: skip
+                                 _topic_name(resource), cluster)  # fmt: skip
     elif version.startswith(_CONFLUENT) and kind in ("Kafka", "KRaftController"):
         yield from _confluent(whose, resource)
+    elif kind in ("KafkaConnect", "KafkaConnector", "Connect") and version.startswith((_STRIMZI, _CONFLUENT)):
+        yield from _connect(file, resource)
     elif kind == "ConfigMap":
         yield from _config_map(whose, resource, whose.entity in taken)
     elif kind == "HelmRelease":
         yield from values_entries(file, resource.within("spec", "values"))
+    elif kind == "Application" and version.startswith("argoproj.io/"):
+        yield from values_entries(file, resource.within("spec", "source", "helm", "valuesObject"))
     else:
         yield from _others(file, resource, maps)
 
@@ -153,6 +179,7 @@ def _strimzi(whose: Whose, resource: Fields) -> Iterator[Read]:
     spec = resource.within("spec", "kafka")
     check_fields(whose, spec.fields, ("version", "metadataVersion", "config", "image", "replicas"))
     yield whose.description(resource.line)
+    yield from _oldest(whose, resource, is_pool=False)
     yield from whose.stated_release(spec.field("version"))
     yield from whose.stated_release(spec.field("metadataVersion"), keys.METADATA_VERSION)
     if (image := spec.field("image")) is not None and spec.field("version") is None:
@@ -167,16 +194,36 @@ def _strimzi(whose: Whose, resource: Fields) -> Iterator[Read]:
     yield from settings_in(whose, spec.field("config"))
 
 
+def _connect(file: str, resource: Fields) -> Iterator[Read]:
+    """What workers and connectors of Connect hand on to their clients."""
+    spec = resource.within("spec")
+    whose = Whose(file)
+    found = [*settings_in(whose, spec.field("config")), *settings_in(whose, spec.within("configOverrides").field("server"))]
+    if (kind := spec.field("class")) is not None:
+        found.append(whose.entry("connector.class", kind.text, kind.line))
+    yield from client_entries(found) or ()
+
+
 def _nodes(whose: Whose, spec: Fields) -> Iterator[Read]:
     replicas = spec.field("replicas")
     if replicas is not None:
         yield whose.note(Nodes(one_value(whose, replicas)), replicas.line)
 
 
+def _oldest(whose: Whose, resource: Fields, is_pool: bool) -> Iterator[SettingEntry]:
+    """What a resource says of the release by the operator that knows it: the API v1 also that there is no ZooKeeper."""
+    version = resource.field("apiVersion")
+    if version is not None and version.text == f"{_STRIMZI}v1":
+        yield whose.entry(OLDEST, "4.0", version.line)
+    elif is_pool:
+        yield whose.entry(OLDEST, "3.4", resource.line)
+
+
 def _pool(whose: Whose, resource: Fields) -> Iterator[Read]:
     spec = resource.within("spec")
     roles = spec.field("roles")
     yield whose.description(resource.line)
+    yield from _oldest(whose, resource, is_pool=True)
     listed = roles.node.items if roles is not None and isinstance(roles.node, Items) else ()
     named = [node.value for node in listed if isinstance(node, Text)]
     if roles is not None and "controller" in named:
@@ -275,7 +322,7 @@ def _others(file: str, resource: Fields, maps: Mapping[str, Fields]) -> Iterator
 
 def _container(file: str, name: str, container: Fields, maps: Mapping[str, Fields]) -> Iterator[Read]:
     whose = Whose(file, None, name)
-    own = list(variables_of(whose, container.field("env")))
+    own = list(variables_of(whose, container.field("env"), maps))
     said = {variable.name for variable in own}
     for source, _ in _sources(container):
         fields = maps[source].fields if source in maps else ()
@@ -287,9 +334,11 @@ def _container(file: str, name: str, container: Fields, maps: Mapping[str, Field
         yield from (whose.import_note(other, line) for other, line in _sources(container) if other not in maps)
 
 
-def variables_of(whose: Whose, item: Field | None) -> Iterator[Variable]:
-    """The variables of `env: [{name: …, value: …}]`."""
+def variables_of(whose: Whose, item: Field | None, maps: Mapping[str, Fields]) -> Iterator[Variable]:
+    """The variables of `env: [{name: …, value: …}]`, some of which are in the maps of the same file."""
     for variable in mappings(None if item is None else item.node):
-        name, value = variable.field("name"), variable.field("value")
+        reference = variable.within("valueFrom", "configMapKeyRef")
+        there = maps.get(reference.text("name"), reference).field(reference.text("key")) if reference.fields else None
+        name, value = variable.field("name"), variable.field("value") or there
         if name is not None:
             yield Variable(name.text, None if value is None else one_value(whose, value), name.line)

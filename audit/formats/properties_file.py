@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from acked.audit.formats.clients import client_entries
 from acked.audit.formats.parts.properties import property_entries
 from acked.audit.formats.parts.reader import Reader, Sign
 from acked.audit.formats.spring import is_spring, spring_properties
@@ -40,6 +41,8 @@ def kafka_names(read: Iterable[Read]) -> list[Read]:
     A file that has no name of librdkafka's own is left as it is: nothing tells whose it is.
     """
     found = [_plain(one) for one in read]
+    if any(entry.key == _SCALA for entry in settings_of(found)):
+        return _scala_names(found)
     first = next((entry for entry in settings_of(found) if entry.key in _OWN and entry.scope in (None, Scope.PRODUCER)), None)
     if first is None:
         return found
@@ -49,6 +52,20 @@ def kafka_names(read: Iterable[Read]) -> list[Read]:
     if said.get(keys.IDEMPOTENCE, "").lower() == "true" or keys.TRANSACTIONAL_ID in said:
         defaults |= {keys.IDEMPOTENCE: "true", keys.IN_FLIGHT: "5"}
     return [*named, *(replace(first, key=key, value=value, scope=Scope.PRODUCER, default_of=_NAME)
+                      for key, value in defaults.items() if key not in said)]  # fmt: skip
+
+
+_SCALA = "producer.type"
+"""A name of the Scala producer (to 0.8.2, gone in 0.11), which had names of librdkafka's, and its own defaults."""
+
+
+def _scala_names(found: Sequence[Read]) -> list[Read]:
+    """Its names as Kafka's: by default it waits for nobody, and tries three times (ProducerConfig.scala of 0.8)."""
+    named = [one if isinstance(one, Note) else replace(one, key=_ALIASES.get(one.key, one.key)) for one in found]
+    first = next(settings_of(named))
+    said = {entry.key for entry in settings_of(named)}
+    defaults = {keys.ACKS: "0", keys.RETRIES: "3", keys.IDEMPOTENCE: "false", keys.IN_FLIGHT: "1"}
+    return [*named, *(replace(first, key=key, value=value, scope=Scope.PRODUCER, default_of="the Scala producer")
                       for key, value in defaults.items() if key not in said)]  # fmt: skip
 
 
@@ -65,7 +82,9 @@ def _plain(one: Read) -> Read:
 
 def _entries(name: str, text: str) -> list[Read]:
     found = list(property_entries(name, text))
-    return spring_properties(name, text) if any(is_spring(entry.key) for entry in found) else kafka_names(found)
+    if any(is_spring(entry.key) for entry in found):
+        return spring_properties(name, text)
+    return kafka_names(found) if (of_client := client_entries(found)) is None else of_client
 
 
 READER = Reader("properties", (), lambda source: Sign.LIKELY, _entries)

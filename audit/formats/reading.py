@@ -12,7 +12,7 @@ from acked.audit.formats.parts.reader import Reader, Source
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_bytes
 from acked.cluster.vocabulary.entry import INSTEAD
-from acked.cluster.vocabulary.names import is_known, names_setting
+from acked.cluster.vocabulary.names import is_known, likely_setting_elsewhere, names_setting
 from acked.cluster.vocabulary.note import Note, Read
 
 MAX_BYTES = 4 << 20
@@ -51,6 +51,12 @@ def read_all(paths: Iterable[Path]) -> list[Read]:
         else:
             found += read_file(path)
     return found
+
+
+def read_each(paths: Iterable[Path]) -> list[tuple[Path, list[Read]]]:
+    """What each file says for itself, of those that say anything of Kafka's, as in a folder."""
+    every = (file for path in paths for file in (_files(path) if path.is_dir() else (path,)))
+    return [(file, found) for file in every if (found := _read_member(file))]
 
 
 def read_file(path: Path) -> list[Read]:
@@ -126,8 +132,12 @@ def _read_member(path: Path) -> list[Read]:
         if _may_decide(path):
             raise
         return []
-    is_kafkas = any(isinstance(one, Note) or is_known(one.key) or one.means for one in found)
-    return found if is_kafkas or _may_decide(path) else []
+    return found if any(map(_is_kafkas, found)) or _may_decide(path) else []
+
+
+def _is_kafkas(one: Read) -> bool:
+    """Whether something is Kafka's, or has a name that is so only with a slip."""
+    return isinstance(one, Note) or is_known(one.key) or bool(one.means or likely_setting_elsewhere(one.key, ()))
 
 
 def _may_decide(path: Path) -> bool:

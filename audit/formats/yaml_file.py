@@ -41,6 +41,9 @@ def _entries(file: str, text: str) -> list[Read]:
 def _document(file: str, node: Node) -> list[Read]:
     if not isinstance(node, Fields):
         return list(find_suspects(Whose(file), node))
+    if isinstance((broker := node.field("redpanda")) and broker.node, Fields):
+        raise SpecUnreadable(f"{file}:{node.line}: this is Redpanda's, which replicates by Raft and not by Kafka's protocol; "
+                             "nothing is known of it here")  # fmt: skip
     read = next(read for recognises, read in _KINDS if recognises(node))
     return list(read(file, node))
 

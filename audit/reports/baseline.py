@@ -10,9 +10,19 @@ from typing import Any
 
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.reports.telling import SHORT
-from acked.audit.reports.view import FORMAT, TOPICS_FORMAT, BaselineView, DifferenceView, View, document_of
+from acked.audit.reports.view import (
+    FORMAT,
+    TOPICS_FORMAT,
+    AuditView,
+    BaselineView,
+    DifferenceView,
+    TopicsView,
+    View,
+    document_of,
+)
 from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
+from acked.reports.units import plural
 
 _NOT_ASKED = "-"
 _ORDER = (AuditVerdict.NO, AuditVerdict.UNDECIDED, AuditVerdict.YES)
@@ -43,16 +53,26 @@ def read_baseline(path: Path) -> Cells:
 
 
 def _cells_in(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerdict]]:
-    """The cells of a document, as it was stored or would be."""
-    for group in document.get("groups", [{**document, "decides": True, "audit": document}]):
-        for topic in (group["topics"] or [""]) if group["decides"] else ():
+    """The cells of a document, as it was stored or would be.
+
+    What is not known of a topic under the lead of one broker alone, which is down, is no cell: the others answer for it.
+    """
+    groups = document.get("groups", [{**document, "decides": True, "audit": document}])
+    answered = {f"{_of(group)}{name}" for group in groups if group["decides"] and group["audit"] for name in group["topics"]}
+    for group in groups:
+        for topic in (f"{_of(group)}{name}" for name in group["topics"] or [""]) if group["decides"] else ():
             audit = group["audit"]
-            for asked in document["required"] if audit is None else ():
+            is_known = audit is None and group["brokers"] and topic in answered
+            for asked in document["required"] if audit is None and not is_known else ():
                 yield Cell(topic, AuditQuestion(asked), _NOT_ASKED), AuditVerdict.UNDECIDED
             for answer in () if audit is None else audit["answers"]:
                 if answer["decides"] and answer["question"] in audit["required"]:
                     cell = Cell(topic, AuditQuestion(answer["question"]), answer["faults"]["name"])
                     yield cell, AuditVerdict(answer["worst"])
+
+
+def _of(group: Mapping[str, Any]) -> str:
+    return f"{group['unit']}: " if group.get("unit") else ""
 
 
 def cells_of(view: View) -> Cells:
@@ -86,4 +106,15 @@ def _difference(cell: Cell, before: AuditVerdict | None, now: AuditVerdict) -> D
 def since(view: View, before: Cells, path: Path) -> BaselineView:
     """What changed since an earlier audit, and the verdict of what got worse."""
     found = differences(before, cells_of(view))
-    return BaselineView(str(path), worst_of(one.now for one in found if one.is_worse), tuple(found))
+    notes = () if isinstance(view, AuditView) else unknown_brokers(view)
+    return BaselineView(str(path), worst_of(one.now for one in found if one.is_worse), tuple(found), notes)
+
+
+def unknown_brokers(view: TopicsView) -> tuple[str, ...]:
+    """A line for each broker whose settings are not known, with how many topics the others are judged by."""
+    topics: dict[tuple[str, ...], set[str]] = {}
+    for group in view.groups:
+        if group.audit is None and group.brokers and group.refusal:
+            topics.setdefault((group.refusal, *group.brokers), set()).update(group.topics)
+    return tuple(f"{reason}; {plural(len(names), 'topic')} are judged by the other brokers' settings"
+                 for (reason, *_), names in topics.items())  # fmt: skip

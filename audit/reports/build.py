@@ -11,7 +11,7 @@ from acked.audit.decision.advice import VERSION_KEY, SettingsChange
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.faults import Faults, not_asked
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
-from acked.audit.decision.release import Contexts, span
+from acked.audit.decision.release import Contexts, Deployment, span
 from acked.audit.decision.settings import Configuration, SettingValue
 from acked.audit.reports.telling import HEADS, SHORT, story_of
 from acked.audit.reports.transactional import transactions_view
@@ -38,14 +38,15 @@ from acked.audit.reports.view import (
 )
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, SettingEntry
+from acked.cluster.vocabulary.entry import IMAGE, OLDEST, REPLICATION_FACTOR, STATED, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Read
 from acked.model.language.telling import says_list
 from acked.reports.runs.sentences import TraceSentences
 from acked.reports.units import plural
 
-_HIDDEN = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION, keys.DEFAULT_FACTOR, IMAGE, STATED)
+_HIDDEN = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION, keys.DEFAULT_FACTOR, IMAGE, STATED,
+           OLDEST)  # fmt: skip
 """Settings that are shown in other ways."""
 
 _ONLY_IF_SET = (keys.FLUSH_MESSAGES, keys.ISOLATION)
@@ -188,11 +189,28 @@ def verdict_in_words(audit: Audit, required: Sequence[AuditQuestion]) -> str:
         faults.setdefault(answer.question.asked, {})[answer.faults.name] = None
     said = "; ".join(f"{_claim(worst, asked)} (faults: {', '.join(names)})" for asked, names in faults.items())
     text = f"{HEADS[worst]}: {said}"
-    if worst is not AuditVerdict.NO and all(answer.reply is not worst for answer in bad):
-        text += ", in some of the releases that may be meant; name yours with --kafka-version and --control-plane"
+    text += _hanging_on_release(bad)
     if audit.passed_over:
         text += f"; ignored (--lenient): {', '.join(f'{_name_of(entry)} ({entry.where})' for entry in _passed_over(audit))}"
     return text
+
+
+def _hanging_on_release(answers: Iterable[Answer]) -> str:
+    """What would decide answers that are yes in some of the releases that may be meant, and not in others."""
+    replies: dict[AuditVerdict, list[Deployment]] = {reply: [] for reply in AuditVerdict}
+    for answer in answers:
+        both = (answer, *answer.elsewhere)
+        if len({one.reply for one in both}) > 1:
+            for one in both:
+                replies[one.reply].append(one.context)
+    if not replies[AuditVerdict.YES]:
+        return ""
+    every = [context for contexts in replies.values() for context in contexts]
+    options = ["--kafka-version"] if len({one.release for one in every}) > 1 else []
+    options += ["--control-plane"] if len({one.plane for one in every}) > 1 else []
+    safe = [one for one in every if one not in replies[AuditVerdict.YES] and one not in replies[AuditVerdict.UNDECIDED]]
+    but = f", and not in {span(safe)}" if safe else ""
+    return f"; it can in {span(replies[AuditVerdict.YES])}{but}; {' and '.join(options)} will decide it"
 
 
 def apply_hinges(view: AuditView, hinges: Sequence[Hinge]) -> AuditView:
@@ -332,26 +350,11 @@ def _elsewhere(answer: Answer, cache: ResultCache | None) -> Iterator[ElsewhereV
         told_of = group[0] if reply is AuditVerdict.YES and answer.reply is not AuditVerdict.YES else None
         if told_of is not None and told_of.story is not None:
             steps = plural(told_of.story.trace_length - 1, "step")
-            text += f"; with {told_of.context.words}{_defaults_there(answer, told_of)} in {steps} ({told_of.bounds})"
+            text += f"; with {told_of.context.words} in {steps} ({told_of.bounds})"
         elif reply is AuditVerdict.UNDECIDED and reply is not answer.reply:
             text += f"; with {group[0].context.words}: {answer_in_words(group[0])}"
         contexts = tuple(ContextView(item.context.release.name, item.context.plane) for item in group)
         yield ElsewhereView(reply, contexts, text, None if told_of is None else _story(told_of, cache))
-
-
-_DEFAULTS = {
-    "acks": (keys.ACKS, ("0", "1", "all")),
-    "idempotence": (keys.IDEMPOTENCE, ("false", "true")),
-    "unclean_election": (keys.UNCLEAN, ("false", "true")),
-}
-"""Constants whose defaults differ by release: what Kafka calls them and their values, from 0 on."""
-
-
-def _defaults_there(here: Answer, there: Answer) -> str:
-    """What another release takes instead where nothing is set: the settings that are shown are those here."""
-    mine, its = dict(here.task.asked.constants), dict(there.task.asked.constants)
-    found = [f"{key}={values[its[name]]}" for name, (key, values) in _DEFAULTS.items() if mine[name] != its[name]]
-    return f" (its defaults: {', '.join(found)})" if found else ""
 
 
 # -- advice -------------------------------------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import date
 from typing import Any
 
 from acked.audit.clusters.several import Audited
@@ -12,7 +13,7 @@ from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.reports.terminal import group_answers, head_of, legend, not_asked_of, overview, place_of
 from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_once, title_of
 from acked.audit.reports.transactional import SCOPE, group_transactions, page_name, transaction_run
-from acked.audit.reports.view import AuditView, TopicsView, View
+from acked.audit.reports.view import AuditView, TopicsView, View, audits_of
 from acked.base.bounds import Bounds
 from acked.checker.diagnosis.easiest import TooMany, easiest_of
 from acked.checker.question.result import Counterexample, Violation
@@ -123,10 +124,13 @@ def link_pages(view: View, pages: Sequence[StoryPage]) -> View:
 # -- the audit itself ---------------------------------------------------------------------------------------------------
 
 
-def audit_page(view: View) -> str:
-    """The page, for several groups of topics with their table first; it needs no script and no network."""
+def audit_page(view: View, day: date | None = None) -> str:
+    """The page, for several groups of topics with their table first; it needs no script and no network.
+
+    It says of which files it is, and on which `day` it was made.
+    """
     if isinstance(view, AuditView):
-        return _page(Heads(*head_of(view), view.model, is_common=True), view, view, [_part("", "", view)])
+        return _page(Heads(*head_of(view), view.model, is_common=True), view, view, [_part("", "", view)], day)
     heads = Heads.from_view(view)
     parts = [
         {"title": title_of(group), "id": f"group-{group.number}-", "refusal": group.refusal}
@@ -135,7 +139,7 @@ def audit_page(view: View) -> str:
         for group, audit in tell_once(view)
     ]
     table = grid(groups_table(view), [str(part["id"]) for part in parts])
-    return _page(heads, view, view.first, parts, {**table, "legend": table_legend(view)})
+    return _page(heads, view, view.first, parts, day, {**table, "legend": table_legend(view)})
 
 
 def _page(
@@ -143,11 +147,13 @@ def _page(
     view: AuditView | TopicsView,
     audit: AuditView | None,
     parts: list[dict[str, Any]],
+    day: date | None,
     groups: dict[str, Any] | None = None,
 ) -> str:
     data = {
         "title": heads.title,
         "head": heads.lines,
+        "about": _about(view, day),
         "verdict_of": view.verdict.value,
         "verdict": view.verdict_in_words,
         "not_asked": "" if audit is None else not_asked_of(audit),
@@ -157,6 +163,23 @@ def _page(
         "parts": parts,
     }
     return render_report("audit.html.j2", data)
+
+
+_NAMED = 8
+"""Files that the head of a page names."""
+
+
+def _about(view: View, day: date | None) -> str:
+    """Of which clusters and files a page is, and of which day."""
+    units = [group.unit for group in view.groups if group.unit] if isinstance(view, TopicsView) else []
+    files = [item.file for _, audit in audits_of(view) for item in audit.settings if item.file]
+    parts = [f"{title}: {_first(dict.fromkeys(found))}" for title, found in (("of", units), ("read from", files)) if found]
+    return "; ".join([*parts, *([] if day is None else [day.isoformat()])])
+
+
+def _first(names: Iterable[str]) -> str:
+    listed = list(names)
+    return ", ".join(listed[:_NAMED]) + (f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else "")
 
 
 def _part(title: str, name: str, audit: AuditView) -> dict[str, Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.checker.batch.outcome import FoundViolation, Task
 from acked.reports.console import Console, glyphs_of, put_paragraph
@@ -14,6 +15,7 @@ from acked.reports.table import Mark
 STYLES = {AuditVerdict.YES: "bold red", AuditVerdict.NO: "bold green", AuditVerdict.UNDECIDED: "bold yellow"}
 MARKS = {AuditVerdict.YES: Mark.BAD, AuditVerdict.NO: Mark.GOOD, AuditVerdict.UNDECIDED: Mark.OPEN}
 
+LEVELS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 HEADS = {AuditVerdict.NO: "PASS", AuditVerdict.YES: "FAIL", AuditVerdict.UNDECIDED: "UNDECIDED"}
 SHORT = {
     AuditQuestion.LOSS: "lost",

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 
-from acked.audit.decision.gather import Given, Severity
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.decision.release import plane_words
-from acked.audit.reports.telling import MARKS, SHORT, STYLES, print_story, sentence, signs, story_markdown
+from acked.audit.reports.telling import LEVELS, MARKS, SHORT, STYLES, print_story, sentence, signs, story_markdown
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
-from acked.audit.reports.view import AnswerView, AuditView, View
-from acked.cluster.vocabulary.entry import SettingEntry
-from acked.cluster.vocabulary.keys import KEYS
+from acked.audit.reports.view import AnswerView, AuditView, FindingView, View
 from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Table, TableCell, fits, print_table, table, table_markdown
+from acked.reports.units import plural
 
 NOT_ASKED = "not asked"
 """What a cell says where a question was not asked under some faults."""
@@ -39,11 +38,13 @@ def overview(view: AuditView) -> Table:
 def legend(view: AuditView) -> list[str]:
     """What each column assumes, `machine dies (one-machine): …`, and what the words of cells stand for."""
     lines = [f"{column.heading} ({column.name}): {column.words}" for column in view.columns]
-    if any(answer.answer is AuditVerdict.YES for answer in view.answers):
-        lines.append("yes (4): it can happen, in 4 steps at least; the steps are below")
+    stories = (answer.story for answer in view.answers if answer.answer is AuditVerdict.YES)
+    if steps := next((len(story.steps) for story in stories if story is not None), 0):
+        lines.append(f"yes ({steps}): it can happen, in {plural(steps, 'step')} at least; the steps are below")
     if any(answer.worst is not answer.answer for answer in view.answers):
-        lines.append("elsewhere: in another release that may be meant")
-    if any(answer.worst is AuditVerdict.UNDECIDED for answer in view.answers):
+        lines.append("elsewhere: in another release that may be meant; here: in the one named above, and not in every other")
+    replies = {other.answer for answer in view.answers for other in answer.elsewhere}
+    if AuditVerdict.UNDECIDED in replies | {answer.answer for answer in view.answers}:
         lines.append("undecided: the search met its bound; --max-states and --memory raise it")
     return lines
 
@@ -58,8 +59,10 @@ def _cell(answer: AnswerView | None) -> TableCell:
     if answer is None:
         return TableCell(NOT_ASKED, "dim")
     text = answer.answer.value
-    if answer.answer is not answer.worst:
-        text = f"{answer.worst.value} elsewhere"
+    if answer.answer is AuditVerdict.NO and answer.worst is not AuditVerdict.NO:
+        text = f"{worst_of(other.answer for other in answer.elsewhere).value} elsewhere"
+    elif answer.answer is AuditVerdict.YES and answer.worst is not AuditVerdict.YES:
+        text = "yes here"
     elif answer.answer is AuditVerdict.YES and answer.story is not None:
         text = f"yes ({len(answer.story.steps)})"
     elif answer.nothing_accepted:
@@ -71,9 +74,6 @@ def place_of(answer: AnswerView) -> str:
     """The id of the place on a page that tells of an answer: of its own, or of the one that takes the same steps."""
     told_with = answer.faults.name if answer.decides or answer.same_as is None else answer.same_as
     return f"{answer.question.value}-{told_with.replace(',', '-')}"
-
-
-LEVELS = {Severity.ERROR: "bold red", Severity.WARNING: "yellow", Severity.NOTE: "dim"}
 
 
 def head_of(view: AuditView) -> tuple[str, list[str]]:
@@ -148,14 +148,32 @@ def _columns(shown: Table, first: int, end: int) -> Table:
 
 
 def print_verdict(console: Console, view: View, asked: AuditView | None) -> None:
-    """The verdict of one audit or several, and what `asked`, one of them, leaves out and warns of."""
+    """What `asked`, one of the audits, leaves out and warns of, and last the verdict of all."""
     put(console, [])
+    if asked is not None:
+        put_paragraph(console, not_asked_of(asked), "dim", "  ", "  ")
+        for warning in asked.warnings:
+            put_paragraph(console, f"note: {warning}", "dim")
     put_paragraph(console, view.verdict_in_words, STYLES[view.verdict], f"{signs(console)[view.verdict]} ", "  ")
-    if asked is None:
-        return
-    put_paragraph(console, not_asked_of(asked), "dim", "  ", "  ")
-    for warning in asked.warnings:
-        put_paragraph(console, f"note: {warning}", "dim")
+
+
+_OF_ONE_RULE = 3
+"""Remarks of one rule that are told; a document has all."""
+
+
+def few_of_each(findings: Sequence[FindingView]) -> list[FindingView]:
+    """Of the remarks of one rule the first, and behind them how many more there are: topics may have one each."""
+    told: list[FindingView] = []
+    count = Counter(found.rule for found in findings)
+    seen: Counter[str] = Counter()
+    for found in findings:
+        seen[found.rule] += 1
+        if seen[found.rule] <= _OF_ONE_RULE:
+            told.append(found)
+        elif seen[found.rule] == count[found.rule]:
+            more = f"and {count[found.rule] - _OF_ONE_RULE} more like it ({found.rule}; --format json has all)"
+            told.append(FindingView(found.rule, found.level, more, None, None))
+    return told
 
 
 def print_body(console: Console, view: AuditView) -> None:
@@ -167,7 +185,7 @@ def print_body(console: Console, view: AuditView) -> None:
         put_paragraph(console, item.source, "dim", "      ", "      ")
     if view.findings:
         put(console, [])
-    for found in view.findings:
+    for found in few_of_each(view.findings):
         where = f"{found.file}:{found.line}: " if found.line else ""
         put_paragraph(console, f"{where}{found.text}", LEVELS[found.level], f"  {found.level.value:<8} ", " " * 11)
     for number, (text, answers) in enumerate(group_answers(view), 1):
@@ -236,7 +254,7 @@ def body_markdown(view: AuditView) -> list[str]:
     settings = [(item.key, item.value, item.source) for item in view.settings]
     lines += ["", "## Settings", "", *table_markdown(table(("setting", "value", "from"), settings))]
     lines += ["", "## Findings", ""] if view.findings else []
-    for found in view.findings:
+    for found in few_of_each(view.findings):
         where = f"{md_text(found.file)}:{found.line}: " if found.line else ""
         lines.append(f"- **{found.level.value}** {where}{md_text(found.text)}")
     return lines
@@ -256,43 +274,3 @@ def _answer_markdown(answer: AnswerView) -> list[str]:
             found = f"**{md_text(answer.remedy.in_words)}** (checked)"
         lines += ["", f"Smallest change: {found}{md_text(answer.undecided_in_words)}."]
     return lines
-
-
-# -- what settings were read as, before anything is asked about them ----------------------------------------------------
-
-
-FORMAT = "acked-settings/1"
-
-
-def _ordered_entries(given: Given) -> list[SettingEntry]:
-    """The settings that count, in the order of an audit's table."""
-    return [given.entries[key] for key in KEYS if key in given.entries]
-
-
-def settings_document(given: Given) -> dict[str, object]:
-    """The settings that count, and what is to be remarked on them, as JSON."""
-    return {
-        "format": FORMAT,
-        "settings": [
-            {"key": entry.key, "value": entry.value, "source": entry.source, "file": entry.file, "line": entry.line or None}
-            for entry in _ordered_entries(given)
-        ],
-        "findings": [
-            {"rule": finding.rule, "level": finding.level.value, "text": finding.text,
-             "where": None if finding.entry is None else finding.entry.where}
-            for finding in given.findings
-        ],
-    }  # fmt: skip
-
-
-def print_settings(console: Console, given: Given) -> None:
-    """A line for each setting, `min.insync.replicas=2  compose.yml:8`, and one for each remark."""
-    if not given.entries:
-        put_paragraph(console, "the files set nothing that decides an answer: the release's defaults count")
-    said = [(f"{entry.key}={entry.value}", entry.source) for entry in _ordered_entries(given)]
-    width = max((len(text) for text, _ in said), default=0)
-    for text, source in said:
-        put_paragraph(console, source, "", text.ljust(min(width, 60) + 2), "    ")
-    for found in given.findings:
-        where = "" if found.entry is None else f"{found.entry.where}: "
-        put_paragraph(console, f"{where}{found.text}", LEVELS[found.level], f"{found.level.value:<8} ", " " * 9)

@@ -59,6 +59,7 @@ def _group(number: int, one: Audited, required: Sequence[AuditQuestion], cache: 
         verdict=one.worst(required),
         refusal=one.refusal or None,
         audit=view_of(one, required, cache),
+        unit=group.unit or None,
     )
 
 
@@ -74,21 +75,27 @@ def _verdict_in_words(groups: Sequence[GroupView], verdict: AuditVerdict) -> str
         numbers_of.setdefault(what, []).append(str(group.number))
     parts = [f"{', '.join(found)}: {what}" if len(numbers_of) > 1 else what for what, found in numbers_of.items()]
     of = f"{plural(len(bad), 'group')} of topics ({', '.join(str(group.number) for group in bad)}; {plural(topics, 'topic')})"
-    return f"{HEADS[verdict]}: {of}: {'; '.join(parts)}"
+    open_ = [group for group in groups if group.decides and group.verdict is AuditVerdict.UNDECIDED]
+    besides = sum(len(group.topics) or 1 for group in open_) if verdict is AuditVerdict.YES else 0
+    more = f"; undecided besides: {plural(besides, 'topic')}" if besides else ""
+    return f"{HEADS[verdict]}: {of}: {'; '.join(parts)}{more}"
 
 
 # -- the table of groups ------------------------------------------------------------------------------------------------
 
 
-def groups_table(view: TopicsView) -> Table:
-    """A row for each group: which topics, what decides, and for each question the first class of faults with a yes."""
+def groups_table(view: TopicsView, most: int | None = None) -> Table:
+    """A row for each group, or for the first of them: which topics, what decides, and for each question the first class of
+    faults with a yes.
+    """
     questions = dict.fromkeys(answer.question for group in view.groups if group.audit for answer in group.audit.answers)
     rows = []
-    for group in view.groups:
+    for group in view.groups[:most]:
         known = (group.replicas, group.min_insync_replicas, group.acks)
         values = [TableCell("-" if value is None else str(value)) for value in known]
         cells = [_cell(group.audit, asked) for asked in questions]
-        name = TableCell(f"{group.number}. {group_name(group)}", link=f"group-{group.number}-")
+        shown = group_name(group) if most is None else short_name(group)
+        name = TableCell(f"{group.number}. {shown}", link=f"group-{group.number}-")
         rows.append((name, *values, *cells))
     return table((*_HEADINGS, *(SHORT[asked] for asked in questions)), rows)
 
@@ -97,10 +104,21 @@ _HEADINGS = ("topics", numbers("RF"), numbers("min ISR"), "acks")
 
 
 def group_name(group: GroupView) -> str:
-    """`orders, payments and 12 more; brokers 2 and 3`."""
-    more = f" and {len(group.topics) - _NAMED} more" if len(group.topics) > _NAMED else ""
-    text = f"{', '.join(group.topics[:_NAMED])}{more}" or "every topic"
-    return f"{text} (led by {', '.join(group.brokers)})" if group.brokers else text
+    """`eu: orders, payments and 12 more (led by broker 2)`."""
+    return name_of_topics(group.topics, group.brokers, group.unit or "")
+
+
+def short_name(group: GroupView) -> str:
+    """The same with one topic: `eu: orders and 14 more`."""
+    return name_of_topics(group.topics, group.brokers, group.unit or "", 1)
+
+
+def name_of_topics(topics: Sequence[str], brokers: Sequence[str], unit: str, named: int = _NAMED) -> str:
+    """The first topics, and how many more there are, with those who lead them and what they are of."""
+    more = f" and {len(topics) - named} more" if len(topics) > named else ""
+    text = f"{', '.join(topics[:named])}{more}" or "every topic"
+    text = f"{text} (led by {', '.join(brokers)})" if brokers else text
+    return f"{unit}: {text}" if unit else text
 
 
 def _cell(audit: AuditView | None, asked: AuditQuestion) -> TableCell:
@@ -172,7 +190,7 @@ def print_topics(console: Console, view: TopicsView) -> None:
     heads = Heads.from_view(view)
     if view.first is not None:
         print_head(console, heads.title, heads.lines, heads.model)
-    _print_groups(console, groups_table(view))
+    print_groups(console, groups_table(view))
     put(console, [])
     for line in table_legend(view):
         put_paragraph(console, line, "dim", "  ", "    ")
@@ -190,18 +208,17 @@ def print_topics(console: Console, view: TopicsView) -> None:
     print_verdict(console, view, view.first)
 
 
-def _print_groups(console: Console, shown: Table) -> None:
+def print_groups(console: Console, shown: Table) -> None:
     """The table of groups; where the console is too narrow for it, what they are set to above what is answered."""
     for is_narrow in (False, True):
         if fits(console, shown, is_narrow):
             print_table(console, shown, is_narrow)
             return
     count = len(_HEADINGS)
-    print_table(console, Table(shown.columns[:count], tuple(row[:count] for row in shown.rows)))
+    print_answers(console, Table(shown.columns[:count], tuple(row[:count] for row in shown.rows)))
     put(console, [])
     numbered = tuple((TableCell(row[0].text.partition(" ")[0]), *row[count:]) for row in shown.rows)
-    answers = Table((Column(""), *shown.columns[count:]), numbered)
-    print_table(console, answers, is_narrow=not fits(console, answers))
+    print_answers(console, Table((Column(""), *shown.columns[count:]), numbered))
 
 
 def title_of(group: GroupView) -> str:

@@ -191,7 +191,8 @@ class RecommendedView:
 
 @dataclass(frozen=True)
 class AnswerView:
-    """The answer to a question under faults: `answer` in the first context, `worst` of all that may be meant.
+    """The answer to a question under faults: `answer` in the first context, `worst` what is so in all that may be meant,
+    undecided where they differ.
 
     `tried`, `causes` and `undecided` are None without advice. `same_as` names the faults, or the group of topics, with which
     the same steps were told before.
@@ -266,11 +267,30 @@ class DifferenceView:
 
 @dataclass(frozen=True)
 class BaselineView:
-    """What changed since the audit in a file, and the verdict of what got worse."""
+    """What changed since the audit in a file, and the verdict of what got worse; `notes` are on what is not known now."""
 
     file: str
     verdict: AuditVerdict
     differences: tuple[DifferenceView, ...]
+    notes: tuple[str, ...] = field(default=(), metadata=_ONLY_IF_ANY)
+
+
+@dataclass(frozen=True)
+class PolicyLineView:
+    """What a policy requires or accepts of some topics, and what is so."""
+
+    verdict: AuditVerdict
+    in_words: str
+
+
+@dataclass(frozen=True)
+class PolicyView:
+    """What the policy in a file makes of an audit: its verdict, which the exit code says, and why."""
+
+    file: str
+    verdict: AuditVerdict
+    verdict_in_words: str
+    lines: tuple[PolicyLineView, ...]
 
 
 # -- the whole ----------------------------------------------------------------------------------------------------------
@@ -310,6 +330,7 @@ class AuditView:
     transactions: tuple[TransactionView, ...] = field(default=(), metadata=_ONLY_IF_ANY)
     upgrade: Upgrade | None = field(default=None, metadata={**_ONLY_IF_ANY, _AS: upgrade_document})
     baseline: BaselineView | None = field(default=None, metadata=_ONLY_IF_ANY)
+    policy: PolicyView | None = field(default=None, metadata=_ONLY_IF_ANY)
 
     @property
     def first_place(self) -> SettingView | None:
@@ -319,7 +340,9 @@ class AuditView:
 
 @dataclass(frozen=True)
 class GroupView:
-    """A group of topics; without an audit `refusal` says why it was not asked about."""
+    """A group of topics; without an audit `refusal` says why it was not asked about. `unit` is the cluster, folder or file
+    that it is of, where there are several.
+    """
 
     number: int
     topics: tuple[str, ...]
@@ -332,6 +355,7 @@ class GroupView:
     verdict: AuditVerdict
     refusal: str | None
     audit: AuditView | None
+    unit: str | None = field(default=None, metadata=_ONLY_IF_ANY)
 
 
 @dataclass(frozen=True)
@@ -345,6 +369,7 @@ class TopicsView:
     groups: tuple[GroupView, ...]
     left_out: tuple[str, ...]
     baseline: BaselineView | None = field(default=None, metadata=_ONLY_IF_ANY)
+    policy: PolicyView | None = field(default=None, metadata=_ONLY_IF_ANY)
 
     @property
     def first(self) -> AuditView | None:

@@ -1,6 +1,6 @@
 """What a process does that asks cvc5 about obligations: a text, and whether it is unsatisfiable.
 
-Importing this module imports cvc5, which only `acked[certificates]` brings: only processes that check certificates do so.
+Importing this module imports cvc5, which only the extra `certificates` brings: only processes that check certificates do so.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def count(dataset: Path, sql: str, most: int | None = None) -> pa.Table:
     place = place_of(dataset, _view(select))
     if not place.exists():
         raise NeedsSpark
-    source = ds.dataset(place, format="parquet")
+    source = ds.dataset(place, format="parquet", partitioning="hive")
     if source.count_rows() > MOST_ROWS:
         raise NeedsSpark
     names = _first_parts(select)  # A name that is no column is an alias, or a mistake.

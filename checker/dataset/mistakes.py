@@ -41,7 +41,7 @@ def views_of_dataset(dataset: Path) -> Views:
     found = {}
     for name in VIEWS:
         place = place_of(dataset, name)
-        if place.exists() and (schema := ds.dataset(place, format="parquet").schema):
+        if place.exists() and (schema := ds.dataset(place, format="parquet", partitioning="hive").schema):
             found[name] = schema
     return found
 

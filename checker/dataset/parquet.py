@@ -19,6 +19,7 @@ import os
 import shutil
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -109,9 +110,8 @@ class Columns:
             elements = [self._column(domain.element, (*path, k), words) for k in range(size)]
             return _lists(elements, np.full(len(words), size))
         if isinstance(domain, LogDomain):
-            record = StructDomain(domain.record)
             size = domain.end.cardinality(self._constants) - 1
-            records = [self._column(record, (*path, LogDomain.RECORDS, k), words) for k in range(size)]
+            records = [self._column(domain.content, (*path, LogDomain.RECORDS, k), words) for k in range(size)]
             return _lists(records, self._codes((*path, LogDomain.END), words).astype(np.int64))
         raise ConfigurationError(f"states with a {type(domain).__name__} cannot be written as columns yet")
 
@@ -248,6 +248,31 @@ class Condition:
         return found
 
 
+class Rows:
+    """Packed states of a level as rows of the tables of a dataset: all, or those for which a condition holds."""
+
+    def __init__(self, question: Question, where: Condition | None = None) -> None:
+        self._question, self._where = question, where
+        self._columns = Columns(question)
+        self._edges: Edges | None = None
+
+    def batch(self, table: str, level: int, words: NDArray[np.uint64]) -> pa.RecordBatch:
+        """The rows of "states" or of "transitions" out of them; `words` has shape (states, W)."""
+        kept = words if self._where is None else words[self._where.holds(words)]
+        if table == "states":
+            columns = {"id": self._columns.ids(kept), "level": _level_column(level, len(kept)), **self._columns.fields(kept)}
+        else:
+            if self._edges is None:
+                self._edges = Edges(self._question, self._columns)
+            (source, target, *rest) = self._edges.edges_from(kept, self._where).items()
+            columns = dict([source, target, ("level", _level_column(level, len(source[1]))), *rest])
+        return pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+
+
+def _level_column(level: int, count: int) -> pa.Array:
+    return pa.array(np.full(count, level, np.int32))
+
+
 def _argument_column(values: Sequence[Any]) -> pa.Array:
     """One parameter of every action instance, None where an action has none of that name: numbers, truth values or sets."""
     if any(isinstance(value, list) for value in values):
@@ -309,43 +334,57 @@ def _write(
     on_level: Callable[[int, int], None],
     where: Condition | None,
 ) -> Written:
-    identity = identity_of(question)
     codec = StateCodec(shape_of(question.plan), run.buckets, Kernel(exchange_code(shape_of(question.plan))))
     run.agree_on_layout(codec)
-    columns = Columns(question)
-    edges = Edges(question, columns) if transitions else None
-    known = [level for level in range(1, run.known_levels + 1) if run.files_of(level)]
-    if levels is not None and (missing := sorted(set(levels) - set(known))):
-        raise ConfigurationError(f"level {missing[0]} is not among the {len(known)} levels of this run")
-    chosen = [level for level in known if levels is None or level in levels]
-    states = fired = 0
+    rows = Rows(question, where)
+    chosen = chosen_levels(run, levels)
+    counts = {"states": 0, "transitions": 0}
     with ThreadPoolExecutor(1) as writer:
         for level in chosen:
-            table = _Table(writer, folder / "states" / f"level-{level:05}.parquet")
-            moves = _Table(writer, folder / "transitions" / f"level-{level:05}.parquet")
-            with table, moves:
+            tables = {
+                name: _Table(writer, folder / name / f"level-{level:05}.parquet")
+                for name in ("states", "transitions")[: 1 + transitions]
+            }
+            with ExitStack() as opened:
+                for table in tables.values():
+                    opened.enter_context(table)
                 for words in _states(run, codec, level):
-                    if where is not None:
-                        words = words[where.holds(words)]
-                    if not len(words):
-                        continue
-                    number = pa.array(np.full(len(words), level, np.int32))
-                    table.write({"id": columns.ids(words), "level": number, **columns.fields(words)})
-                    states += len(words)
-                    if edges is not None:
-                        found = edges.edges_from(words, where)
-                        count = len(found["source"])
-                        source, target, *rest = found.items()
-                        number = pa.array(np.full(count, level, np.int32))
-                        moves.write(dict([source, target, ("level", number), *rest]))
-                        fired += count
-            on_level(level, states)
-    _write_levels(question, run, folder, known)
-    about = {"format": FORMAT, **identity, "levels": chosen, "states": states, "transitions": fired if transitions else None}
-    if where is not None:
-        about["where"] = where.text
+                    for name, table in tables.items():
+                        batch = rows.batch(name, level, words)
+                        counts[name] += batch.num_rows
+                        table.write(batch)
+            on_level(level, counts["states"])
+    moves = counts["transitions"] if transitions else None
+    write_tables(question, run, folder, chosen, counts["states"], moves, None if where is None else where.text)
+    return Written(counts["states"], counts["transitions"], len(chosen))
+
+
+def chosen_levels(run: RunDirectory, levels: Collection[int] | None) -> list[int]:
+    """The levels of a run that have states, or those of them that are asked for; `ConfigurationError` if one is missing."""
+    known = _levels_of(run)
+    if levels is not None and (missing := sorted(set(levels) - set(known))):
+        raise ConfigurationError(f"level {missing[0]} is not among the {len(known)} levels of this run")
+    return [level for level in known if levels is None or level in levels]
+
+
+def _levels_of(run: RunDirectory) -> list[int]:
+    return [level for level in range(1, run.known_levels + 1) if run.files_of(level)]
+
+
+def write_tables(
+    question: Question,
+    run: RunDirectory,
+    folder: Path,
+    levels: Sequence[int],
+    states: int,
+    transitions: int | None,
+    where: str | None,
+) -> None:
+    """Writes what a dataset has besides states and transitions: levels, actions, and what it is about."""
+    _write_levels(question, run, folder, _levels_of(run))
+    counts = {"levels": levels, "states": states, "transitions": transitions}
+    about = {"format": FORMAT, **identity_of(question), **counts, **({} if where is None else {"where": where})}
     (folder / "about.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
-    return Written(states, fired, len(chosen))
 
 
 def _states(run: RunDirectory, codec: StateCodec, level: int) -> Iterator[NDArray[np.uint64]]:
@@ -372,8 +411,9 @@ class _Table:
         if self._writer is not None:
             self._writer.close()
 
-    def write(self, columns: dict[str, pa.Array]) -> None:
-        batch = pa.RecordBatch.from_arrays(list(columns.values()), names=list(columns))
+    def write(self, batch: pa.RecordBatch) -> None:
+        if not batch.num_rows:
+            return
         if self._writer is None:
             self._writer = pq.ParquetWriter(self._path, batch.schema, compression="zstd", compression_level=1)
         self._wait()

@@ -23,6 +23,7 @@ from acked.invariants.property import Kind, Property
 from acked.model.catalogue import PROTOCOLS, alternatives_of
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
+from acked.model.language.context import Switch
 from acked.model.language.protocol import Instance
 from acked.model.language.tracings import ActionInstance
 
@@ -71,7 +72,8 @@ def remedy_of(question: Question, run: Run, violates: Property, decides: bool = 
     """The first change of rules that prevents the run; if it `decides`, the first with which the promise holds at all.
 
     Of a weakened protocol the change is to put its clauses back, of a protocol with alternatives (`alternatives_of`) one of
-    them, of another a later set of rules over the same state. Alternatives are tried only if it `decides`: it takes seconds.
+    them, of an author's own the default of a switch, of another a later set of rules over the same state. Alternatives are
+    tried only if it `decides`: it takes seconds.
     """
     instance = question.instance
     candidates = _candidates(instance, decides)
@@ -119,9 +121,14 @@ def _candidates(instance: Instance, decides: bool) -> Iterator[_Candidate]:
         for item in alternatives(constants) if decides else ():
             made = partial(protocol.instantiate, {**constants, **item.changes})
             yield _Candidate(RemedyKind(item.kind.value), item.name, item.source, made)
+    elif protocol.name not in PROTOCOLS:
+        for rule in protocol.constants:
+            if isinstance(rule, Switch) and rule.default is not None and rule.default != constants[rule.name]:
+                made = partial(protocol.instantiate, {**constants, rule.name: rule.default})
+                yield _Candidate(RemedyKind.RULE, f"{rule.name}={str(rule.show(rule.default)).lower()}", rule.doc, made)
     else:
         names = list(PROTOCOLS)
-        later = names[names.index(protocol.name) + 1 :] if protocol.name in names else []
+        later = names[names.index(protocol.name) + 1 :]
         for other in (PROTOCOLS[name] for name in later):
             if other.state is protocol.state:
                 yield _Candidate(RemedyKind.PROTOCOL, other.name, other.source, partial(other.instantiate, constants))
@@ -138,7 +145,7 @@ def _try(
         blocked = under(other, question.instance, run).blocked
         is_other = blocked is not None and blocked.index > 0
     else:
-        states, blocked = _follow(other, run.actions)
+        states, blocked = _follow(other, run)
         if blocked is not None:
             blocked = retell(other, [step for step, _ in states if step is not None], blocked)
         is_other = blocked is not None or not _breaks(Question(other, (violates,)), states)
@@ -149,16 +156,17 @@ _Taken = list[tuple[ActionInstance | None, list[int]]]
 """The states of a run as codes, each with the step that led there."""
 
 
-def _follow(instance: Instance, actions: Sequence[ActionInstance]) -> tuple[_Taken, BlockedStep | None]:
-    """The states of actions taken in another instance, with the action that led there; what forbids the first that cannot be.
+def _follow(instance: Instance, run: Run) -> tuple[_Taken, BlockedStep | None]:
+    """The states of a run's actions in another instance, with the action that led there; what bars the first that is barred.
 
     Switches change what is kept of the past, so that states differ where nothing that matters does: actions are followed
     here, not states.
     """
     known = {step.label: step for step in instance.actions}
     explainer = Explainer(instance)
-    states: _Taken = [(None, instance.schema.unpack(instance.initial[0]))]
-    for index, action in enumerate(actions, 1):
+    begins = run.states[0] if run.states[0] in instance.initial else instance.initial[0]
+    states: _Taken = [(None, instance.schema.unpack(begins))]
+    for index, action in enumerate(run.actions, 1):
         step, codes = known.get(action.label), states[-1][1]
         if step is None:
             return states, BlockedStep(index, None, (), ())

@@ -45,12 +45,10 @@ def nearest(
     return replace(_found(instance, Question(begins, (absent,)), most_states), broken="")
 
 
-def nearest_violation(
-    instance: Instance, state: Words, promises: Sequence[Property], most_states: int = MAX_STATES
-) -> Nearest:
+def nearest_violation(instance: Instance, state: Words, promises: Sequence[Property]) -> Nearest:
     """The same for the nearest state or step that breaks one of these promises, of those that states and steps decide."""
     question = Question(_beginning_with(instance, state), tuple(promises)).without_graph_properties()
-    return _found(instance, question, most_states)
+    return _found(instance, question, MAX_STATES)
 
 
 def _beginning_with(instance: Instance, state: Words) -> Instance:

@@ -43,23 +43,36 @@ class Candidate:
         """The name of the spec."""
         return name_of(self.path)
 
+    @property
+    def is_slow(self) -> bool:
+        """Whether the spec calls itself slow."""
+        return self.spec is not None and self.spec.slow
+
 
 @dataclass(frozen=True)
 class Selection:
     """Which of the specs under the paths are run.
 
     `patterns` are shell patterns, of which one must match the name or the path; `shard` is (i, n): every n-th of them,
-    beginning with the i-th, counted from 1. Specs that call themselves slow are run if `slow`, or if named by their path.
+    beginning with the i-th, counted from 1. Specs that call themselves slow are run if `slow`, those that expect more
+    distinct states than `most_states` are not; a spec that is named by its path is run in any case.
     """
 
     patterns: tuple[str, ...] = ()
     shard: tuple[int, int] | None = None
     slow: bool = False
+    most_states: int | None = None
+
+    def leaves_out(self, spec: Spec) -> bool:
+        """Whether a spec is too slow or too large."""
+        expects = None if spec.expect is None else spec.expect.distinct_states or spec.expect.at_least_distinct_states
+        is_large = self.most_states is not None and (expects or 0) > self.most_states
+        return is_large or (spec.slow and not self.slow)
 
 
 @dataclass(frozen=True)
 class Chosen:
-    """What a selection leaves; `left_out` are the slow ones, `refusal` says what was asked for and is not there."""
+    """What a selection leaves; `left_out` are the slow and large ones, `refusal` says what was asked for and is not there."""
 
     candidates: tuple[Candidate, ...]
     left_out: tuple[Candidate, ...]
@@ -140,10 +153,11 @@ def choose(paths: Sequence[str], selection: Selection) -> Chosen:
             return Chosen((), (), f"shard {index}/{count} has no spec, because there are {len(wanted)}; use fewer shards")
         wanted = wanted[index - 1 :: count]
     candidates = [_candidate(path) for path in wanted]
-    runs = [item for item in candidates if item.spec is None or not item.spec.slow or selection.slow or found[item.path]]
+    runs = [item for item in candidates if item.spec is None or found[item.path] or not selection.leaves_out(item.spec)]
     left_out = tuple(item for item in candidates if item not in runs)
     if not runs:
-        refusal = refusal or f"all {len(left_out)} specs are slow and left out; add --slow"
+        why = "slow or large and left out; name one" if selection.most_states else "slow and left out; add --slow"
+        refusal = refusal or f"all {len(left_out)} specs are {why}"
     return Chosen(tuple(runs), left_out, refusal)
 
 
@@ -195,7 +209,9 @@ def run_gate(
     tasks = [Task.of(spec, Probing.VACUITY) for _, spec in asked]
     for answered in answer_all(tasks, runner, cache, lambda under: tells.progress(asked[under.task][0], under)):
         candidate, spec = asked[answered.task]
-        if answered.outcome is None:
+        if answered.outcome is None and answered.is_overflow and spec.expect is not None and spec.expect.overflow:
+            departures = []
+        elif answered.outcome is None:
             departures = [Departure(Reason.NO_ANSWER, f"there is no answer: {answered.failure}")]
         else:
             departures = judge(spec, answered.outcome)

@@ -21,6 +21,7 @@ from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Pool
 from acked.model.language.domain import Path, path_name
 from acked.model.language.protocol import Instance
+from acked.model.language.storage.composites import LogDomain
 from acked.model.language.storage.layout import Schema
 from acked.model.language.values import Enum
 
@@ -248,6 +249,8 @@ class Lowering:
         if kind == "len" and len(node.args) == 1 and not node.keywords:
             if (messages := self._messages(node.args[0], names)) is not None:
                 return self._sum([is_there for _, is_there in messages])
+            if (place := self._several(node.args[0], names)) in self._schema.logs:
+                return self._field(node, (*place, LogDomain.END))
             held = self._value(node.args[0], names)
             if not isinstance(held, IdSet):
                 raise self.refuse(node.args[0], f"len(…) counts the members of a set{such_a_set(self._schema, 'len({})')}")
@@ -288,13 +291,17 @@ class Lowering:
 
     def _messages(self, node: ast.expr, names: Mapping[str, Bound]) -> list[tuple[Member, Expr]] | None:
         """The structs of a set or a bag that a term names, each with the condition under which it is there."""
-        if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) or not self._schema.messages:
-            return None
+        return self._fields.members(self._several(node, names))
+
+    def _several(self, node: ast.expr, names: Mapping[str, Bound]) -> Path:
+        """Where a term says that it is what holds several values; nowhere for another term."""
+        if not isinstance(node, (ast.Name, ast.Attribute, ast.Subscript)) or not (self._schema.messages or self._schema.logs):
+            return ()
         name, _ = parts_of(node) or ("", ())
         if name in names or (isinstance(node, ast.Name) and (name,) not in self._fields.paths):
-            return None
+            return ()
         path = self._path(node, names)
-        return None if isinstance(path, int) else self._fields.members(path)
+        return () if isinstance(path, int) else path
 
     def _values(self, node: ast.expr, names: Mapping[str, Bound]) -> Sequence[tuple[Bound, Expr]]:
         """What a name stands for in turn, each with the condition under which it is meant."""
@@ -423,8 +430,8 @@ class Lowering:
         return path
 
     def _part(self, node: ast.expr, path: Path, part: str | int) -> Path:
-        longer = (*path, part)
-        if longer not in self._fields.paths:
+        longer = self._fields.below(path, part)
+        if longer is None:
             raise self.refuse(node, self._fields.lacks(path, part))
         return longer
 
@@ -433,5 +440,6 @@ class Lowering:
             return self._constant(path)
         value = self._fields.value(path)
         if value is None:
-            raise self.refuse(node, f"{path_name(path)} is not a single field; name one of its parts")
+            parts = self._fields.parts(path)
+            raise self.refuse(node, f"{path_name(path)} is not a single field; name one of its parts: {parts}")
         return value

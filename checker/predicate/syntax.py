@@ -42,7 +42,7 @@ Refuse = Callable[[ast.AST, str], Exception]
 
 def generator_of(call: ast.Call, refuse: Refuse) -> ast.GeneratorExp:
     """What any, all or count goes through; no other call has a meaning."""
-    kind = getattr(call.func, "id", "")
+    kind = getattr(call.func, "id", "") or getattr(call.func, "attr", "")
     made = call.args[0] if kind in ("any", "all", "count") and len(call.args) == 1 and not call.keywords else None
     if not isinstance(made, ast.GeneratorExp):
         raise refuse(call, unknown_call(kind))

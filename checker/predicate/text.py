@@ -28,7 +28,7 @@ class Slip:
 
 _TEXT_OR_SLIP = re.compile(
     r"""(?P<text>'[^']*'|"[^"]*")|(?P<slip><=>|=>|->|/\\|\\/|\\A\b|\\E\b|\\in\b|&&|\|\|)|(?P<fine>[=!<>]=|:=)"""
-    r"""|(?P<sign>=|!|≤|≥|≠|∧|∨|¬|⇒|∀|∃|∈)|(?P<word>\b(?:true|false|null|AND|OR|NOT)\b)"""
+    r"""|(?P<sign>=|!|≤|≥|≠|∧|∨|¬|⇒|∀|∃|∈)|(?P<word>\b(?:true|false|null|AND|OR|NOT)\b|\bimplies\b(?!\s*\())"""
 )
 _INSTEAD = {
     "=>": "write implies(A, B), or not A or B, instead of A => B",
@@ -59,6 +59,7 @@ _INSTEAD = {
     "AND": "write and instead of AND",
     "OR": "write or instead of OR",
     "NOT": "write not instead of NOT",
+    "implies": "write implies(A, B), or not A or B, instead of A implies B",
 }
 
 
@@ -78,6 +79,9 @@ _CALLED = {
     "min": "write all(x >= … for r in …), or a comparison, instead of min(…)",
     "every": "write all(… for r in …) instead of every(…)",
     "some": "write any(… for r in …) instead of some(…)",
+    "size": "write len(…) for how many members a set has",
+    "contains": "write x in … instead of ….contains(x)",
+    "at": "write log[0] instead of log.at(0)",
 }
 _ONLY = "the only calls are any(…), all(…) and count(…), each of `… for r in …`, len(…) of a set, and implies(A, B)"
 

@@ -28,6 +28,9 @@ from acked.model.language.storage.composites import LogDomain, as_leaf
 from acked.model.language.storage.layout import Schema
 from acked.model.language.values import Enum, Id
 
+FIRST = "first"
+"""How predicates name the record of a log or a queue that is its oldest."""
+
 
 @dataclass(frozen=True)
 class IdSet:
@@ -186,11 +189,35 @@ class Fields:
                 return pool.not_(pool.lt(pool.int(offset), end))
         return pool.false
 
+    def parts(self, path: Path) -> str:
+        """The parts of what is at a path, as they are written: `queue.end and queue.first`."""
+        known = sorted({other[-1] for other in self.paths if other and other[:-1] == path}, key=str)
+        parts: list[Path] = [(LogDomain.END,), (FIRST,), (LogDomain.RECORDS, 0)] if path in self._schema.logs else []
+        return choices([path_name((*path, *part)) for part in parts or [(one,) for one in known]])
+
+    def below(self, path: Path, part: str | int) -> Path | None:
+        """Where a part of what is at a path is; of a log or a queue `first`, and a record by its offset alone, too."""
+        longer = (*path, part)
+        if longer not in self.paths and path in self._schema.logs and (part == FIRST or isinstance(part, int)):
+            longer = (*path, LogDomain.RECORDS, 0 if part == FIRST else part)
+        return longer if longer in self.paths else None
+
     def lacks(self, path: Path, part: str | int) -> str:
         """The sentence that what is at a path has no such part."""
         known = sorted({str(other[-1]) for other in self.paths if other and other[:-1] == path})
         whole = path_name(path) or "the state"
         if not known:
-            return f"{whole} has no parts"
+            return f"{whole} has no parts{self._instead(path, part)}"
         more = [] if path else [*self._schema.constants]
-        return f"{whole} has no {part!r}{near(str(part), [*known, *more])}; it has {choices(known)}"
+        sorts = [leaf.domain.bare for leaf in self._schema.leaves]
+        is_name = not path and any(isinstance(sort, EnumDomain) and part in sort.item.names for sort in sorts)
+        meant = f", and a name is written \"{part}\"" if is_name else near(str(part), [*known, *more])
+        return f"{whole} has no {part!r}{meant}; it has {choices(known)}"
+
+    def _instead(self, path: Path, part: str | int) -> str:
+        """What is asked of a set in another way than in an action."""
+        leaf = self._schema.by_path.get(path)
+        if leaf is None or not isinstance(self._schema.leaves[leaf].domain.bare, SetDomain):
+            return ""
+        ways = {"size": f"len({path_name(path)})", "is_empty": f"{path_name(path)} == {{}}"}
+        return f"; write {ways[str(part)]}" if part in ways else ""

@@ -154,7 +154,7 @@ def _things(
         yield _Thing(f"{text}.end", "number", domain.offset, used, _attribute(get, "end"))
         for item in _variables_of_type(variables, domain.offset, used):
             yield from _things(
-                StructDomain(domain.record), f"{text}.at({item.name})", (*used, item), _record(get, item), variables
+                domain.content, f"{text}.at({item.name})", (*used, item), _record(get, item), variables
             )
     elif isinstance(domain, OptionalDomain):
         kind = "id" if issubclass(domain.item, Id) else "number"

@@ -18,6 +18,7 @@ from acked.checker.symmetry.orbits import Orbits, renamed_sorts, too_many
 from acked.invariants.property import Kind, Property
 from acked.model.formulas.expr import Expr
 from acked.model.language.protocol import Instance
+from acked.model.language.telling import sort_of
 from acked.model.language.tracings import ActionInstance
 from acked.model.language.values import Bool
 
@@ -200,7 +201,9 @@ class Question:
             )
         protocol, false, plan = self.instance.protocol, self.instance.pool.false, self.plan
         if not protocol.symmetric:
-            return f"{protocol.name} declares no interchangeable ids"
+            sorts = [sort_of(leaf.domain) for leaf in self.instance.schema.leaves]
+            ids = ", ".join(dict.fromkeys(sort.__name__ for sort in sorts if sort is not None)) or "Broker"
+            return f"{protocol.name} declares no interchangeable ids, which Protocol(…, symmetric=({ids},)) does"
         if many := too_many(self.instance):
             return many
         names = [self.properties[at].name for at in self.state_properties]

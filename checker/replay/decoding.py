@@ -13,7 +13,7 @@ from acked.model.language.context import resolve
 from acked.model.language.domain import BoolDomain, Domain, IdDomain, LeafDomain, OptionalDomain, PresentDomain, SetDomain
 from acked.model.language.protocol import Instance
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_leaf
-from acked.model.language.storage.messages import ITEM, MessagesDomain, QueueDomain
+from acked.model.language.storage.messages import MessagesDomain
 from acked.model.language.values import Id
 
 _NOTHING = ("none", "nil", "null", "-1")
@@ -87,10 +87,11 @@ class Decoder:
     def _log(self, domain: LogDomain, value: Any, where: str, field: str) -> dict[str, Any]:
         """A log, from a record of its end and its slots, or from a sequence."""
         held, end = (value, len(value)) if isinstance(value, list) else (items(value["records"], where), value["end"])
-        if isinstance(domain, QueueDomain) and domain.is_bare:
-            held = [item if isinstance(item, dict) else {ITEM: item} for item in held]
-        record, name = StructDomain(domain.record), f"{field}.{LogDomain.RECORDS}"
-        return {"end": end, "records": [self._record(record, item, f"{where}.records", name) for item in held[:end]]}
+        if isinstance(domain.content, LeafDomain):
+            # Modules that were exported before 26 November 2026 had a record of one field there.
+            held = [item["item"] if isinstance(item, dict) and item.keys() == {"item"} else item for item in held]
+        name = f"{field}.{LogDomain.RECORDS}"
+        return {"end": end, "records": [self._decode(domain.content, item, f"{where}.records", name) for item in held[:end]]}
 
     def _single(self, domain: Domain, value: Any, where: str) -> Any:
         if isinstance(domain, PresentDomain):

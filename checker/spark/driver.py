@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
 from dataclasses import dataclass
-from functools import cached_property
+from functools import partial
 from typing import ClassVar
 
 from acked.base.bounds import Bounds
@@ -34,14 +34,16 @@ from acked.checker.shards.compact import FORGET_FROM
 from acked.checker.shards.shard import address, numbers
 from acked.checker.spark.grid import columns_for
 from acked.checker.spark.meeting import Meeting, TaskLost
+from acked.checker.spark.pages import Pages
 from acked.checker.spark.part import load_code
 from acked.checker.spark.seat import Alone, Orphaned
 from acked.checker.spark.session import SparkDriver
 from acked.checker.spark.shipping import remote
 from acked.checker.spark.task import TaskPlan
+from acked.checker.spark.trace import WalkBack
 from acked.checker.store.level_file import LevelFile, StateCodec, cannot_write, exchange_code
 from acked.checker.store.run_directory import RunDirectory, report_from_json
-from acked.checker.store.trace_back import Edge, Walker, refusing_overflow, shortest_run
+from acked.checker.store.trace_back import Edge, refusing_overflow, shortest_run
 
 FRUITLESS_ATTEMPTS = 3
 """So many attempts in a row that complete no level end the search."""
@@ -110,7 +112,9 @@ class SparkSearch:
         self._memory_bytes = 0
         self._seconds = 0.0
         self._started: float | None = None
-        self._shares_levels = False
+        self._shares_levels = driver.settings.is_local
+        self._walk_back: WalkBack | None = None
+        self._pages = Pages(driver, question)
 
     def run(self) -> Result:
         """Searches until the space, a bound, a violation or Ctrl-C ends it."""
@@ -127,6 +131,9 @@ class SparkSearch:
             violations = tuple(shortest_run(self.question, found, self._source) for found in self.ledger.findings_to_report())
         except KeyboardInterrupt:
             self.notes += self.ledger.interrupt()
+        finally:
+            if self._walk_back is not None:
+                self._walk_back.end()
         return self.ledger.result(
             "spark",
             self.workers,
@@ -203,7 +210,8 @@ class SparkSearch:
     def _attempt(self) -> None:
         attempt, secret = self.stored.new_attempt(), secrets.token_bytes(SECRET_BYTES)
         sign = self.stored.path / "scratch" / attempt
-        bind, host, port = self.driver.meeting_place()
+        host, bind = self.driver.addresses
+        port = self.driver.settings.port
         try:
             sign.touch()
         except OSError as error:
@@ -216,7 +224,9 @@ class SparkSearch:
                 "--conf spark.driver.bindAddress=… an address of this machine, and --conf spark.acked.port=… a free port"
             ) from None
         self.observer.phase("starting tasks")
-        job = _Job(self.driver, self._plan(attempt, (host, meeting.port), port + 1 if port else 0, secret))
+        plan = self._plan(attempt, (host, meeting.port), port + 1 if port else 0, secret)
+        names = ", ".join(item.name for item in self.question.properties)
+        job = _Job(self.driver, plan, partial(self._pages.describe, f"searches from level {len(plan.levels)} on: {names}"))
         try:
             with closing(meeting):
                 self._meet(meeting, job)
@@ -279,44 +289,29 @@ class SparkSearch:
         goes_on = self.ledger.commit(report)
         if report.is_expanded:
             self.stored.commit(report, files)
-        self._report_progress(report)
+        self._report_progress(report, not goes_on)
         return goes_on
 
-    def _report_progress(self, report: LevelReport) -> None:
-        self.observer.progress(
-            Progress(
-                depth=self.ledger.depth,
-                distinct_states=sum(self.ledger.level_sizes) + report.next_states,
-                generated_states=self.ledger.generated_states + sum(report.enabled),
-                frontier=report.next_states,
-                seconds=time.perf_counter() - (self._started or 0.0),
-                memory_bytes=self._memory_bytes,
-            )
+    def _report_progress(self, report: LevelReport, is_last: bool) -> None:
+        now = Progress(
+            depth=self.ledger.depth,
+            distinct_states=sum(self.ledger.level_sizes) + report.next_states,
+            generated_states=self.ledger.generated_states + sum(report.enabled),
+            frontier=report.next_states,
+            seconds=time.perf_counter() - (self._started or 0.0),
+            memory_bytes=self._memory_bytes,
         )
+        self.observer.progress(now)
+        self._pages.show_level(report.states, now, is_last)
 
     # -- traces -----------------------------------------------------------------------------------------------------
 
     def _source(self, depth: int, target: Words) -> Edge:
-        """The least (state of level `depth`, action) that leads to `target`, found on executors that see the level files."""
-        files = self.stored.files_of(depth)
-        if not self._shares_levels:
-            edge = self._walker.source_in(self.stored.path / "levels", depth, files, target)
-            return self._known(edge, depth)
-        payload = pickle.dumps(self._plan("none"), pickle.HIGHEST_PROTOCOL)
-        work = [(depth, (file,), target) for file in files]
-        found = self.driver.collect(work, len(work), remote("acked.checker.spark.task:find_source", payload))
-        if errors := [text for kind, text in found if kind == "error"]:
-            raise SystemFailure(errors[0])
-        return self._known(min((edge for kind, edge in found if kind == "found"), default=None), depth)
-
-    @cached_property
-    def _walker(self) -> Walker:
-        return Walker(self._shape, load_code(self._code), self._codec)
-
-    def _known(self, edge: Edge | None, depth: int) -> Edge:
-        if edge is None:
-            raise SystemFailure(f"{self.stored.path} has no state of level {depth} that leads to the violation; search again")
-        return edge
+        """The least (state of level `depth`, action) that leads to `target`."""
+        if self._walk_back is None:
+            plan, kernel = self._plan("none"), load_code(self._code)
+            self._walk_back = WalkBack(self.question, self.driver, plan, kernel, self._pages, self._shares_levels)
+        return self._walk_back.source(depth, target)
 
 
 @dataclass(frozen=True)
@@ -345,8 +340,8 @@ class SparkEngine:
 class _Job:
     """The barrier job of one attempt, in a thread of its own."""
 
-    def __init__(self, driver: SparkDriver, plan: TaskPlan) -> None:
-        self._driver = driver
+    def __init__(self, driver: SparkDriver, plan: TaskPlan, describe: Callable[[], None]) -> None:
+        self._driver, self._describe = driver, describe
         self._workers = plan.workers
         self._function = remote("acked.checker.spark.task:run", pickle.dumps(plan, pickle.HIGHEST_PROTOCOL))
         self._error: Exception | None = None
@@ -356,6 +351,7 @@ class _Job:
 
     def _run(self) -> None:
         try:
+            self._describe()
             self._driver.collect(range(self._workers), self._workers, self._function, is_barrier=True)
         except Exception as error:  # whatever Spark or a task raises; see `reason`
             self._error = error

@@ -1,7 +1,6 @@
-"""What runs on Spark's executors: one worker's part of a search, and steps back from a violation.
+"""What runs on Spark's executors: one worker's part of a search.
 
-`run`, a barrier task that keeps its part of the visited set in native memory through all levels, and `find_source`, an
-ordinary task.
+`run`, a barrier task that keeps its part of the visited set in native memory through all levels.
 
 Tasks meet at the driver (`meeting.py`, which has what they say) and send each other what they find. Their level files go
 into the run directory where they see that, and else to the driver, which writes them.
@@ -41,7 +40,7 @@ from acked.checker.store.level_file import (
     numbers_like,
 )
 from acked.checker.store.run_directory import report_to_json
-from acked.checker.store.trace_back import Edge, Walker
+from acked.checker.store.trace_back import Walker
 
 CHUNK = 1 << 16
 """States that are expanded between two looks at whether the search goes on."""
@@ -381,23 +380,9 @@ class Worker:
         self._transfer.forget()
 
 
-def find_source(
-    payload: bytes, partition: Iterator[tuple[int, tuple[LevelFile, ...], tuple[int, ...]]]
-) -> Iterator[tuple[str, Edge | str | None]]:
-    """For every (level, files, target): `("found", (state, action))`, `("nothing", None)` or `("error", text)`."""
-    plan: TaskPlan = pickle.loads(payload)
-    for level, files, target in partition:
-        try:
-            edge = _walker(plan.shape, plan.code, plan.portable, plan.exchange, plan.buckets).source_in(
-                Path(plan.run) / "levels", level, files, target
-            )
-            yield ("nothing", None) if edge is None else ("found", edge)
-        except AckedError as error:
-            yield "error", str(error)
-
-
 @cache
-def _walker(shape: Shape, code: ObjectCode, portable: PortableCode | None, moves: ObjectCode, buckets: int) -> Walker:
+def walker(shape: Shape, code: ObjectCode, portable: PortableCode | None, moves: ObjectCode, buckets: int) -> Walker:
+    """What looks for sources in level files here; see `trace.py`."""
     return Walker(shape, load_code(_own_code(code, portable)), StateCodec(shape, buckets, _exchange(moves, shape)))
 
 

@@ -86,6 +86,8 @@ class Expectation:
     holds: tuple[str, ...] = ()
     budget: bool = False
     """Whether the search is expected to be incomplete for no other reason than a bound of the model."""
+    overflow: bool = False
+    """Whether there is expected to be no answer, because a step leaves the domain of a field."""
     unreachable: tuple[str, ...] = ()
     """Of what the spec looks for: what no reachable state is expected to be; everything else is expected to be reached."""
 
@@ -124,6 +126,9 @@ class Expectation:
 
     def departures(self, found: Facts) -> list[Departure]:
         """How an answer differs, with reasons; nothing if it meets the expectation."""
+        if self.overflow:
+            sentence = f"verdict is {found.verdict.value}, expected a step that leaves the domain of its field"
+            return [Departure(Reason.VERDICT, sentence, "expect.verdict")]
         departures = [*self._verdict_departures(found), *self._pin_departures(found)]
         return [*departures, *self._action_departures(found), *self._reach_departures(found)]
 

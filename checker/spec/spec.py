@@ -204,7 +204,7 @@ class _Fairness:
     strong: Names = ()
 
 
-_BUDGET = "incomplete: budget"
+_BUDGET, _OVERFLOW = "incomplete: budget", "incomplete: overflow"
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ class _Pins:
 
 @dataclass(frozen=True)
 class _Expect(_Pins):
-    verdict: str = field(kw_only=True, metadata={"allowed": (*(item.value for item in Verdict), _BUDGET)})
+    verdict: str = field(kw_only=True, metadata={"allowed": (*(item.value for item in Verdict), _BUDGET, _OVERFLOW)})
     violates: Names = ()
     holds: Names = ()
     unreachable: Names = ()
@@ -411,12 +411,12 @@ class _SpecReader(Reader):
     def expectation(self, question: QuestionText, protocol: Protocol) -> Expectation:
         """What the answer must be."""
         said, table = self.read("expect", _Expect), self.table("expect")
-        verdict = Verdict.INCOMPLETE if said.verdict == _BUDGET else Verdict(said.verdict)
+        verdict = Verdict(said.verdict.partition(":")[0])
         for key, names, what in (("violates", said.violates, "be violated"), ("holds", said.holds, "hold")):
             for name in names:
                 if name not in question.properties:
-                    hint = f"[check] asks {choices(question.properties)}"
-                    self.refuse(f"expect.{key}", f"{name!r} is expected to {what} but not asked; {hint}")
+                    hint = f"{near(name, question.properties)}; [check] asks {choices(question.properties)}"
+                    self.refuse(f"expect.{key}", f"{name!r} is expected to {what} but not asked{hint}")
         if both := sorted(set(said.violates) & set(said.holds)):
             self.refuse("expect.holds", f"{choices(both)} is expected to hold and to be violated; say one of them")
         if twice := repeats(said.violates):
@@ -439,7 +439,7 @@ class _SpecReader(Reader):
             never_fired=said.never_fired,
             holds=said.holds,
             unreachable=said.unreachable,
-            budget=said.verdict == _BUDGET,
+            budget=said.verdict == _BUDGET, overflow=said.verdict == _OVERFLOW,
             **{key.name: getattr(said, key.name) for key in fields(_Pins)},
         )
 

@@ -14,6 +14,7 @@ import ast
 import contextlib
 import hashlib
 import importlib
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -33,6 +34,16 @@ _SEPARATOR = ".py:"
 
 _FORMER = ("model", "checker", "invariants", "reports")
 """Packages that protocol files imported by these names before everything was imported as a part of `acked`."""
+
+
+_DECLARED = {
+    "Enum": 'class Kind(Enum, names=("ask", "tell")): …',
+    "Int": "class Count(Int, lo=0, hi=3): …",
+    "Id": "class Node(Id, size=3): …",
+    "Constant": 'Constant("nodes", 1, 5, "nodes of the cluster")',
+    "Protocol": 'Protocol("mine", State, title="…", source="…", constants=(…,), initial=initial)',
+}
+"""How what is declared wrongly is written."""
 
 
 def is_reference(name: str) -> bool:
@@ -167,5 +178,9 @@ def _refusal(path: Path, error: BaseException) -> ConfigurationError | SpecUnrea
     what = str(error).splitlines()[0] if str(error) else "it raises without a message"
     if isinstance(error, ModuleNotFoundError) and (package := (error.name or "").partition(".")[0]) in _FORMER:
         what += f"; acked's {package} is now acked.{package}: write `from acked import …` or `from acked.{package}… import …`"
+    if isinstance(error, ImportError) and (asked := re.match(r"cannot import name '(\w+)' from 'acked'", what)):
+        what += near(asked[1], dir(sys.modules["acked"]))
+    if isinstance(error, TypeError) and (made := re.match(r"(\w+)\.__init\w*\(\)", what)):
+        what += f"; write {_DECLARED[made[1]]}" if made[1] in _DECLARED else ""
     kind = "" if isinstance(error, ModelError) else f"{type(error).__name__}: "
     return ConfigurationError(f"{where}: {kind}{what}")

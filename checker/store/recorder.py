@@ -27,6 +27,9 @@ from acked.checker.store.run_directory import FORMAT, RunDirectory
 Part = tuple[int, int]
 """States that stand in memory: an address and how many. They must not move or change any more."""
 
+WIDE = 1 << 14
+"""From so many waiting states on, writing is native work, which gives way to the search. Below it is Python's, which one
+thread at a time does: one that gave way would have the search wait, with it, for whatever else the machine does."""
 BEHIND = 1 << 18
 """So many states that are expanded may wait to be written; if there are more, the search's workers write them."""
 
@@ -57,9 +60,9 @@ class Recorder:
 
     A search that a signal or an error ends also waits, so that what was completed is kept.
 
-    A thread of its own writes, which gives way to the search. Where there is no processor for it, it would fall behind, and
-    what is not written stays in memory: then the search's workers write what is behind (`catch_up`). The thread that an
-    interrupt may hit takes no lock here.
+    A thread of its own writes, which gives way to the search once levels are wide; what is left in the end, another writes,
+    which does not. Where there is no processor for the first, it would fall behind, and what is not written stays in memory:
+    then the search's workers write what is behind (`catch_up`). The thread that an interrupt may hit takes no lock here.
 
     With `packs`, states are written packed, which is for a search that will not read them; else grouped by bucket.
     """
@@ -79,16 +82,20 @@ class Recorder:
         self._lock = threading.Lock()
         self._calls: SimpleQueue[bool] = SimpleQueue()
         self._error: BaseException | None = None
+        self._is_over = False
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True)
 
     def __enter__(self) -> Self:
         self._thread.start()
+        # Begun now, because a thread has the priority of the one that begins it, and what gives way cannot take that back.
+        threading.Thread(target=self._write_rest, daemon=True).start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
+        self._is_over = True
         self._calls.put(True)
         # Until the last level is written, its states must stay where they are; an interrupted `join` does not show when.
         interrupt: KeyboardInterrupt | None = None
@@ -145,7 +152,11 @@ class Recorder:
             list(pool.map(lambda worker: self._help(worker, left), range(len(self.codecs))))
 
     def _is_behind(self, left: int) -> bool:
-        return sum(step.waiting for step in list(self._steps)) > left + BEHIND
+        return self._waiting > left + BEHIND
+
+    @property
+    def _waiting(self) -> int:
+        return sum(step.waiting for step in list(self._steps))
 
     def _help(self, worker: int, left: int) -> None:
         while self._is_behind(left) and self._write_block(worker):
@@ -154,13 +165,19 @@ class Recorder:
     # -- the thread -------------------------------------------------------------------------------------------------
 
     def _work(self) -> None:
-        give_way()
-        is_closing = False
+        gives_way = False
+        while not self._calls.get():
+            if not gives_way and self._waiting > WIDE:
+                give_way()
+                gives_way = True
+            while not self._is_over and (self._write_block(self._own) or self._commit()):
+                pass
+
+    def _write_rest(self) -> None:
+        self._thread.join()
         try:
-            while not is_closing or self._steps:
-                is_closing |= self._calls.get()
-                while self._write_block(self._own) or self._commit():
-                    pass
+            while self._write_block(self._own) or self._commit():
+                pass
         finally:
             self._ended.set()
 

@@ -67,7 +67,7 @@ def check_symmetry(
             renaming = renaming_of(instance, renamed, generator)
             for name, root in claims:
                 if renaming.form(root, IdKind.PLAIN) != identity.form(root, IdKind.PLAIN):
-                    raise Asymmetric(f"{name} changes when ids are renamed")
+                    raise Asymmetric(_changes(name))
             for number, step in enumerate(instance.actions):
                 images = known.get(renaming.step(step))
                 if images is None:
@@ -76,11 +76,15 @@ def check_symmetry(
                     form = renaming.form(roots[number], IdKind.PLAIN)
                     images = [image for image in images if identity.form(roots[image], IdKind.PLAIN) == form]
                     if not images:
-                        raise Asymmetric(f"{name} changes when ids are renamed")
+                        raise Asymmetric(_changes(name))
                 join(leader, number, images[0])
     except Asymmetric as obstacle:
         return Symmetry(alone, str(obstacle))
     return Symmetry(tuple(least(leader, number) for number in alone))
+
+
+def _changes(name: str) -> str:
+    return f"{name} changes when ids are renamed, as what names one of them does; ask it of each"
 
 
 def _difference(instance: Instance, step: ActionInstance, renaming: Renaming, identity: Renaming) -> str:

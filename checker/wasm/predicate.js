@@ -302,6 +302,8 @@ class Lowering {
     if (node.name === "len" && node.parts.length === 1 && !node.loops.length) {
       const structs = this.structs(node.parts[0], names);
       if (structs) return { kind: "number", sort: null, lo: 0, hi: structs.length, get: () => structs.filter(([, isThere]) => isThere()).length };
+      const end = this.endOf(node.parts[0], names);
+      if (end) return this.held(end);
       const held = this.value(node.parts[0], names);
       if (held.kind !== "set") refuseAt(node.at, "len(…) counts the members of a set");
       return { kind: "number", sort: null, lo: 0, hi: ones(held.hi), get: () => (held.get() === null ? null : ones(held.get())) };
@@ -451,11 +453,27 @@ class Lowering {
     return this.held(leaf);
   }
 
+  // The end of a log or a queue that a term names.
+  endOf(node, names) {
+    if (!["name", "part"].includes(node.type) || (node.type === "name" && (node.name in names || !this.paths.has(node.name)))) return null;
+    if (this.ofMember(node, names)) return null;
+    const path = this.path(node, names);
+    return this.paths.has([...path, "records"].join(".")) ? this.leaves.get([...path, "end"].join(".")) : null;
+  }
+
+  // Of a log or a queue its first record, and a record by its offset alone.
+  ofLog(before, part) {
+    const at = part === "first" ? 0 : part;
+    const path = [...before, "records", at];
+    return Number.isInteger(at) && this.paths.has([...before, "end"].join(".")) && this.paths.has(path.join(".")) ? path : null;
+  }
+
   path(node, names) {
     if (node.type !== "name" && node.type !== "part") refuseAt(node.at, "this has no parts");
     const before = node.type === "name" ? [] : this.path(node.of, names);
     const part = node.type === "name" ? node.name : (node.name ?? this.number(node.index, names));
-    const path = [...before, part];
+    const whole = [...before, part];
+    const path = this.paths.has(whole.join(".")) ? whole : this.ofLog(before, part) ?? whole;
     if (!this.paths.has(path.join("."))) {
       const known = [...this.paths].filter((other) => other && other.split(".").length === path.length && other.startsWith(before.length ? `${before.join(".")}.` : ""));
       refuseAt(node.at, `${before.join(".") || "the state"} has no '${part}'; it has ${known.map((other) => other.split(".").pop()).join(", ")}`);

@@ -70,7 +70,7 @@ class Decisions:
             parts.append(self._is(subject.isr, subject.mask(event["isr"]), "ISR", event["isr"]))
         if event.get("epoch") is not None:
             parts.append(self._is(subject.epoch, event["epoch"], "leader epoch", event["epoch"]))
-        leader = event.get("leader" if event.says is Says.CHANGES else "elects")
+        leader = _elected(event)
         if leader is not None:
             code = 0 if leader < 0 else 1 + subject.index.get(leader, len(subject.brokers))
             parts.append(self._is(subject.leader, code, "leader", leader))
@@ -97,7 +97,7 @@ class Decisions:
                 leaves = tuple(move("LoseSession", broker=index) for index in gone)
                 epoch = () if event.get("epoch") is None else (move(PASSED_OVER, event["epoch"]),)
                 yield (commits, *leaves, *epoch), told
-                elected = event.get("elects" if event.says is Says.COMMITS_ISR else "leader")
+                elected = _elected(event)
                 for election in [] if elected is None else self._elections(elected):
                     yield (commits, *leaves, election), told
 
@@ -115,3 +115,9 @@ class Decisions:
         if index is not None and state[self.subject.gone] >> index & 1 and not state[self.subject.at[index].down]:
             yield (move("RegainSession", broker=index),), lambda *_: None
         yield (), lambda *_: None
+
+
+def _elected(event: Event) -> int | None:
+    """Who leads from a change of the partition on, if its line tells: where an ISR is granted, who asked has another name."""
+    leader: int | None = event.get("elects" if event.says is Says.COMMITS_ISR else "leader")
+    return leader

@@ -124,8 +124,8 @@ class Explainer(Brokers):
 
     # -- following a plan -----------------------------------------------------------------------------------------------
 
-    def _follow(self, moves: tuple[Move, ...], state: State, told: Statement, since: State | None = None) -> Iterator[Way]:
-        """The plan if it can be followed; `since` is the state before of which the line tells, if another."""
+    def _follow(self, moves: tuple[Move, ...], state: State, told: Statement) -> Iterator[Way]:
+        """The plan if it can be followed, and what the line tells of the states before and after it is true."""
         reached, taken = state, moves
         for number, item in enumerate(moves):
             after = self._take(item, reached)
@@ -137,7 +137,7 @@ class Explainer(Brokers):
             if after is None:
                 return
             reached = after
-        wrong = told(state if since is None else since, reached)
+        wrong = told(state, reached)
         if wrong is None:
             yield Way(taken, reached)
         elif self._found is not None:

@@ -9,6 +9,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 
 from acked.cluster.observation.events import CONTROLLER, Event, Says
 
@@ -85,8 +86,8 @@ class Rises:
         self.slack = slack
         self._moments: dict[tuple[int, int], list[int]] = {}
         self._forgettable: deque[tuple[int, int, int]] = deque()
-        self._lately: dict[int, tuple[list[int], list[Event]]] = {}
-        """By broker its rises since it took office or started last, in the order of their times: moments, and lines."""
+        self._lately: dict[int, list[Event]] = {}
+        """By broker its rises since it took office or started last, in the order of their times."""
 
     def note(self, event: Event) -> None:
         """A line of a broker, whatever it tells."""
@@ -97,11 +98,10 @@ class Rises:
             return
         self._moments.setdefault((event.by, hw), []).append(event.at)
         self._forgettable.append((event.at, event.by, hw))
-        moments, lines = self._lately.setdefault(event.by, ([], []))
-        moments.append(event.at)
+        lines = self._lately.setdefault(event.by, [])
         lines.append(event)
-        if len(moments) > 2 * _OWED:
-            del moments[:_OWED], lines[:_OWED]
+        if len(lines) > 2 * _OWED:
+            del lines[:_OWED]
         while self._forgettable[0][0] < event.at - _REMEMBERED:
             _, *former = self._forgettable.popleft()
             moments = self._moments[former[0], former[1]]
@@ -115,13 +115,13 @@ class Rises:
 
     def owed(self, broker: int, at: int) -> int:
         """What a broker's high watermark is at least, at a moment, by the lines shortly before."""
-        moments, lines = self._lately.get(broker, ((), ()))
-        before = bisect_left(moments, at - self.slack.within)
+        lines = self._lately.get(broker, [])
+        before = bisect_left(lines, at - self.slack.within, key=attrgetter("at"))
         return (rise_of(lines[before - 1]) or 0) if before else 0
 
     def last(self, broker: int) -> Event | None:
         """The line of a broker that told of its last rise, since it took office."""
-        _, lines = self._lately.get(broker, ((), ()))
+        lines = self._lately.get(broker)
         return lines[-1] if lines else None
 
 

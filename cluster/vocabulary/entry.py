@@ -14,6 +14,9 @@ IMAGE = "container image"
 STATED = "Kafka version"
 """The same of the release that a resource or a chart asks for by its number."""
 
+OLDEST = "oldest Kafka version"
+"""The release before which a resource's own interface cannot have been used."""
+
 INSTEAD = "write the settings as properties (min.insync.replicas=2), one a line, or as JSON"
 """What to do with settings in a form that is not read."""
 
@@ -45,7 +48,8 @@ class SettingEntry:
 
     `instead_of` are the settings of files that it takes the place of, because somebody asks what would be. `means` is a
     setting that a name stands for, perhaps, in a place where it is not read. `default_of` is the client whose default it is.
-    `said_by` is which part of a cluster says so, where the file is a cluster's address.
+    `said_by` is which part of a cluster says so, where the file is a cluster's address. `cluster` is the cluster that the
+    file names for it, `namespace/name` or `name`; None where it names none.
     """
 
     key: str
@@ -58,6 +62,7 @@ class SettingEntry:
     means: str | None = None
     default_of: str = ""
     said_by: str = ""
+    cluster: str | None = None
 
     @property
     def where(self) -> str:

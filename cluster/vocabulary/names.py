@@ -12,7 +12,7 @@ from functools import cache
 from importlib.resources import files
 
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED
+from acked.cluster.vocabulary.entry import IMAGE, OLDEST, REPLICATION_FACTOR, STATED
 from acked.cluster.vocabulary.keys import KEYS
 
 MAX_UNKNOWN = 1000
@@ -21,7 +21,7 @@ MAX_UNKNOWN = 1000
 SILENT = frozenset({keys.ISOLATION, keys.OFFSET_RESET, keys.AUTO_COMMIT, keys.GROUP_INSTANCE})
 """Settings that are read and change no answer: to misspell one of them costs a warning, not an answer."""
 
-DECIDING = tuple(key for key in KEYS if key not in SILENT and key not in (IMAGE, STATED))
+DECIDING = tuple(key for key in KEYS if key not in SILENT and key not in (IMAGE, STATED, OLDEST))
 """Settings that can turn an answer: misspelling one of them would yield a wrong answer."""
 
 _OTHER_WORDS = {

@@ -33,6 +33,13 @@ class Imported:
     other: str
 
 
+@dataclass(frozen=True)
+class Unreleased:
+    """A container's image is one of Kafka's, and its tag names no release: `latest`, a digest, a variable."""
+
+    image: str
+
+
 @unique
 class Condition(Enum):
     """What is to be remarked on a topic as it is now: the rule of the remark, and what it says of the topic."""
@@ -83,12 +90,12 @@ class Assigned:
         return Note(self, file, line, Scope.TOPIC, self.topic, said_by)
 
 
-Fact = Described | Listed | Nodes | Imported | Noticed | Unread | UnreadLeader | Assigned
+Fact = Described | Listed | Nodes | Imported | Unreleased | Noticed | Unread | UnreadLeader | Assigned
 
 
 @dataclass(frozen=True)
 class Note:
-    """A fact, where it stands, and of what it is one: `scope`, `entity` and `said_by` as of a setting."""
+    """A fact, where it stands, and of what it is one: `scope`, `entity`, `said_by` and `cluster` as of a setting."""
 
     fact: Fact
     file: str
@@ -96,6 +103,7 @@ class Note:
     scope: Scope | None = None
     entity: str | None = None
     said_by: str = ""
+    cluster: str | None = None
 
     @property
     def where(self) -> str:

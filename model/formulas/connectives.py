@@ -7,7 +7,8 @@ take what they have in common.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from operator import attrgetter
 from typing import Generic, Literal, Protocol, TypeAlias, TypeVar
 
 
@@ -116,13 +117,13 @@ class Connectives(ABC, Generic[Node]):
         return None
 
 
-def evaluation_order(roots: Iterable[Node]) -> list[Node]:
-    """Every node reachable from the roots, each once, arguments before the nodes that use them."""
+def evaluation_order(roots: Iterable[Node], parts: Callable[[Node], Iterable[Node]] = attrgetter("args")) -> list[Node]:
+    """Every node reachable from the roots, each once, after its parts: its arguments, or others that were made before it."""
     seen: dict[int, Node] = {}
     stack = list(roots)
     while stack:
         node = stack.pop()
         if node.id not in seen:
             seen[node.id] = node
-            stack.extend(node.args)
+            stack.extend(parts(node))
     return [seen[key] for key in sorted(seen)]

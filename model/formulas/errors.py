@@ -44,6 +44,16 @@ def raise_refusals() -> Iterator[None]:
         raise made[0]
 
 
+@contextmanager
+def attempt() -> Iterator[None]:
+    """What is refused within the block may be tried in another way, and is no refusal."""
+    token = _MADE.set(None)
+    try:
+        yield
+    finally:
+        _MADE.reset(token)
+
+
 class DomainOverflow(ModelError):
     """An action fired in a reachable state assigns a value outside its field's domain.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dis
 import inspect
+import re
+from collections.abc import Callable
 from functools import cache
 from opcode import opmap, opname
 from pathlib import Path as FilePath
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from acked.model.formulas.errors import ModelError
 
@@ -128,10 +130,19 @@ def name_with_article(name: str) -> str:
     return f"an {name}" if name[:1].lower() in tuple("aeiou") else f"a {name}"
 
 
+def refusing(symbol: str) -> Callable[..., NoReturn]:
+    """A method of values that answers an operator which they do not have."""
+
+    def refuse(self: Any, *_: object) -> NoReturn:
+        raise ModelError(f"{name_with_article(self.type_name)} has no `{symbol}`; {self.instead}")
+
+    return refuse
+
+
 def words_of(name: str) -> str:
-    """`LeaderEpoch` as errors say it: "leader epoch"."""
-    spaced = "".join(f" {c.lower()}" if c.isupper() else c for c in name)
-    return spaced.strip()
+    """`LeaderEpoch` as errors say it: "leader epoch"; what is in capitals stays so, `RMState` is "RM state"."""
+    words = re.findall(r"[A-Z]{2,}(?![a-z])|[A-Z]?[^A-Z]+|[A-Z]", name)
+    return " ".join(word if len(word) > 1 and word.isupper() else word.lower() for word in words)
 
 
 class Sort(type):

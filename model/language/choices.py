@@ -19,6 +19,7 @@ from acked.model.language.semantics import Guard, tracing
 from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct, Typed
 from acked.model.language.storage.composites import StructDomain, as_domain
+from acked.model.language.storage.messages import MessagesView
 from acked.model.language.storage.views import struct_of
 from acked.model.language.values import Enum, I, V, Value
 
@@ -37,9 +38,11 @@ def choose(name: str, over: Enum) -> Enum: ...
 @overload
 def choose(name: str, over: SetValue[I]) -> I: ...
 @overload
+def choose(name: str, over: MessagesView[S]) -> S: ...
+@overload
 def choose(name: str, over: Typed[T, Any]) -> T: ...
 def choose(name: str, over: Any) -> Any:
-    """Some value of a type, or some member of a set of ids: a step for each of them, as of a parameter.
+    """Some value of a type, or some member of a set: a step for each of them, as of a parameter.
 
     >>> @action()
     ... def fetch_or_fail(s: State, follower: Broker) -> None:
@@ -55,7 +58,7 @@ def choose(name: str, over: Any) -> Any:
         raise ModelError("choose(…) belongs in an action, or in the initial state")
     if not isinstance(name, str) or not is_name(name):
         raise ModelError(f'a choice has a name before its type, choose("is_lost", Bool), and this is {name!r}')
-    if isinstance(over, SetValue):
+    if isinstance(over, (SetValue, MessagesView)):
         value = given(name, as_domain(over.item), chooser)
         guards, caller = tracing().guards, sys._getframe(1)
         if guards is not None:
@@ -103,13 +106,13 @@ def declared(function: Callable[..., None], where: str) -> dict[str, Domain]:
         if name not in hints:
             raise ModelError(f"{where}: parameter {name!r} needs a type, such as `leader: Replica`")
         try:
-            domains[name] = as_domain(hints[name])
+            domains[name] = hints[name].domain if isinstance(hints[name], Typed) else as_domain(hints[name])
             _ = [*leaves(name, domains[name])]
         except ModelError as error:
             kind = getattr(hints[name], "__name__", repr(hints[name]))
             raise ModelError(
                 f"{where}: parameter {name!r} has a type that cannot be enumerated, {kind}; a parameter is of a subclass "
-                "of Int, Id or Enum, a Bool, a struct of such fields, or a set of ids: SetValue[Broker]"
+                "of Int, Id or Enum, a Bool, a struct of such fields, or a set of ids: SetOf(Broker)"
             ) from error
     return domains
 
@@ -120,6 +123,11 @@ class Choices:
     def __init__(self, codes: Mapping[str, int]) -> None:
         self._codes = codes
         self.asked: dict[str, LeafDomain] = {}
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all that there are codes for has been asked."""
+        return self.asked.keys() >= self._codes.keys()
 
     def __call__(self, name: str, domain: LeafDomain) -> Value:
         if name in self.asked:

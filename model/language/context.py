@@ -20,7 +20,10 @@ from acked.model.formulas.expr import Expr, Pool
 def _needs_value(sign: str) -> Callable[..., object]:
     def refuse(self: _Unbound, other: object = 0) -> object:
         if isinstance(other, (int, _Unbound)):
-            raise ModelError(f"{_name_of(self)} stands before or after `{sign}` and has no value yet; write .value {sign} …")
+            raise ModelError(
+                f"{_name_of(self)} stands before or after `{sign}` and has no value yet; write .value {sign} … in an action, "
+                "and a bound as a sum or a difference of constants and numbers"
+            )
         return NotImplemented
 
     return refuse
@@ -38,6 +41,16 @@ class _Unbound:
         __lt__, __le__, __gt__, __ge__ = map(_needs_value, ("<", "<=", ">", ">="))
         __mul__, __floordiv__, __mod__, __truediv__, __neg__ = map(_needs_value, ("*", "//", "%", "/", "-"))
         __rmul__, __rfloordiv__, __rmod__, __rsub__ = map(_needs_value, ("*", "//", "%", "-"))
+
+    # Of a symbolic number the sum is symbolic: its own type makes it.
+    def __add__(self, other: int | _Unbound) -> Computed:
+        return Computed(_Sum(self, other, 1)) if isinstance(other, (int, _Unbound)) else NotImplemented
+
+    def __sub__(self, other: int | _Unbound) -> Computed:
+        return Computed(_Sum(self, other, -1)) if isinstance(other, (int, _Unbound)) else NotImplemented
+
+    def __radd__(self, other: int) -> Computed:
+        return self + other if isinstance(other, int) else NotImplemented
 
     def under(self, constants: Mapping[str, int]) -> int:
         """The number under these constants."""
@@ -109,12 +122,11 @@ class Constant(_Unbound):
         """A value as a spec writes it."""
         return self.names[value - self.lo] if self.names else value
 
-    # Of a symbolic number the sum is symbolic: its own type makes it.
-    def __add__(self, offset: int) -> Size:
-        return Size(self, offset) if isinstance(offset, int) else NotImplemented
+    def __add__(self, other: int | _Unbound) -> Size | Computed:  # type: ignore[override]
+        return Size(self, other) if isinstance(other, int) else super().__add__(other)
 
-    def __sub__(self, offset: int) -> Size:
-        return Size(self, -offset) if isinstance(offset, int) else NotImplemented
+    def __sub__(self, other: int | _Unbound) -> Size | Computed:  # type: ignore[override]
+        return Size(self, -other) if isinstance(other, int) else super().__sub__(other)
 
 
 @dataclass(frozen=True, eq=False)
@@ -198,6 +210,18 @@ class Computed(_Unbound):
         return bool(resolve(self))
 
 
+@dataclass(frozen=True)
+class _Sum:
+    """What makes a bound of two: their sum, or with the sign -1 their difference."""
+
+    first: _Unbound
+    second: int | _Unbound
+    sign: int
+
+    def __call__(self, constants: Mapping[str, int]) -> int:
+        return self.first.under(constants) + self.sign * resolve(self.second, constants)
+
+
 def fact(holds: Callable[[Mapping[str, int]], object]) -> Computed:
     """What is so or not, as follows from the constants; 1 or 0."""
     return Computed(lambda constants: int(bool(holds(constants))))
@@ -256,6 +280,8 @@ def resolve(size: int | Unknown | _Unbound, constants: Mapping[str, int] | None 
     """The number that a bound stands for, under the given constants or those of the current trace."""
     if isinstance(size, (int, Unknown)):
         return cast(int, size)
+    if not isinstance(size, _Unbound):
+        raise ModelError(f"a bound is a number or a constant, not {size!r}")
     return size.under(current().constants if constants is None else constants)
 
 

@@ -33,6 +33,7 @@ class Domain:
     No ABC: whether something is one is asked whenever a field is read, and of an ABC in Python.
     """
 
+    no_assignment: ClassVar[str] = "arrays and logs are changed by element, append or truncate, not assigned whole"
     view: ClassVar[Callable[..., Any] | None] = None
     """What gives symbolic access to one, of the kinds that say so themselves: of a store, a path and the domain."""
 
@@ -245,6 +246,9 @@ class SetDomain(LeafDomain, Generic[I]):
     item: type[I]
 
     def __post_init__(self) -> None:
+        if isinstance(self.item, type) and issubclass(self.item, (Int, Bool)):
+            name = self.item.__name__
+            raise ModelError(f"the members of a set are ids or structs, not {name}; Array({name}, Bool) says which are in it")
         must_be(self.item, "the members of a set are", Id)
 
     def cardinality(self, constants: Constants) -> int:

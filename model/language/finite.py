@@ -6,16 +6,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import product
 from typing import Any, cast
 
-from acked.model.formulas.errors import ModelError
+from acked.model.formulas.binding import instances, variable
+from acked.model.formulas.errors import ModelError, attempt
 from acked.model.formulas.expr import Expr
 from acked.model.language.choices import Choices, given, leaves
-from acked.model.language.context import current, literal, resolve
+from acked.model.language.context import active, current, literal, resolve
 from acked.model.language.domain import LeafDomain
+from acked.model.language.semantics import tracing
 from acked.model.language.sets import SetValue
-from acked.model.language.storage.composites import as_domain
+from acked.model.language.storage.composites import StructDomain, as_domain
 from acked.model.language.values import Bool, Count, I, IntLike, N, OptionalValue, V
 
 
@@ -125,14 +128,18 @@ class Antecedents(Finite):
 
     def every(self, over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> Bool:
         """Membership of a set is an antecedent, too."""
-        parts: list[Bool] = []
         item: type[V] = over.item if isinstance(over, SetValue) else over
-        for value in self.each(item):
+        conditional = isinstance(over, SetValue)
+
+        def silent(value: V) -> Expr:
+            nonlocal conditional
             said = body(value)
+            conditional = conditional or isinstance(said, Conditional)
             said = said if isinstance(said, Conditional) else Bool(Bool.lift(said))
-            parts.append(self.implies(over.contains(value), said) if isinstance(over, SetValue) else said)
-        together = current().pool.all(part.expr for part in parts)
-        return Conditional(together) if any(isinstance(part, Conditional) for part in parts) else Bool(together)
+            return self.implies(over.contains(value), said).expr if isinstance(over, SetValue) else said.expr
+
+        together = current().pool.all(_of_each(item, silent))
+        return Conditional(together) if conditional else Bool(together)
 
     def implies(self, antecedent: Bool, consequent: Bool) -> Bool:
         """The antecedent is false, or an implication in the consequent says so of its own."""
@@ -165,4 +172,32 @@ def _cases(over: type[V] | SetValue[Any], body: Callable[[V], Bool]) -> list[tup
         members = FINITE.each(over.item)
         return [(over.contains(member).expr, Bool.lift(body(cast(V, member)))) for member in members]
     true = current().pool.true
-    return [(true, Bool.lift(body(value))) for value in FINITE.each(over)]
+    return [(true, holds) for holds in _of_each(over, lambda value: Bool.lift(body(value)))]
+
+
+def _of_each(over: type[V], formula: Callable[[V], Expr]) -> list[Expr]:
+    """The formula for every value of the type, in the order of their codes.
+
+    Of a struct, whose values are many, it is traced once for all of them; value by value if that is refused.
+    """
+    domain = as_domain(over)
+    if isinstance(domain, StructDomain):
+        try:
+            with attempt():
+                return _at_once(domain, formula)
+        except Exception:
+            pass
+    return [formula(value) for value in FINITE.each(over)]
+
+
+def _at_once(domain: StructDomain, formula: Callable[[Any], Expr]) -> list[Expr]:
+    """The formula for every value of a struct, from one trace of it with bound variables for the fields."""
+    trace = tracing()
+    parts = dict(leaves("", domain))
+    variables = [(trace.bound + at, part.cardinality(trace.constants)) for at, part in enumerate(parts.values())]
+    if not all(values for _, values in variables):
+        return []
+    nodes = dict(zip(parts, (variable(trace.pool, bound) for bound in variables), strict=True))
+    with active(replace(trace, guards=None, chooser=None, bound=trace.bound + len(variables))):
+        root = formula(given("", domain, lambda name, part: part.wrap(nodes[name])))
+    return list(instances(root, variables))

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any
 
+from acked.model.formulas.binding import closed
 from acked.model.formulas.errors import DomainOverflow, ModelError, raise_refusals
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
@@ -341,7 +342,7 @@ class Instance:
         enabled: list[str] = []
 
         def trace(codes: Mapping[str, int]) -> tuple[Effect, Domains]:
-            effect = self._trace_binding(item, codes, is_again, is_watched=not enabled)
+            effect = self._trace_binding(item, codes, is_again, is_watched=not enabled, is_whole=not enabled)
             return effect, effect.parameters
 
         for effect, codes in each_binding(trace, parameters, self._context(), is_again):
@@ -350,10 +351,10 @@ class Instance:
                 yield made
 
     def _trace_binding(
-        self, item: Action, codes: Mapping[str, int], is_again: bool = False, is_watched: bool = False
+        self, item: Action, codes: Mapping[str, int], is_again: bool = False, is_watched: bool = False, is_whole: bool = True
     ) -> Effect:
         def trace(ground: Ground) -> Effect:
-            return self._tracer.effect(item, codes, ground, is_watched)
+            return self._tracer.effect(item, codes, ground, is_watched, is_whole)
 
         common = None if is_again else self._common
         return trace(self) if common is None else common.effect(item.function, codes, self, self._kinds, trace)
@@ -387,7 +388,7 @@ class Instance:
         with ExitStack() as open_stores, active(self._context()), located(what, predicate):
             stores = [open_stores.enter_context(closing(Store(self.schema, codes))) for codes in states]
             with watch(predicate), raise_refusals():
-                return Bool.lift(predicate(*(self.protocol.state.at(store, ()) for store in stores)))
+                return closed(Bool.lift(predicate(*(self.protocol.state.at(store, ()) for store in stores))))
 
     # -- plain evaluation ---------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ from acked.model.language.finite import ANTECEDENTS, Conditional
 from acked.model.language.semantics import semantics, tracing
 from acked.model.language.sets import SetValue
 from acked.model.language.state import Struct
+from acked.model.language.storage.messages import MessagesView
 from acked.model.language.values import Bool, Count, I, Id, Int, IntLike, N, OptionalValue, V, Value, type_name_of
 
 T = TypeVar("T")
@@ -121,8 +122,10 @@ def every(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
 def every(over: type[S], body: Callable[[S], Bool]) -> Bool: ...
 @overload
 def every(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
+@overload
+def every(over: MessagesView[S], body: Callable[[S], Bool]) -> Bool: ...
 def every(over: Any, body: Callable[[Any], Bool]) -> Bool:
-    """Whether the body holds for every value of a type (a struct's too), or for every member of a set of ids.
+    """Whether the body holds for every value of a type (a struct's too), or for every member of a set.
 
     >>> @invariant
     ... def all_hold(s: State) -> Bool:
@@ -130,7 +133,10 @@ def every(over: Any, body: Callable[[Any], Bool]) -> Bool:
     >>> check(ask(toylog, all_hold, brokers=2, records=1)).verdict.value
     'holds'
     """
-    return semantics().every(over, _function(body, "every"))
+    _function(body, "every")
+    if isinstance(over, MessagesView):
+        return semantics().every(over.item, lambda one: implies(over.contains(one), body(one)))
+    return semantics().every(over, body)
 
 
 @overload
@@ -139,8 +145,10 @@ def some(over: type[V], body: Callable[[V], Bool]) -> Bool: ...
 def some(over: type[S], body: Callable[[S], Bool]) -> Bool: ...
 @overload
 def some(over: SetValue[I], body: Callable[[I], Bool]) -> Bool: ...
+@overload
+def some(over: MessagesView[S], body: Callable[[S], Bool]) -> Bool: ...
 def some(over: Any, body: Callable[[Any], Bool]) -> Bool:
-    """Whether the body holds for some value of a type (a struct's too), or for some member of a set of ids.
+    """Whether the body holds for some value of a type (a struct's too), or for some member of a set.
 
     >>> @invariant
     ... def one_leads(s: State) -> Bool:
@@ -148,7 +156,10 @@ def some(over: Any, body: Callable[[Any], Bool]) -> Bool:
     >>> check(ask(toylog, one_leads, brokers=2, records=1)).verdict.value
     'holds'
     """
-    return semantics().some(over, _function(body, "some"))
+    _function(body, "some")
+    if isinstance(over, MessagesView):
+        return semantics().some(over.item, lambda one: over.contains(one) & body(one))
+    return semantics().some(over, body)
 
 
 def greatest(over: type[N], body: Callable[[N], Bool], otherwise: N | None = None) -> N:
@@ -183,8 +194,10 @@ def count(over: type[V], body: Callable[[V], Bool]) -> Count: ...
 def count(over: type[S], body: Callable[[S], Bool]) -> Count: ...
 @overload
 def count(over: SetValue[I], body: Callable[[I], Bool]) -> Count: ...
+@overload
+def count(over: MessagesView[S], body: Callable[[S], Bool]) -> Count: ...
 def count(over: Any, body: Callable[[Any], Bool]) -> Count:
-    """For how many values of a type, or members of a set, the body holds.
+    """For how many values of a type, or different members of a set or a bag, the body holds.
 
     >>> @invariant
     ... def most_hold(s: State) -> Bool:
@@ -192,7 +205,10 @@ def count(over: Any, body: Callable[[Any], Bool]) -> Count:
     >>> check(ask(toylog, most_hold, brokers=3, records=1)).verdict.value
     'holds'
     """
-    return semantics().count(over, _function(body, "count"))
+    _function(body, "count")
+    if isinstance(over, MessagesView):
+        return semantics().count(over.item, lambda one: over.contains(one) & body(one))
+    return semantics().count(over, body)
 
 
 def smaller(a: N, b: N) -> N:

@@ -85,11 +85,15 @@ Chooser = Callable[[str, Any], Any]
 
 @dataclass(frozen=True)
 class Trace(Context):
-    """The context of an action, a property or an initial state; `guards` and `chooser` are None in properties."""
+    """The context of an action, a property or an initial state; `guards` and `chooser` are None in properties.
+
+    `bound` is how many bound variables there are: above 0 a quantifier's body is traced once for all values of a struct.
+    """
 
     semantics: Semantics
     guards: list[Guard] | None = field(default=None)
     chooser: Chooser | None = None
+    bound: int = 0
 
 
 def tracing() -> Trace:
@@ -98,6 +102,12 @@ def tracing() -> Trace:
     if not isinstance(context, Trace):
         raise ModelError("this part of the language works only while an action or a property is traced")
     return context
+
+
+def is_binding() -> bool:
+    """Whether a quantifier's body is traced once for all values, with bound variables in their place."""
+    context = current()
+    return isinstance(context, Trace) and context.bound > 0
 
 
 def semantics() -> Semantics:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Generic
 
+from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr, Op, Pool
 from acked.model.formulas.functions import must_be_used
 from acked.model.language.context import literal, resolve
@@ -108,6 +109,8 @@ class SetValue(Value, Generic[I]):
         """The mask of another set of the same type; `ModelError` for anything else."""
         if isinstance(other, SetValue) and other.item is self.item:
             return other.expr
+        if other is self.item:
+            raise ModelError(f"expected a {self.type_name}, got the type; all of them are all_of({self.item.__name__})")
         raise mismatch(self.type_name, other)
 
     def _bit(self, member: I | OptionalValue[I]) -> Expr:

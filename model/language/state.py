@@ -18,7 +18,7 @@ from acked.model.language.semantics import semantics
 from acked.model.language.sets import SetValue
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain, as_domain, as_leaf
 from acked.model.language.storage.layout import Schema
-from acked.model.language.storage.messages import ITEM, MessagesView, Place, QueueDomain, QueueView, messages_domain
+from acked.model.language.storage.messages import MessagesView, Place, QueueDomain, QueueView, messages_domain
 from acked.model.language.storage.store import LiteralStore, StateStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
 from acked.model.language.storage.views import ArrayView, LogView, assign, cleared, codes_of, struct_of, view_of
@@ -87,13 +87,18 @@ class Struct(StructView):
         for name, value in vars(cls).items():
             if isinstance(value, Field) and (hasattr(Struct, name) or name.startswith("_")):
                 raise ModelError(f"{cls.__name__} cannot have a field named {name!r}, which every struct needs; rename it")
+        for name, kind in vars(cls).get("__annotations__", {}).items():
+            if name not in vars(cls):
+                kind = getattr(kind, "__name__", kind)
+                raise ModelError(f"{cls.__name__}.{name} is declared as a type alone; write {name} = field({kind})")
         cls.type_name = cls.__name__
 
     def __init__(self, *unnamed: Any, **values: Any) -> None:
         domains = self.domains()
         defaults, empty = self._left_out()
-        if unnamed or not values.keys() <= domains.keys() or domains.keys() - values.keys() - defaults.keys() - empty:
-            raise ModelError(self._not_made(bool(unnamed)))
+        missing = [name for name in domains if name not in {*values, *defaults, *empty}]
+        if unnamed or missing or not values.keys() <= domains.keys():
+            raise ModelError(self._not_made(bool(unnamed), missing, [name for name in values if name not in domains]))
         codes: dict[SymbolicPath, Expr] = {}
         for name, domain in domains.items():
             is_left_out = name in empty and name not in values
@@ -149,7 +154,15 @@ class Struct(StructView):
     def __ne__(self, other: object) -> Bool:  # type: ignore[override]
         return ~(self == other)
 
+    def __repr__(self) -> str:
+        return f"<{self.type_name}>"
+
     if not TYPE_CHECKING:
+
+        def __str__(self, _: str = "") -> NoReturn:
+            raise ModelError(f"a {self.type_name} has no text: it has no value while a protocol is traced")
+
+        __format__ = __str__
 
         def __call__(self, *_: object) -> NoReturn:
             raise ModelError(f"a {self.type_name} is no function; write it without (…)")
@@ -158,7 +171,11 @@ class Struct(StructView):
         raise ModelError(f"a {self.type_name} has no truth value; compare its fields")
 
     def __hash__(self) -> int:
-        raise ModelError(f"a symbolic {self.type_name} cannot be a dictionary key or a member of a Python set")
+        name = self.type_name
+        raise ModelError(
+            f"a symbolic {name} cannot be a dictionary key or a member of a Python set; "
+            f"of a field SetOf({name}) write .add(…)"
+        )
 
 
 # -- how a protocol declares its state: each returns what mypy should believe about the field's type -------------------
@@ -278,17 +295,11 @@ def Queue(item: type[S] | type[Value] | Typed[Any, Any], size: IntLike) -> Typed
     ...     require("something has come", ~s.inbox[to].is_empty)
     ...     s.inbox[to].receive()
     >>> [path for path, _ in Network.domains()["inbox"].leaves((), {"brokers": 1, "records": 1})]
-    [(0, 'end'), (0, 'records', 0, 'item'), (0, 'records', 1, 'item')]
+    [(0, 'end'), (0, 'records', 0), (0, 'records', 1)]
     """
     if isinstance(item, type) and issubclass(item, Struct):
         return Typed(QueueDomain(item, Place, size))
-    return Typed(QueueDomain(_record_of(as_leaf(item.domain if isinstance(item, Typed) else item)), Place, size, 1, True))
-
-
-@cache
-def _record_of(domain: LeafDomain) -> type[Struct]:
-    """A record with one field."""
-    return type("Item", (Struct,), {ITEM: field(Typed(domain), "what is queued")})
+    return Typed(QueueDomain(as_leaf(item.domain if isinstance(item, Typed) else item), Place, size))
 
 
 @overload

@@ -32,6 +32,9 @@ class PlainStruct:
     def __init__(self, values: Mapping[str, object]) -> None:
         self.__dict__.update({key: _wrap(value) for key, value in values.items()})
 
+    def __repr__(self) -> str:
+        return ", ".join(f"{name} {'none' if value is None else value}" for name, value in self.__dict__.items())
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PlainStruct) and self.__dict__ == other.__dict__
 
@@ -53,14 +56,34 @@ class Telling:
         self.before = PlainStruct(before)
         self.after = PlainStruct(after)
         self.arguments = dict(arguments)
+        self._named = nested(arguments)
+
+    def __repr__(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.arguments.items())
 
     def __getattr__(self, name: str) -> Any:
-        try:
-            return self.__dict__["arguments"][name]
-        except KeyError:
-            if name.startswith("__"):
-                raise AttributeError(name) from None
-            raise UnknownName(f"a step has no {name!r}; it has {', '.join(['before', 'after', *self.arguments])}") from None
+        """A parameter or a choice; of a struct `t.message.source`."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        if name not in self._named:
+            raise UnknownName(f"a step has no {name!r}; it has {', '.join(['before', 'after', *self._named])}")
+        return self._named[name]
+
+    def __getitem__(self, name: str) -> Any:
+        """A parameter by its whole name: `t["message.source"]`."""
+        return self.arguments[name]
+
+
+def nested(arguments: Mapping[str, object]) -> dict[str, Any]:
+    """Parameters by their names; those that are the fields of a struct, `message.source`, as what a struct has."""
+    found: dict[str, Any] = {}
+    for name, value in arguments.items():
+        *outer, last = name.split(".")
+        inside = found
+        for part in outer:
+            inside = inside.setdefault(part, {})
+        inside[last] = value
+    return {name: _wrap(value) for name, value in found.items()}
 
 
 Words = Callable[[Telling], str]

@@ -15,6 +15,7 @@ from functools import cached_property
 from itertools import zip_longest
 from typing import Any, Protocol, SupportsIndex, TypeVar, overload
 
+from acked.model.formulas.binding import closed
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.expr import Expr, Pool
@@ -83,6 +84,22 @@ class ActionInstance(Effect):
         return Evaluator([code for _, code in self.updates])
 
 
+class _RuledOut(BaseException):
+    """A clause is false whatever the state: what the action would do is nothing. No author's `except` is meant."""
+
+
+class _Clauses(list[Guard]):
+    """The clauses of an action that others of its bindings have been traced with, of which a false one ends the trace."""
+
+    def __init__(self, false: Expr, choices: Choices) -> None:
+        self._false, self._choices = false, choices
+
+    def append(self, guard: Guard) -> None:
+        super().append(guard)
+        if guard.condition is self._false and self._choices.is_complete:
+            raise _RuledOut
+
+
 class Tracer:
     """Traces the actions of a protocol in one pool; `drop` names (action, label) guard clauses to leave out."""
 
@@ -94,20 +111,28 @@ class Tracer:
         self.dropped: set[tuple[str, str]] = set()
         """The clauses that were left out so far."""
 
-    def effect(self, item: Action, codes: Mapping[str, int], ground: Ground, is_watched: bool) -> Effect:
-        """What an action does with these codes of its parameters and choices, by `ground` alone."""
-        guards: list[Guard] = []
+    def effect(
+        self, item: Action, codes: Mapping[str, int], ground: Ground, is_watched: bool, is_whole: bool = True
+    ) -> Effect:
+        """What an action does with these codes of its parameters and choices, by `ground` alone.
+
+        Unless `is_whole` what comes after a clause that rules them out is not looked at.
+        """
         store, choices = Store(ground.schema, ground.codes()), Choices(codes)
+        guards = [] if is_whole or self._drop else _Clauses(self._pool.false, choices)
         context = Trace(self._pool, ground.constants, FINITE, guards, choices)
         with closing(store), active(context), located(f"{self._protocol}: action {item.name}", item.function):
             try:
                 with watch(item.function) if is_watched else nullcontext():
                     item.apply(self._state.at(store, ()), choices)
+            except _RuledOut:
+                return Effect(tuple(guards), self._pool.false, (), (), choices.asked)
             except StepError:
                 # Of a binding that its clauses rule out, what it would do is not a mistake.
                 if all(guard.condition is not self._pool.false for guard in self._keep(item, guards)):
                     raise
-            after = store.codes_after()
+            after = [*map(closed, store.codes_after())]
+            _ = [closed(guard.condition) for guard in guards]
         clauses = self._keep(item, guards)
         guard = self._pool.all(clause.condition for clause in clauses)
         if guard is self._pool.false:
@@ -129,7 +154,7 @@ class Tracer:
         with closing(store), active(context), located(f"{self._protocol}: the initial state", function):
             with watch(function):
                 run(self._state.at(store, ()), choices)
-            made = [code.value for code in store.codes_after()]
+            made = [closed(code).value for code in store.codes_after()]
         return (None if any(guard.condition is self._pool.false for guard in guards) else made), choices.asked
 
     def _keep(self, item: Action, guards: Sequence[Guard]) -> tuple[Guard, ...]:

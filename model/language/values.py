@@ -10,7 +10,7 @@ what lets the same source be read as first-order logic later.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVar
@@ -18,18 +18,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeVa
 from acked.base.names import near
 from acked.model.formulas.errors import ModelError, UnknownName
 from acked.model.formulas.expr import Expr
-from acked.model.formulas.functions import Sort, asks_for_truth, name_with_article, words_of
+from acked.model.formulas.functions import Sort, asks_for_truth, name_with_article, refusing, words_of
 from acked.model.language.context import Computed, Constant, Size, Unknown, current, literal, resolve
 
 IntLike = int | Constant | Size | Computed
 """What stands for a number beside a typed `Int`."""
-
-
-def _refuse(symbol: str) -> Callable[..., NoReturn]:
-    def refuse(self: Value, *_: object) -> NoReturn:
-        raise ModelError(f"{name_with_article(self.type_name)} has no `{symbol}`; {self.instead}")
-
-    return refuse
 
 
 class Value(metaclass=Sort):
@@ -40,24 +33,24 @@ class Value(metaclass=Sort):
     instead: ClassVar[str] = "compare it with == or !="
 
     if not TYPE_CHECKING:  # a type checker is to find these by their absence, an author by their message
-        __lt__, __le__, __gt__, __ge__ = map(_refuse, ("<", "<=", ">", ">="))
-        __add__ = __radd__ = _refuse("+")
-        __sub__ = __rsub__ = __neg__ = _refuse("-")
-        __mul__ = __rmul__ = _refuse("*")
-        __floordiv__ = __rfloordiv__ = _refuse("//")
-        __truediv__ = __rtruediv__ = _refuse("/")
-        __mod__ = __rmod__ = _refuse("%")
-        __pow__ = __rpow__ = _refuse("**")
-        __lshift__ = __rlshift__ = _refuse("<<")
-        __rshift__ = __rrshift__ = _refuse(">>")
-        __and__ = __rand__ = _refuse("&")
-        __or__ = __ror__ = _refuse("|")
-        __xor__ = __rxor__ = _refuse("^")
-        __invert__ = _refuse("~")
-        __abs__ = _refuse("abs(…)")
-        __len__ = _refuse("len(…)")
-        __contains__ = _refuse("in")
-        __getitem__ = _refuse("[…]")
+        __lt__, __le__, __gt__, __ge__ = map(refusing, ("<", "<=", ">", ">="))
+        __add__ = __radd__ = refusing("+")
+        __sub__ = __rsub__ = __neg__ = refusing("-")
+        __mul__ = __rmul__ = refusing("*")
+        __floordiv__ = __rfloordiv__ = refusing("//")
+        __truediv__ = __rtruediv__ = refusing("/")
+        __mod__ = __rmod__ = refusing("%")
+        __pow__ = __rpow__ = refusing("**")
+        __lshift__ = __rlshift__ = refusing("<<")
+        __rshift__ = __rrshift__ = refusing(">>")
+        __and__ = __rand__ = refusing("&")
+        __or__ = __ror__ = refusing("|")
+        __xor__ = __rxor__ = refusing("^")
+        __invert__ = refusing("~")
+        __abs__ = refusing("abs(…)")
+        __len__ = refusing("len(…)")
+        __contains__ = refusing("in")
+        __getitem__ = refusing("[…]")
 
         def __call__(self, *_: object) -> NoReturn:
             raise ModelError(f"{name_with_article(self.type_name)} is no function; write it without (…)")
@@ -71,6 +64,9 @@ class Value(metaclass=Sort):
             if name.startswith("__") or name in self.__slots__:
                 raise AttributeError(name)
             raise UnknownName(f"{name_with_article(self.type_name)} has no {name!r}; it has {', '.join(_public(type(self)))}")
+
+    def __repr__(self) -> str:
+        return f"<{self.type_name}>"
 
     def __init__(self, expr: Expr) -> None:
         if type(expr) is not Expr and isinstance(expr, _NO_CODES):
@@ -265,8 +261,8 @@ class Enum(Int, hi=0):
     names: ClassVar[tuple[str, ...]] = ()
 
     if not TYPE_CHECKING:
-        __lt__, __le__, __gt__, __ge__, __floordiv__, __mod__ = map(_refuse, ("<", "<=", ">", ">=", "//", "%"))
-        __add__, __sub__, __mul__ = __radd__, __rsub__, __rmul__ = [_refuse(sign) for sign in "+-*"]
+        __lt__, __le__, __gt__, __ge__, __floordiv__, __mod__ = map(refusing, ("<", "<=", ">", ">=", "//", "%"))
+        __add__, __sub__, __mul__ = __radd__, __rsub__, __rmul__ = [refusing(sign) for sign in "+-*"]
 
         def __new__(cls, *names: object) -> Any:
             return _unnamed(names) if cls is Enum else super().__new__(cls)

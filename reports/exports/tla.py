@@ -67,7 +67,7 @@ def itf_type(domain: Domain, sample: Any = None) -> str:
     if isinstance(domain, ArrayDomain):
         return f"Int -> {itf_type(domain.element, sample[0] if sample else None)}"
     if isinstance(domain, LogDomain):
-        record = itf_type(StructDomain(domain.record), sample["records"][0] if sample and sample["records"] else None)
+        record = itf_type(domain.content, sample["records"][0] if sample and sample["records"] else None)
         return f"{{ end: Int, records: Seq({record}) }}"
     if isinstance(domain, SetDomain):
         return "Set(Int)"
@@ -94,8 +94,7 @@ def itf_value(domain: Domain, value: Any) -> Any:
     if isinstance(domain, ArrayDomain):
         return {"#map": [[_bigint(at), itf_value(domain.element, item)] for at, item in enumerate(value)]}
     if isinstance(domain, LogDomain):
-        record = StructDomain(domain.record)
-        return {"end": _bigint(value["end"]), "records": [itf_value(record, item) for item in value["records"]]}
+        return {"end": _bigint(value["end"]), "records": [itf_value(domain.content, item) for item in value["records"]]}
     if isinstance(domain, SetDomain):
         return {"#set": [_bigint(item) for item in value]}
     if isinstance(domain, OptionalDomain):
@@ -144,8 +143,7 @@ def tlc_value(domain: Domain, value: Any) -> Any:
     if isinstance(domain, ArrayDomain):
         return {str(at): tlc_value(domain.element, item) for at, item in enumerate(value)}
     if isinstance(domain, LogDomain):
-        record = StructDomain(domain.record)
-        return {"end": value["end"], "records": [tlc_value(record, item) for item in value["records"]]}
+        return {"end": value["end"], "records": [tlc_value(domain.content, item) for item in value["records"]]}
     if isinstance(domain, OptionalDomain) and value is None:
         return "none"
     return value

@@ -310,11 +310,10 @@ class _Export:
             fields = dict(domain.fields_shown(constants))
             return record_text({(name,): self._value(store, (*path, name), part) for name, part in fields.items()})
         if isinstance(domain, LogDomain):
-            record = StructDomain(domain.record)
             slots = range(self.instance.schema.counts.get((*path, LogDomain.RECORDS), 0))
             records = self._function(
                 self.sets.slots(domain), [str(slot) for slot in slots],
-                lambda: [self._value(store, (*path, LogDomain.RECORDS, slot), record) for slot in slots],
+                lambda: [self._value(store, (*path, LogDomain.RECORDS, slot), domain.content) for slot in slots],
             )  # fmt: skip
             end = self._value(store, (*path, LogDomain.END), domain.end)
             return record_text({(LogDomain.END,): end, (LogDomain.RECORDS,): records})

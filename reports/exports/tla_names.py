@@ -124,12 +124,14 @@ def claimed(wanted: str, taken: set[str]) -> str:
 
 
 def record_text(texts: Mapping[Path, str], sign: str = " |-> ") -> str:
-    """A record of texts by paths, or the set of records whose fields are in sets."""
+    """A record of texts by paths, or the set of records whose fields are in sets; of a single value what it is."""
+    if () in texts:
+        return texts[()]
     heads = dict.fromkeys(path[0] for path in texts)
     parts = []
     for head in heads:
         below = {path[1:]: text for path, text in texts.items() if path[0] == head}
-        parts.append(f"{head}{sign}{below[()] if () in below else record_text(below, sign)}")
+        parts.append(f"{head}{sign}{record_text(below, sign)}")
     return f"[{', '.join(parts)}]"
 
 

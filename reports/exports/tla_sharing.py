@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
+from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.expr import Expr, Op
 from acked.reports.exports.tla_reading import Clamped, Place, Quantified, Sketch, Variable
 
@@ -15,7 +17,7 @@ _NOTHING: frozenset[Expr] = frozenset()
 
 def worth_sharing(pool: Sketch, roots: Sequence[Expr], is_plain: Callable[[Expr], bool]) -> list[Expr]:
     """What long formulas have in common, smaller ones first: truth values and numbers that bind nothing outside."""
-    order = _whole_order(pool, roots)
+    order = evaluation_order(roots, partial(_parts_of, pool))
     uses: dict[int, int] = {}
     sizes: dict[int, int] = {}
     free: dict[int, frozenset[Expr]] = {}
@@ -45,7 +47,7 @@ def _free(pool: Sketch, node: Expr, below: frozenset[Expr]) -> frozenset[Expr]:
 
 
 def _parts_of(pool: Sketch, node: Expr) -> Sequence[Expr]:
-    """What a node is made of, and what it has a name for."""
+    """What a node is made of, and what it has a name for, which was made before the name."""
     if node.op is not Op.FIELD:
         return node.args
     match pool.named(node):
@@ -56,15 +58,3 @@ def _parts_of(pool: Sketch, node: Expr) -> Sequence[Expr]:
         case Quantified(members=members, body=body):
             return [body] if members is None else [members, body]
     return ()
-
-
-def _whole_order(pool: Sketch, roots: Iterable[Expr]) -> list[Expr]:
-    """All that roots are made of, parts before the whole: what is named is made after what it is about."""
-    seen: dict[int, Expr] = {}
-    stack = list(roots)
-    while stack:
-        node = stack.pop()
-        if node.id not in seen:
-            seen[node.id] = node
-            stack.extend(_parts_of(pool, node))
-    return [seen[key] for key in sorted(seen)]

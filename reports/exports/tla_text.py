@@ -410,7 +410,7 @@ class Writer:
                     return f"{text}.{part}", None
                 at += 1
                 text = f"{text}.{part}[{self._at(path[at]).text}]"
-                domain = StructDomain(domain.record)
+                domain = domain.content
             at += 1
         return text, None
 

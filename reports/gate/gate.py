@@ -97,7 +97,8 @@ def print_gate(console: Console, report: GateReport, failures: Sequence[Failure]
             put_paragraph(console, item.entry.candidate.path.as_posix(), "bold underline")
             print_trace(console, violation.view)
     for candidate in report.left_out:
-        put_paragraph(console, f"skipped because it is slow: {candidate.path} (--slow runs it)", "dim")
+        why = "it is slow: {} (--slow runs it)" if candidate.is_slow else "it is large: {} (without --up-to it is run)"
+        put_paragraph(console, f"skipped because {why.format(candidate.path)}", "dim")
     for warning in report.warnings:
         put_paragraph(console, f"warning: {warning}", "yellow")
     if report.entries:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from acked.checker.gate.gate import GateEntry, GateReport
+from acked.checker.gate.gate import Candidate, GateEntry, GateReport
 from acked.reports import units
 from acked.reports.escaping import md_block, md_code, md_text
 from acked.reports.gate.failures import Failure, answer_in_words
@@ -33,9 +33,9 @@ def gate_markdown(report: GateReport, failures: Sequence[Failure], files: Mappin
             first = item.violations[0]
             lines += ["", f"The shortest counterexample to {md_text(first.promise.name)}:", ""]
             lines += md_block(first.story)
-    if report.left_out:
-        names = ", ".join(md_code(item.path.as_posix()) for item in report.left_out)
-        lines += ["", f"Skipped because they are slow: {names}."]
+    for kind, left_out in _left_out(report):
+        names = ", ".join(md_code(item.path.as_posix()) for item in left_out)
+        lines += ["", f"Skipped because they are {kind}: {names}."]
     return "\n".join(lines) + "\n"
 
 
@@ -46,10 +46,17 @@ def headline(report: GateReport) -> str:
     number = len(report.entries)
     cached = sum(entry.is_cached for entry in report.entries)
     reused = f" ({units.count(cached)} from the cache)" if cached else ""
-    slow = f"; {units.plural(len(report.left_out), 'slow spec')} skipped" if report.left_out else ""
+    skipped = "".join(f"; {units.plural(len(items), f'{kind} spec')} skipped" for kind, items in _left_out(report))
     if report.is_green:
-        return f"green: {units.plural(number, 'spec')} as expected{reused}{slow}"
-    return f"red: {units.count(len(report.red))} of {units.plural(number, 'spec')} not as expected{reused}{slow}"
+        return f"green: {units.plural(number, 'spec')} as expected{reused}{skipped}"
+    return f"red: {units.count(len(report.red))} of {units.plural(number, 'spec')} not as expected{reused}{skipped}"
+
+
+def _left_out(report: GateReport) -> Iterator[tuple[str, list[Candidate]]]:
+    """What was left out because it is slow, then what was because it is large, as far as there is any."""
+    for kind, is_slow in (("slow", True), ("large", False)):
+        if items := [item for item in report.left_out if item.is_slow == is_slow]:
+            yield kind, items
 
 
 def entries_table(entries: Iterable[GateEntry]) -> Table:

@@ -39,7 +39,8 @@ def junit_xml(report: GateReport, failures: Sequence[Failure]) -> str:
             shown = ET.SubElement(case, kind, type=entry.departures[0].reason.value, message=xml_text(item.sentence))
             shown.text = xml_text(item.text)
     for candidate in report.left_out:
-        ET.SubElement(_case(suite, candidate, 0.0), "skipped", message="slow; add --slow")
+        why = "slow; add --slow" if candidate.is_slow else "large; leave --up-to out"
+        ET.SubElement(_case(suite, candidate, 0.0), "skipped", message=why)
     if report.refusal:
         case = ET.SubElement(suite, "testcase", name="specs", classname="gate", time="0.000")
         ET.SubElement(case, "error", type=Reason.NO_SPEC.value, message=xml_text(report.refusal))

@@ -6,6 +6,7 @@ other field. What is drawn is found out once, as plain data, so that pages draw 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, TypeGuard
@@ -14,7 +15,8 @@ from acked.model.language.context import resolve
 from acked.model.language.domain import BoolDomain, Domain, IdDomain, LeafDomain, Range, SetDomain
 from acked.model.language.protocol import Instance
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
-from acked.model.language.storage.messages import MessagesDomain, QueueDomain
+from acked.model.language.storage.messages import MessagesDomain
+from acked.model.language.telling import sort_of
 from acked.model.language.values import Id, Int
 from acked.reports.pictures.picture import (
     Badge,
@@ -74,6 +76,13 @@ class Card:
 # -- what there is to draw: from the declarations of a state ---------------------------------------------------------
 
 
+def held_sorts(instance: Instance) -> frozenset[type[Id]]:
+    """Ids that fields hold and that no array of the state is indexed by: values, which take no steps."""
+    indices = {domain.index for domain in instance.protocol.state.domains().values() if _is_array(domain)}
+    held = {sort for leaf in instance.schema.leaves if (sort := sort_of(leaf.domain)) is not None}
+    return frozenset(held - {sort_of(index) for index in indices}) if any(map(sort_of, indices)) else frozenset()
+
+
 def ordered_sorts(instance: Instance) -> frozenset[type[Int]]:
     """Numbers that arrays of the state are indexed by and that actions are given: processes that have an order."""
     indices = [domain.index for domain in instance.protocol.state.domains().values() if _is_array(domain)]
@@ -88,6 +97,7 @@ class _Reading:
     def __init__(self, instance: Instance, without: Collection[str]) -> None:
         self._constants, self.ordered = instance.constants, ordered_sorts(instance)
         of_ids: dict[object, dict[str, list[Part]]] = {}
+        names = self._counted(instance)
         alone: list[Card] = []
         for name, domain in StructDomain(instance.protocol.state).fields_shown(self._constants):
             if name in without:
@@ -98,9 +108,18 @@ class _Reading:
                 continue
             assert isinstance(domain, ArrayDomain)
             for at, element in enumerate(self._names(domain.index)):
-                parts = self._flat(name, (name, at), domain.element)
+                inner = domain.element.struct.domains() if isinstance(domain.element, StructDomain) else {}
+                is_clear = inner and all(names[owner, key] == 1 for key in inner)
+                parts = self._flat("" if is_clear else name, (name, at), domain.element)
                 of_ids.setdefault(owner, {}).setdefault(element, []).extend(parts)
         self.cards = (*(_card(name, parts) for mine in of_ids.values() for name, parts in mine.items()), *alone)
+
+    def _counted(self, instance: Instance) -> Counter[tuple[object, str]]:
+        """How often something of an id has a name, its own or that of a field of its structs."""
+        arrays = [(name, domain) for name, domain in instance.protocol.state.domains().items() if _is_array(domain)]
+        structs = {name: domain.element for name, domain in arrays}
+        parts = {name: [*one.struct.domains()] if isinstance(one, StructDomain) else [name] for name, one in structs.items()}
+        return Counter((getattr(domain.index, "item", None), part) for name, domain in arrays for part in parts[name])
 
     def _names(self, index: LeafDomain) -> list[str]:
         """What the elements of an array are called."""
@@ -133,15 +152,13 @@ class _Reading:
             return Shape(STRUCT, parts=tuple(Part(name, (name,), self._shape(one)) for name, one in inner))
         if isinstance(domain, ArrayDomain):
             element, names = self._shape(domain.element), enumerate(self._names(domain.index))
-            return Shape(STRUCT, parts=tuple(Part(name, (at,), element) for at, name in names))
+            return Shape(STRUCT, parts=tuple(Part(f"{name}:", (at,), element) for at, name in names))
         assert isinstance(domain, LeafDomain)
         return self._leaf(domain.bare)
 
     def _record(self, domain: LogDomain) -> Part:
-        """A record of a log; of a queue of single values the value in it."""
-        record = self._shape(StructDomain(domain.record))
-        is_bare = isinstance(domain, QueueDomain) and domain.is_bare
-        return Part("", record.parts[0].place, record.parts[0].shape) if is_bare else Part("", (), record)
+        """A record of a log."""
+        return Part("", (), self._shape(domain.content))
 
     def _leaf(self, domain: LeafDomain) -> Shape:
         if isinstance(domain, BoolDomain):
@@ -199,8 +216,16 @@ def _named(name: str, shape: Shape, value: Any) -> str:
     return f"{name} {_text(shape, value)}"
 
 
+def _there(shape: Shape, value: Any) -> str:
+    """A record or a message in words, without the fields that it has not."""
+    if value is None or shape.kind != STRUCT:
+        return _text(shape, value)
+    parts = [part for part in shape.parts if _at(value, part.place) is not None]
+    return ", ".join([_named(part.name, part.shape, _at(value, part.place)) for part in parts]) if parts else "none"
+
+
 def _records(shape: Shape, log: Any) -> list[str]:
-    return [_text(shape.parts[0].shape, _at(record, shape.parts[0].place)) for record in log["records"]]
+    return [_there(shape.parts[0].shape, _at(record, shape.parts[0].place)) for record in log["records"]]
 
 
 def _members(shape: Shape, messages: Any) -> list[str]:
@@ -208,7 +233,7 @@ def _members(shape: Shape, messages: Any) -> list[str]:
     found: list[str] = []
     for message in messages:
         number = messages.count(message)
-        text = _text(shape.parts[0].shape, message)
+        text = _there(shape.parts[0].shape, message)
         told = f"{text} ×{number}" if number > 1 else text
         if told not in found:
             found.append(told)
@@ -246,7 +271,7 @@ class FieldPictures(Pictures):
 
     def __init__(self, instance: Instance, without: Collection[str] = ()) -> None:
         reading = _Reading(instance, without)
-        self.ordered = reading.ordered
+        self.ordered, self.held = reading.ordered, held_sorts(instance)
         self._rows = [card for card in reading.cards if card.log is not None]
         self._boxes = [card for card in reading.cards if card.log is None]
         sorts = {card.name.rpartition(" ")[0] for card in self._rows}

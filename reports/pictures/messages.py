@@ -11,7 +11,7 @@ from functools import cache
 
 from acked.model.language.action import Action
 from acked.model.language.context import resolve
-from acked.model.language.domain import Constants
+from acked.model.language.domain import Constants, SetDomain
 from acked.model.language.protocol import Instance
 from acked.model.language.telling import Course, Ends, Party, Role, Sort, Telling, Tells, Those, party_of, sort_of
 from acked.model.language.tracings import ActionInstance
@@ -91,8 +91,11 @@ def names_of(sort: Sort, constants: Constants, provider: Pictures) -> dict[int, 
 
 def _first(step: ActionInstance, provider: Pictures) -> tuple[str, Sort] | None:
     """The parameter, or choice, that says who takes a step of an action which declares nobody, and its sort."""
-    sorts = [(name, party_of(domain)) for name, domain in step.parameters.items()]
-    acting = ((name, sort) for name, sort in sorts if sort is not None and (issubclass(sort, Id) or sort in provider.ordered))
+    # A set of ids, such as a quorum, takes no step.
+    single = ((name, domain) for name, domain in step.parameters.items() if not isinstance(domain.bare, SetDomain))
+    sorts = [(name, party_of(domain)) for name, domain in single]
+    actors = ((name, sort) for name, sort in sorts if sort is not None and sort not in provider.held)
+    acting = ((name, sort) for name, sort in actors if issubclass(sort, Id) or sort in provider.ordered)
     return next(acting, None)
 
 

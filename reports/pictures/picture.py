@@ -15,7 +15,7 @@ from acked.model.language.protocol import Instance
 from acked.model.language.protocol import Protocol as ShippedProtocol
 from acked.model.language.telling import Sort
 from acked.model.language.tracings import ActionInstance
-from acked.model.language.values import Int
+from acked.model.language.values import Id, Int
 
 State = Mapping[str, Any]
 """A decoded state."""
@@ -234,6 +234,8 @@ class Pictures:
     beginning = "the initial state"
     """One sentence about the state that a run starts from, where it says nothing of the state."""
 
+    held: frozenset[type[Id]] = frozenset()
+    """Ids that are values and take no steps."""
     ordered: frozenset[type[Int]] = frozenset()
     """Numbers that act: processes that have an order."""
 

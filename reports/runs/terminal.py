@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from acked.reports import palette
 from acked.reports.console import Console, Glyphs, Span, flow, glyphs_of, put, put_paragraph
@@ -52,6 +52,12 @@ def print_trace(console: Console, view: TraceView) -> None:
     for step in view.steps:
         put(console, [])
         print_step(console, step, layout)
+
+
+def only_changes(view: TraceView) -> TraceView:
+    """The same trace, of whose steps after the first only what they changed is shown, field by field."""
+    first, *others = view.steps
+    return replace(view, steps=(first, *(replace(step, picture=None, untold=step.changes) for step in others)))
 
 
 def print_story(console: Console, story: TraceStory) -> None:

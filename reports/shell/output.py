@@ -18,7 +18,9 @@ from acked.reports.console import Console, open_console
 from acked.reports.progress import BatchProgress, ProgressReporter
 
 if TYPE_CHECKING:
+    from acked.checker.question.question import Question
     from acked.checker.question.result import Counterexample
+    from acked.checker.spec.spec import Spec
 
 def say(text: str) -> None:
     """Prints a message on stderr."""
@@ -74,6 +76,12 @@ class Output:
             click.echo(json_text(document()), nl=False)
             return
         show(open_console(sys.stdout))
+
+    def question(self, spec: Spec) -> Question:
+        """What a spec asks, with progress on stderr while the rules are read: a large protocol takes its time."""
+        with self.progress() as observer:
+            observer.phase("building the model")
+            return spec.question()
 
     def progress(self) -> ProgressReporter:
         """Shows on stderr how a search goes; for a `with` block."""

@@ -113,6 +113,17 @@ class Mail {
   }
 }
 
+// Parameters by their names; those that are the fields of a struct, "message.source", as a struct.
+function nested(given) {
+  const found = {};
+  for (const [name, value] of Object.entries(given)) {
+    const parts = name.split(".");
+    const last = parts.pop();
+    parts.reduce((inside, part) => (inside[part] ??= {}), found)[last] = value;
+  }
+  return found;
+}
+
 // Tells steps of one question one after the other, each from the step before it, so that runs may branch.
 export class Teller {
   constructor(data, head, words) {
@@ -146,7 +157,7 @@ export class Teller {
     const state = this.shown.decode(told);
     const index = before ? before.index + 1 : 0;
     const given = this.data.arguments[by];
-    const telling = before && { before: before.state, after: state, arguments: given, ...given };
+    const telling = before && { before: before.state, after: state, arguments: given, ...given, ...nested(given) };
     const { rows, boxes, actors, memory } = this.picture(index, before, state);
     const mail = this.mail(index, by, telling, before);
     const step = {

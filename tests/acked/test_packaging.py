@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
+import sys
+import sysconfig
 import tarfile
 import tomllib
 import zipfile
 from email.message import Message
 from email.parser import Parser
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import acked
 from acked.base.files import ROOMS
@@ -85,7 +90,30 @@ def test_the_sdist_builds_the_same_wheel_as_the_checkout(archives: Archives, tmp
     with tarfile.open(archives.sdist) as archive:
         archive.extractall(tmp_path, filter="data")
     again = build(tmp_path / f"acked-{acked.__version__}", tmp_path / "dist")
-    assert wheel_names(again) == wheel_names(archives)
+    assert again.wheel.read_bytes() == archives.wheel.read_bytes()
+
+
+@pytest.mark.slow
+def test_what_is_built_twice_has_the_same_bytes(archives: Archives, tmp_path: Path) -> None:
+    again = build(CHECKOUT, tmp_path)
+    assert again.wheel.read_bytes() == archives.wheel.read_bytes()
+    assert again.sdist.read_bytes() == archives.sdist.read_bytes()
+
+
+@pytest.mark.slow
+def test_the_bill_of_materials_names_what_acked_needs_with_versions_and_licences(tmp_path: Path) -> None:
+    [block] = re.findall(r"^ *(cyclonedx-py .*)$", (CHECKOUT / "CONTRIBUTING.md").read_text("utf-8"), re.MULTILINE)
+    command = block.replace("clean/bin/python", sys.executable).replace("dist/", f"{tmp_path}/")
+    done = outside(Path(sysconfig.get_path("scripts")) / "cyclonedx-py", *command.split()[1:], cwd=CHECKOUT)
+    assert done.returncode == 0, done.stderr
+    document = json.loads((tmp_path / "acked.cdx.json").read_text("utf-8"))
+    root = document["metadata"]["component"]
+    assert (document["bomFormat"], root["name"], root["licenses"][0]["license"]["id"]) == ("CycloneDX", "acked", "Apache-2.0")
+    parts = {part["name"]: part for part in document["components"]}
+    for line in tomllib.loads((CHECKOUT / "pyproject.toml").read_text())["project"]["dependencies"]:
+        name = Requirement(line).name
+        assert parts[name]["version"] == version(name)
+        assert parts[name]["purl"].startswith(f"pkg:pypi/{name}@")
 
 
 @pytest.mark.slow
@@ -102,7 +130,7 @@ def test_the_wheel_says_where_the_documentation_is_and_has_no_link_into_the_repo
     said = metadata(archives)
     text = str(said.get_payload())
     assert said["Description-Content-Type"] == "text/markdown"
-    assert "--no-binary" in text
+    assert "source archive" in text
     assert re.findall(r"\]\((?![a-z]+:|#)[^)]*\)", FENCE.sub("", text)) == []
 
 

@@ -55,7 +55,7 @@ def break_it(project: Path) -> None:
 
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """An environment into which the workflow's `pip install acked` has put this checkout's wheel; the rest was there."""
+    """An environment into which the workflow's step has put this checkout's wheel, not an address; the rest was there."""
     place = tmp_path_factory.mktemp("ci")
     dist = archives_of_the_checkout(tmp_path_factory).wheel.parent
     subprocess.run([sys.executable, "-m", "venv", str(place / "venv")], check=True, capture_output=True)
@@ -71,6 +71,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "PIP_IGNORE_INSTALLED": "1",
         "PIP_DISABLE_PIP_VERSION_CHECK": "1",
         "ACKED_CACHE_DIR": str(place / "cache"),
+        "ACKED": "acked",
     }
     step = next(step for step in steps() if step.get("name") == "Install")
     done = run(step["run"], place, environment)
@@ -163,9 +164,47 @@ def test_the_action_runs_the_gate_and_the_audit(project: Path, installed: dict[s
     assert in_the_action("Gate", project, environment).returncode == 1
 
 
+def commented(project: Path, environment: dict[str, str], settings: str) -> str:
+    """What the action's step says of a pull request with these settings, in the place of which `gh` writes it down."""
+    (project / "own.properties").write_text(settings, "utf-8")
+    asked = {"settings": "own.properties", "audit-arguments": "--kafka-version 4.1 --ask loss --faults clean"}
+    done = in_the_action("Comment", project, environment, **asked, **{"comment-token": "secret"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    said = project.parent / "said"
+    return said.read_text("utf-8") if said.exists() else done.stdout
+
+
+def test_the_action_tells_a_pull_request_what_it_turns(project: Path, installed: dict[str, str]) -> None:
+    tools = project.parent / "tools"
+    tools.mkdir()
+    (tools / "gh").write_text('#!/bin/sh\n[ "$GH_TOKEN" = secret ] && echo "$@" > ../said && cat "$7" >> ../said\n', "utf-8")
+    (tools / "gh").chmod(0o755)
+    names = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    environment = installed | names | {"GITHUB_BASE_REF": "main", "GITHUB_REF": "refs/pull/12/merge"}
+    environment["PATH"] = f"{tools}{os.pathsep}{installed['PATH']}"
+    safe = "replication.factor=3\nmin.insync.replicas=2\nacks=all\n"
+    origin = "git init -q -b main . && git add . && git commit -qm one && git remote add origin ."
+    assert run(origin, project, environment).returncode == 0
+    assert "::notice::acked: there is no audit" in commented(project, environment, safe)
+    assert run("git add . && git commit -qm two", project, environment).returncode == 0
+    assert commented(project, environment, safe) == ""
+    first, *lines = commented(project, environment, safe.replace("all", "1")).splitlines()
+    assert first.startswith("pr comment 12 --edit-last --create-if-none --body-file ")
+    assert lines[2:] == ["`````text", "worse: lost (clean): no before, yes now", "`````"]
+    assert run("git worktree list | wc -l", project, environment).stdout.strip() == "1"
+
+
+@pytest.mark.parametrize("name", ["docs/ci.md", "docs/install.md", "docs/agents.md", "README.md", "action.yml"])
+def test_no_name_of_ours_is_installed_from_an_index(name: str) -> None:
+    text = (CHECKOUT / name).read_text("utf-8")
+    installed = re.findall(r"(?:pip install|pip download|uvx|pipx run)\b[^\n`]*", text)
+    assert [line for line in installed if re.search(r"[ ']acked(-slim)?(\[|'| (?!audit)|$)", line)] == []
+    assert all("git+" in line for line in re.findall(r"^  ACKED:.*", text, re.MULTILINE))
+
+
 def test_the_page_gives_the_action_inputs_that_it_has() -> None:
-    [block] = [block for block in blocks("yaml") if "acked@" in block]
-    [shown] = [step["with"] for step in yaml.safe_load(block) if "acked@" in step["uses"]]
+    [block] = [block for block in blocks("yaml") if "uses: OWNER/acked@" in block]
+    [shown] = [step["with"] for step in yaml.safe_load(block) if "OWNER/acked@" in step["uses"]]
     assert set(shown) <= set(ACTION["inputs"])
     assert set(shown) | set(re.findall(r"`([\w-]+)`", TEXT)) >= set(ACTION["inputs"])
     assert ACTION["outputs"]["sarif"]["value"] in block

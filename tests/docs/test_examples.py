@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.e2e.driver import TINY
+from tests.forked import forking
 from tests.places import CHECKOUT
 from tools.examples import NOT_RUN, SCRIPTS, Example, agrees, answers, examples, pages, recorded, rewritten, run
 
@@ -56,18 +58,23 @@ def documents() -> list[Any]:
     return found
 
 
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Where `acked` is found."""
+    with forking(tmp_path_factory.mktemp("scripts")) as folder:
+        yield str(folder)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("document", documents())
-def test_the_examples_of_a_page_do_what_it_shows(document: Path, tmp_path: Path) -> None:
-    assert_as_shown(document, tmp_path, leave_out=SELDOM.keys())
+def test_the_examples_of_a_page_do_what_it_shows(document: Path, tmp_path: Path, scripts: str) -> None:
+    assert_as_shown(document, tmp_path, SELDOM.keys(), scripts)
 
 
 @pytest.mark.long
 @pytest.mark.spark
-@pytest.mark.parametrize(
-    "document", [page for page in pages() if any(item.command in SELDOM for item in examples(page.read_text("utf-8")))]
-)
-def test_with_what_takes_long_they_do_so_too(document: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("document", [page for page in pages() if list(examples(page.read_text("utf-8")))])
+def test_with_what_takes_long_and_the_command_as_it_is_installed_they_do_so_too(document: Path, tmp_path: Path) -> None:
     assert_as_shown(document, tmp_path)
 
 
@@ -75,9 +82,9 @@ def test_what_is_seldom_run_is_there() -> None:
     assert set(SELDOM) <= {item.command for page in pages() for item in examples(page.read_text("utf-8"))}
 
 
-def assert_as_shown(document: Path, folder: Path, leave_out: Collection[str] = ()) -> None:
+def assert_as_shown(document: Path, folder: Path, leave_out: Collection[str] = (), scripts: str = SCRIPTS) -> None:
     """Every command of a page but those that are left out puts out what the page shows."""
-    for example, code, output in answers(document.read_text("utf-8"), folder, leave_out):
+    for example, code, output in answers(document.read_text("utf-8"), folder, leave_out, scripts):
         if not agrees(example.expected, output):
             difference = "\n".join(difflib.ndiff(example.expected, output.splitlines()))
             place = f"{document.relative_to(CHECKOUT)}:{example.line}"
@@ -125,6 +132,17 @@ def test_output_as_shown_agrees(expected: tuple[str, ...], actual: str) -> None:
 )
 def test_output_unlike_the_one_shown_does_not_agree(expected: tuple[str, ...], actual: str) -> None:
     assert not agrees(expected, actual)
+
+
+def test_what_is_forked_has_the_folder_the_variables_and_the_streams_of_its_caller(scripts: str, tmp_path: Path) -> None:
+    assert run("command -v acked", tmp_path, 0, scripts) == (0, f"{scripts}/acked\n")
+    assert run("acked --version", tmp_path, 0, scripts) == run("acked --version", tmp_path, 0)
+    code, said = run("acked check mine.toml 2> said; code=$?; cat said; exit $code", tmp_path, 0, scripts)
+    assert (code, said) == run("acked check mine.toml", tmp_path, 0)
+    assert code == 150
+    (tmp_path / "mine.toml").write_text(TINY, "utf-8")
+    piped = "acked check mine.toml -q | grep -c 277; cat <(COLUMNS=60 acked check --help) <(acked --help) | wc"
+    assert run(piped, tmp_path, 0, scripts) == run(piped, tmp_path, 0)
 
 
 def test_the_exit_code_before_and_the_acked_of_this_environment_are_at_hand(tmp_path: Path) -> None:

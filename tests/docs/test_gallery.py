@@ -16,6 +16,9 @@ from acked.base.release import LATEST
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec, load_spec
 from acked.checker.spec.variants import specs_under
+from acked.model.kraft import settings as of_kraft
+from acked.model.kraft.protocol import kraft
+from acked.model.kraft.versions import HISTORY as KRAFT_HISTORY
 from acked.model.partition.protocol import partition
 from acked.model.partition.rules.versions import HISTORY as PARTITION_HISTORY
 from acked.model.partition.rules.versions import planes_of
@@ -46,6 +49,9 @@ OF_REASSIGNMENT = {48, 49, 50}
 """Rows of reassignment."""
 OF_CONTROLLERS = {*range(55, 61)}
 """Rows of several controllers with ZooKeeper."""
+OF_KRAFT = set(range(80, 87))
+"""Rows of the quorum of KRaft controllers."""
+HISTORIES = {partition: PARTITION_HISTORY, transactions: TRANSACTION_HISTORY, kraft: KRAFT_HISTORY}
 
 
 def rows(specs: list[Spec] = GALLERY) -> dict[int, dict[str, Spec]]:
@@ -78,7 +84,7 @@ def test_at_least_sixteen_bugs_that_break_more_than_availability_are_told() -> N
 
 def test_every_known_row_is_told_or_an_open_question() -> None:
     assert set(rows()) | set(rows(STANDSTILLS)) | {item.number for item in untold()} == (
-        KNOWN | FOUND_SINCE | OF_TRANSACTIONS | OF_REASSIGNMENT | OF_CONTROLLERS
+        KNOWN | FOUND_SINCE | OF_TRANSACTIONS | OF_REASSIGNMENT | OF_CONTROLLERS | OF_KRAFT
     )
 
 
@@ -118,6 +124,9 @@ def test_a_told_bug_is_violated_and_mended_at_the_same_constants(number: int) ->
     kept = {"replicas", "log_size", "records", "max_leader_epoch", "crashes", "lossy_crashes", "consumer"}
     if number in OF_TRANSACTIONS:
         kept = {item.name for item in (*SIZES, *CIRCUMSTANCES)}
+        assert not differing & kept
+    elif number in OF_KRAFT:
+        kept = {item.name for item in (*of_kraft.SIZES, *of_kraft.QUORUM, *of_kraft.CIRCUMSTANCES)}
         assert not differing & kept
     elif number not in BOUNDED:
         assert bug.constants["max_leader_epoch"] == 0, "any number of elections"
@@ -177,11 +186,10 @@ def test_the_specs_of_a_row_and_the_brokers_agree_on_what_was_seen(folder: str, 
 def turning_points(bug: Spec, fix: Spec) -> dict[str, str]:
     """From which releases on the one rule in which the two differ has the fix's value, and all that the table says of it."""
     differing = [name for name in bug.constants if bug.constants[name] != fix.constants[name]]
-    if len(differing) != 1 or bug.drop or bug.protocol not in (partition, transactions):
+    if len(differing) != 1 or bug.drop or bug.protocol not in HISTORIES:
         return {}
     (name,) = differing
-    table = (PARTITION_HISTORY if bug.protocol is partition else TRANSACTION_HISTORY).changes
-    changes = [item for item in table if item.constant.name == name]
+    changes = [item for item in HISTORIES[bug.protocol].changes if item.constant.name == name]
     plane, wanted, found, was = control_plane_of(bug), fix.constants[name], set(), None
     for item in (item for item in changes if getattr(item, "plane", None) in (None, plane)):
         now = item.constant.read(item.value)

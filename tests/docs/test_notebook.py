@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,12 +13,18 @@ from acked.reports.standalone.protocol import words_script
 from tests.docs import notebook
 
 
-@pytest.mark.slow
-def test_every_cell_answers_what_the_notebook_shows() -> None:
-    made, kept = notebook.run(), notebook.read()
+@pytest.mark.parametrize(
+    ("path", "least"),
+    [
+        pytest.param(notebook.NOTEBOOK, 8, marks=pytest.mark.slow),
+        pytest.param(notebook.SPARK, 5, marks=[pytest.mark.spark, pytest.mark.long]),
+    ],
+)
+def test_every_cell_answers_what_the_notebook_shows(path: Path, least: int) -> None:
+    made, kept = notebook.run(path), notebook.read(path)
     assert notebook.answers(made) == notebook.answers(kept), "as intended? python -m tests.docs.notebook --write"
     assert [cell.source for cell in made.cells] == [cell.source for cell in kept.cells]
-    assert sum(bool(answer) for answer in notebook.answers(kept)) >= 8
+    assert sum(bool(answer) for answer in notebook.answers(kept)) >= least
 
 
 def test_the_page_of_a_protocol_that_is_written_in_a_cell_tells_steps_in_its_words() -> None:

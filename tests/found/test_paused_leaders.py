@@ -37,7 +37,8 @@ def test_the_page_has_the_counts_that_were_measured_and_no_mended_broker_lost_a_
         attempts = f"{row['lossy_attempts']} of {row['attempts']}"
         partitions = f"{row['lossy_partitions']} of {row['partitions']}"
         assert f"| {attempts} | {partitions} | {row['lost']} of {row['acknowledged']:,} |" in page
-    assert [row["lost"] for row in rows if row["mended"]] == [0, 0]
+    mended = [row["lost"] for row in rows if row["mended"]]
+    assert mended and not any(mended)
 
 
 @pytest.mark.parametrize("pauses", list(Pauses))

@@ -20,8 +20,8 @@ from tests.fuzzing.trying import try_reader
 from tests.places import CHECKOUT
 
 MANY = 100_000
-ENOUGH = {"logs": 600, "disks": 1_000, "settings": 1_500, "messages": 20_000, "traces": 800, "certificates": 150}
-"""Inputs that take a second or two."""
+ENOUGH = {"logs": 300, "disks": 500, "settings": 750, "messages": 10_000, "traces": 400, "certificates": 75}
+"""Inputs that take a second or so."""
 
 
 def test_every_reader_has_inputs_of_its_own() -> None:

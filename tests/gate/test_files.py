@@ -233,6 +233,19 @@ def test_variants_of_a_file_are_entries_of_their_own_at_its_lines(tmp_path: Path
     assert [item.name for item in selected.candidates] == ["row-three", "row-two"]
 
 
+def test_large_specs_are_left_out_by_what_they_expect_unless_they_are_named(tmp_path: Path) -> None:
+    text = (CHECKOUT / "specs/answers/truncate-to-hw-2221-weak.toml").read_text("utf-8").partition("[expect]")[0]
+    for name, expected in (("large", "distinct_states = 565"), ("floor", "at_least_distinct_states = 101"), ("open", "")):
+        (tmp_path / f"{name}.toml").write_text(f'{text}[expect]\nverdict = "violated"\nviolates = "WeakIsr"\n{expected}\n')
+    some = choose([str(tmp_path)], Selection(most_states=100))
+    assert ([item.name for item in some.candidates], [item.name for item in some.left_out]) == (["open"], ["floor", "large"])
+    assert not choose([str(tmp_path)], Selection(most_states=565)).left_out
+    assert not choose([str(tmp_path / "large.toml")], Selection(most_states=100)).left_out, "it is named"
+    (tmp_path / "open.toml").unlink()
+    refused = choose([str(tmp_path)], Selection(most_states=100)).refusal
+    assert refused == "all 2 specs are slow or large and left out; name one"
+
+
 def test_the_document_has_a_story_for_what_is_violated(report: GateReport, told: list[Failure]) -> None:
     document = gate_document(report, told)
     lost = next(item for item in document["specs"] if item["path"].endswith("lost.toml"))

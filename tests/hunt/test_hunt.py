@@ -130,7 +130,7 @@ def test_what_most_people_run_comes_first_and_of_that_what_needs_the_fewest_faul
 def test_a_walk_finds_the_same_loss_every_time() -> None:
     crashes = asked("4.4.0", ["one-lossy"], {"acks": "all", "replicas": 2, "min_insync_replicas": 1})
     only = replace(crashes, promises=("AckedRecordsSurvive",))
-    first, second = (losses_of(only, Effort(1, walks=2_000)) for _ in range(2))
+    first, second = (losses_of(only, Effort(1, walks=1_000)) for _ in range(2))
     assert first == second
     assert [loss.known_as[0] for loss in first] == ["no machine may die with min.insync.replicas=1"]
 

@@ -218,3 +218,27 @@ def test_a_copy_whose_state_has_more_fields_keeps_the_properties_and_a_state_of_
         assert list(properties_of(made)) == names
     with pytest.raises(ConfigurationError, match="mine has no property 'StrongIsr'; it has none, because its state is its"):
         property_named(made, "StrongIsr")
+
+
+@pytest.mark.parametrize(("bound", "code", "said"), [
+    ("9", 10, "✓ a step leaves the domain of its field, as the spec expects"),
+    ("5", 12, "verdict is violated, expected a step that leaves the domain of its field"),
+])  # fmt: skip
+def test_a_step_that_leaves_a_domain_can_be_expected_and_is_in_the_trace(
+    bound: str, code: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = traps.action("s.flag = True").replace('require("room", s.x < 5)', "pass")
+    spec = traps.SPEC.replace("x != 5", f"x != {bound} - 0 * x") + '[expect]\nverdict = "incomplete: overflow"\n'
+    got, shown = answer(Trap(source, "", spec=spec), tmp_path, capsys)
+    assert (got, said in shown) == (code, True), shown
+    assert (" 7  ✗ Up() assigns x a value outside its domain: 7, and it holds 0..6 (trap.py:" in shown) is (code == 10)
+    assert main(["gate", str(tmp_path / "trap.toml")]) == (0 if code == 10 else 1)
+
+
+def test_what_is_expected_to_be_violated_is_named_as_it_is_spelled(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    spec = traps.SPEC + 'deadlock = true\n[expect]\nverdict = "violated"\nviolates = "deadlock"\n'
+    code, shown = answer(Trap(traps.action("s.flag = True"), "", spec=spec), tmp_path, capsys)
+    assert "'deadlock' is expected to be violated but not asked (did you mean Deadlock?); [check] asks P, Deadlock" in shown
+    assert code == 151

@@ -319,7 +319,7 @@ SAID = {
 
 SIGNATURES = {
     "q: int": "parameter 'q' has a type that cannot be enumerated, int; a parameter is of a subclass of Int, Id or Enum",
-    "q: SetOf(Node)": "parameter 'q' has a type that cannot be enumerated, Set(Node); a parameter is of a subclass of Int",
+    "q: Queue(Num, 2)": "parameter 'q' has a type that cannot be enumerated, Queue(type); a parameter is of a subclass",
 }
 """Parameters whose values cannot be enumerated."""
 
@@ -331,6 +331,11 @@ PREDICATES = {
     "x == 1 => x == 2": "column 8: write implies(A, B), or not A or B, instead of A => B",
     "x == 1 /\\ x == 2": "column 8: write and instead of /\\",
     "\\A k \\in n : ends[k] == 0": "column 1: write all(… for r in …) instead of \\A",
+    "flag implies x == 1": "column 6: write implies(A, B), or not A or B, instead of A implies B",
+    "up.size > 1": "column 1: up has no parts; write len(up)",
+    "size(up) > 1": "column 1: write len(…) for how many members a set has; the only calls",
+    "up.contains(1)": "column 1: write x in … instead of ….contains(x); the only calls",
+    "log.at(0) == 1": "column 1: write log[0] instead of log.at(0); the only calls",
     "x == 1 ∧ x == 2": "column 8: write and instead of ∧",
 }
 """Predicates as others write them."""

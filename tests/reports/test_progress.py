@@ -9,6 +9,7 @@ import pytest
 from acked.base.observer import Progress
 from acked.reports import progress
 from acked.reports.progress import BatchProgress, LiveDisplay, ProgressReporter
+from acked.reports.shell.output import Output
 
 
 class Clock:
@@ -194,3 +195,18 @@ def test_on_a_terminal_what_stays_is_above_the_live_region(screen, monkeypatch: 
     assert stream.text.index("kept") > stream.text.index("drawn")
     assert "plain" not in stream.text
     assert stream.text.rstrip("\r").endswith("\x1b[2K")
+
+
+def test_a_model_that_is_built_for_long_is_told_apart_from_a_search(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Slow:
+        """A spec whose rules take long to read."""
+
+        def question(self) -> str:
+            time.sleep(0.2)
+            return "asked"
+
+    monkeypatch.setattr(progress, "PLAIN_INTERVAL", 0.01)
+    assert Output().question(Slow()) == "asked"  # type: ignore[arg-type,comparison-overlap]
+    assert "building the model, " in capsys.readouterr().err

@@ -154,3 +154,17 @@ def test_a_long_last_column_folds_before_the_first_one_is_a_few_letters_wide() -
     assert lines[1].startswith("  Produce: in a")
     assert " ".join(" ".join(line[29:].split()) for line in lines[1:-1]).strip() == text
     assert lines[-1].split() == ["x", "no"]
+
+
+@pytest.mark.parametrize("width", [80, 90, 100])
+def test_no_word_is_broken_where_columns_between_can_fold(width: int) -> None:
+    lost = ("last-known-leader", "AckedRecordsSurvive and 3 more", "crashes=lossy, lossy_crashes, kills", "11", "reproduced")
+    shown = table(("known as", "promise", "what goes wrong", numbers("steps"), "played"), [lost])
+    screen = io.StringIO()
+
+    print_table(open_console(screen, width), shown)
+
+    words = re.split(r"\s+", screen.getvalue())
+    assert {"AckedRecordsSurvive", "lossy_crashes,", "11", "reproduced"} <= set(words)
+    assert "last-known-leader" in words or {"last-known-", "leader"} <= set(words)
+    assert max(map(len, screen.getvalue().splitlines())) <= width

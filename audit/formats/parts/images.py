@@ -35,6 +35,13 @@ def release_of_image(image: str) -> str | None:
     return None
 
 
+def names_no_release(image: str) -> bool:
+    """Whether an image is one of Kafka's whose tag says no release: `latest`, a digest, or what is filled in elsewhere."""
+    name = re.split(r"[@$]|:(?![^/]*/)", image.strip(), maxsplit=1)[0].lower()
+    is_kafkas = name.rpartition("/")[2] in _CONFLUENT or any(name == one or name.endswith(f"/{one}") for one in _PLAIN)
+    return is_kafkas and release_of_image(image) is None
+
+
 def _platform_release(major: int, minor: int) -> str | None:
     """Confluent Platform 5.x is Kafka 2.x; 6.x goes on there with 2.6, 7.x is 3.x, 8.x is 4.x."""
     if major in _OF_PLATFORM:

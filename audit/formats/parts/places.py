@@ -5,32 +5,33 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from acked.audit.formats.parts.images import release_of_image
+from acked.audit.formats.parts.images import names_no_release, release_of_image
 from acked.audit.formats.parts.properties import property_entries
 from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope, SettingEntry
 from acked.cluster.vocabulary.names import likely_setting, likely_setting_elsewhere, setting_within
-from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, settings_of
+from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, Unreleased, settings_of
 
 
 @dataclass(frozen=True)
 class Whose:
-    """The file that is read, and whose settings a part of it has."""
+    """The file that is read, and whose settings a part of it has: of what, and of which cluster."""
 
     file: str
     scope: Scope | None = None
     entity: str | None = None
+    cluster: str | None = None
 
     def entry(self, key: str, value: str, line: int, scope: Scope | None = None) -> SettingEntry:
         """A setting of its own."""
-        return SettingEntry(key, value, self.file, line, scope or self.scope, self.entity)
+        return SettingEntry(key, value, self.file, line, scope or self.scope, self.entity, cluster=self.cluster)
 
     def note(self, fact: Fact, line: int) -> Note:
         """A fact about it that is no setting."""
-        return Note(fact, self.file, line, self.scope, self.entity)
+        return Note(fact, self.file, line, self.scope, self.entity, cluster=self.cluster)
 
     def description(self, line: int) -> Note:
         """That it is described."""
@@ -40,10 +41,17 @@ class Whose:
         """That another file counts as well."""
         return self.note(Imported(other), line)
 
-    def image(self, image: str, line: int) -> Iterator[SettingEntry]:
-        """The release of a container's image, where it is known."""
+    def properties(self, text: str, first: int) -> Iterator[SettingEntry]:
+        """The settings of a text of properties, whose first line is `first`."""
+        found = property_entries(self.file, text, first, self.scope, self.entity)
+        return (replace(entry, cluster=self.cluster) for entry in found)
+
+    def image(self, image: str, line: int) -> Iterator[Read]:
+        """The release of a container's image, where it is known, or that one of Kafka's names none."""
         if (runs := release_of_image(image)) is not None:
             yield self.entry(IMAGE, runs, line, Scope.BROKER)
+        elif names_no_release(image):
+            yield self.note(Unreleased(image), line)
 
     def stated_release(self, item: Field | None, key: str = STATED) -> Iterator[SettingEntry]:
         """The release that a field names."""
@@ -68,12 +76,12 @@ def settings_in(whose: Whose, item: Field | None) -> Iterator[SettingEntry]:
         if node.value.lstrip().startswith(("${", "{{")):
             raise whose.wrong(item.line, f"{item.key} is filled in elsewhere; name a file in which it is")
         first = node.line + 1 if node.is_block else node.line
-        yield from property_entries(whose.file, node.value, first, whose.scope, whose.entity)
+        yield from whose.properties(node.value, first)
     elif isinstance(node, Items):
         for one in node.items:
             if not isinstance(one, Text):
                 raise whose.wrong(one.line, f"{item.key} may have key=value in its list, and nothing else")
-            yield from property_entries(whose.file, one.value, one.line, whose.scope, whose.entity)
+            yield from whose.properties(one.value, one.line)
     else:
         yield from (whose.entry(field.key, one_value(whose, field), field.line) for field in node.fields)
 
@@ -159,10 +167,10 @@ _OF_TOPICS = ("name", "topicName", "topic_name", "partitions", "partitionCount",
 
 
 def topic_entries(
-    file: str, topic: Fields, factor: Sequence[str], config: Sequence[str], name: str
+    file: str, topic: Fields, factor: Sequence[str], config: Sequence[str], name: str, cluster: str | None = None
 ) -> Iterator[Read]:
     """A topic of a list of them: its number of replicas and its settings, under these keys."""
-    whose = Whose(file, Scope.TOPIC, name)
+    whose = Whose(file, Scope.TOPIC, name, cluster)
     yield whose.description(topic.line)
     check_fields(whose, topic.fields, (*factor, *config, *_OF_TOPICS))
     replicas = topic.field(*factor)

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary.entry import INSTEAD, Scope, SettingEntry
 
-_NAME = re.compile(r"[A-Za-z_][\w.\-$%/+@\[\]]*", re.ASCII)
+_NAME = re.compile(r"[A-Za-z_](?:[\w.\-$%/+@\[\]\"]|(?<=-)>)*", re.ASCII)
+"""As Kafka, Spring, MirrorMaker (`A->B.enabled`) and Quarkus (`outgoing."orders".acks`) have names."""
 _LINE_END = re.compile(r"\r\n?|\n")
 _NOTHING = re.compile(r"[ \t\f]*(?:[#!]|$)")
 _SEPARATOR = re.compile(r"(?<!\\)(?:\\\\)*([ \t\f]*[=:]|[ \t\f])[ \t\f]*")

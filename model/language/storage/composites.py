@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any, ClassVar, get_args, get_origin
 
 from acked.model.formulas.errors import ModelError
-from acked.model.language.context import resolve
+from acked.model.language.context import Constant, resolve
 from acked.model.language.domain import (
     Constants,
     Domain,
@@ -102,6 +102,11 @@ class ArrayDomain(Domain):
         elements = [self.element.reader((*path, k), places, constants) for k in range(count)]
         return lambda codes: [read(codes) for read in elements]
 
+    def count(self, constants: Constants) -> int:
+        """How many single values it holds if its elements hold one each; of the store of a set how many may be in it."""
+        inner = self.element.count(constants) if isinstance(self.element, ArrayDomain) else 1
+        return self.index.cardinality(constants) * inner
+
     def plain(self, constants: Constants) -> Iterator[tuple[tuple[int, ...], Any]]:
         """Of an array that is the store of a set or a bag: the indices of every value that may be in it, and the value."""
         raise NotImplementedError
@@ -118,11 +123,11 @@ class ArrayDomain(Domain):
 class LogDomain(Domain):
     """An append-only sequence of at most `size` records that can be cut; slots past the end hold code 0.
 
-    A record is made of single fields, and of structs of them. Ids are kept as `SlotDomain` says. Where the constant
-    `when` is 0 the log is absent, as `PresentDomain` says.
+    A record is made of single fields, and of structs of them; in a queue it may be a single value. Ids are kept as
+    `SlotDomain` says. Where the constant `when` is 0 the log is absent, as `PresentDomain` says.
     """
 
-    record: type[Declaration]
+    record: type[Declaration] | LeafDomain
     offset: type[Int]
     size: IntLike
     when: IntLike = 1
@@ -135,6 +140,11 @@ class LogDomain(Domain):
         self.record_leaves()
 
     @cached_property
+    def content(self) -> Domain:
+        """What stands in each slot."""
+        return self.record if isinstance(self.record, LeafDomain) else StructDomain(self.record)
+
+    @cached_property
     def end(self) -> LeafDomain:
         """The domain of the log end offset."""
         return self._present(Range(self.offset, 0, self.size))
@@ -143,8 +153,12 @@ class LogDomain(Domain):
         return domain if isinstance(self.when, int) else PresentDomain(domain, self.when)
 
     def record_leaves(self) -> list[tuple[Path, LeafDomain]]:
-        """The fields of a record as it declares them; `ModelError` if one of them is an array or a log."""
-        fields = StructDomain(self.record).single_fields("a log: a record")
+        """The fields of a record as it declares them; `ModelError` if one of them is an array or a log.
+
+        Of a single value it is the path of nothing.
+        """
+        content = self.content
+        fields = content.single_fields("a log: a record") if isinstance(content, StructDomain) else [*content.leaves((), {})]
         return [(path, self._present(domain)) for path, domain in fields]
 
     def leaves(self, path: Path, constants: Constants) -> Iterator[tuple[Path, LeafDomain]]:
@@ -160,7 +174,7 @@ class LogDomain(Domain):
         return ((*path, self.RECORDS, k, *field) for k in range(count) for field in fields)
 
     def reader(self, path: Path, places: Mapping[Path, int], constants: Constants) -> Reader:
-        last, record, size = places[(*path, self.END)], StructDomain(self.record), resolve(self.size, constants)
+        last, record, size = places[(*path, self.END)], self.content, resolve(self.size, constants)
         records = [record.reader((*path, self.RECORDS, k), places, constants) for k in range(size)]
         ids = [[places[slot] for slot in self._ids(path, k, constants)] for k in range(size + 1)]
 
@@ -184,7 +198,7 @@ class LogDomain(Domain):
         for slot, _ in list(self.leaves(path, constants))[1:]:
             codes[slot] = 0
         for k, record in enumerate(records):
-            StructDomain(self.record).encode(record, (*path, self.RECORDS, k), constants, codes)
+            self.content.encode(record, (*path, self.RECORDS, k), constants, codes)
         for slot in self._ids(path, len(records), constants):
             codes[slot] += 1
 
@@ -208,6 +222,14 @@ def is_absent(domain: Domain, constants: Constants) -> bool:
     return isinstance(domain, PresentDomain) and domain.is_absent(constants)
 
 
+_OF_PYTHON = {
+    set: "SetOf(Node)", frozenset: "SetOf(Node)", list: "Log(Entry, Offset, size) or Queue(Entry, size)",
+    dict: "Array(Node, …)",
+    int: "a subclass of Int with its bounds, class Count(Int, hi=3)", str: 'names, Enum("ask", "tell")', bool: "Bool",
+    tuple: "a Struct with a field for each part",
+}  # fmt: skip
+
+
 def as_domain(spec: object) -> Domain:
     """The domain that a type or a domain stands for; `ModelError` for anything else."""
     if isinstance(spec, Domain):
@@ -220,7 +242,12 @@ def as_domain(spec: object) -> Domain:
             return StructDomain(spec)
         if issubclass(spec, (Int, Id, Bool)) and spec not in (Int, Id, Enum):
             return scalar_domain(spec)
+    if isinstance(spec, (int, Constant)):
+        number = spec.name if isinstance(spec, Constant) else spec
+        raise ModelError(f"{number} is a number and no domain; that many things are a type, class Node(Id, size={number})")
     name = getattr(spec, "__name__", None) or type_name_of(spec)
+    if isinstance(spec, type) and spec in _OF_PYTHON:
+        raise ModelError(f"{name} is Python's own and no domain; write {_OF_PYTHON[spec]}")
     ours = "a subclass of Int, Id, Enum or Struct, Bool, or Optional, SetOf, Array, Log"
     raise ModelError(f"{name} is not a domain; use {ours}")
 

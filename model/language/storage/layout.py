@@ -137,8 +137,15 @@ class Schema:
         if self.words > MAX_WORDS:
             raise ModelError(
                 f"a state would need {self.words} words of {WORD_BITS} bits and {MAX_WORDS} are supported; "
-                "choose smaller constants"
+                f"choose smaller constants; {self._largest()} alone needs most"
             )
+
+    def _largest(self) -> str:
+        """The field of the state that takes most bits."""
+        bits: dict[str, int] = {}
+        for leaf in self.leaves:
+            bits[str(leaf.path[0])] = bits.get(str(leaf.path[0]), 0) + leaf.bits
+        return max(bits, key=lambda name: bits[name])
 
     def _name(self, path: Path) -> str:
         """How people write a leaf: `log[0].end`; of a struct in a set or a bag by its fields, `sent[by=0, ballot=1]`."""
@@ -209,7 +216,7 @@ def _logs(domain: Domain, path: Path, constants: Constants) -> Iterator[Path]:
     elif isinstance(domain, StructDomain):
         for name, inner in domain.struct.domains().items():
             yield from _logs(inner, (*path, name), constants)
-    elif isinstance(domain, ArrayDomain):
+    elif isinstance(domain, ArrayDomain) and domain.view is None:
         for k in range(domain.index.cardinality(constants)):
             yield from _logs(domain.element, (*path, k), constants)
 
@@ -222,6 +229,13 @@ def _messages(domain: Domain, path: Path, constants: Constants) -> Iterator[tupl
         for k in range(domain.index.cardinality(constants)):
             yield from _messages(domain.element, (*path, k), constants)
     elif isinstance(domain, ArrayDomain):
+        count = domain.count(constants)
+        if count > WORD_BITS * MAX_WORDS:
+            raise ModelError(
+                f"{path_name(path)} may have {count:,} different members, each of which takes at least a bit of the "
+                f"{WORD_BITS * MAX_WORDS:,} of a state; give every kind of message a set of its own, whose struct has the "
+                "fields of that kind alone, or choose smaller constants"
+            )
         yield from (((*path, *codes), (path, value)) for codes, value in domain.plain(constants))
 
 

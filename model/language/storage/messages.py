@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, TypeVar, cast
 
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
@@ -18,16 +18,12 @@ from acked.model.language.domain import BoolDomain, Constants, Domain, IdDomain,
 from acked.model.language.storage.composites import ArrayDomain, Declaration, LogDomain, StructDomain
 from acked.model.language.storage.store import LiteralStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
-from acked.model.language.storage.views import LogView, View, codes_of, struct_of
+from acked.model.language.storage.views import LogView, View, codes_of, view_of
 from acked.model.language.values import Bool, Count, Int, IntLike, Value, mismatch
 
 S = TypeVar("S", bound=StructView)
 
 _PLACE = "a set of structs: it"
-ITEM = "item"
-"""The field of the record that a queue of single values makes of each."""
-
-
 class Place(Int, hi=64, name="place"):
     """A place in a queue, from its head on."""
 
@@ -46,12 +42,11 @@ class QueueView(LogView[S, Place]):
     @property
     def first(self) -> Any:
         """What is received next; meaningful only if the queue is not empty."""
-        return self._item(self.at(Place(literal(0))))
+        return self.at(Place(literal(0)))
 
     def send(self, item: Any) -> None:
         """Puts something at the end; a full queue makes the end leave its domain, which is an error of the protocol."""
-        record: Any = self._domain.record
-        self.append(record(**{ITEM: item}) if self._is_bare else item)
+        self.append(item)
 
     def receive(self) -> Any:
         """Takes the first out; of an empty queue the end leaves its domain, which is an error of the protocol."""
@@ -68,34 +63,38 @@ class QueueView(LogView[S, Place]):
                 store.write((*slots, k - 1, *path), store.read((*slots, k, *path)), is_there)
         store.blank_from(slots, domain, pool.sub(end.expr, literal(1)) if ids else literal(self._slots() - 1))
         self._set_end(end - 1)
-        return self._item(struct_of(StructDomain(domain.record)).at(taken, ()))
-
-    def _item(self, record: StructView) -> Any:
-        return getattr(record, ITEM) if self._is_bare else record
-
-    @property
-    def _is_bare(self) -> bool:
-        return isinstance(self._domain, QueueDomain) and self._domain.is_bare
+        return view_of(domain.content, taken, ())
 
 
 @dataclass(frozen=True)
 class QueueDomain(LogDomain):
-    """A log whose oldest record can be taken; `is_bare` if what is queued are single values, each a record of one field."""
+    """A log whose oldest record can be taken."""
 
     view = QueueView
-    is_bare: bool = False
 
 
 class MessagesView(View["MessagesDomain"], Generic[S]):
     """A set or a bag of structs: messages on their way, whose order nobody knows."""
 
     __slots__ = ()
-    no_loop = "a set of structs cannot be looped over; write every(Letter, lambda m: implies(s.sent.contains(m), …))"
+    no_loop = "a set of structs cannot be looped over; write every(s.sent, lambda m: …), some(…) or count(…)"
     no_length = "a set of structs has no len(…); use its `.size`"
     no_truth = "a set of structs has no truth value; use `.is_empty`"
     no_equality = "sets of structs have no ==; compare what they contain"
     no_other = "a set of structs"
     no_index = no_membership = "a set of structs has neither […] nor `in`; write .contains(…)"
+
+    if not TYPE_CHECKING:
+
+        def __or__(self, other: object) -> NoReturn:
+            raise ModelError("a set of structs has no |, & or -; write s.sent.add(m) or s.sent.remove(m), a line each")
+
+        __ror__ = __ior__ = __and__ = __rand__ = __iand__ = __sub__ = __rsub__ = __isub__ = __or__
+
+    @property
+    def item(self) -> type[S]:
+        """The struct that its members are."""
+        return cast(type[S], self._domain.struct)
 
     @property
     def is_empty(self) -> Bool:
@@ -155,6 +154,7 @@ class MessagesDomain(ArrayDomain):
     struct: type[Declaration]
     leaf: LeafDomain
 
+    no_assignment = "a set of structs is changed where it is, s.sent.add(m) or s.sent.remove(m), and not assigned"
     view = MessagesView
 
     def fields(self) -> list[tuple[Path, LeafDomain]]:

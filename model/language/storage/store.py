@@ -19,6 +19,7 @@ from acked.model.formulas.expr import Expr
 from acked.model.formulas.places import authors_place
 from acked.model.language.context import literal, resolve
 from acked.model.language.domain import IdDomain, LeafDomain, Path, PresentDomain, SlotDomain
+from acked.model.language.semantics import is_binding
 from acked.model.language.storage.composites import LogDomain
 from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.values import Id, OptionalValue
@@ -99,6 +100,8 @@ class Store(StateStore):
         self.changes: list[Write] = []
 
     def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
+        if is_binding():
+            raise StepError("an assignment depends on the values that a quantifier goes through")
         self.changes.append(Write(writer, replaces, place))
 
     def read(self, path: SymbolicPath, moment: int | None = None) -> Expr:

@@ -8,9 +8,10 @@ clear, and using that field is an error (`StructView._read`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Self
 
+from acked.base.names import near
 from acked.model.formulas.errors import StepError
 from acked.model.formulas.expr import Expr
 from acked.model.language.domain import LeafDomain
@@ -47,13 +48,15 @@ class StructView(Declaration):
         self.__dict__.update(_store=store, _path=path, _holder=holder, _since=len(store.changes), _within=within)
 
     @classmethod
-    def _not_made(cls, is_unnamed: bool) -> str:
+    def _not_made(cls, is_unnamed: bool, missing: Sequence[str], strange: Sequence[str]) -> str:
         """What is wrong where one is made in place without its fields, each by its name."""
         name, domains = cls.type_name, cls.domains()
         given = [part for part, domain in domains.items() if not isinstance(domain, (ArrayDomain, LogDomain))]
         if is_unnamed:
             return f"{name} takes its fields by name: {name}({', '.join(f'{part}=…' for part in given)})"
-        return f"{name} needs exactly the fields {', '.join(given)}"
+        what = [f"{one!r} is none of them{near(one, given)}" for one in strange]
+        what += [f"{one} is missing, and has no default: field(…, default=…)" for one in missing if not strange]
+        return f"{name} needs exactly the fields {', '.join(given)}: {', '.join(what)}"
 
     def _read(self, field: SymbolicPath) -> Expr:
         """The code of a field: as it is now or, if something else has taken this struct's place, as it was before.

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, TypeVar, cast
 
+from acked.model.formulas.binding import is_open
 from acked.model.formulas.errors import ModelError, StepError, UnknownName
 from acked.model.formulas.expr import Expr
 from acked.model.language.context import current, literal, resolve
 from acked.model.language.domain import Domain, LeafDomain, Path
+from acked.model.language.semantics import is_binding
 from acked.model.language.storage.composites import ArrayDomain, LogDomain, StructDomain
 from acked.model.language.storage.store import LiteralStore, NoStore, StateStore, SymbolicPath
 from acked.model.language.storage.struct_view import StructView
@@ -59,12 +61,20 @@ class View(Generic[D]):
     def __eq__(self, other: object) -> NoReturn:
         raise ModelError(self.no_equality)
 
+    def __repr__(self) -> str:
+        return f"<{self.type_name}>"
+
     if not TYPE_CHECKING:
+
+        def __str__(self, _: str = "") -> NoReturn:
+            raise ModelError(f"{self.no_other} has no text: it has no value while a protocol is traced")
+
+        __format__ = __str__
 
         def __getattr__(self, name: str) -> NoReturn:
             if name.startswith("_"):
                 raise AttributeError(name)
-            has = [item for item in dir(type(self)) if not item.startswith(("_", "no_", "type_name"))]
+            has = [item for item in dir(type(self)) if not item.startswith(("_", "no_", "type_name", "item"))]
             raise UnknownName(f"{self.no_other} has no {name!r}; it has {', '.join(has) or 'its elements alone'}")
 
         def __getitem__(self, index: object) -> NoReturn:
@@ -123,7 +133,7 @@ def codes_of(domain: Domain, value: object) -> dict[SymbolicPath, Expr]:
     if isinstance(value, View) and isinstance(value._store, LiteralStore):
         return cleared(domain)
     if not isinstance(domain, StructDomain):
-        raise ModelError("arrays and logs are changed by element, append or truncate, not assigned whole")
+        raise ModelError(domain.no_assignment)
     if not isinstance(value, domain.struct):
         raise mismatch(domain.struct.type_name, value)
     codes: dict[SymbolicPath, Expr] = {}
@@ -177,6 +187,8 @@ class ArrayView(View[ArrayDomain], Generic[K, T, W]):
     def _element(self, index: K) -> SymbolicPath:
         domain = self._domain.index
         code = domain.code_of(index)
+        if is_binding() and is_open(code) and not 0 <= code.lo <= code.hi < domain.cardinality(current().constants):
+            raise StepError("some value of a struct is an index beyond the array")
         if not code.is_const or (isinstance(index, Id) and code.value < 0):  # no id, which is beyond the array
             return (*self._path, code)
         count = domain.cardinality(current().constants)
@@ -225,11 +237,14 @@ class LogView(View[LogDomain], Generic[S, N]):
         assigned to it goes nowhere.
         """
         domain = self._domain
-        record = cast(type[S], domain.record)
         index = self._store.slot(_plain(domain.offset.lift(offset)), domain)
-        if index is None:
-            return record.at(NoStore(domain.record_leaves()), ())
-        return record.at(self._store, (*self._path, LogDomain.RECORDS, index), None, lambda: self.has(offset))
+        content = domain.content
+        store = NoStore(domain.record_leaves()) if index is None else self._store
+        path = () if index is None else (*self._path, LogDomain.RECORDS, index)
+        if not isinstance(content, StructDomain):
+            return cast(S, view_of(content, store, path))
+        within = None if index is None else lambda: self.has(offset)
+        return cast(S, struct_of(content).at(store, path, None, within))
 
     def same_record_at(self, other: LogView[S, N], offset: N) -> Bool:
         """Whether both logs hold the same record at `offset`."""
@@ -238,7 +253,7 @@ class LogView(View[LogDomain], Generic[S, N]):
     def append(self, record: S) -> None:
         """Puts a record at the log end; a full log makes the end leave its domain, which is an error of the protocol."""
         end = self.end
-        codes = codes_of(StructDomain(self._domain.record), record)
+        codes = codes_of(self._domain.content, record)
         place = (*self._path, LogDomain.RECORDS, _plain(end.expr))
         self._store.begin(None, True, place)
         if not end.expr.is_const or end.expr.value < self._slots():

@@ -15,6 +15,8 @@ from acked.audit.commands.audit import audit
 from acked.audit.commands.output_files import check_fixable
 from tests.audit.reading import gather
 
+pytestmark = pytest.mark.usefixtures("lasting_searches")
+
 TOPICS = """\
 Topic: orders	TopicId: a	PartitionCount: 1	ReplicationFactor: 1	Configs: flush.messages=1
 	Topic: orders	Partition: 0	Leader: 1	Replicas: 1	Isr: 1
@@ -42,7 +44,7 @@ def test_groups_are_told_in_every_form_and_their_stories_have_pages_and_a_trace(
     assert 'href="group-1-loss-one-machine.html"' in (tmp_path / "pages" / "index.html").read_text()
     assert json.loads((tmp_path / "t.json").read_text())["format"].startswith("acked-trace/")
     for form in ("text", "markdown", "html", "sarif", "junit"):
-        assert run("topics.txt", *OPTIONS, "--format", form, "-o", "out").return_value == 12
+        assert run("topics.txt", *OPTIONS, "--full", "--format", form, "-o", "out").return_value == 12
         text = (tmp_path / "out").read_text()
         assert "logs" in text
         assert "breaks AckedRecordsSurvive" in text or form == "sarif"
@@ -69,7 +71,7 @@ def test_files_are_changed_for_one_group_and_several_are_refused_before_anything
 def test_defects_of_a_release_that_concern_durability_are_remarked_once_in_text_and_json(tmp_path: Path) -> None:
     topics = tmp_path / "topics.txt"
     topics.write_text(TOPICS.replace("flush.messages=1", "min.insync.replicas=1"))
-    options = ("--topic", "orders", "--ask", "loss", "--faults", "none", "--no-advice", "-q", "-j", "1")
+    options = ("--topic", "orders", "--ask", "loss", "--faults", "none", "--no-advice", "-q", "-j", "1", "--full")
     for version, issue, rule in (("2.4.0", "KAFKA-9254", "topic-setting-lost"), ("4.1.1", "KAFKA-19012", "producer-buffer")):
         asked = (str(topics), "--kafka-version", version, *options)
         assert run(*asked).output.count(issue) == 1
@@ -86,10 +88,14 @@ def test_without_anything_to_audit_it_is_said_what_to_name() -> None:
 
 
 @pytest.mark.slow
-def test_another_release_is_told_with_the_defaults_that_it_has_instead() -> None:
-    options = ("--set", "replication.factor=2", "--ask", "loss", "--faults", "clean", "--no-advice", "-q", "-j", "1")
-    done = " ".join(run(*options, "--format", "json").output.split())
-    assert "with Kafka 2.8.1 with ZooKeeper (its defaults: acks=1, enable.idempotence=false) in 4 steps" in done
+def test_defaults_of_clients_do_not_follow_from_the_brokers_where_nothing_names_a_release() -> None:
+    options = ("--set", "replication.factor=2", "--set", "min.insync.replicas=2", "--ask", "loss", "--faults", "clean",
+               "--no-advice", "-q", "-j", "1")  # fmt: skip
+    document = json.loads(run(*options, "--format", "json").output)
+    assert {answer["worst"] for answer in document["answers"]} == {"no"}
+    assert "client-default" in {item["rule"] for item in document["findings"]}
+    older = run(*options, "--producer", "acks=1")
+    assert older.return_value == 12
 
 
 @pytest.mark.slow

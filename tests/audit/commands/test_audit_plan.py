@@ -15,6 +15,8 @@ from acked.audit.reports.moves import plan_document, plan_markdown, plan_page, p
 from acked.cli import main
 from acked.reports.console import open_console
 
+pytestmark = pytest.mark.usefixtures("lasting_searches")
+
 TOPICS = """\
 Topic: logs	PartitionCount: 2	ReplicationFactor: 1	Configs: retention.ms=60000
 	Topic: logs	Partition: 0	Leader: 1	Replicas: 1	Isr: 1

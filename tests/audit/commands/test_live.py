@@ -75,7 +75,10 @@ class FakeAdmin:
         topics = {
             name: SimpleNamespace(
                 error=None,
-                partitions={at: SimpleNamespace(id=at, replicas=r, isrs=i) for at, (r, i) in enumerate(partitions)},
+                partitions={
+                    at: SimpleNamespace(id=at, leader=i[0] if i else -1, replicas=r, isrs=i)
+                    for at, (r, i) in enumerate(partitions)
+                },
             )
             for name, (partitions, _) in self.topics.items()
         }

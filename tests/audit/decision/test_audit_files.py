@@ -42,10 +42,10 @@ def stdin_has(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 
 def test_one_of_several_clusters_is_audited_by_its_name() -> None:
-    assert given("traps/two-clusters.yaml", entities=("safe",)).entries["min.insync.replicas"].value == "2"
-    assert "min.insync.replicas" not in given("traps/two-clusters.yaml", entities=("unsafe",)).entries
+    assert given("clusters/one-without-a-setting.yaml", entities=("safe",)).entries["min.insync.replicas"].value == "2"
+    assert "min.insync.replicas" not in given("clusters/one-without-a-setting.yaml", entities=("unsafe",)).entries
     with pytest.raises(ConfigurationError, match=r"no file describes 'save' \(did you mean safe\?\)"):
-        given("traps/two-clusters.yaml", entities=("save",))
+        given("clusters/one-without-a-setting.yaml", entities=("save",))
 
 
 def test_one_of_several_profiles_has_what_counts_for_all_and_its_own() -> None:

@@ -491,7 +491,7 @@ def test_every_key_has_a_default_or_needs_none() -> None:
     version = release("4.1")
     optional = {"transactional.id", "replication.factor", "flush.messages", "replica.selector.class", "process.roles",
                 "zookeeper.connect", "inter.broker.protocol.version", "metadata.version", "container image", "client.rack",
-                    "Kafka version",
+                "Kafka version", "oldest Kafka version",
                 "auto.offset.reset", "enable.auto.commit", "group.instance.id", "transaction.version",
                 "transaction.partition.verification.enable"}  # fmt: skip
     assert {name for name, key in KEYS.items() if key.default(version) is None} == optional

@@ -30,7 +30,10 @@ from tests.audit.decision.corpus import CORPUS, FILES, TRAPS, expected, name_of,
 from tests.audit.decision.kept import KEPT
 from tests.audit.reading import gather
 
-READ = [path for path in FILES if not expected(path).startswith("refused")]
+SEVERAL = ("mirror-maker.properties", "strimzi-connect.yaml")
+READ = [path for path in FILES if not expected(path).startswith("refused")
+        and path.parent.name != "clusters" and path.name not in SEVERAL]  # fmt: skip
+"""Those of several clusters or topics count as several: `test_units.py` asks about them."""
 
 
 def test_the_corpus_is_as_large_as_it_should_be_and_every_file_says_what_it_is_read_as() -> None:
@@ -54,7 +57,8 @@ def test_a_file_counts_like_the_same_settings_as_plain_properties(path: Path, tm
     plain = dict(lines)
     if any("topic" in line.split()[1] for line in expected(path).splitlines()):  # A topic's setting counts before a broker's.
         plain |= dict(re.findall(r"^\d+ topic \S+ (.+) = (.*)$", expected(path), re.MULTILINE))
-    notes = {"is described", "is listed", "brokers", "imported file", "replicas in sync now", "replicas now"}
+    notes = {"is described", "is listed", "brokers", "imported file", "replicas in sync now", "replicas now",
+             "image without release"}
     written = [SettingEntry(key, value, "plain.properties", at)
                for at, (key, value) in enumerate(plain.items(), 1) if key not in notes]  # fmt: skip
     same = gather(written)
@@ -282,6 +286,17 @@ def test_a_line_that_is_moved_is_never_read_as_safer(
     moved = lines.pop(data.draw(st.integers(0, len(lines) - 1)))
     lines.insert(data.draw(st.integers(0, len(lines))), moved)
     check(path, whole, lines, frozenset(), folder)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", sorted(path for path in FILES if path.parent.name == "clients"), ids=name_of)
+def test_no_slip_in_what_hands_settings_on_to_clients_is_read_as_safer(folder: Path, path: Path) -> None:
+    """Every sign of every name: a prefix that is not one hands on nothing, and its setting would count as left out."""
+    for whole in {tuple(lines_of(path)), reddened(path)}:
+        for at, line in enumerate(whole):
+            for sign in range(min(len(line), 36)):
+                lines = [*whole[:at], misspelt(line, sign, "x" if sign % 2 else ""), *whole[at + 1 :]]
+                check(path, whole, lines, frozenset(), folder)
 
 
 def test_a_slip_in_terraform_is_never_read_as_safer(folder: Path) -> None:

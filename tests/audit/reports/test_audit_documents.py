@@ -6,6 +6,7 @@ import io
 import json
 import re
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -22,6 +23,7 @@ from acked.audit.reports.terminal import audit_markdown, overview
 from acked.audit.reports.topics import print_topics, table_legend, topics_markdown
 from acked.audit.reports.view import (
     PassedOverView,
+    RecommendedView,
     RemedyView,
     SettingView,
     TopicsView,
@@ -180,6 +182,17 @@ def test_what_is_a_groups_own_stands_above_its_section_and_not_above_all() -> No
         assert "Kafka 4.2 with" in second
     same = topics_markdown(two_groups())
     assert same.count("Kafka ") == 1
+
+
+def test_a_page_says_of_which_files_and_day_it_is_and_what_is_recommended_before_the_stories() -> None:
+    change = RecommendedView((), (), "set acks=all")
+    view = audit(answer("loss", "clean", "yes"), recommended=change, settings=whole().settings)
+    text = audit_page(view, date(2026, 11, 26))
+    assert "read from: p; 2026-11-26</p>" in text
+    assert text.index("set acks=all") < text.index("Can it (loss)?") < text.index("Settings in effect")
+    several = groups((("orders",), view))
+    named = replace(several, groups=(replace(several.groups[0], unit="eu"),))
+    assert "of: eu; read from: p</p>" in audit_page(named)
 
 
 def test_cells_of_a_page_have_the_signs_that_its_legend_names() -> None:

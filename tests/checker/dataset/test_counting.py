@@ -169,7 +169,7 @@ def test_spark_answers_the_same_down_to_names_and_types_of_columns(dataset: Path
     ]
     with spark_driver(SparkSettings("local[2]", CONF)) as driver:
         for sql in queries:
-            mine, theirs = count(dataset, sql), answer_sql(driver, dataset, sql)
+            mine, theirs = count(dataset, sql), answer_sql(driver, str(dataset), sql)
             assert mine.to_pylist() == theirs.to_pylist(), sql
             assert mine.schema.names == theirs.schema.names
             assert [str(field.type) for field in mine.schema] == [str(field.type) for field in theirs.schema], sql

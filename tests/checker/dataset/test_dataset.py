@@ -17,6 +17,7 @@ from acked.checker.dataset.profile import read_profile
 from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
+from acked.checker.spec.question_text import QuestionText
 from acked.checker.spec.spec import load_spec
 from acked.checker.store.run_directory import RunDirectory
 from acked.model.formulas.evaluate import Evaluator
@@ -26,10 +27,13 @@ from tests.checker.toys import always, ask, counters
 from tests.places import SPECS
 
 
-def small() -> Question:
+def small_spec() -> QuestionText:
     spec = load_spec(SPECS / "counts" / "kip101-2221.toml")
-    asked = replace(spec.asked, constants=tuple({**spec.constants, "log_size": 2}.items()))
-    return asked.question()
+    return replace(spec.asked, constants=tuple({**spec.constants, "log_size": 2}.items()))
+
+
+def small() -> Question:
+    return small_spec().question()
 
 
 def explored(question: Question, folder: Path, workers: int = 2) -> Path:

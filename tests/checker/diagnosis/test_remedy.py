@@ -135,3 +135,15 @@ def test_a_clause_alone_may_not_be_enough_and_that_is_said() -> None:
     assert prevented_in_words(found, "WeakIsr").endswith("That prevents this trace; WeakIsr is still violated in another.")
     open_ = Remedy(RemedyKind.RULE, "truncation=leader epoch", "KIP-101", None, Verdict.INCOMPLETE, 2_000_000)
     assert prevented_in_words(open_, "ReadsStay").endswith("ReadsStay holds with it was not decided within 2,000,000 states.")
+
+
+@pytest.mark.parametrize(
+    ("spec", "name", "blocked"),
+    [("lease#bug", "fencing=true", True), ("two_phase_commit#bug", "asks_everybody=true", True)],
+)
+def test_the_default_of_a_switch_of_one_s_own_is_named_as_what_prevents_a_bug(spec: str, name: str, blocked: bool) -> None:
+    file, _, variant = spec.partition("#")
+    asked = load_spec(f"{SPECS / 'examples' / file}.toml#{variant}")
+    found = remedy(violated(asked.question()))
+    assert (found.sort, found.name, found.verdict) == (RemedyKind.RULE, name, Verdict.HOLDS)
+    assert (found.blocked is not None) is blocked

@@ -51,12 +51,12 @@ class Threads:
 
     log = Path("spark.log")
 
-    def meeting_place(self) -> tuple[str, str, int]:
-        """Where the driver listens."""
-        return LOOPBACK, LOOPBACK, 0
+    addresses = LOOPBACK, LOOPBACK
 
-    def note_failure(self, _: str) -> None:
+    def note_failure(self, *_: str) -> None:
         """Nobody reads it."""
+
+    describe = run_nothing = note_failure
 
     def collect(self, items: Sequence[Any], _: int, function: Callable[..., Any], *, is_barrier: bool = False) -> list[Any]:
         """As `SparkDriver.collect`."""

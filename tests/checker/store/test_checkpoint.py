@@ -7,6 +7,8 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,6 +20,8 @@ from acked.checker.question.ledger import StopPolicy
 from acked.checker.question.question import Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.search.local import LocalSearch
+from acked.checker.store import recorder
+from acked.checker.store.level_file import LevelWriter, StateCodec
 from acked.checker.store.run_directory import RunDirectory, read_document, write_document
 from tests.checker.toys import always, answer, ask, counters, every_step
 from tests.places import CHECKOUT
@@ -305,6 +309,42 @@ def test_a_key_press_while_the_last_levels_are_written_leaves_them_whole(tmp_pat
     command = [sys.executable, "-c", PRESSED, str(tmp_path / "run"), str(workers)]
     done = subprocess.run(command, capture_output=True, text=True, cwd=CHECKOUT, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "INTERRUPTED 7\n", "")
+    assert answer(resumed(tmp_path / "run")) == answer(search())
+
+
+def test_small_levels_are_not_written_by_a_thread_that_gives_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It would keep the search, which needs Python as it does, waiting for whatever else the machine does."""
+    gave_way: list[int] = []
+    monkeypatch.setattr(recorder, "give_way", lambda: gave_way.append(threading.get_ident()))
+    recorded(tmp_path / "small")
+    assert gave_way == []
+    monkeypatch.setattr(recorder, "WIDE", 10)
+    recorded(tmp_path / "wide")
+    assert len(gave_way) == 1
+
+
+def test_what_is_left_in_the_end_is_not_written_by_a_thread_that_gives_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody searches any more, and on a busy machine it would be the last to be served."""
+    gave_way, wrote = set[int](), set[int]()
+    add = LevelWriter.add
+
+    def starved() -> None:
+        gave_way.add(threading.get_ident())
+        time.sleep(0.3)  # The search is over by then.
+
+    def noted(self: LevelWriter, codec: StateCodec, states: int, count: int) -> None:
+        wrote.add(threading.get_ident())
+        add(self, codec, states, count)
+
+    monkeypatch.setattr(recorder, "give_way", starved)
+    monkeypatch.setattr(recorder, "WIDE", 0)
+    monkeypatch.setattr(LevelWriter, "add", noted)
+    assert answer(recorded(tmp_path / "run")) == answer(search())
+    assert gave_way
+    assert wrote
+    assert not gave_way & wrote
     assert answer(resumed(tmp_path / "run")) == answer(search())
 
 

@@ -303,12 +303,12 @@ def test_a_property_about_one_id_is_refused_by_name() -> None:
 
     for kind in (Kind.STATE, Kind.STEP):
         item = Property("FirstStaysOut", kind, lambda *s: ~s[-1].inside.contains(each(Member)[0]), "", "", "")
-        with pytest.raises(ConfigurationError, match="FirstStaysOut changes when ids are renamed"):
+        with pytest.raises(ConfigurationError, match="FirstStaysOut changes when ids are renamed, as what names one"):
             Question(protocol.instantiate({"nodes": 3}), (item,), is_symmetric=True).refuse_asymmetry()
 
 
 def test_a_protocol_that_declares_nothing_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="declares no interchangeable ids"):
+    with pytest.raises(ConfigurationError, match=r"no interchangeable ids, which Protocol\(…, symmetric=\(Member,\)\) does"):
         Question(room(symmetric=False).instantiate({"nodes": 2}), (), is_symmetric=True).refuse_asymmetry()
 
 

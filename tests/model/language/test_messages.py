@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -35,8 +36,10 @@ from acked import (
     require,
     some,
 )
+from acked.checker.predicate.parse import PredicateError, parse_predicate
 from acked.checker.question.result import Run
 from acked.checker.replay.steps import steps_of_run
+from acked.model.formulas.evaluate import evaluate
 from acked.model.language.protocol import Instance
 from tests.oracle import plain_states
 
@@ -374,3 +377,58 @@ def test_steps_tell_which_structs_came_and_went() -> None:
     steps = steps_of_run(question, run)
     assert [step.state["copies"] for step in steps] == [[], [tell], [tell, tell], [tell]]
     assert [len(step.changed) for step in steps] == [0, 1, 1, 1]
+
+
+# -- queues of single values ---------------------------------------------------------------------------------------------
+
+
+class Numbers(Struct):
+    """A queue of numbers."""
+
+    numbers = field(Queue(Number, 2))
+    sum = field(Number)
+
+
+def put_two(s: Numbers, m: Letter) -> None:
+    require("room", ~s.numbers.is_full)
+    s.numbers.send(1)
+    s.numbers.send(0)
+
+
+def look(s: Numbers) -> None:
+    require("there is one", s.numbers.end > 0)
+    s.sum = s.numbers.at(0) + s.numbers.last + s.numbers.first
+
+
+def test_a_queue_of_numbers_holds_numbers_in_actions_states_words_and_names() -> None:
+    words = {
+        put_two: lambda t: f"{t.after.numbers.records[0] + 1} {t.after.numbers} {t.m.source} {t.m} {t['m.source']} {t!r}",
+        look: lambda t: f"{t.before.numbers.records} {t.before} {t.after.sum}",
+    }
+    protocol = Protocol("toy", Numbers, title="a toy", source="a test", constants=(nodes,), initial=lambda s: None)
+    for function, says in words.items():
+        protocol.action(says=says)(function)
+    instance = protocol.instantiate({"nodes": 1})
+    assert [leaf.name for leaf in instance.schema.leaves][:3] == ["numbers.end", "numbers.records[0]", "numbers.records[1]"]
+    first, second = instance.schema.unpack(instance.initial[0]), instance.actions[0]
+    after = instance.fire(second, first)
+    assert instance.schema.decode(after) == {"numbers": {"end": 2, "records": [1, 0]}, "sum": 0}
+    assert instance.schema.encode(instance.schema.decode(after)) == after
+    told = instance.tell(second, first, after)
+    assert told == "2 end 2, records [1, 0] 0 source 0, about none, kind ask 0 m.source=0, m.about=None, m.kind=ask"
+    last = instance.actions[-1]
+    assert instance.tell(last, after, instance.fire(last, after)) == "[1, 0] numbers end 2, records [1, 0], sum 0 2"
+    for text in ("numbers.first == 1", "numbers[1] == 0", "numbers.records[0] == 1", "len(numbers) == 2"):
+        assert evaluate(parse_predicate(text, instance), after)
+    with pytest.raises(PredicateError, match=re.escape("one of its parts: numbers.end, numbers.first, numbers.records[0]")):
+        parse_predicate("numbers == 1", instance)
+
+
+@pytest.mark.parametrize("value", [lambda s: s, lambda s: s.numbers, lambda s: s.sum])
+def test_nothing_of_the_state_has_a_text_while_it_is_traced_and_none_has_an_address(value: Callable[[Any], Any]) -> None:
+    def act(s: Numbers) -> None:
+        assert "0x" not in repr(value(s))
+        require(f"label {value(s)}", s.sum == 0)
+
+    with pytest.raises(ModelError, match="has no text: it has no value while a protocol is traced"):
+        made(Numbers, act).instantiate({"nodes": 1})

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from acked import ModelError, Protocol
+from acked.base.errors import ConfigurationError
+from acked.checker.spec.user_protocol import load_protocol
+from acked.model.formulas.functions import words_of
 
 DECLARED = """
 from acked import *
@@ -199,7 +204,7 @@ MISTAKES = [
     ('require("phase", s.phase < "prepared")', "a phase has no `<`; compare it with == or !=, with one of its names"),
     ("s.phase = s.acked", "expected a phase, got a count"),
     ("choose(Bool)", "TypeError: choose() missing 1 required positional argument: 'over'"),
-    ('choose("x", int)', "int is not a domain; use a subclass of Int, Id, Enum or Struct, Bool, or"),
+    ('choose("x", int)', "int is Python's own and no domain; write a subclass of Int with its bounds,"),
     ('choose("two words", Bool)', 'a choice has a name before its type, choose("is_lost", Bool), and this is \'two'),
     ('s.flag = choose("b", Bool)', "two choices or parameters are named 'b'; give each its own name"),
     ("s.queue.pop()", "a queue has no 'pop'; it has append, at, copy, end, first, has, is_empty,"),
@@ -209,9 +214,9 @@ MISTAKES = [
     ('require("q", len(s.queue) > 0)', "a queue has no len(…); use its `.end`"),
     ("s.sent.add(1)", "expected a Pair, got an int"),
     ("s.sent = none_of(Pair)", "all_of(…) and none_of(…) are of a subclass of Id, not Pair"),
-    ("for m in s.sent: pass", "a set of structs cannot be looped over; write every(Letter, lambda m:"),
+    ("for m in s.sent: pass", "a set of structs cannot be looped over; write every(s.sent, lambda m:"),
     ('require("m", Pair(a=0, b=0) in s.sent)', "a set of structs has neither […] nor `in`; write .contains(…)"),
-    ("s.sent |= {1}", "TypeError: unsupported operand type(s) for |=: 'MessagesView' and 'set'"),
+    ("s.sent |= {1}", "a set of structs has no |, & or -; write s.sent.add(m) or s.sent.remove(m), a line each"),
     ("print(s.acked)", "a count has no text: it has no value while a protocol is traced"),
     ('x = f"{s.acked}"; require("x", x == "1")', "a count has no text: it has no value while a protocol is traced"),
     ('require("x", str(s.acked) == "1")', "a count has no text: it has no value while a protocol is traced"),
@@ -274,6 +279,14 @@ MISTAKES = [
         "the function of for_each(…) returns a Bool, which would be dropped; assign to",
     ),
     ("those(Broker, lambda x: s.end[x])", "expected a Bool, got a count"),
+    ("s.sent = s.sent.add(s.pair)", "a set of structs is changed where it is, s.sent.add(m) or s.sent.remove(m), and not"),
+    ("s.sent |= {Pair(a=0, b=0)}", "a symbolic Pair cannot be a dictionary key or a member of a Python set; of a field"),
+    ("s.sent = s.sent | s.pair", "a set of structs has no |, & or -; write s.sent.add(m) or s.sent.remove(m), a line each"),
+    ("s.pair = Pair(a=0)", "Pair needs exactly the fields a, b: b is missing, and has no default: field(…, default=…)"),
+    ("s.pair = Pair(aa=0, b=0)", "Pair needs exactly the fields a, b: 'aa' is none of them (did you mean a?)"),
+    ('require("all", s.isr == Broker)', "expected a set of brokers, got the type; all of them are all_of(Broker)"),
+    ("s.isr = Broker", "expected a set of brokers, got the type; all of them are all_of(Broker)"),
+    ("s.acked = 2 * records", "constant records stands before or after `*` and has no value yet; write .value * … in an"),
     ("count(s.isr.size, lambda x: x)", "count is not a domain; use a subclass of Int, Id, Enum or Struct, Bool, or"),
     ('require("x", one_of(Count) == 0)', "one_of(…) is of a subclass of Id, not Count"),
 ]
@@ -290,8 +303,55 @@ def protocol_with(line: str) -> Protocol:
     return made
 
 
+DECLARATIONS = [
+    ("class Kind(Enum): 'A kind.'", "argument: 'names'; write class Kind(Enum, names=(\"ask\", \"tell\")"),
+    ("class Kind(Enum):\n    A = 1", "argument: 'names'; write class Kind(Enum, names=(\"ask\", \"tell\")"),
+    ("class Size(Int): 'A size.'", "required keyword-only argument: 'hi'; write class Count(Int, lo=0, hi=3): …"),
+    ("class Rack(Id): 'A rack.'", "required keyword-only argument: 'size'; write class Node(Id, size=3): …"),
+    ('more = Constant("more")', "'lo', 'hi', and 'doc'; write Constant(\"nodes\", 1, 5, \"nodes of the cluster\")"),
+    ("class Size(Int, hi=2 * records): 'A size.'", "and a bound as a sum or a difference of constants and numbers"),
+    ("from acked import Switch", "cannot import name 'Switch' from 'acked'"),
+    ("from acked import Switch", "(did you mean switch?)"),
+    ("class More(Struct):\n    x: Count", "More.x is declared as a type alone; write x = field(Count)"),
+    ("class More(Struct):\n    x = field(SetOf(Phase))", "are ids or structs, not Phase; Array(Phase, Bool) says which"),
+    ("class More(Struct):\n    x = field(set)\nMore.domains()", "set is Python's own and no domain; write SetOf(Node)"),
+    ("class More(Struct):\n    x = field(int)\nMore.domains()", "int is Python's own and no domain; write a subclass of Int"),
+    ("class More(Struct):\n    x = field(Array(brokers, Bool))", "a type, class Node(Id, size=brokers)"),
+    ("class More(Struct):\n    x = field(Array(3, Bool))", "3 is a number and no domain; that many things are a type"),
+]
+"""What is declared, and what the answer says of it."""
+
+
+@pytest.mark.parametrize(("text", "said"), DECLARATIONS)
+def test_a_wrong_declaration_is_answered_with_its_line_and_advice(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "toy.py").write_text(f"{DECLARED}\n{text}\n")
+    with pytest.raises(ConfigurationError) as caught:
+        load_protocol("toy.py:toy", tmp_path)
+    assert re.search(r"toy\.py:\d+: ", str(caught.value))
+    assert said in str(caught.value)
+
+
 def test_there_are_many() -> None:
     assert len({line for line, _ in MISTAKES}) == len(MISTAKES) > 150
+
+
+def test_a_bound_is_a_sum_of_constants_and_a_parameter_a_set_or_an_optional_value() -> None:
+    names: dict[str, Any] = {"__name__": "toy"}
+    exec(
+        DECLARED + "class Size(Int, hi=records + brokers - 1): 'A size.'\nclass One(Struct): x = field(Size)\n"
+        "def go(s: One, q: SetOf(Broker), b: Optional(Broker)) -> None:\n    s.x = 1 + records + brokers - 2\n", names
+    )
+    constants = (names["brokers"], names["records"])
+    made = Protocol("toy", names["One"], title="a toy", source="a test", constants=constants, initial=lambda s: None)
+    made.action()(names["go"])
+    instance = made.instantiate({"brokers": 2, "records": 3})
+    assert (instance.schema.leaves[0].cardinality, len(instance.actions)) == (5, 4 * 3)
+    assert {step.updated([0])[0] for step in instance.actions} == {4}
+
+
+def test_what_is_in_capitals_stays_so_in_words() -> None:
+    said = {"RM": "RM", "RMState": "RM state", "LeaderEpoch": "leader epoch", "N": "n"}
+    assert {name: words_of(name) for name in said} == said
 
 
 @pytest.mark.parametrize(("line", "said"), MISTAKES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +20,8 @@ from acked.checker.spec.spec import load_spec
 from acked.reports.console import open_console
 from acked.reports.gate.ablation import ablation_document, ablation_markdown, print_ablation
 from acked.reports.gate.gate import GateProgress, gate_document, print_gate
+from acked.reports.gate.job_summary import gate_markdown
+from acked.reports.gate.junit import junit_xml
 from acked.reports.tables.coverage import print_coverage
 from tests.places import SPECS
 
@@ -79,12 +82,19 @@ def test_nothing_is_shown_beside_a_document() -> None:
     assert stream.getvalue() == ""
 
 
-def test_warnings_and_slow_specs_are_told() -> None:
-    report = GateReport((entry("a.toml"),), (Candidate(Path("s.toml"), SPEC),), "", ("the cache entry x is damaged",))
+def test_warnings_and_specs_that_were_left_out_are_told_each_with_its_reason() -> None:
+    left_out = (Candidate(Path("s.toml"), replace(SPEC, slow=True)), Candidate(Path("l.toml"), SPEC))
+    report = GateReport((entry("a.toml"),), left_out, "", ("the cache entry x is damaged",))
     text = shown(report)
     assert "skipped because it is slow: s.toml (--slow runs it)" in text
+    assert "skipped because it is large: l.toml (without --up-to it is run)" in text
     assert "warning: the cache entry x is damaged" in text
-    assert gate_document(report, [])["left_out"] == ["s.toml"]
+    assert "green: 1 spec as expected; 1 slow spec skipped; 1 large spec skipped" in text
+    assert gate_document(report, [])["left_out"] == ["s.toml", "l.toml"]
+    page = gate_markdown(report, [], {})
+    assert "Skipped because they are slow: `s.toml`.\n\nSkipped because they are large: `l.toml`." in page
+    skipped = re.findall(r'<skipped message="([^"]+)"', junit_xml(report, []))
+    assert skipped == ["slow; add --slow", "large; leave --up-to out"]
 
 
 @pytest.mark.parametrize(

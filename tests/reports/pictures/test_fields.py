@@ -34,7 +34,7 @@ from acked.reports.pictures.delivery import DELIVERY
 from acked.reports.pictures.messages import actor_of, lanes_of_protocol
 from acked.reports.pictures.picture import Moment, Picture, Tone, differences
 from acked.reports.pictures.providers import provider_of
-from acked.reports.runs.terminal import print_trace
+from acked.reports.runs.terminal import only_changes, print_trace
 from acked.reports.runs.view import steps_of, view_of
 from tests.reports.pictures.added import BASE, copied
 
@@ -90,7 +90,7 @@ made = Protocol("cards", State, title="cards", source="", constants=(nodes,), in
 
 @made.action()
 def post(s: State, value: Value) -> None:
-    """Whom a value comes to is a choice; a value acts, as nothing says who else does."""
+    """Whom a value comes to is a choice, and takes the step: a value does not."""
     s.copies.add(Letter(source=choose("to", Node), value=value, is_last=True))
 
 
@@ -123,7 +123,7 @@ def some_state(instance: Instance) -> dict[str, Any]:
     state["known"][0] = [0, 2]
     state["is_up"] = [True, False]
     state |= {"leader": 1, "chosen": [0, 1], "copies": [letter(0, None, True)] * 2}
-    state["queue"] = {"end": 2, "records": [{"item": 1}, {"item": 0}]}
+    state["queue"] = {"end": 2, "records": [1, 0]}
     instance.schema.encode(state)  # So that it is one.
     return state
 
@@ -139,9 +139,9 @@ def test_an_id_with_a_log_is_a_row_and_a_queue_that_is_nobody_s_another(instance
         "node 1": [None, None],
         "queue": ["value 1", "value 0"],
     }
-    assert [badge.text for badge in rows["node 0"].badges] == ["phase working", "sent {}", "known node 0 0, node 1 2"]
+    assert [badge.text for badge in rows["node 0"].badges] == ["phase working", "sent {}", "known node 0: 0, node 1: 2"]
     assert [badge.text for badge in rows["node 1"].badges][:3] == [
-        "phase done", "sent source node 0, value 1, not is_last", "sent source node 1, value none, is_last",
+        "phase done", "sent source node 0, value 1, not is_last", "sent source node 1, is_last",
     ]  # fmt: skip
 
 
@@ -154,7 +154,7 @@ def test_what_is_nobody_s_is_a_card_by_the_name_of_its_field(instance: Instance)
         "leader": ["node 1"],
         "chosen": ["{value 0, value 1}"],
         "last": ["source node 0", "value none", "not is_last"],
-        "copies": ["source node 0, value none, is_last ×2"],
+        "copies": ["source node 0, is_last ×2"],
     }
 
 
@@ -162,7 +162,7 @@ def test_what_is_not_there_is_pale_and_a_message_is_on_its_way(instance: Instanc
     boxes = picture_of(instance, some_state(instance)).boxes
     tones = {(box.name, fact.text): fact.tone for box in boxes for fact in box.facts}
     assert tones["place 2", "not is_up"] is tones["last", "value none"] is Tone.ABSENT
-    assert tones["copies", "source node 0, value none, is_last ×2"] is Tone.PENDING
+    assert tones["copies", "source node 0, is_last ×2"] is Tone.PENDING
     assert tones["limits", "number 0 0"] is Tone.PLAIN
 
 
@@ -178,8 +178,8 @@ def test_numbers_that_arrays_are_indexed_by_act_and_values_beside_them_do_not(in
     provider = provider_of(instance)
     acting = {step.action.name: {actor_of(other, provider) for other in instance.actions if other.action is step.action}
               for step in instance.actions}  # fmt: skip
-    assert acting == {"Post": {"value 0", "value 1"}, "Stop": {"place 1", "place 2"}, "GoOn": {"place 1", "place 2"}}
-    assert lanes_of_protocol(instance, provider) == ("place 1", "place 2", "value 0", "value 1")
+    assert acting == {"Post": {"node 0", "node 1"}, "Stop": {"place 1", "place 2"}, "GoOn": {"place 1", "place 2"}}
+    assert lanes_of_protocol(instance, provider) == ("place 1", "place 2", "node 0", "node 1")
 
 
 def test_a_struct_in_a_set_is_named_by_its_fields(instance: Instance) -> None:
@@ -224,3 +224,52 @@ def test_a_copy_with_a_field_more_has_the_original_s_picture_and_the_field() -> 
     assert {name for name, change in last.differs.boxes.items() if change.facts} == {"tries"}
     original = ask(BASE, "NoInputTwice", **instance.constants)
     assert check(question).violated == check(original).violated
+
+
+class Val(Id, size=2):
+    """A value that servers agree on."""
+
+
+class Vote(Struct):
+    """A message without a sender in some of its kinds."""
+
+    val = field(Optional(Val))
+    about = field(Optional(Place))
+
+
+class Server(Struct):
+    """A server."""
+
+    term = field(Number)
+    match = field(Array(Node, Number))
+    votes = field(SetOf(Vote))
+
+
+class Cluster(Struct):
+    """Servers alone."""
+
+    server = field(Array(Node, Server))
+    decided = field(Optional(Val))
+
+
+def test_fields_of_servers_go_by_their_own_names_absent_ones_are_left_out_and_values_take_no_steps() -> None:
+    protocol = Protocol("servers", Cluster, title="", source="", constants=(nodes,), initial=lambda s: None)
+
+    @protocol.action()
+    def decide(s: Cluster, v: Val, q: SetOf(Node), n: Node) -> None:  # type: ignore[valid-type]
+        s.decided = v
+        s.server[n].votes.add(Vote(val=v, about=None))
+
+    instance = protocol.instantiate({"nodes": 2})
+    state = instance.schema.decode(instance.schema.unpack(instance.initial[0]))
+    state["server"][0]["votes"] = [{"val": 1, "about": None}]
+    boxes = picture_of(instance, state).boxes
+    assert [fact.text for fact in boxes[0].facts] == ["term 0", "match node 0: 0, node 1: 0", "votes val 1"]
+    assert actor_of(instance.actions[0], provider_of(instance)) == "node 0"
+    assert lanes_of_protocol(instance, provider_of(instance)) == ("node 0", "node 1")
+
+
+def test_only_what_changed_is_shown_where_that_is_asked_for(drawn: Any, found: Counterexample) -> None:
+    lines = [" ".join(line.split()) for line in drawn(print_trace, only_changes(view_of(found)), width=100).lines]
+    steps = lines[lines.index("1 GoOn(value=0, place=1)") :]
+    assert steps == ["1 GoOn(value=0, place=1)", "*is_up[0] false -> true", "*chosen {} -> {0}"]

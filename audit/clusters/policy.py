@@ -1,0 +1,293 @@
+"""A policy file, `acked.toml`: answers that are required of topics, risks that are accepted until some day, clusters.
+
+What it may hold is one table here, by which a file is checked and its JSON Schema is made.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, TypeVar
+
+from acked.audit.clusters.several import Audited
+from acked.audit.decision.faults import Faults, read_faults
+from acked.audit.decision.questions import BY_DEFAULT, AuditQuestion, AuditVerdict, worst_of
+from acked.base.errors import ConfigurationError
+from acked.base.files import read_text
+from acked.base.names import near
+
+Wanted = tuple[AuditQuestion, Faults]
+"""A question, and the faults under which its answer counts."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A running cluster: its address, and the client's properties, relative to the policy file."""
+
+    name: str
+    bootstrap: str
+    command_config: Path | None
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What must be a no of the topics of some patterns, in clusters, folders or files of some pattern."""
+
+    topics: tuple[str, ...]
+    unit: str
+    answers: tuple[Wanted, ...]
+
+
+@dataclass(frozen=True)
+class Accepted:
+    """A risk that somebody accepts, why, and until which day; without faults under any."""
+
+    topics: tuple[str, ...]
+    unit: str
+    question: AuditQuestion
+    faults: Faults | None
+    reason: str
+    until: date
+
+    @property
+    def words(self) -> str:
+        """What it is about, for a sentence."""
+        return f"{self.question.value}{'' if self.faults is None else f' ({self.faults.name})'} of {', '.join(self.topics)}"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """All of it; of several requirements the first that is about a topic counts, and loss is required where none is."""
+
+    file: str
+    required: tuple[Requirement, ...]
+    accepted: tuple[Accepted, ...]
+    clusters: tuple[Cluster, ...]
+
+    def answers_for(self, topic: str, unit: str) -> tuple[Wanted, ...]:
+        """What is required of a topic."""
+        return next((one.answers for one in self.required if _is_about(one, topic, unit)), _BY_DEFAULT)
+
+    @property
+    def every(self) -> tuple[Wanted, ...]:
+        """All that is required of any topic."""
+        return tuple(dict.fromkeys(wanted for answers in (*(one.answers for one in self.required), _BY_DEFAULT)
+                                   for wanted in answers))  # fmt: skip
+
+
+def _is_about(one: Requirement | Accepted, topic: str, unit: str) -> bool:
+    return fnmatchcase(unit, one.unit) and any(fnmatchcase(topic, pattern) for pattern in one.topics)
+
+
+# -- what a file may hold -----------------------------------------------------------------------------------------------
+
+_TEXT: Mapping[str, Any] = {"type": "string", "minLength": 1}
+_TEXTS: Mapping[str, Any] = {"type": "array", "items": _TEXT, "minItems": 1}
+_DAY: Mapping[str, Any] = {"type": "string", "format": "date"}
+_TABLES: Mapping[str, tuple[Mapping[str, Mapping[str, Any]], tuple[str, ...]]] = {
+    "require": ({"topics": _TEXTS, "cluster": _TEXT, "answers": _TEXTS}, ("topics", "answers")),
+    "accept": (
+        {"topics": _TEXTS, "cluster": _TEXT, "question": {"enum": [one.value for one in AuditQuestion]}, "faults": _TEXT,
+         "reason": _TEXT, "until": _DAY},
+        ("topics", "question", "reason", "until"),
+    ),
+    "clusters": ({"bootstrap": _TEXT, "command-config": _TEXT}, ("bootstrap",)),
+}  # fmt: skip
+"""Of each table its keys with what their values are, and the keys that it must have; `clusters` has a table for each name."""
+
+
+def policy_schema() -> dict[str, Any]:
+    """The JSON Schema of a policy file, for editors that know it."""
+
+    def table(name: str) -> dict[str, Any]:
+        keys, needed = _TABLES[name]
+        return {"type": "object", "properties": dict(keys), "required": list(needed), "additionalProperties": False}
+
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "acked.toml: what an audit requires and accepts",
+        "type": "object",
+        "properties": {
+            **{name: {"type": "array", "items": table(name)} for name in ("require", "accept")},
+            "clusters": {"type": "object", "additionalProperties": table("clusters")},
+        },
+        "additionalProperties": False,
+    }
+
+
+def read_policy(path: Path) -> Policy:
+    """A policy; `ConfigurationError` says in one sentence what is wrong with it, and where."""
+    try:
+        document = tomllib.loads(read_text(path, "policy"))
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigurationError(f"{path} is no valid TOML: {error}") from None
+    for name in document:
+        _check_name(f"{path}", name, _TABLES)
+    required = (_requirement(where, one) for where, one in _rows(path, document, "require"))
+    accepted = (_accepted(where, one) for where, one in _rows(path, document, "accept"))
+    clusters = document.get("clusters", {})
+    if not isinstance(clusters, dict):
+        raise ConfigurationError(f"{path}: clusters must be tables, [clusters.NAME]; write them so")
+    found = []
+    for name, one in clusters.items():
+        _check_table(f"{path}: clusters.{name}", one, "clusters")
+        config = one.get("command-config")
+        found.append(Cluster(name, one["bootstrap"], None if config is None else path.parent / config))
+    return Policy(str(path), tuple(required), tuple(accepted), tuple(found))
+
+
+def _rows(path: Path, document: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    rows = document.get(name, [])
+    if not isinstance(rows, list):
+        raise ConfigurationError(f"{path}: {name} must be a list of tables; begin each with [[{name}]]")
+    for number, row in enumerate(rows, 1):
+        where = f"{path}: {name} {number}"
+        _check_table(where, row, name)
+        yield where, row
+
+
+def _check_table(where: str, table: object, name: str) -> None:
+    keys, needed = _TABLES[name]
+    if not isinstance(table, dict):
+        raise ConfigurationError(f"{where} must be a table")
+    for key, value in table.items():
+        _check_name(where, key, keys)
+        _check_value(f"{where}: {key}", value, keys[key])
+    for key in needed:
+        if key not in table:
+            raise ConfigurationError(f"{where} has no {key}; add it")
+
+
+def _check_name(where: str, name: str, known: Iterable[str]) -> None:
+    if name not in known:
+        raise ConfigurationError(f"{where}: there is no key {name!r}{near(name, known)}; there are {', '.join(known)}")
+
+
+def _check_value(where: str, value: object, kind: Mapping[str, Any]) -> None:
+    if kind is _DAY:
+        is_right, what = type(value) is date, "a day without quotes, as 2027-01-31"
+    elif kind is _TEXTS:
+        is_right = isinstance(value, list) and bool(value) and all(isinstance(one, str) and one for one in value)
+        what = 'a list of texts, as ["orders"]'
+    elif "enum" in kind:
+        is_right, what = value in kind["enum"], f"one of {', '.join(kind['enum'])}"
+    else:
+        is_right, what = isinstance(value, str) and bool(value), "a text that is not empty"
+    if not is_right:
+        raise ConfigurationError(f"{where} must be {what}, and is {value!r}")
+
+
+def _requirement(where: str, row: Mapping[str, Any]) -> Requirement:
+    answers = [wanted for text in row["answers"] for wanted in _told(where, _wanted, text)]
+    return Requirement(tuple(row["topics"]), row.get("cluster", "*"), tuple(dict.fromkeys(answers)))
+
+
+def _accepted(where: str, row: Mapping[str, Any]) -> Accepted:
+    faults = None if "faults" not in row else _told(where, read_faults, row["faults"])
+    unit, question = row.get("cluster", "*"), AuditQuestion(row["question"])
+    return Accepted(tuple(row["topics"]), unit, question, faults, row["reason"], row["until"])
+
+
+def _wanted(text: str) -> list[Wanted]:
+    """`loss` under the faults of an audit by default, `loss=one-lossy+zombies` under those."""
+    name, separator, faults = text.partition("=")
+    known = [one.value for one in AuditQuestion]
+    if name not in known:
+        raise ConfigurationError(f"there is no question {name!r}{near(name, known)}; choose from {', '.join(known)}")
+    question = AuditQuestion(name)
+    under = (read_faults(faults.replace("+", ",")),) if separator else BY_DEFAULT.under(question)
+    return [(question, one) for one in under]
+
+
+_BY_DEFAULT: tuple[Wanted, ...] = tuple(_wanted("loss"))
+
+
+T = TypeVar("T")
+
+
+def _told(where: str, read: Callable[[str], T], text: str) -> T:
+    try:
+        return read(text)
+    except ConfigurationError as error:
+        raise ConfigurationError(f"{where}: {error}") from None
+
+
+# -- an audit by a policy -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a policy makes of audits: its verdict, and a line for each thing that is required or accepted and not a no."""
+
+    verdict: AuditVerdict
+    lines: tuple[tuple[AuditVerdict, str], ...]
+
+    @property
+    def words(self) -> str:
+        """The verdict in few words."""
+        counts = [sum(verdict is one for verdict, _ in self.lines) for one in (AuditVerdict.YES, AuditVerdict.UNDECIDED)]
+        return f"{counts[0]} required and not kept, {counts[1]} undecided"
+
+
+def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
+    """What is required and not kept, by topic; what is accepted counts as kept until its day is over."""
+    found: dict[tuple[AuditVerdict, str], list[str]] = {}
+    used: set[Accepted] = set()
+    answered = {(topic, one.group.unit) for one in audited if one.audit is not None for topic in one.group.topics}
+    for one in audited:
+        for topic in (one.group.topics or ("",)) if one.group.decides else ():
+            if one.audit is None and one.group.brokers and (topic, one.group.unit) in answered:
+                text = f"judged by the other brokers' settings: {one.refusal}"
+                found.setdefault((AuditVerdict.NO, text), []).append(topic)
+                continue
+            for question, faults in policy.answers_for(topic, one.group.unit):
+                reply = _reply(one, question, faults)
+                if reply is AuditVerdict.NO:
+                    continue
+                excuse = _excuse(policy, topic, one.group.unit, question, faults)
+                used |= set() if excuse is None else {excuse}
+                what = f"{question.value} ({faults.name}) is {reply.value}"
+                if excuse is not None and excuse.until >= today:
+                    key = AuditVerdict.NO, f"{what}, accepted until {excuse.until}: {excuse.reason}"
+                elif excuse is not None:
+                    key = AuditVerdict.YES, f"{what}, and was accepted until {excuse.until} ({excuse.reason}): decide anew"
+                else:
+                    key = reply, f"{what}{f': {one.refusal}' if one.refusal else ''}"
+                name = topic or "every topic"
+                found.setdefault(key, []).append(f"{one.group.unit}: {name}" if one.group.unit else name)
+    lines = [(verdict, f"{_names(topics)}: {text}") for (verdict, text), topics in found.items()]
+    lines.sort(key=lambda line: (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO).index(line[0]))
+    topics = [(topic, one.group.unit) for one in audited for topic in one.group.topics or ("",)]
+    for risk in policy.accepted:
+        if risk not in used and any(_is_about(risk, *topic) for topic in topics):
+            lines.append((AuditVerdict.NO, f"{risk.words} is accepted and does not happen: remove it from {policy.file}"))
+    return Judgement(worst_of(verdict for verdict, _ in lines), tuple(lines))
+
+
+def _reply(one: Audited, question: AuditQuestion, faults: Faults) -> AuditVerdict:
+    """The answer of a group; undecided where it was not asked, or hangs on what is not known."""
+    open_ = [(hinge.answer.question.asked, hinge.answer.faults) for hinge in one.hinges]
+    if one.audit is None or (question, faults) in open_:
+        return AuditVerdict.UNDECIDED
+    answers = (answer.worst for answer in one.audit.all_of(question) if answer.faults == faults)
+    return next(answers, AuditVerdict.UNDECIDED)
+
+
+def _excuse(policy: Policy, topic: str, unit: str, question: AuditQuestion, faults: Faults) -> Accepted | None:
+    """What accepts it, and of several the one that holds longest."""
+    found = [one for one in policy.accepted
+             if _is_about(one, topic, unit) and one.question is question and one.faults in (None, faults)]  # fmt: skip
+    return max(found, key=lambda one: one.until, default=None)
+
+
+_NAMED = 3
+"""Topics that one line names."""
+
+
+def _names(topics: Sequence[str]) -> str:
+    more = f" and {len(topics) - _NAMED} more" if len(topics) > _NAMED else ""
+    return f"{', '.join(topics[:_NAMED])}{more}"

@@ -1,0 +1,186 @@
+"""An audit in at most 25 lines: what is worst, its cause and its change, how many topics it is about, and last the verdict.
+
+Everything else is for `--full`: the steps of every yes, every setting with its source, and every remark.
+"""
+
+from __future__ import annotations
+
+import io
+import textwrap
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from acked.audit.clusters.policy import Judgement
+from acked.audit.decision.gather import Severity
+from acked.audit.decision.questions import AuditVerdict
+from acked.audit.reports.baseline import unknown_brokers
+from acked.audit.reports.telling import HEADS, SHORT, STYLES, signs
+from acked.audit.reports.terminal import head_of, overview, print_answers
+from acked.audit.reports.topics import Heads, groups_table, print_groups, short_name
+from acked.audit.reports.view import (
+    AnswerView,
+    AuditView,
+    GroupView,
+    PolicyLineView,
+    PolicyView,
+    TopicsView,
+    View,
+    audits_of,
+)
+from acked.reports.console import Console, open_console, put, put_paragraph
+from acked.reports.units import plural
+
+MOST_LINES = 25
+"""Lines of a summary, whatever there is to tell and however narrow the terminal: what fits a screen and a log."""
+
+_LONGEST = 3
+"""Lines of one paragraph."""
+
+_MOST_ROWS, _MOST_POINTS = 10, 4
+"""Rows of the table and things below it that are told at most, where there is room."""
+
+_FULL = "--full tells the rest: the steps of every yes, every setting with its source, every remark"
+
+
+@dataclass(frozen=True)
+class _Point:
+    """One thing to tell, in the style of its verdict, and the lines below it."""
+
+    text: str
+    verdict: AuditVerdict
+    below: tuple[str, ...] = ()
+
+
+def print_summary(console: Console, view: View) -> None:
+    """The table, the worst answers with cause and change, and the verdict: as much of it as 25 lines take."""
+    rows = min(len(view.groups), _MOST_ROWS) if isinstance(view, TopicsView) else 1
+    points = list(_points(view))
+    sizes = [(rows, count) for count in range(min(len(points), _MOST_POINTS), 1, -1)]
+    sizes += [(at, min(len(points), 1)) for at in range(rows, -1, -1)]
+    fitting = (size for size in sizes if _lines(console.width, view, points, *size) <= MOST_LINES)
+    _print(console, view, points, *next(fitting, (0, 0)))
+
+
+def policy_view(file: str, judged: Judgement) -> PolicyView:
+    """What a policy makes of an audit, as it is told."""
+    lines = tuple(PolicyLineView(*line) for line in judged.lines)
+    return PolicyView(file, judged.verdict, f"{HEADS[judged.verdict]}: by {file}: {judged.words}", lines)
+
+
+def print_policy(console: Console, view: PolicyView) -> None:
+    """Every line of it, and its verdict."""
+    sign = signs(console)
+    for line in view.lines:
+        put_paragraph(console, line.in_words, STYLES[line.verdict], f"{sign[line.verdict]} ", "  ")
+    put_paragraph(console, view.verdict_in_words, STYLES[view.verdict], f"{sign[view.verdict]} ", "  ")
+
+
+def _lines(width: int, view: View, points: Sequence[_Point], rows: int, count: int) -> int:
+    """How many lines a summary of this size has."""
+    drawn = io.StringIO()
+    _print(open_console(drawn, width), view, points, rows, count)
+    return drawn.getvalue().count("\n")
+
+
+def _print(console: Console, view: View, points: Sequence[_Point], rows: int, count: int) -> None:
+    sign = signs(console)
+    if isinstance(view, AuditView):
+        title, lines = head_of(view)
+        _put(console, f"{title}; {lines[0]}", "bold")
+        if rows:
+            put(console, [])
+            print_answers(console, overview(view))
+    else:
+        topics = sum(len(group.topics) for group in view.groups if group.decides)
+        of = f"{plural(topics, 'topic')} in {plural(len(view.groups), 'group')}"
+        _put(console, f"{Heads.from_view(view).title}; {of}", "bold")
+        if rows:
+            put(console, [])
+            print_groups(console, groups_table(view, rows))
+            if len(view.groups) > rows:
+                left = view.groups[rows:]
+                _put(console, f"and {plural(len(left), 'group')} more, {_counted(left)}", "dim", "  ")
+    if count:
+        put(console, [])
+    for point in points[:count]:
+        _put(console, point.text, STYLES[point.verdict], f"{sign[point.verdict]} ")
+        for line in point.below:
+            _put(console, line, "", "    ")
+    if len(points) > count:
+        _put(console, f"and {len(points) - count} more like these", "dim")
+    put(console, [])
+    _put(console, f"{_remarks(view)}{_FULL}", "dim")
+    last = view.policy or view
+    _put(console, last.verdict_in_words, STYLES[last.verdict], f"{sign[last.verdict]} ")
+
+
+def _put(console: Console, text: str, style: str = "", first: str = "") -> None:
+    """A paragraph of few lines: what does not fit is left to `--full`."""
+    room = max(console.width - len(first), 16)
+    short = textwrap.shorten(text, _LONGEST * room - room // 8, placeholder=" …")
+    put_paragraph(console, short, style, first, " " * len(first))
+
+
+def _counted(groups: Sequence[GroupView]) -> str:
+    """`2 yes, 1 undecided`."""
+    found = Counter(group.verdict for group in groups if group.decides)
+    return ", ".join(f"{found[verdict]} {verdict.value}" for verdict in AuditVerdict if found[verdict]) or "for comparison"
+
+
+def _remarks(view: View) -> str:
+    """How many remarks there are, and of what kinds most."""
+    found = {(one.rule, one.text, one.line) for _, audit in audits_of(view) for one in audit.findings
+             if one.level is not Severity.NOTE}  # fmt: skip
+    kinds = Counter(rule for rule, _, _ in found).most_common(3)
+    return f"{plural(len(found), 'warning')} ({', '.join(f'{count} {rule}' for rule, count in kinds)}); " if found else ""
+
+
+# -- what is worst ------------------------------------------------------------------------------------------------------
+
+
+def _points(view: View) -> Iterator[_Point]:
+    """What is not a no: of the settings of one group, or of every group that decides, the worst first."""
+    if view.policy is not None:
+        yield from (_Point(line.in_words, line.verdict) for line in view.policy.lines)
+        return
+    if isinstance(view, AuditView):
+        yield from _of_audit(view, "")
+        return
+    for line in unknown_brokers(view):
+        yield _Point(line, AuditVerdict.UNDECIDED)
+    for group in view.groups:
+        if not group.decides or (group.audit is None and group.brokers):
+            continue
+        name = f"{group.number}. {short_name(group)}: "
+        if group.audit is None:
+            yield _Point(f"{name}not asked: {group.refusal}", AuditVerdict.UNDECIDED)
+        else:
+            yield from _of_audit(group.audit, name)
+
+
+def _of_audit(audit: AuditView, name: str) -> Iterator[_Point]:
+    """One point for all required answers that are not a no, with the cause of the first and the change for all."""
+    required = [answer for answer in audit.answers if answer.decides and answer.question in audit.required]
+    for verdict in (AuditVerdict.YES, AuditVerdict.UNDECIDED):
+        bad = [answer for answer in required if answer.worst is verdict]
+        if not bad:
+            continue
+        said = ", ".join(f"{SHORT[answer.question]} ({answer.faults.name})" for answer in bad)
+        yield _Point(f"{name}{said}: {_how(bad[0])}", verdict, tuple(_below(audit, bad[0])))
+        return
+
+
+def _how(answer: AnswerView) -> str:
+    if answer.worst is AuditVerdict.UNDECIDED and answer.elsewhere:
+        return f"{answer.answer.value} here, {'; '.join(other.in_words.partition(';')[0] for other in answer.elsewhere)}"
+    return answer.in_words.partition(" (")[0]
+
+
+def _below(audit: AuditView, answer: AnswerView) -> Iterator[str]:
+    if answer.causes:
+        yield f"cause: {'; '.join(cause.in_words for cause in answer.causes)}"
+    if audit.recommended is not None:
+        yield f"change: {audit.recommended.in_words}"
+    elif answer.remedy is not None:
+        yield f"change: {answer.remedy.in_words}"

@@ -1,0 +1,155 @@
+"""The promises of `kraft`: what Raft's own argument rests on, and what an operator of controllers asks.
+
+Floor 1.
+"""
+
+from __future__ import annotations
+
+from acked.invariants.property import Property, promise
+from acked.invariants.quantifiers import every_two
+from acked.model.kraft.common import counts, is_no_newer, majority, voters_of
+from acked.model.kraft.settings import dismisses, records
+from acked.model.kraft.state import EntryId, Offset, Server, State
+from acked.model.language.quantify import count, every, implies, some
+from acked.model.language.values import Bool
+
+_RAFT = "KIP-595; Raft (Ongaro and Ousterhout 2014)"
+_SINCE = "2.8, as long as no voter loses its disk; with dynamic voters, fewer than a majority of them"
+
+
+def _holds_committed(s: State, r: Server) -> Bool:
+    return every(Offset, lambda o: implies(o < s.committed.end, s.committed.same_record_at(s.log[r], o)))
+
+
+def _is_newest_leader(s: State, r: Server) -> Bool:
+    return s.server[r].leads & ~some(Server, lambda other: s.server[other].epoch > s.server[r].epoch)
+
+
+@promise("two controllers may both act as leader, but never in the same epoch", f"{_RAFT}, Election Safety (§5.2)", _SINCE)
+def one_leader_per_epoch(s: State) -> Bool:
+    """No two servers lead in one epoch."""
+
+    def both(a: Server, b: Server) -> Bool:
+        return s.server[a].leads & s.server[b].leads & (s.server[a].epoch == s.server[b].epoch)
+
+    return every_two(Server, Server, lambda a, b: implies(both(a, b), a == b))
+
+
+@promise(
+    "metadata that was acknowledged, a topic that was created or a leader that was chosen, is known to every later leader",
+    f"{_RAFT}, Leader Completeness (§5.4.3)",
+    _SINCE,
+)
+def metadata_survives(s: State) -> Bool:
+    """The leader of the newest epoch holds every metadata record that was committed."""
+
+    def holds(r: Server, record: EntryId) -> Bool:
+        return some(Offset, lambda o: s.log[r].has(o) & (s.log[r].at(o).id == record))
+
+    def was_committed(record: EntryId) -> Bool:
+        return some(Offset, lambda o: s.committed.has(o) & (s.committed.at(o).id == record))
+
+    def keeps(r: Server) -> Bool:
+        return every(EntryId, lambda e: implies((e < records) & was_committed(e), holds(r, e)))
+
+    return every(Server, lambda r: implies(_is_newest_leader(s, r), keeps(r)))
+
+
+@promise("a leader holds everything that was ever committed, where it was", f"{_RAFT}, Leader Completeness (§5.4.3)", _SINCE)
+def leader_completeness(s: State) -> Bool:
+    """The leader of the newest epoch holds what was committed, at the same offsets."""
+    return every(Server, lambda r: implies(_is_newest_leader(s, r), _holds_committed(s, r)))
+
+
+@promise(
+    "brokers and controllers never apply different metadata at one offset", f"{_RAFT}, State Machine Safety (§5.4.3)", _SINCE
+)
+def state_machine_safety(s: State) -> Bool:
+    """What a leader has below its high watermark is what was committed there first."""
+
+    def agrees(r: Server) -> Bool:
+        return every(
+            Offset, lambda o: implies(s.server[r].leads & (o < s.server[r].hw), s.committed.same_record_at(s.log[r], o))
+        )
+
+    return every(Server, agrees)
+
+
+@promise(
+    "an epoch and an offset name one record: two logs that have it in common have everything before it in common",
+    f"{_RAFT}, Log Matching (§5.3); KAFKA-10527",
+    _SINCE,
+)
+def log_matching(s: State) -> Bool:
+    """If two logs have an entry of one epoch at one offset, they are the same up to there."""
+
+    def same(a: Server, b: Server) -> Bool:
+        here, there = s.log[a], s.log[b]
+
+        def until(o: Offset) -> Bool:
+            return every(Offset, lambda p: implies(p <= o, here.same_record_at(there, p)))
+
+        return every(
+            Offset,
+            lambda o: implies(here.has(o) & there.has(o) & (here.at(o).epoch == there.at(o).epoch), until(o)),
+        )
+
+    return every_two(Server, Server, same)
+
+
+@promise(
+    "while a majority of the voters is there with its disks, there is a leader, or one of them can be elected",
+    "KIP-595, KIP-853: a majority of the voters makes progress",
+    "as long as a majority of the voters keep their disks",
+)
+def quorum_can_elect(s: State) -> Bool:
+    """A leader leads, or some voter, as its own log has the voters, would get the votes of a majority if all were up."""
+
+    def could_win(r: Server) -> Bool:
+        votes = count(Server, lambda v: counts(s, r, v) & is_no_newer(s, v, r))
+        return counts(s, r, r) & (votes >= majority(voters_of(s, r)))
+
+    return some(Server, lambda r: s.server[r].leads | could_win(r))
+
+
+@promise(
+    "a voter that cannot hear the leader does not end the epoch of a leader that a majority follows",
+    "KIP-996, pre-vote",
+    "4.0, with static voters",
+    lacks=lambda has: "" if has["stands"] else "nobody stands in vain; set stands = true",
+)
+def followed_leaders_stay(before: State, after: State) -> Bool:
+    """While a majority follows the newest leader, there is no newer epoch unless somebody is elected in it."""
+
+    def is_followed(leader: Server) -> Bool:
+        mine = before.server[leader]
+
+        def follows(r: Server) -> Bool:
+            return (after.server[r].bond == leader) & (after.server[r].epoch == mine.epoch)
+
+        followers = count(Server, lambda r: counts(before, leader, r) & follows(r))
+        return _is_newest_leader(before, leader) & (followers >= majority(voters_of(before, leader)))
+
+    def is_replaced(leader: Server) -> Bool:
+        is_newest = every(Server, lambda r: after.server[r].epoch <= before.server[leader].epoch)
+        return is_newest | some(Server, lambda r: _is_newest_leader(after, r))
+
+    return every(Server, lambda r: implies(is_followed(r), is_replaced(r)))
+
+
+@promise(
+    "a controller that an operator has removed is no voter until an operator adds it again",
+    "KIP-853, RemoveVoter",
+    "without controller.quorum.auto.join.enable (KAFKA-19850)",
+    lacks=lambda has: "" if dismisses.make(has) else "nobody joins by itself; set auto_join and changes",
+)
+def removed_voters_stay_out(s: State) -> Bool:
+    """No leader of the newest epoch has a voter that an operator removed last."""
+    return every(Server, lambda r: implies(_is_newest_leader(s, r), (voters_of(s, r) & s.dismissed).is_empty))
+
+
+PROPERTIES: tuple[Property, ...] = (
+    one_leader_per_epoch, metadata_survives, leader_completeness, state_machine_safety, log_matching, quorum_can_elect,
+    followed_leaders_stay, removed_voters_stay_out,
+)  # fmt: skip
+"""Every promise of the protocol."""

@@ -1,0 +1,154 @@
+"""The vocabulary of `kraft`: voters and majorities, comparing logs, leaving office, and the high watermark."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from acked.model.kraft.settings import (
+    changes,
+    changing,
+    keeps_directories,
+    leader_change_committed,
+    leader_may_be_outside,
+    records,
+    some_join,
+    splits,
+)
+from acked.model.kraft.state import Change, Disk, Entry, EntryId, Epoch, Offset, Server, State, VoterSet
+from acked.model.language.context import literal
+from acked.model.language.quantify import count, each, greatest, ite
+from acked.model.language.sets import SetValue
+from acked.model.language.state import all_of, none_of
+from acked.model.language.telling import Role
+from acked.model.language.values import Bool, Count
+
+OPERATOR = Role("operator")
+
+T = TypeVar("T", SetValue[Server], Disk)
+
+# -- voters -----------------------------------------------------------------------------------------------------------
+
+
+def is_change(entry: Entry) -> Bool:
+    """The entry is a voter set."""
+    return entry.id.is_some & (entry.id.value >= records)
+
+
+def knows_change(s: State, r: Server, until: Offset | None = None) -> Bool:
+    """There is a voter set in the server's log, from offset `until` on if that is given."""
+    log = s.log[r]
+    return _some_slot(lambda o: is_change(log.at(o)) & (True if until is None else o >= until))
+
+
+def _some_slot(body: Callable[[Offset], Bool]) -> Bool:
+    found = body(Offset(literal(0)))
+    for o in each(Offset)[1:-1]:
+        found = found | body(o)
+    return found
+
+
+def _of_newest(s: State, r: Server, first: T, part: Callable[[VoterSet], T]) -> T:
+    """A part of the newest voter set in a server's log, committed or not (`KRaftControlRecordStateMachine.lastVoterSet`)."""
+    found = first
+    for o in each(Offset)[:-1] if changing.on else []:
+        entry = s.log[r].at(o)
+        for k in range(changes.value):
+            is_it = entry.id == EntryId(literal(records.value + k))
+            found = ite(is_it, part(s.change[Change(literal(k))]), found)
+    return found
+
+
+def voters_of(s: State, r: Server) -> SetValue[Server]:
+    """The ids of the voters as a server has them: of its log, or else of its configuration or bootstrap checkpoint."""
+    first = s.first if some_join.on else all_of(Server)
+    if splits.on:
+        first = ite(s.server[r].alone, none_of(Server).add(r), first)
+    return _of_newest(s, r, first, lambda newest: newest.members)
+
+
+def disk_of(s: State, r: Server, voter: Server) -> Disk:
+    """The directory id under which a server knows a voter."""
+    first = Disk(literal(0))
+    if splits.on:
+        first = ite(s.server[r].alone, s.server[r].disk, first)
+    return _of_newest(s, r, first, lambda newest: newest.disk[voter])
+
+
+def counts(s: State, r: Server, voter: Server) -> Bool:
+    """The other is a voter as a server has it, with the disk that it has now."""
+    is_member = voters_of(s, r).contains(voter)
+    return is_member & (disk_of(s, r, voter) == s.server[voter].disk) if keeps_directories.on else is_member
+
+
+def majority(voters: SetValue[Server]) -> Count:
+    """How many voters more than half of them are at least."""
+    return voters.size // 2 + 1
+
+
+# -- logs -------------------------------------------------------------------------------------------------------------
+
+
+def last_epoch(s: State, r: Server) -> Epoch:
+    """The epoch of the last entry of a log; 0 if it is empty."""
+    log = s.log[r]
+    return ite(log.is_empty, 0, log.last.epoch)
+
+
+def is_no_newer(s: State, voter: Server, candidate: Server) -> Bool:
+    """The voter's log is no more up to date than the candidate's: by its last epoch, then by length (`OffsetAndEpoch`)."""
+    mine, others = last_epoch(s, voter), last_epoch(s, candidate)
+    return (mine < others) | ((mine == others) & (s.log[voter].end <= s.log[candidate].end))
+
+
+def end_of_epoch(s: State, r: Server, epoch: Epoch) -> Offset:
+    """Where a log's entries of epochs up to this one end (`RaftLog.endOffsetForEpoch`)."""
+    log = s.log[r]
+    return greatest(Offset, lambda o: (o == 0) | ((o <= log.end) & (log.at(o - 1).epoch <= epoch)))
+
+
+# -- leaders ----------------------------------------------------------------------------------------------------------
+
+
+def leave_office(s: State, r: Server) -> None:
+    """What a leader keeps in memory is gone."""
+    mine = s.server[r]
+    mine.leads = False
+    mine.hw = 0
+    for other in each(Server):
+        s.fetched[r][other] = 0
+
+
+def advance(s: State, leader: Server) -> None:
+    """A leader's high watermark moves to what a majority of its newest voters holds (`LeaderState.maybeUpdateHighWatermark`).
+
+    Entries of earlier epochs are committed only along with one of the leader's own. If that commits a voter set without the
+    leader, it resigns (`RemoveVoterHandler.highWatermarkUpdated`).
+    """
+    mine, log, voters = s.server[leader], s.log[leader], voters_of(s, leader)
+
+    def holds(r: Server, until: Offset) -> Bool:
+        is_itself = r == leader
+        if leader_may_be_outside.on:
+            return voters.contains(r) & (is_itself | (until <= s.fetched[leader][r]))
+        return is_itself | (voters.contains(r) & (until <= s.fetched[leader][r]))
+
+    def is_of_own_epoch(until: Offset) -> Bool:
+        if leader_change_committed.on:
+            return log.at(until - 1).epoch == mine.epoch
+        # Of `until` = end there is no next entry; the one before is the leader's own then.
+        return (log.at(until - 1).epoch == mine.epoch) | (log.has(until) & (log.at(until).epoch == mine.epoch))
+
+    def may_commit(until: Offset) -> Bool:
+        held = count(Server, lambda r: holds(r, until)) >= majority(voters)
+        return (until > 0) & (until <= log.end) & is_of_own_epoch(until) & held
+
+    reached = greatest(Offset, lambda o: (o == mine.hw) | ((o > mine.hw) & may_commit(o)))
+    mine.hw = reached
+    s.committed.copy(log, reached)
+    if changing.on:
+        resigns = ~voters.contains(leader) & ~knows_change(s, leader, reached)
+        mine.leads = mine.leads & ~resigns
+        mine.hw = ite(resigns, 0, reached)
+        for other in each(Server):
+            s.fetched[leader][other] = ite(resigns, 0, s.fetched[leader][other])

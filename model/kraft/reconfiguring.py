@@ -1,0 +1,134 @@
+"""Reconfiguring: voters are added, removed and updated, one change at a time (KIP-853).
+
+A change counts for whoever has it in its log, committed or not; the majority that commits it is one of the new voters.
+"""
+
+from __future__ import annotations
+
+from acked.model.kraft.common import OPERATOR, advance, counts, disk_of, knows_change, voters_of
+from acked.model.kraft.replicating import says_committed
+from acked.model.kraft.settings import auto_join, by_operator, changes, changing, dismisses, keeps_directories, records
+from acked.model.kraft.state import Change, Entry, EntryId, Server, State
+from acked.model.language.action import action, require
+from acked.model.language.quantify import each, ite
+from acked.model.language.sets import SetValue
+from acked.model.language.telling import Telling, Tells
+from acked.model.language.values import Bool
+
+
+def require_change(s: State, leader: Server) -> None:
+    """What a leader asks before it changes voters (`AddVoterHandler`, `RemoveVoterHandler`, `UpdateVoterHandler`; 3.9)."""
+    require("leads", s.server[leader].leads)
+    require("a change is left", s.next_change < changes)
+    require("has committed in its epoch", s.server[leader].hw > 0)
+    require("no change is under way", ~knows_change(s, leader, s.server[leader].hw))
+
+
+def follows(s: State, server: Server, leader: Server) -> Bool:
+    """It fetches from the leader: it is bound to it in its epoch."""
+    mine = s.server[server]
+    return (server != leader) & (mine.bond == leader) & (mine.epoch == s.server[leader].epoch)
+
+
+def append_voters(s: State, leader: Server, members: SetValue[Server], now: Server | None = None) -> None:
+    """A leader appends a voter set; `now` is the voter that is known by the directory it has now."""
+    for change in each(Change):
+        is_it = s.next_change == change
+        slot = s.change[change]
+        before = slot.members
+        slot.members = ite(is_it, members, before)
+        if keeps_directories.on:
+            for r in each(Server):
+                known = disk_of(s, leader, r)
+                known = known if now is None else ite(r == now, s.server[r].disk, known)
+                slot.disk[r] = ite(is_it, ite(members.contains(r), known, 0), slot.disk[r])
+    for r in each(Server):
+        s.fetched[leader][r] = ite(members.contains(r), s.fetched[leader][r], 0)
+    s.log[leader].append(Entry(id=EntryId(s.next_change.expr) + records.value, epoch=s.server[leader].epoch))
+    s.next_change = s.next_change + 1
+    advance(s, leader)
+
+
+def add(s: State, leader: Server, server: Server) -> None:
+    """A server that is no voter, whatever its directory, and follows the leader becomes one with the disk that it has.
+
+    It has to have been caught up within the last hour (`LeaderState.isReplicaCaughtUp`), which may be long ago: that is left
+    out.
+    """
+    require_change(s, leader)
+    require("is not among the voters", ~voters_of(s, leader).contains(server))
+    require("fetches from the leader", follows(s, server, leader))
+    append_voters(s, leader, voters_of(s, leader).add(server), server)
+
+
+def remove(s: State, leader: Server, server: Server) -> None:
+    """A voter, whatever became of its disk, is one no more; the last one stays (`VoterSet.removeVoter`)."""
+    require_change(s, leader)
+    require("is among the voters", voters_of(s, leader).contains(server))
+    require("is not the last voter", voters_of(s, leader).size > 1)
+    append_voters(s, leader, voters_of(s, leader).remove(server))
+
+
+def _says_voters(t: Telling) -> str:
+    members = t.after.change[t.before.next_change].members
+    names = ", ".join(map(str, members))
+    return f"leader {t.leader} appends the voters {{{names}}} at offset {t.before.log[t.leader].end}"
+
+
+@action(
+    says=lambda t: f"an operator adds controller {t.server}: {_says_voters(t)}{says_committed(t)}",
+    when=lambda: changing.on and by_operator.on,
+    actor="leader", messages=(Tells(OPERATOR, "leader", lambda t: f"add voter {t.server}"),),
+)
+def add_voter(s: State, leader: Server, server: Server) -> None:
+    """An operator has a controller made a voter (kafka-metadata-quorum add-controller, `AddVoterHandler`)."""
+    add(s, leader, server)
+    if dismisses.on:
+        s.dismissed = s.dismissed.remove(server)
+
+
+@action(
+    says=lambda t: f"an operator removes controller {t.server}: {_says_voters(t)}{says_committed(t)}",
+    when=lambda: changing.on and by_operator.on,
+    actor="leader", messages=(Tells(OPERATOR, "leader", lambda t: f"remove voter {t.server}"),),
+)
+def remove_voter(s: State, leader: Server, server: Server) -> None:
+    """An operator has a voter removed, with the directory id that it is known by (`RemoveVoterHandler`)."""
+    remove(s, leader, server)
+    if dismisses.on:
+        s.dismissed = s.dismissed.add(server)
+
+
+@action(
+    says=lambda t: f"controller {t.server} tells its endpoints: {_says_voters(t)}{says_committed(t)}",
+    when=lambda: changing.on,
+    actor="server", messages=(Tells("server", "leader", "update voter"),),
+)
+def update_voter(s: State, leader: Server, server: Server) -> None:
+    """A voter tells its endpoints and versions; the voters are the same afterwards (`UpdateVoterHandler`)."""
+    require_change(s, leader)
+    require("is a voter", counts(s, leader, server))
+    require("fetches from the leader", follows(s, server, leader))
+    append_voters(s, leader, voters_of(s, leader))
+
+
+@action(
+    says=lambda t: f"controller {t.server} asks to become a voter: {_says_voters(t)}{says_committed(t)}",
+    when=lambda: changing.on and auto_join.on,
+    actor="server", messages=(Tells("server", "leader", "add me"),),
+)
+def join(s: State, leader: Server, server: Server) -> None:
+    """A controller that is no voter asks by itself to become one (`pollFollowerAsObserver`, 4.2)."""
+    add(s, leader, server)
+
+
+@action(
+    says=lambda t: f"controller {t.server} asks to have its old directory removed: {_says_voters(t)}{says_committed(t)}",
+    when=lambda: changing.on and auto_join.on and keeps_directories.on,
+    actor="server", messages=(Tells("server", "leader", "remove my old directory"),),
+)
+def give_up_old(s: State, leader: Server, server: Server) -> None:
+    """A controller whose id is a voter's with another directory asks to have that removed (`pollFollowerAsObserver`, 4.2)."""
+    require("has another disk", ~counts(s, leader, server))
+    require("fetches from the leader", follows(s, server, leader))
+    remove(s, leader, server)

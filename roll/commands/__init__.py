@@ -1,0 +1,4 @@
+"""The command `roll`.
+
+Floor 4.
+"""

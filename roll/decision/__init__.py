@@ -1,0 +1,4 @@
+"""From the answers about partitions to verdicts about brokers, and the order in which they may be rolled.
+
+Floor 2.
+"""

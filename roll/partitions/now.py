@@ -1,0 +1,91 @@
+"""A cluster's partitions and controllers as they are now, and what of them is not known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+
+@dataclass(frozen=True)
+class PartitionNow:
+    """A partition: `replicas` are the old ones and the new while it is moved. `isr` and `eligible` are None if unknown."""
+
+    topic: str
+    number: int
+    replicas: tuple[int, ...]
+    leader: int | None
+    isr: tuple[int, ...] | None
+    eligible: tuple[int, ...] | None = ()
+    led_last: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    where: str = ""
+
+    @property
+    def name(self) -> str:
+        """`orders-0`."""
+        return f"{self.topic}-{self.number}"
+
+    @property
+    def contradiction(self) -> str:
+        """What cannot be so, or is not known of it; empty if nothing is wrong."""
+        if self.isr is None:
+            return "its ISR was not read"
+        if not self.replicas:
+            return "its replicas were not read"
+        named = {*self.isr, *(self.eligible or ()), *self.led_last, *self.adding, *self.removing}
+        if strangers := sorted(named - {*self.replicas}):
+            return f"broker {strangers[0]} is named, and is none of its replicas"
+        if len({*self.replicas}) < len(self.replicas):
+            return "a broker is named twice among its replicas"
+        if self.leader is not None and self.leader not in self.isr:
+            return f"its leader {self.leader} is not in its ISR, so it was read while it changed"
+        return ""
+
+
+@dataclass(frozen=True)
+class Quorum:
+    """The controllers' quorum: who votes, and who of them lately fetched from the leader; None where nothing tells."""
+
+    leader: int
+    voters: tuple[int, ...]
+    following: tuple[int, ...] | None = None
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        """The voters that are there, as far as is known."""
+        return self.voters if self.following is None else self.following
+
+    def stays_without(self, broker: int) -> bool:
+        """Whether a majority of the voters is left without the broker; one that does not vote takes nothing from it."""
+        left = [voter for voter in self.present if voter != broker]
+        return broker not in self.voters or len(left) > len(self.voters) // 2
+
+
+@dataclass(frozen=True)
+class ClusterNow:
+    """All that was read. `running` are the brokers that are known to run, `quorum` controllers; None where nothing tells."""
+
+    partitions: tuple[PartitionNow, ...]
+    running: frozenset[int] | None = None
+    quorum: Quorum | None = None
+    unread: str = ""
+    """What concerns every broker and was not read, so that nothing is decided without it."""
+
+    @property
+    def brokers(self) -> tuple[int, ...]:
+        """Every broker that runs or has a replica."""
+        named = {replica for partition in self.partitions for replica in partition.replicas}
+        return tuple(sorted(named | (self.running or frozenset())))
+
+    def is_up(self, broker: int) -> bool:
+        """Whether a broker runs; where nothing tells, whether it is in the ISR of any partition that has a leader."""
+        return broker in self._up
+
+    @cached_property
+    def _up(self) -> frozenset[int]:
+        if self.running is not None:
+            return self.running
+        return frozenset(
+            member for partition in self.partitions if partition.leader is not None for member in partition.isr or ()
+        )

@@ -1,0 +1,4 @@
+"""What a roll answers, as text and as a document.
+
+Floor 3.
+"""

@@ -1,0 +1,150 @@
+"""A policy file says what is required of whom and what is accepted until when; what it means otherwise is refused."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from datetime import date
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from acked.audit.clusters.policy import Policy, judge, policy_schema, read_policy
+from acked.audit.clusters.several import Asked, Audited, audit_groups
+from acked.audit.clusters.topics import TopicGroup
+from acked.audit.decision.faults import read_faults
+from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
+from acked.base.errors import ConfigurationError
+from acked.cluster.vocabulary.entry import SettingEntry
+from tests.audit.decision.kept import KEPT
+from tests.audit.reading import gather
+from tests.places import DATA
+
+WHOLE = """\
+[[require]]
+topics = ["payments", "orders*"]
+answers = ["loss=clean", "duplicates=clean"]
+
+[[require]]
+topics = ["*"]
+cluster = "eu"
+answers = ["loss=clean"]
+
+[[accept]]
+topics = ["clicks*"]
+question = "loss"
+reason = "they are counted again at night"
+until = 2027-01-31
+
+[clusters.eu]
+bootstrap = "kafka:9092"
+command-config = "client.properties"
+"""
+LOSS = AuditQuestion.LOSS
+CLEAN = (LOSS, read_faults("clean"))
+
+
+def policy(folder: Path, text: str = WHOLE) -> Policy:
+    (folder / "acked.toml").write_text(text, "utf-8")
+    return read_policy(folder / "acked.toml")
+
+
+def test_of_several_requirements_the_first_that_is_about_a_topic_counts_and_loss_is_required_of_all_others(
+    tmp_path: Path,
+) -> None:
+    read = policy(tmp_path)
+    duplicates = (AuditQuestion.DUPLICATES, read_faults("clean"))
+    assert read.answers_for("orders-eu", "eu") == (CLEAN, duplicates)
+    assert read.answers_for("clicks", "eu") == (CLEAN,)
+    assert read.answers_for("clicks", "us") == (CLEAN, (LOSS, read_faults("one-machine")))
+    assert set(read.every) == {CLEAN, duplicates, (LOSS, read_faults("one-machine"))}
+    (cluster,) = read.clusters
+    assert (cluster.name, cluster.bootstrap, cluster.command_config) == ("eu", "kafka:9092", tmp_path / "client.properties")
+
+
+@pytest.mark.parametrize(("old", "new", "why"), [
+    ("[[require]]\ntopics", "[[requre]]\ntopics", r"there is no key 'requre' \(did you mean require\?\)"),
+    ("answers = [\"loss=clean\"]", "answer = [\"loss=clean\"]", r"require 2: .* 'answer' \(did you mean answers"),
+    ("reason = \"they are counted again at night\"\n", "", "accept 1 has no reason; add it"),
+    ("reason = \"they are counted again at night\"\n", "reason = \"\"\n", "must be a text that is not empty"),
+    ("until = 2027-01-31\n", "", "accept 1 has no until; add it"),
+    ("until = 2027-01-31", "until = \"2027-01-31\"", "until must be a day without quotes"),
+    ("question = \"loss\"", "question = \"lost\"", "question must be one of loss, duplicates"),
+    ("\"loss=clean\"]", "\"los=clean\"]", r"there is no question 'los' \(did you mean loss\?\)"),
+    ("\"loss=clean\"]", "\"loss=claen\"]", r"'claen' is not a fault \(did you mean clean\?\)"),
+    ("topics = [\"clicks*\"]", "topics = \"clicks*\"", "topics must be a list of texts"),
+    ("topics = [\"clicks*\"]", "topics = []", "topics must be a list of texts"),
+    ("bootstrap = \"kafka:9092\"\n", "", "clusters.eu has no bootstrap; add it"),
+    ("bootstrap = ", "bootstrap-server = ", "there is no key 'bootstrap-server'"),
+    ("[[accept]]", "[accept]", r"accept must be a list of tables; begin each with \[\[accept\]\]"),
+    ("[clusters.eu]", "[[clusters]]", "clusters must be tables"),
+    ("[[accept]]", "[[accept", "is no valid TOML"),
+])  # fmt: skip
+def test_what_a_policy_does_not_mean_is_refused_with_what_is_right(old: str, new: str, why: str, tmp_path: Path) -> None:
+    assert old in WHOLE
+    with pytest.raises(ConfigurationError, match=why) as refused:
+        policy(tmp_path, WHOLE.replace(old, new))
+    assert "\n" not in str(refused.value) or "TOML" in why
+
+
+def test_the_schema_of_editors_takes_what_is_read_and_refuses_what_is_refused() -> None:
+    schema = Draft202012Validator(policy_schema())
+    Draft202012Validator.check_schema(policy_schema())
+
+    def errors(text: str) -> list[str]:
+        document = tomllib.loads(text)
+        for one in document.get("accept", []):
+            one["until"] = str(one["until"])  # A day of TOML is a text to editors.
+        return [error.message for error in schema.iter_errors(document)]
+
+    assert errors(WHOLE) == []
+    for old, new in (("answers", "answer"), ("[[require]]", "[[requre]]"), ('"loss"', '"lost"'), ("bootstrap", "bootstap")):
+        assert errors(WHOLE.replace(old, new)), new
+
+
+def audited(*topics: str, acks: str = "1", unit: str = "") -> list[Audited]:
+    given = gather([SettingEntry("replication.factor", "2", "t", 1), SettingEntry("acks", acks, "p", 1)])
+    loss = (AuditQuestion.LOSS,)
+    asked = Asked(loss, loss, Assumptions(faults=(read_faults("clean"),)), False, "4.1", runner=KEPT)
+    return audit_groups([TopicGroup(topics, given, unit=unit)], asked)
+
+
+@pytest.mark.slow
+def test_an_accepted_risk_is_green_until_its_day_is_over_and_red_after_it(tmp_path: Path) -> None:
+    read = policy(tmp_path)
+    found = audited("clicks-eu", "clicks-us", unit="eu")
+    before = judge(read, found, date(2027, 1, 31))
+    assert before.verdict is AuditVerdict.NO
+    assert [text for _, text in before.lines] == [
+        "eu: clicks-eu, eu: clicks-us: loss (clean) is yes, accepted until 2027-01-31: they are counted again at night"
+    ]
+    after = judge(read, found, date(2027, 2, 1))
+    assert after.verdict is AuditVerdict.YES
+    assert "was accepted until 2027-01-31 (they are counted again at night): decide anew" in after.lines[0][1]
+    assert judge(read, audited("other", unit="eu"), date(2027, 1, 1)).verdict is AuditVerdict.YES
+
+
+@pytest.mark.slow
+def test_what_was_not_asked_is_undecided_and_what_is_accepted_for_nothing_is_said(tmp_path: Path) -> None:
+    read = policy(tmp_path)
+    kept = judge(read, audited("clicks", acks="all", unit="eu"), date(2027, 1, 1))
+    assert kept.lines == ((AuditVerdict.NO, f"loss of clicks* is accepted and does not happen: remove it from {read.file}"),)
+    undecided = judge(read, audited("orders", acks="all"), date(2027, 1, 1))
+    assert undecided.verdict is AuditVerdict.UNDECIDED
+    assert [text for _, text in undecided.lines] == ["orders: duplicates (clean) is undecided"]
+    refused = [Audited(TopicGroup(("orders",), gather([]), refusal="it may not be read"), None, None, "it may not be read")]
+    assert judge(read, refused, date(2027, 1, 1)).verdict is AuditVerdict.UNDECIDED
+
+
+def test_a_broker_that_is_down_is_undecided_only_for_topics_that_no_other_broker_answers_for(tmp_path: Path) -> None:
+    read = policy(tmp_path)
+    reason = "the settings of broker 2 are not known: it does not run"
+    down = Audited(TopicGroup(("clicks",), gather([]), ("2",), refusal=reason), None, None, reason)
+    assert judge(read, [down], date(2027, 1, 1)).verdict is AuditVerdict.NO  # accepted
+    assert judge(read, [down], date(2028, 1, 1)).verdict is AuditVerdict.YES  # accepted no longer
+
+
+def test_the_schema_that_ships_is_the_one_of_the_table() -> None:
+    shipped = json.loads((DATA.parents[1] / "docs" / "acked.schema.json").read_text("utf-8"))
+    assert shipped == policy_schema()

@@ -1,0 +1,64 @@
+"""What a hook is given: every changed file for itself, and what is not Kafka's is passed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from click.testing import CliRunner, Result
+
+from acked.audit.commands.audit import audit
+from tests.places import CHECKOUT
+
+OPTIONS = ("--each", "-q", "-j", "1", "--ask", "loss", "--faults", "clean", "--no-advice", "--kafka-version", "4.1")
+
+
+def run(*arguments: object) -> Result:
+    named = [argument.name if isinstance(argument, Path) else argument for argument in arguments]
+    return CliRunner().invoke(audit, [*OPTIONS, *map(str, named)], standalone_mode=False)
+
+
+@pytest.fixture
+def java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository of a service in Java, in which commands run."""
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "src/main/resources/log4j.properties": "log4j.rootLogger=INFO, stdout\n",
+        "src/main/resources/messages_en.properties": "greeting=Hello\nfarewell=Goodbye\n",
+        "gradle.properties": "org.gradle.jvmargs=-Xmx2g\n",
+        "docker-compose.yml": "services:\n  db:\n    image: postgres:16\n",
+    }.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text, "utf-8")
+    return tmp_path
+
+
+def test_files_of_nothing_of_kafkas_are_passed(java: Path) -> None:
+    done = run(*(str(path.relative_to(java)) for path in java.rglob("*") if path.is_file()))
+    assert (done.exception, done.return_value) == (None, 0)
+
+
+@pytest.mark.slow
+def test_files_that_differ_are_each_audited_and_a_weak_one_is_red(java: Path) -> None:
+    for name, least in (("dev", 1), ("prod", 2)):
+        (java / f"{name}.properties").write_text(f"default.replication.factor=2\nmin.insync.replicas={least}\n", "utf-8")
+    (java / "producer.properties").write_text("bootstrap.servers=kafka:9092\nacks=all\n", "utf-8")
+    files = [java / "gradle.properties", *(java / f"{name}.properties" for name in ("dev", "prod", "producer"))]
+    done = run(*files, "--full")
+    assert (done.exception, done.return_value) == (None, 0)
+    assert "replication.factor=3 and min.insync.replicas=2 is assumed" in " ".join(done.output.split())
+    (java / "producer.properties").write_text("bootstrap.servers=kafka:9092\nacks=1\n", "utf-8")
+    red = run(*files)
+    assert (red.exception, red.return_value) == (None, 12)
+    assert "producer.properties" in red.output
+
+
+def test_a_name_with_a_slip_stops_the_commit(java: Path) -> None:
+    (java / "server.properties").write_text("min.insync.replica=2\n", "utf-8")
+    assert "min.insync.replicas seems to be meant" in str(run(java / "server.properties").exception)
+
+
+def test_the_hook_that_ships_is_this_command() -> None:
+    hooks = {hook["id"]: hook for hook in yaml.safe_load((CHECKOUT / ".pre-commit-hooks.yaml").read_text("utf-8"))}
+    assert hooks["acked-audit"]["entry"] == "acked audit --quiet --each --faults clean"

@@ -1,0 +1,155 @@
+"""What people read first: 25 lines at most for any cluster and any width, the worst first, and last the verdict."""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import pytest
+
+from acked.audit.clusters.live import LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue, live_entries
+from acked.audit.clusters.units import groups_of_units, units_of
+from acked.audit.commands.options import Shown
+from acked.audit.commands.summary import MOST_LINES, print_summary
+from acked.audit.decision.gather import recognise
+from acked.audit.reports.baseline import cells_of, since
+from acked.audit.reports.terminal import few_of_each, legend, print_audit
+from acked.audit.reports.topics import print_topics
+from acked.audit.reports.view import AuditView, CauseView, TopicsView, View
+from acked.reports.console import open_console
+from tests.audit.made import NO, UNDECIDED, YES, answer, audit, finding, group, groups
+
+NAMES = ("loss", "duplicates", "reordering", "vanishing", "writes")
+CAUSE = CauseView("min.insync.replicas", "1", "server.properties:4", "server.properties", 4, "2",
+                  "min.insync.replicas=1 (server.properties:4)")  # fmt: skip
+
+
+def lines(view: View, width: int = 80) -> list[str]:
+    drawn = io.StringIO()
+    print_summary(open_console(drawn, width), view)
+    return drawn.getvalue().splitlines()
+
+
+def one(reply: str) -> AuditView:
+    answers = [answer(name, "clean", reply if name == "loss" else "no", causes=(CAUSE,) if reply == "yes" else None)
+               for name in NAMES]  # fmt: skip
+    verdict = {"yes": YES, "no": NO, "undecided": UNDECIDED}[reply]
+    return audit(*answers, verdict=verdict, verdict_in_words=f"verdict {reply}: records can be lost (faults: clean)")
+
+
+def many(count: int, per_group: int, **others: object) -> TopicsView:
+    found = []
+    for at in range(count):
+        reply = "yes" if at < count // 2 else "undecided" if at < count - 1 else "no"
+        found.append((tuple(f"a-topic-with-a-long-name-{at}-{number}" for number in range(per_group)), one(reply)))
+    return groups(*found, verdict=YES, verdict_in_words="FAIL: " + ", ".join(f"group {at}" for at in range(count)), **others)
+
+
+@pytest.mark.parametrize("width", [40, 50, 80, 120, 200])
+@pytest.mark.parametrize("count", [1, 2, 10, 50, 500])
+def test_a_summary_has_25_lines_at_most_and_none_is_too_wide(count: int, width: int) -> None:
+    view = many(count, 20) if count > 1 else one("yes")
+    shown = lines(view, width)
+    assert len(shown) <= MOST_LINES
+    assert max(map(len, shown)) <= width
+    assert any("FAIL" in line or "verdict yes" in line for line in shown[-3:])
+
+
+def test_the_worst_is_told_first_with_its_cause_and_what_is_left_out_is_counted() -> None:
+    shown = lines(many(20, 10))
+    assert shown[0].endswith("200 topics in 20 groups")
+    assert any("lost (clean): yes" in line for line in shown)
+    assert any("cause: min.insync.replicas=1 (server.properties:4)" in line for line in shown)
+    assert any(line.startswith("  and ") and "groups more" in line and "undecided" in line for line in shown)
+    assert any("more like these" in line for line in shown)
+    assert any("--full" in line for line in shown)
+
+
+def test_what_is_not_asked_about_is_told_with_its_reason() -> None:
+    view = groups((("orders",), None), (("pay",), one("no")), verdict=UNDECIDED, verdict_in_words="UNDECIDED: orders")
+    assert any("orders: not asked: it may not be read" in line for line in lines(view))
+
+
+def test_a_broker_that_is_down_is_one_line_and_no_change() -> None:
+    names = tuple(f"t{at}" for at in range(200))
+    reason = "the settings of broker 2 are not known: it does not run"
+    down = replace(group(2, names, None), brokers=("2",), refusal=reason)
+    before = groups((names, one("no")))
+    now = replace(before, groups=(*before.groups, down), verdict=UNDECIDED, verdict_in_words="UNDECIDED: 200 topics")
+    told = since(now, cells_of(before), Path("yesterday.json"))
+    assert told.differences == ()
+    assert told.verdict is NO
+    assert told.notes == (f"{reason}; 200 topics are judged by the other brokers' settings",)
+    assert sum("does not run" in line for line in lines(now, 120)) == 1
+    alone = replace(now, groups=(down,))
+    assert len(since(alone, cells_of(before), Path("yesterday.json")).differences) == 200, "nobody else answers for them"
+
+
+def test_remarks_of_one_rule_are_told_three_times_and_then_counted() -> None:
+    told = few_of_each([finding(f"topic {at} shares a rack") for at in range(183)])
+    assert [one.text for one in told[:3]] == [f"topic {at} shares a rack" for at in range(3)]
+    assert [one.text for one in told[3:]] == ["and 180 more like it (rule; --format json has all)"]
+    assert few_of_each(told[:3]) == told[:3]
+
+
+def test_the_legend_counts_the_steps_that_the_table_shows_and_the_verdict_is_the_last_line() -> None:
+    assert "yes (1): it can happen, in 1 step at least; the steps are below" in legend(one("yes"))
+    for view in (one("yes"), many(3, 2)):
+        drawn = io.StringIO()
+        console = open_console(drawn, 80)
+        print_audit(console, view) if isinstance(view, AuditView) else print_topics(console, view)
+        assert drawn.getvalue().splitlines()[-1].startswith(("✗ verdict yes", "✗ FAIL"))
+
+
+@pytest.mark.parametrize("width", [50, 80])
+def test_tables_of_a_narrow_terminal_break_no_word(width: int) -> None:
+    drawn = io.StringIO()
+    view = many(3, 2)
+    long = tuple(replace(item, heading=f"{item.heading} elsewhere") for item in one("yes").columns)
+    found = tuple(replace(item, audit=replace(item.audit, columns=long)) for item in view.groups if item.audit)
+    print_topics(open_console(drawn, width), replace(view, groups=found))
+    table = drawn.getvalue().split("\n\n")
+    assert max(len(line) for part in table[:4] for line in part.splitlines()) <= width
+    for word in ("duplicated", "reordered", "vanished", "writes stop"):
+        assert word in drawn.getvalue()
+
+
+@pytest.mark.parametrize(("name", "form", "expected"), [
+    ("x.html", "text", "html"), ("x.json", "text", "json"), ("x.json", "sarif", "sarif"), ("x.sarif", "text", "sarif"),
+    ("x.xml", "junit", "junit"), ("x.md", "text", "markdown"), ("x.txt", "text", "text"), ("x", "html", "html"),
+    ("x.log", "json", "json"),
+])  # fmt: skip
+def test_a_file_is_written_in_the_form_that_its_suffix_names(name: str, form: str, expected: str) -> None:
+    assert Shown(form).form_of(Path(name)) == expected
+
+
+def test_a_form_that_contradicts_the_suffix_of_the_file_is_refused_in_a_sentence() -> None:
+    with pytest.raises(click.UsageError, match=r"--format says json, and x\.html has the suffix of html; leave one out"):
+        Shown("json").form_of(Path("x.html"))
+    assert Shown("json").form_of(None) == "json"
+
+
+def live(topics: int) -> LiveCluster:
+    """A cluster of topics in ten groups, as it describes itself; every partition has replicas that share a rack."""
+    values = (LiveValue("min.insync.replicas", "1", "static"), LiveValue("process.roles", "broker,controller", "static"))
+    brokers = tuple(LiveBroker(number, "a", values, newest_level=21) for number in (1, 2, 3))
+    found = []
+    for at in range(topics):
+        least, factor = at % 5 // 2 + 1, 3 if at % 10 < 5 else 2
+        own = LiveValue("min.insync.replicas", str(least), "dynamic")
+        own = own if at % 5 % 2 else LiveValue("unclean.leader.election.enable", "true", "dynamic")
+        replicas = (1, 2, 3)[:factor]
+        found.append(LiveTopic(f"topic-{at}", (LivePartition(0, replicas, replicas),), (own,)))
+    return LiveCluster("kafka:9092", brokers, tuple(found), {"metadata.version": 21})
+
+
+def test_a_running_cluster_is_one_unit_whose_topics_are_grouped() -> None:
+    (unit,) = units_of(recognise(live_entries(live(200))))
+    found = groups_of_units([unit])
+    assert 4 <= len(found) <= 10
+    assert sum(len(item.topics) for item in found) == 200
+    assert {item.unit for item in found} == {""}
+    assert json.dumps([item.refusal for item in found]) == json.dumps([""] * len(found))

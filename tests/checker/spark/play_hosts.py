@@ -1,0 +1,311 @@
+"""A cluster of three hosts that share no folder, as namespaces of this machine: answers, and failures round by round.
+
+    python -m tests.checker.spark.play_hosts answers [SPEC …]       the local answer, field by field
+    python -m tests.checker.spark.play_hosts failures --rounds 20   what fails at any moment
+    python -m tests.checker.spark.play_hosts cost [--runs 3]        processor seconds and milliseconds a level
+
+A round of `failures` is wrong if the answer is not the local one, hung if it takes longer than `--limit`, and silent if
+nothing tells of a failure that cost something. The exit code is 1 if there is any such round. It needs root.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT))
+
+from acked.api import load_spec  # noqa: E402
+from acked.base.bounds import Bounds  # noqa: E402
+from acked.base.errors import AckedError  # noqa: E402
+from acked.base.observer import Observer, Progress  # noqa: E402
+from acked.checker.question.result import Result  # noqa: E402
+from acked.checker.search.local import search  # noqa: E402
+from acked.checker.spark.driver import SparkBounds, SparkSearch  # noqa: E402
+from acked.checker.spark.session import SparkDriver, SparkSettings  # noqa: E402
+from acked.checker.store.run_directory import RunDirectory  # noqa: E402
+from tests.checker.spark.hosts import DRIVER, Hosts, enter, hosts, missing  # noqa: E402
+from tests.checker.spark.spark_cluster import kill  # noqa: E402
+from tests.checker.toys import always, answer, ask, counters  # noqa: E402
+
+SPECS = (
+    "kip101", "kip320-3222", "truncate-to-hw-3221-strong", "partition", "kafka19446-bug", "kafka6082-fix",
+    "delivery-transactions", "delivery-stable-offsets", "quorum-majority-3-keeps", "quorum-majority-3-lost-log",
+    "kip890-no-add-fix", "txn-zombie-3-5", "kip101-names",
+)  # fmt: skip
+MEMORY = 1 << 28
+LARGE = "kip320-3222"
+LAST = 18
+"""The last level of that spec, of 26, at which something fails."""
+
+
+class At(Observer):
+    """Does something once, after a level, in a thread of its own, as what fails asks nobody."""
+
+    def __init__(self, depth: int, act: Callable[[], None]) -> None:
+        self.depth, self.act, self.thread = depth, act, threading.Thread(target=act, daemon=True)
+        self.phases: list[tuple[float, str]] = []
+
+    def phase(self, name: str) -> None:
+        self.phases.append((time.monotonic(), name))
+
+    def progress(self, now: Progress) -> None:
+        if now.depth >= self.depth and self.thread.ident is None:
+            self.thread.start()
+
+
+@dataclass
+class Round:
+    """One round: what fails, on which host, after which level; `home` is the driver's folder."""
+
+    number: int
+    seed: int
+    machines: Hosts
+    driver: SparkDriver
+    home: Path
+
+    def __post_init__(self) -> None:
+        chance = random.Random(self.seed)
+        kinds = sorted(self.KINDS)
+        self.kind = kinds[self.number % len(kinds)]
+        self.host, self.depth = chance.randrange(3), chance.randrange(1, LAST)
+        self.seconds = chance.choice([2.0, 12.0])
+        self.run = self.home / f"run-{self.number}"
+
+    def play(self) -> tuple[Result, bool]:
+        """The answer, and whether the failure was told of, or cost nothing."""
+        return self.KINDS[self.kind](self)
+
+    def _search(self, act: Callable[[], None]) -> Result:
+        question = load_spec(LARGE).question()
+        observer = At(self.depth, act)
+        with RunDirectory.create(self.run, question) as stored:
+            result = SparkSearch(question, stored, self.driver, observer=observer, bounds=SparkBounds(memory=MEMORY)).run()
+        if observer.thread.ident is not None:
+            observer.thread.join()
+        return result
+
+    def _resume(self) -> Result:
+        question = load_spec(LARGE).question()
+        with RunDirectory.open(self.run, question) as stored:
+            return SparkSearch(question, stored, self.driver, bounds=SparkBounds(memory=MEMORY)).run()
+
+    def _loses(self, act: Callable[[], None]) -> tuple[Result, bool]:
+        result = self._search(act)
+        return result, any("tasks were lost at level" in note for note in result.notes)
+
+    def executor(self) -> tuple[Result, bool]:
+        """An executor is killed."""
+        return self._loses(lambda: kill_all(self.machines.executors(self.host)))
+
+    def task(self) -> tuple[Result, bool]:
+        """A Python worker is killed."""
+        return self._loses(lambda: kill_all(self.machines.tasks(self.host)))
+
+    def network(self) -> tuple[Result, bool]:
+        """The network of a host is cut for a while: a short cut may cost nothing."""
+
+        def act() -> None:
+            self.machines.cut(self.host)
+            time.sleep(self.seconds)
+            self.machines.heal(self.host)
+
+        result, is_told = self._loses(act)
+        return result, is_told or self.seconds < 8
+
+    def slow(self) -> tuple[Result, bool]:
+        """A host stops for a moment again and again, which costs time only."""
+
+        def act() -> None:
+            for _ in range(10):
+                for sign in (signal.SIGSTOP, signal.SIGCONT):
+                    for pid in self.machines.tasks(self.host):
+                        os.kill(pid, sign)
+                    time.sleep(0.5 if sign == signal.SIGSTOP else 0.05)
+
+        return self._search(act), True
+
+    def disk(self) -> tuple[Result, bool]:
+        """The disk of the run directory is full, and has room again when the run is resumed."""
+        self.run.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o"]
+        subprocess.run([*mount, f"size={64 * self.depth}k", "tmpfs", str(self.run)], check=True)
+        try:
+            self._search(lambda: None)
+            told = "nothing"
+        except AckedError as error:
+            told = str(error)
+        subprocess.run([*mount, "remount,size=1g", "tmpfs", str(self.run)], check=True)
+        return self._resume(), "cannot write" in told and "make room" in told
+
+    def driver_killed(self) -> tuple[Result, bool]:
+        """The driver is killed, and another one resumes its run."""
+        command = [sys.executable, "-m", "acked", "check", LARGE, "--quiet", "--engine", "spark", "--no-ship"]
+        command += ["--master", self.machines.master, "--run-dir", str(self.run), "--memory", str(MEMORY)]
+        for name, value in settings().items():
+            command += ["--conf", f"{name}={value}"]
+        self.driver.stop()
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, cwd=ROOT) as child:
+            while not (self.run / "commits" / f"{self.depth:05}.json").exists():
+                if child.poll() is not None:
+                    raise RuntimeError(f"the search ended with {child.returncode} before it could be killed")
+                time.sleep(0.002)
+            child.kill()
+        self.driver.__enter__()
+        wait_for_all(self.driver)
+        result = self._resume()
+        return result, result.stored_levels >= self.depth
+
+    KINDS: ClassVar[dict[str, Callable[[Round], tuple[Result, bool]]]] = {
+        "driver": driver_killed, "executor": executor, "network": network, "slow": slow, "task": task, "disk": disk,
+    }  # fmt: skip
+
+
+def kill_all(pids: list[int]) -> None:
+    """SIGKILL for each."""
+    for pid in pids:
+        kill(pid)
+
+
+def settings() -> dict[str, str]:
+    """Spark's settings of a driver among the hosts."""
+    return {"spark.driver.host": DRIVER, "spark.driver.bindAddress": DRIVER, "spark.executor.memory": "512m"}
+
+
+def wait_for_all(driver: SparkDriver) -> None:
+    """Waits until every host has a slot."""
+    if driver.slots(3, 120.0) < 3:
+        raise RuntimeError("a host did not come back")
+
+
+def failures(machines: Hosts, driver: SparkDriver, home: Path, options: argparse.Namespace) -> int:
+    """Plays the rounds; how many were wrong, hung or silent."""
+    expected = answer(search(load_spec(LARGE).question(), Bounds(workers=2, memory=1 << 30)))
+    bad = 0
+    print(f"{'round':>5} {'what fails':<10} {'host':>4} {'level':>5} {'seconds':>7}  outcome")
+    for number in range(options.rounds):
+        wait_for_all(driver)
+        now = Round(number, options.seed + number, machines, driver, home)
+        signal.alarm(options.limit)
+        begin = time.monotonic()
+        notes: Any = ()
+        try:
+            result, is_told = now.play()
+            notes = result.notes
+            outcome = "wrong" if answer(result) != expected else "as locally" if is_told else "silent"
+        except TimeoutError:
+            outcome = "hung"
+        except (AckedError, RuntimeError) as error:
+            outcome = f"refused: {error}"
+        signal.alarm(0)
+        bad += outcome != "as locally"
+        took = time.monotonic() - begin
+        row = f"{number:>5} {now.kind:<10} {now.host:>4} {now.depth:>5} {took:>7.1f}  {outcome}"
+        print("; ".join([row, *notes]), flush=True)
+    return bad
+
+
+def answers(driver: SparkDriver, home: Path, names: list[str]) -> int:
+    """Compares specs; how many differ."""
+    bad = 0
+    print(f"{'spec':<28} {'states':>10} {'levels':>6}  fields as locally")
+    for name in names or SPECS:
+        spec = load_spec(name)
+        expected = answer(search(spec.question(), Bounds(workers=2, memory=1 << 30), spec.policy))
+        with RunDirectory.create(home / f"answer-{name}", spec.question()) as stored:
+            bounds = SparkBounds(memory=MEMORY)
+            result = SparkSearch(spec.question(), stored, driver, spec.policy, bounds=bounds).run()
+        is_same = answer(result) == expected
+        bad += not is_same
+        print(f"{name:<28} {result.distinct_states:>10,} {result.depth:>6}  {'yes' if is_same else 'NO'}", flush=True)
+    return bad
+
+
+def processor_seconds() -> float:
+    """Of all processes within these namespaces."""
+    ticks = 0
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+            except OSError:
+                continue
+            ticks += sum(map(int, fields[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def cost(driver: SparkDriver, home: Path, options: argparse.Namespace) -> int:
+    """Processor seconds of three hosts beside those of the local search, and of a level of one state."""
+    spec = load_spec(options.spec)
+    for number in range(options.runs + 1):
+        begin = time.process_time()
+        here = search(spec.question(), Bounds(workers=2))
+        local = time.process_time() - begin
+        begin = processor_seconds()
+        with RunDirectory.create(home / f"cost-{number}", spec.question()) as stored:
+            there = SparkSearch(spec.question(), stored, driver).run()
+        spent = processor_seconds() - begin
+        assert answer(here) == answer(there), "the engines disagree"
+        question = ask(counters(1, 5000), always("Any", lambda s: s.n0 >= 0))
+        with RunDirectory.create(home / f"line-{number}", question) as stored:
+            line = SparkSearch(question, stored, driver).run()
+        if number:  # The first compiles and loads.
+            print(
+                f"{spec.name}: {there.distinct_states:,} states; processor seconds {local:.2f} locally and {spent:.2f} on "
+                f"three hosts, {spent / local:.2f} times; {line.seconds / line.depth * 1000:.2f} ms a level of one state",
+                flush=True,
+            )
+    return 0
+
+
+def raise_alarm(*_: object) -> None:
+    """Ends a round that hangs."""
+    raise TimeoutError
+
+
+def main() -> int:
+    """Enters the namespaces, begins the cluster, and does what is asked."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
+    parser.add_argument("what", choices=["answers", "failures", "cost"])
+    parser.add_argument("names", nargs="*", help="specs of `answers`")
+    parser.add_argument("--rounds", type=int, default=20, help="rounds of `failures`")
+    parser.add_argument("--seed", type=int, default=1, help="of the first round")
+    parser.add_argument("--limit", type=int, default=300, help="seconds after which a round hangs")
+    parser.add_argument("--runs", type=int, default=3, help="runs of `cost`")
+    parser.add_argument("--spec", default="kip320-large", help="the spec of `cost`")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if not options.inside:
+        if reason := missing():
+            print(reason, file=sys.stderr)
+            return 2
+        return enter([*sys.argv, "--inside"])
+    signal.signal(signal.SIGALRM, raise_alarm)
+    with tempfile.TemporaryDirectory(prefix="acked-hosts-", ignore_cleanup_errors=True) as folder:
+        home = Path(folder)
+        with (
+            hosts(home) as machines,
+            SparkDriver(SparkSettings(machines.master, settings(), ship=False), home / "spark.log") as driver,
+        ):
+            wait_for_all(driver)
+            if options.what == "answers":
+                return min(answers(driver, home, options.names), 1)
+            if options.what == "cost":
+                return cost(driver, home, options)
+            return min(failures(machines, driver, home, options), 1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,341 @@
+"""A quorum of controllers once more, in plain Python, with nothing of ours: every state that Kafka's rules lead to.
+
+Written from `KafkaRaftClient`, `QuorumState`, `LeaderState` and the handlers of voter changes: a node has what Kafka's
+classes have, elections and fetches are the requests with their answers. `explore` counts states by level, and says at which
+level each promise breaks first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+Entry = tuple[str, int, int]
+"""Kind ("leader change", "record" or "voters"), its number, and its epoch."""
+
+Key = tuple[int, int]
+"""A replica key: the node's id, and which of its disks stands for the directory id."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    servers: int = 3
+    records: int = 1
+    max_epoch: int = 2
+    changes: int = 0
+    dynamic: bool = False
+    first: int = 0
+    by_operator: bool = True
+    auto_join: bool = False
+    standalone: bool = False
+    restarts: bool = True
+    formats: int = 0
+    unflushed: bool = False
+    quorum_state_lost: bool = False
+    stands: bool = False
+    restarted_leader: str = "resigned"
+    leader_change_committed: bool = True
+    check_quorum: bool = True
+    leader_may_be_outside: bool = True
+    pre_vote: bool = True
+
+
+@dataclass(frozen=True)
+class Node:
+    log: tuple[Entry, ...] = ()
+    epoch: int = 0
+    promised: int | None = None  # the leader it knows, or whom it voted for
+    leader: bool = False
+    hw: int = 0
+    fetched: tuple[int, ...] = ()
+    disk: int = 0
+    alone: bool = False
+
+    @property
+    def end(self) -> tuple[int, int]:
+        """What a vote request compares: last epoch, then end offset."""
+        return (self.log[-1][2] if self.log else 0, len(self.log))
+
+
+@dataclass(frozen=True)
+class World:
+    nodes: tuple[Node, ...]
+    written: int = 0
+    sets: tuple[tuple[Key, ...], ...] = ()
+    committed: tuple[Entry, ...] = ()
+    dismissed: frozenset[int] = frozenset()
+    formats_left: int = 0
+
+    def node(self, i: int, **changed: object) -> World:
+        nodes = list(self.nodes)
+        nodes[i] = replace(nodes[i], **changed)  # type: ignore[arg-type]
+        return replace(self, nodes=tuple(nodes))
+
+
+def beginning(rules: Rules) -> World:
+    blank = Node(fetched=(0,) * rules.servers)
+    return World((blank,) * rules.servers, formats_left=rules.formats)
+
+
+# -- voters -----------------------------------------------------------------------------------------------------------
+
+
+def voter_set(rules: Rules, w: World, i: int) -> dict[int, int]:
+    """By id the directory of each voter, as node i has it in its log."""
+    me = w.nodes[i]
+    for kind, number, _ in reversed(me.log):
+        if kind == "voters":
+            return dict(w.sets[number])
+    if me.alone:
+        return {i: me.disk}
+    return dict.fromkeys(range(rules.first or rules.servers), 0)
+
+
+def is_voter(rules: Rules, w: World, voters: dict[int, int], i: int) -> bool:
+    return i in voters and (not rules.dynamic or voters[i] == w.nodes[i].disk)
+
+
+def in_memory_gone(rules: Rules, w: World, i: int) -> World:
+    return w.node(i, leader=False, hw=0, fetched=(0,) * rules.servers)
+
+
+# -- the high watermark -------------------------------------------------------------------------------------------------
+
+
+def update_high_watermark(rules: Rules, w: World, i: int) -> World:
+    me = w.nodes[i]
+    voters = voter_set(rules, w, i)
+    ends = {v: len(me.log) if v == i else me.fetched[v] for v in voters}
+    if not rules.leader_may_be_outside and i not in voters:
+        at = (len(voters) // 2 + 1) - 1
+        held = sorted([*ends.values(), len(me.log)], reverse=True)[at]
+    else:
+        held = sorted(ends.values(), reverse=True)[len(voters) // 2]
+    start = next((o for o, entry in enumerate(me.log) if entry[2] == me.epoch), len(me.log))
+    known = held > start if rules.leader_change_committed else held >= start
+    if known and held > me.hw:
+        w = w.node(i, hw=held)
+        if held > len(w.committed):
+            w = replace(w, committed=w.committed + me.log[len(w.committed) : held])
+    me = w.nodes[i]
+    newest = max((o for o, entry in enumerate(me.log) if entry[0] == "voters"), default=-1)
+    if rules.changes and i not in voters and newest < me.hw:
+        w = in_memory_gone(rules, w, i)
+    return w
+
+
+# -- elections --------------------------------------------------------------------------------------------------------
+
+
+def grants(w: World, v: int, candidate: int, epoch: int) -> bool:
+    voter = w.nodes[v]
+    if voter.epoch > epoch or (voter.epoch == epoch and (voter.promised is not None or voter.leader)):
+        return False
+    return w.nodes[candidate].end >= voter.end
+
+
+def elections(rules: Rules, w: World) -> Iterator[World]:
+    for i, me in enumerate(w.nodes):
+        voters = voter_set(rules, w, i)
+        if me.leader or not is_voter(rules, w, voters, i):
+            continue
+        for epoch in range(me.epoch + 1, rules.max_epoch + 1):
+            others = [v for v in voters if v != i and is_voter(rules, w, voters, v) and grants(w, v, i, epoch)]
+            for chosen in combinations(others, len(voters) // 2):
+                won = w
+                for v in (*chosen, i):
+                    won = in_memory_gone(rules, won, v).node(v, epoch=epoch, promised=i)
+                won = won.node(i, leader=True, log=(*me.log, ("leader change", 0, epoch)))
+                yield update_high_watermark(rules, won, i)
+
+
+def candidacies(rules: Rules, w: World) -> Iterator[World]:
+    if not rules.stands:
+        return
+    for i, me in enumerate(w.nodes):
+        voters = voter_set(rules, w, i)
+        if not me.leader and me.epoch < rules.max_epoch and is_voter(rules, w, voters, i):
+            granted = [v for v in voters if v == i or (is_voter(rules, w, voters, v) and pre_votes(w, v, me))]
+            if not rules.pre_vote or len(granted) > len(voters) // 2:
+                yield in_memory_gone(rules, w, i).node(i, epoch=me.epoch + 1, promised=i)
+        for other in w.nodes:
+            if other.epoch > me.epoch:
+                yield in_memory_gone(rules, w, i).node(i, epoch=other.epoch, promised=None)
+
+
+def pre_votes(w: World, v: int, candidate: Node) -> bool:
+    voter = w.nodes[v]
+    if voter.promised is not None:
+        leader = w.nodes[voter.promised]
+        if leader.leader and leader.epoch == voter.epoch:
+            return False
+    return voter.epoch <= candidate.epoch and candidate.end >= voter.end
+
+
+# -- records and fetches ------------------------------------------------------------------------------------------------
+
+
+def end_for(log: tuple[Entry, ...], epoch: int) -> tuple[int, int]:
+    """The largest epoch up to this one, and where it ends."""
+    below = [entry for entry in log if entry[2] <= epoch]
+    return (below[-1][2], len(below)) if below else (0, 0)
+
+
+def appends(rules: Rules, w: World) -> Iterator[World]:
+    if w.written == rules.records:
+        return
+    for i, me in enumerate(w.nodes):
+        if me.leader:
+            written = replace(w.node(i, log=(*me.log, ("record", w.written, me.epoch))), written=w.written + 1)
+            yield update_high_watermark(rules, written, i)
+
+
+def fetches(rules: Rules, w: World) -> Iterator[World]:
+    for f, follower in enumerate(w.nodes):
+        for i, leader in enumerate(w.nodes):
+            if f == i or not leader.leader or follower.epoch > leader.epoch:
+                continue
+            if follower.epoch == leader.epoch and (follower.promised not in (None, i, f) or follower.leader):
+                continue
+            bound = in_memory_gone(rules, w, f).node(f, epoch=leader.epoch, promised=i)
+            last, end = follower.end
+            epoch, known = end_for(leader.log, last)
+            if end and (epoch != last or known < end):
+                mine, local = end_for(follower.log, epoch)
+                cut = min(local, known) if mine == epoch or not epoch else local
+                yield bound.node(f, log=follower.log[:cut])
+                continue
+            voters = voter_set(rules, w, i)
+            if is_voter(rules, w, voters, f):
+                fetched = list(leader.fetched)
+                fetched[f] = end
+                bound = bound.node(i, fetched=tuple(fetched))
+            bound = update_high_watermark(rules, bound, i)
+            for until in range(end, len(leader.log) + 1):
+                yield bound.node(f, log=follower.log + leader.log[end:until])
+
+
+# -- voter changes ------------------------------------------------------------------------------------------------------
+
+
+def reconfigurations(rules: Rules, w: World) -> Iterator[World]:
+    for i, me in enumerate(w.nodes):
+        newest = max((o for o, entry in enumerate(me.log) if entry[0] == "voters"), default=-1)
+        if not me.leader or len(w.sets) == rules.changes or not me.hw or newest >= me.hw:
+            continue
+        voters = voter_set(rules, w, i)
+        for s, node in enumerate(w.nodes):
+            follows = s != i and node.promised == i and node.epoch == me.epoch
+            if s not in voters and follows:
+                added = append_voters(rules, w, i, {**voters, s: node.disk if rules.dynamic else 0})
+                if rules.by_operator:
+                    yield replace(added, dismissed=added.dismissed - {s})
+                if rules.auto_join:
+                    yield added
+            if s in voters and len(voters) > 1:
+                removed = append_voters(rules, w, i, {v: disk for v, disk in voters.items() if v != s})
+                if rules.by_operator:
+                    yield replace(removed, dismissed=removed.dismissed | ({s} if rules.auto_join else set()))
+                if rules.auto_join and follows and voters[s] != node.disk:
+                    yield removed
+            if is_voter(rules, w, voters, s) and follows:
+                yield append_voters(rules, w, i, voters)
+
+
+def append_voters(rules: Rules, w: World, i: int, voters: dict[int, int]) -> World:
+    me = w.nodes[i]
+    fetched = tuple(offset if v in voters else 0 for v, offset in enumerate(me.fetched))
+    changed = w.node(i, log=(*me.log, ("voters", len(w.sets), me.epoch)), fetched=fetched)
+    changed = replace(changed, sets=(*w.sets, tuple(sorted(voters.items()))))
+    return update_high_watermark(rules, changed, i)
+
+
+# -- failures -----------------------------------------------------------------------------------------------------------
+
+
+def failures(rules: Rules, w: World) -> Iterator[World]:
+    for i, me in enumerate(w.nodes):
+        gone = in_memory_gone(rules, w, i)
+        if me.leader:
+            back = gone.node(i, leader=rules.restarted_leader == "leading")
+            if rules.restarted_leader == "unattached":
+                back = back.node(i, promised=None)
+            if rules.restarts:
+                yield back
+            if rules.unflushed:
+                for end in range(me.hw, len(me.log)):
+                    if me.log[end][2] == me.epoch:
+                        yield back.node(i, log=me.log[:end])
+            if rules.check_quorum and len(voter_set(rules, w, i)) > 1:
+                yield gone
+        if rules.quorum_state_lost and me.epoch:
+            yield gone.node(i, epoch=me.end[0], promised=None)
+        if w.formats_left:
+            formatted = replace(gone, formats_left=w.formats_left - 1).node(i, log=(), epoch=0, promised=None)
+            if rules.dynamic:
+                formatted = formatted.node(i, disk=me.disk + 1, alone=rules.standalone)
+            yield formatted
+
+
+def steps(rules: Rules, w: World) -> Iterator[World]:
+    for party in (elections, candidacies, appends, fetches, reconfigurations, failures):
+        yield from party(rules, w)
+
+
+# -- promises -----------------------------------------------------------------------------------------------------------
+
+
+def newest_leaders(w: World) -> list[Node]:
+    newest = max(node.epoch for node in w.nodes)
+    return [node for node in w.nodes if node.leader and node.epoch == newest]
+
+
+def one_leader(w: World) -> bool:
+    epochs = [node.epoch for node in w.nodes if node.leader]
+    return len(epochs) == len(set(epochs))
+
+
+def survives(w: World) -> bool:
+    kept = [entry[:2] for entry in w.committed if entry[0] == "record"]
+    return all(set(kept) <= {entry[:2] for entry in leader.log} for leader in newest_leaders(w))
+
+
+def complete(w: World) -> bool:
+    return all(leader.log[: len(w.committed)] == w.committed for leader in newest_leaders(w))
+
+
+def same_machine(w: World) -> bool:
+    return all(node.log[: node.hw] == w.committed[: node.hw] for node in w.nodes if node.leader)
+
+
+def logs_match(w: World) -> bool:
+    for a, b in combinations(w.nodes, 2):
+        for o, (mine, other) in enumerate(zip(a.log, b.log, strict=False)):
+            if mine[2] == other[2] and a.log[: o + 1] != b.log[: o + 1]:
+                return False
+    return True
+
+
+PROMISES: dict[str, Callable[[World], bool]] = {
+    "OneLeaderPerEpoch": one_leader,
+    "MetadataSurvives": survives,
+    "LeaderCompleteness": complete,
+    "StateMachineSafety": same_machine,
+    "LogMatching": logs_match,
+}
+
+
+def explore(rules: Rules) -> tuple[list[int], dict[str, int]]:
+    """How many states are new at each level, and for each promise that breaks the first level at which it does."""
+    level = {beginning(rules)}
+    seen = set(level)
+    counts, broken = [], {}
+    while level:
+        counts.append(len(level))
+        for name, holds in PROMISES.items():
+            if name not in broken and not all(map(holds, level)):
+                broken[name] = len(counts)
+        level = {after for w in level for after in steps(rules, w)} - seen
+        seen |= level
+    return counts, broken

@@ -1,0 +1,219 @@
+"""The protocol of controllers, held against an enumeration that shares nothing with it, and what every rule is for."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+import pytest
+
+from acked.base.bounds import Bounds
+from acked.checker.question.ledger import StopPolicy
+from acked.checker.question.question import Question
+from acked.checker.question.result import Result, Verdict
+from acked.checker.search.local import search
+from acked.checker.spec.spec import Spec, load_spec
+from acked.checker.spec.variants import specs_under
+from acked.invariants.catalogue import properties_of
+from acked.model.formulas.errors import ModelError
+from acked.model.kraft.protocol import kraft
+from acked.model.kraft.settings import CIRCUMSTANCES, QUORUM, RULES
+from acked.model.kraft.versions import HISTORY, profile
+from acked.model.language.protocol import Instance
+from tests.model.kraft.enumeration import PROMISES as RULED
+from tests.model.kraft.enumeration import Rules, explore
+from tests.model.walking import sentences
+from tests.oracle import Space, assert_same_answer
+from tests.oracle import explore as explore_plainly
+from tests.places import SPECS
+
+PROMISES = properties_of(kraft)
+ALWAYS = tuple(item for name, item in PROMISES.items() if name not in {"FollowedLeadersStay", "RemovedVotersStayOut"})
+FAILING: dict[str, Any] = {
+    "servers": 2, "records": 2, "max_epoch": 4, "formats": 1, "stands": True, "unflushed": True, "quorum_state_lost": True,
+}  # fmt: skip
+CHANGING: dict[str, Any] = {
+    "servers": 2, "max_epoch": 4, "voters": "dynamic", "initial_voters": 1, "changes": 4, "formats": 1, "auto_join": True,
+}  # fmt: skip
+REPLACING: dict[str, Any] = {
+    "max_epoch": 3, "voters": "dynamic", "changes": 2, "formats": 1, "auto_join": True, "by_operator": False,
+    "restarts": False, "check_quorum": False,
+}  # fmt: skip
+
+
+def constants_of(rules: Rules) -> dict[str, int]:
+    has = asdict(rules)
+    has["voters"] = "dynamic" if has.pop("dynamic") else "static"
+    has["formatted"] = "standalone" if has.pop("standalone") else "joining"
+    has["initial_voters"] = has.pop("first")
+    return kraft.bind(has)
+
+
+def of_rules(rules: Rules) -> Instance:
+    return kraft.instantiate(constants_of(rules))
+
+
+QUICK = [
+    Rules(max_epoch=2),
+    Rules(servers=2, records=2, max_epoch=3),
+    Rules(servers=2, formats=2),
+    Rules(servers=2, records=2, unflushed=True, quorum_state_lost=True),
+    Rules(servers=2, stands=True),
+    Rules(servers=2, stands=True, pre_vote=False, max_epoch=3),
+    Rules(servers=2, dynamic=True, changes=2),
+    Rules(servers=2, dynamic=True, changes=2, first=1, formats=1, auto_join=True, check_quorum=False),
+    Rules(servers=2, dynamic=True, formats=1, standalone=True, restarts=False),
+    Rules(servers=2, dynamic=True, changes=1, formats=1, standalone=True),
+    Rules(servers=2, records=2, restarted_leader="leading", unflushed=True),
+    Rules(servers=2, records=2, restarted_leader="unattached", unflushed=True, leader_change_committed=False),
+    Rules(servers=2, dynamic=True, changes=2, leader_may_be_outside=False),
+]
+LARGER = [
+    Rules(records=2, max_epoch=3),
+    Rules(formats=1, quorum_state_lost=True),
+    Rules(stands=True),
+    Rules(records=2, restarted_leader="unattached", unflushed=True),
+    Rules(dynamic=True, changes=1, first=2, leader_may_be_outside=False),
+    Rules(dynamic=True, changes=2, formats=1, auto_join=True, by_operator=False),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "rules", [*QUICK, *(pytest.param(item, marks=pytest.mark.long) for item in LARGER)], ids=lambda item: str(item)[6:-1]
+)
+def test_levels_and_verdicts_are_those_of_an_enumeration_that_knows_nothing_of_the_protocol(rules: Rules) -> None:
+    question = Question(of_rules(rules), tuple(PROMISES[name] for name in RULED))
+    result = search(question, Bounds(workers=1), StopPolicy.EVERY_PROPERTY)
+    broken = {item.property.name: item.trace_length for item in result.violations}
+    assert (list(result.level_sizes), broken) == explore(rules)
+
+
+def test_the_enumeration_is_asked_about_every_rule_and_every_failure() -> None:
+    asked = [constants_of(rules) for rules in QUICK + LARGER]
+    assert {item.name for item in (*QUORUM, *CIRCUMSTANCES, *RULES) if len({has[item.name] for has in asked}) == 1} == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("rules", [QUICK[0], QUICK[2], QUICK[6], QUICK[8]], ids=lambda item: str(item)[6:-1])
+def test_the_native_search_says_what_the_plain_evaluator_says(rules: Rules) -> None:
+    question = Question(of_rules(rules), ALWAYS)
+    expected = explore_plainly(Space(question), StopPolicy.EVERY_PROPERTY)
+    assert_same_answer(search(question, Bounds(workers=2), StopPolicy.EVERY_PROPERTY), expected)
+
+
+@pytest.mark.slow
+def test_servers_are_interchangeable() -> None:
+    def asked(constants: dict[str, Any], is_symmetric: bool) -> Result:
+        return search(Question(kraft.instantiate(constants), ALWAYS, is_symmetric=is_symmetric))
+
+    for constants in ({}, {"voters": "dynamic", "changes": 1}):
+        once, all_names = asked(constants, True), asked(constants, False)
+        assert once.verdict is all_names.verdict is Verdict.HOLDS
+        assert 5 * once.distinct_states < all_names.distinct_states <= 6 * once.distinct_states
+
+
+@pytest.mark.slow
+def test_every_action_says_in_a_sentence_what_it_does() -> None:
+    told: dict[str, str] = {}
+    for constants, length in ((FAILING, 40), (CHANGING, 40), (REPLACING, 60)):
+        for kind, text in sentences(kraft.instantiate(constants), 3000, length):
+            assert text[0].islower()
+            assert "None" not in text
+            told.setdefault(kind, text)
+    assert set(told) == {item.name for item in kraft.actions}
+
+
+@pytest.mark.slow
+def test_a_part_that_is_turned_off_adds_neither_fields_nor_actions() -> None:
+    def names(constants: dict[str, Any]) -> set[str]:
+        return {item.action.name for item in kraft.instantiate(constants).actions}
+
+    plain = {"Elect", "Write", "Fetch", "FetchDiverging"}
+    assert names({"restarts": False, "check_quorum": False}) == plain
+    assert names(FAILING) | names(CHANGING) == {item.name for item in kraft.actions}
+    leaves = {leaf.name for leaf in kraft.instantiate({}).schema.leaves if leaf.bits}
+    assert not {"next_change", "server[0].disk", "formats_left", "change[0].members", "dismissed", "first"} & leaves
+
+
+def test_static_voters_do_not_change() -> None:
+    with pytest.raises(ModelError, match=r"static voters do not change; remove changes, or set voters"):
+        kraft.instantiate({"changes": 1})
+
+
+def test_releases_have_the_rules_that_their_sources_have() -> None:
+    newest = profile(None, None)
+    assert {name: item.value for name, item in newest.items()} == {item.name: item.default for item in RULES}
+    shown = {
+        "2.7": (1, 0, 0, 0, 0), "2.8": (2, 1, 0, 0, 0), "3.7": (2, 1, 1, 0, 0), "3.9": (2, 1, 1, 1, 0),
+        "4.0": (2, 1, 1, 1, 1),
+    }
+    assert {version: tuple(profile(version, None)[item.name].value for item in RULES) for version in shown} == shown
+    assert {change.constant for change in HISTORY.changes} == set(RULES)
+    with pytest.raises(ModelError, match="the control plane itself"):
+        profile("4.0", "kraft")
+
+
+# -- what rules and promises are for -------------------------------------------------------------------------------------
+
+
+@cache
+def of_kraft() -> tuple[Spec, ...]:
+    return tuple(spec for spec in map(load_spec, specs_under(SPECS)) if spec.protocol is kraft)
+
+
+def test_every_promise_is_violated_by_a_spec_and_kept_by_another() -> None:
+    violated = {name for spec in of_kraft() if spec.expect for name in spec.expect.violates}
+    held = {item.name for spec in of_kraft() if spec.expect and not spec.expect.violates for item in spec.properties}
+    assert violated >= set(PROMISES) - {"LeaderCompleteness", "StateMachineSafety"}
+    assert held >= set(PROMISES) - {"RemovedVotersStayOut"}
+
+
+@pytest.mark.slow
+def test_what_two_voters_lose_with_a_disk_breaks_completeness_and_safety_too() -> None:
+    question = Question(kraft.instantiate({"servers": 2, "formats": 2}), ALWAYS)
+    result = search(question, Bounds(workers=1), StopPolicy.EVERY_PROPERTY)
+    assert {item.property.name for item in result.violations} >= {"LeaderCompleteness", "StateMachineSafety"}
+
+
+def test_every_rule_is_what_mends_a_row() -> None:
+    rows: dict[int, dict[str, Any]] = {}
+    for spec in of_kraft():
+        if spec.gallery:
+            rows.setdefault(spec.gallery.row, {})[spec.gallery.role] = spec.constants
+    mended = [{name for name in row["bug"] if row["bug"][name] != row["fix"][name]} for row in rows.values() if "fix" in row]
+    assert all(len(names) == 1 for names in mended)
+    assert set.union(*mended) == {item.name for item in RULES}
+
+
+LOST_DISKS = {
+    ("static", 1): ("", "split lost", ""),
+    ("static", 2): ("lost", "split lost", "split lost"),
+    ("dynamic", 1): ("stuck", "", ""),
+    ("dynamic", 2): ("stuck", "lost stuck", "stuck"),
+}
+"""What `docs/controllers.md` says of two, three and four voters that lose so many disks."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("voters", "formats"), LOST_DISKS)
+def test_the_page_says_what_lost_disks_do_to_two_three_and_four_voters(voters: str, formats: int) -> None:
+    words = {"OneLeaderPerEpoch": "split", "MetadataSurvives": "lost", "QuorumCanElect": "stuck"}
+    found = []
+    for servers in (2, 3, 4):
+        constants = {"voters": voters, "servers": servers, "formats": formats, "check_quorum": False}
+        question = Question(kraft.instantiate(constants), tuple(PROMISES[name] for name in words), is_symmetric=True)
+        result = search(question, Bounds(workers=2), StopPolicy.EVERY_PROPERTY)
+        broken = {item.property.name for item in result.violations}
+        found.append(" ".join(word for name, word in words.items() if name in broken))
+    assert tuple(found) == LOST_DISKS[voters, formats]
+
+
+@pytest.mark.slow
+def test_one_change_in_flight_among_three_is_complete() -> None:
+    """Two epochs beyond the first, two records."""
+    constants = {"records": 2, "max_epoch": 3, "voters": "dynamic", "changes": 1}
+    result = search(Question(kraft.instantiate(constants), ALWAYS, is_symmetric=True))
+    assert result.verdict is Verdict.HOLDS
+    assert result.distinct_states == 598_525
