@@ -82,13 +82,16 @@ class Processes:
 
     slots_now = slots
 
-    def meeting_place(self) -> tuple[str, str, int]:
-        """Where the driver listens."""
-        return LOOPBACK, LOOPBACK, 0
+    addresses = LOOPBACK, LOOPBACK
 
     def note_failure(self, text: str) -> None:
         """Shows it."""
         print(text, file=sys.stderr)
+
+    def describe(self, *_: str) -> None:
+        """There are no pages."""
+
+    run_nothing = describe
 
     def collect(self, items: Sequence[Any], _: int, function: Callable[..., Any], *, is_barrier: bool) -> list[Any]:
         """As `SparkDriver.collect`, of barrier tasks."""

@@ -29,7 +29,8 @@ from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.question.question import Question
 from acked.checker.spark.pages import Pages
-from acked.checker.spark.session import SparkDriver, remote
+from acked.checker.spark.session import SparkDriver
+from acked.checker.spark.shipping import remote
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory

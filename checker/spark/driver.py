@@ -112,9 +112,9 @@ class SparkSearch:
         self._memory_bytes = 0
         self._seconds = 0.0
         self._started: float | None = None
+        self._shares_levels = driver.settings.is_local
         self._walk_back: WalkBack | None = None
         self._pages = Pages(driver, question)
-        self._shares_levels = False
 
     def run(self) -> Result:
         """Searches until the space, a bound, a violation or Ctrl-C ends it."""
@@ -210,7 +210,8 @@ class SparkSearch:
     def _attempt(self) -> None:
         attempt, secret = self.stored.new_attempt(), secrets.token_bytes(SECRET_BYTES)
         sign = self.stored.path / "scratch" / attempt
-        bind, host, port = self.driver.meeting_place()
+        host, bind = self.driver.addresses
+        port = self.driver.settings.port
         try:
             sign.touch()
         except OSError as error:

@@ -29,8 +29,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from acked.base.errors import SystemFailure
-from acked.checker.spark.greeting import DRIVER, answer, listen
-from acked.checker.spark.seat import FRAME, READ_BYTES, frame
+from acked.base.sockets import answer, listen
+from acked.checker.spark.seat import DRIVER, FRAME, READ_BYTES, frame
 from acked.checker.store.level_file import cannot_write, damage_of, write_all
 
 SEND_SECONDS = 10.0
@@ -87,7 +87,7 @@ class Meeting:
 
     def _greet(self, connection: socket.socket) -> None:
         try:
-            worker = answer(connection, self._secret, DRIVER, range(self._tasks))
+            worker = answer(connection, self._secret, DRIVER, range(self._tasks), says_little=True)
         except (OSError, ValueError):
             connection.close()
         else:

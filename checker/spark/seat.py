@@ -13,11 +13,12 @@ import struct
 from collections.abc import Mapping
 from typing import Any
 
-from acked.base.sockets import read_exactly
-from acked.checker.spark.greeting import DRIVER, call
+from acked.base.sockets import call, read_exactly
 
 FRAME = struct.Struct("<II")
 """Of a message: the bytes of its JSON, and the bytes of data that follow that."""
+DRIVER = (1 << 32) - 1
+"""The driver's number, where tasks have theirs."""
 READ_BYTES = 1 << 20
 """As much of a file is asked for at once."""
 LOOK_SECONDS = 0.5

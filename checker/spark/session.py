@@ -92,6 +92,11 @@ class SparkSettings:
         return not self.is_loopback if self.ship is None else self.ship
 
     @property
+    def port(self) -> int:
+        """Where the driver listens for tasks; 0 for what the system chooses."""
+        return int(self.conf.get(PORT, "0"))
+
+    @property
     def overhead(self) -> dict[str, str]:
         """The setting that asks for the memory of states, where Spark asks somebody for containers."""
         if self.memory is None or not self.master.startswith(("yarn", "k8s://")):
@@ -251,6 +256,13 @@ class SparkDriver:
             signal.signal(signal.SIGINT, self._handler)
             self._handler = None
 
+    @property
+    def addresses(self) -> tuple[str, str]:
+        """Where executors reach this process, and where it listens."""
+        conf = self.context.getConf()
+        host = str(conf.get("spark.driver.host"))
+        return host.strip("[]"), str(conf.get("spark.driver.bindAddress", host)).strip("[]")
+
     def collect(
         self, items: Sequence[object], partitions: int, function: Callable[..., object], *, is_barrier: bool = False
     ) -> list[Any]:
@@ -294,12 +306,6 @@ class SparkDriver:
                     "with free cores and memory"
                 )
             time.sleep(0.05)
-
-    def meeting_place(self) -> tuple[str, str, int]:
-        """Where the driver listens for tasks: the address to bind, the one that executors reach, and the port, or 0."""
-        conf = self.context.getConf()
-        host = conf.get("spark.driver.host").strip("[]")
-        return conf.get("spark.driver.bindAddress", host).strip("[]"), host, int(conf.get(PORT, "0"))
 
     def slots_now(self) -> int:
         """How many tasks can run at once, as Spark sees it at this moment."""

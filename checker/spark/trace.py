@@ -67,13 +67,13 @@ class FirstLevels:
 class WalkBack:
     """The steps back from the violations of one search, until `end`; `plan` has the files of all levels.
 
-    Where executors do not see these files, which `are_shared` tells, the driver reads them itself.
+    The driver reads them itself where executors do not see them.
     """
 
     def __init__(
-        self, question: Question, driver: SparkDriver, plan: TaskPlan, kernel: Kernel, pages: Pages, are_shared: bool
+        self, question: Question, driver: SparkDriver, plan: TaskPlan, kernel: Kernel, pages: Pages, is_shared: bool
     ) -> None:
-        self._driver, self._plan, self._pages, self._are_shared = driver, plan, pages, are_shared
+        self._driver, self._plan, self._pages, self._is_shared = driver, plan, pages, is_shared
         self._first = FirstLevels(question, plan.shape, kernel, FIRST_LEVELS_BYTES)
         self._lookers: Lookers | None = None
 
@@ -94,8 +94,10 @@ class WalkBack:
 
     def _source_in_files(self, level: int, target: Words) -> Edge | None:
         """What executors find; asked again if one is lost."""
-        if not self._are_shared:
-            return source_in_part(self._plan, level, target, (0, 1))
+        if not self._is_shared:
+            plan = self._plan
+            looking = walker(plan.shape, plan.code, plan.portable, plan.exchange, plan.buckets)
+            return looking.source_in(Path(plan.run) / "levels", level, plan.levels[level - 1], target)
         for _ in range(ATTEMPTS):
             try:
                 if self._lookers is None:
@@ -124,7 +126,8 @@ class Lookers:
         slots = driver.slots_now() or driver.slots()
         self._tasks = min(slots, max(len(files) for files in plan.levels))
         secret = secrets.token_bytes(SECRET_BYTES)
-        bound, host, port = driver.meeting_place()
+        host, bound = driver.addresses
+        port = driver.settings.port  # That of the search, which is over.
         try:
             self._listener = Listener((bound, port), backlog=self._tasks, authkey=secret)
         except OSError as error:
@@ -207,6 +210,8 @@ def look(payload: bytes, partition: Iterator[int]) -> Iterator[int]:
 
 def answer_driver(plan: TaskPlan, share: tuple[int, int], connection: Connection) -> None:
     """Answers (level, target) with (edge, error), from the files of this task of so many, until the driver ends."""
+    looking = walker(plan.shape, plan.code, plan.portable, plan.exchange, plan.buckets)
+    number, tasks = share
     while True:
         try:
             level, target = json.loads(connection.recv_bytes())
@@ -214,14 +219,8 @@ def answer_driver(plan: TaskPlan, share: tuple[int, int], connection: Connection
             return
         edge, error = None, None
         try:
-            edge = source_in_part(plan, level, tuple(target), share)
+            files = plan.levels[level - 1][number::tasks]
+            edge = looking.source_in(Path(plan.run) / "levels", level, files, tuple(target))
         except AckedError as raised:
             error = str(raised)
         connection.send_bytes(json.dumps([edge, error]).encode())
-
-
-def source_in_part(plan: TaskPlan, level: int, target: Words, share: tuple[int, int]) -> Edge | None:
-    """The least (state, action) that leads to `target` in the files of a task of so many."""
-    number, tasks = share
-    looking = walker(plan.shape, plan.code, plan.portable, plan.exchange, plan.buckets)
-    return looking.source_in(Path(plan.run) / "levels", level, plan.levels[level - 1][number::tasks], target)

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from acked.base.errors import SystemFailure
-from acked.base.sockets import read_exactly
-from acked.checker.spark.greeting import answer, call, listen
+from acked.base.sockets import answer, call, listen, read_exactly
 from acked.checker.spark.seat import Alone
 from acked.checker.store.level_file import cannot_write, write_all
 

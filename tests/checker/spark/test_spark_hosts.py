@@ -12,7 +12,7 @@ from tests.places import CHECKOUT
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-PROGRAM = [sys.executable, str(CHECKOUT / "tools" / "spark_hosts.py")]
+PROGRAM = [sys.executable, str(CHECKOUT / "tests" / "checker" / "spark" / "play_hosts.py")]
 
 
 @pytest.fixture(autouse=True, scope="module")

@@ -51,9 +51,7 @@ class Threads:
 
     log = Path("spark.log")
 
-    def meeting_place(self) -> tuple[str, str, int]:
-        """Where the driver listens."""
-        return LOOPBACK, LOOPBACK, 0
+    addresses = LOOPBACK, LOOPBACK
 
     def note_failure(self, *_: str) -> None:
         """Nobody reads it."""

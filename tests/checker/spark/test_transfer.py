@@ -13,9 +13,8 @@ from contextlib import ExitStack, closing, contextmanager
 import pytest
 
 from acked.base.errors import SystemFailure
-from acked.base.sockets import read_exactly
+from acked.base.sockets import GREETING, LOST_MILLISECONDS, NONCE_BYTES, answer, call, read_exactly
 from acked.checker.spark import transfer
-from acked.checker.spark.greeting import GREETING, LOST_MILLISECONDS, NONCE_BYTES, answer, call
 from acked.checker.spark.seat import Abandoned, Alone
 from acked.checker.spark.transfer import Inbox, Transfer
 

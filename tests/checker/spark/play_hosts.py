@@ -1,8 +1,8 @@
 """A cluster of three hosts that share no folder, as namespaces of this machine: answers, and failures round by round.
 
-    python tools/spark_hosts.py answers [SPEC …]       the local answer, field by field, of specs of every protocol
-    python tools/spark_hosts.py failures --rounds 20   executors, networks, disks and drivers that fail at any moment
-    python tools/spark_hosts.py cost [--runs 3]        processor seconds and milliseconds a level
+    python -m tests.checker.spark.play_hosts answers [SPEC …]       the local answer, field by field
+    python -m tests.checker.spark.play_hosts failures --rounds 20   what fails at any moment
+    python -m tests.checker.spark.play_hosts cost [--runs 3]        processor seconds and milliseconds a level
 
 A round of `failures` is wrong if the answer is not the local one, hung if it takes longer than `--limit`, and silent if
 nothing tells of a failure that cost something. The exit code is 1 if there is any such round. It needs root.
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT))
 
 from acked.api import load_spec  # noqa: E402
