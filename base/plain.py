@@ -48,7 +48,14 @@ def _value(kind: Any, plain: Any) -> Any:
         return {_value(of[0], key): _value(of[1], item) for key, item in plain.items()}
     if isinstance(kind, type) and issubclass(kind, Enum):
         return kind(plain)
-    return float(_check((int, float), plain)) if kind is float else _check(kind, plain)
+    return _float(_check((int, float), plain)) if kind is float else _check(kind, plain)
+
+
+def _float(number: float) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        raise ValueError("a whole number is too large for a number of this kind") from None
 
 
 def _check(kind: Any, plain: Any) -> Any:

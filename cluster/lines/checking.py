@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from acked.base.errors import SpecUnreadable
 from acked.cluster.lines.facts import Fact, Lines, Node, Ununderstood, files_of
@@ -100,10 +101,11 @@ def _firsts(found: Sequence[str]) -> list[str]:
 
 def _gone_changes(versions: set[int], name: str) -> list[str]:
     """The controller's changes that no line tells, by their numbers."""
-    gone = sorted(set(range(min(versions), max(versions))) - versions) if versions else []
-    if not gone:
+    first = next((one + 1 for one, following in pairwise(sorted(versions)) if following > one + 1), None)
+    if first is None:
         return []
-    named = f"change {gone[0]}" if len(gone) == 1 else f"{len(gone)} changes, the first of which is {gone[0]},"
+    gone = max(versions) - min(versions) + 1 - len(versions)
+    named = f"change {first}" if gone == 1 else f"{gone} changes, the first of which is {first},"
     return [f"lines are missing: {named} of {name} by the controller (by its partition epoch) is in no line"]
 
 

@@ -46,6 +46,7 @@ def test_what_was_made_plain_comes_back_whole_through_json() -> None:
     "change",
     [
         {"colour": "green"}, {"colour": None}, {"ratio": "2"}, {"ratio": True}, {"inner": None}, {"inner": {}},
+        {"ratio": 10**400},
         {"inner": [{"name": "a"}]}, {"inner": [{"name": 1, "pair": [1, True]}]}, {"inner": [{"name": "a", "pair": [1]}]},
         {"inner": [{"name": "a", "pair": [1, 1]}]}, {"by_name": [1]}, {"by_name": {"x": "1"}}, {"at": 1.5}, {"at": True},
     ],

@@ -178,3 +178,15 @@ def test_the_time_of_a_line_grows_with_its_length_and_no_faster(wording: Wording
         began = time.process_time()
         pattern.match(text)
         assert time.process_time() - began < SECONDS_A_MEGABYTE * len(text) / 1e6, text[:300]
+
+
+def test_changes_that_are_far_apart_are_counted_and_not_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = gzip.decompress((LINES / "k4-s1" / "100.log.gz").read_bytes()).decode().splitlines()
+    first = next(line for line in lines if "Replayed PartitionRecord" in line and " t-0 " in line)
+    run = recorded(tmp_path / "run", "100", first.replace("partitionEpoch=0", "partitionEpoch=2000000000"))
+
+    began = time.process_time()
+    assert main(["observe", str(run), "-t", "t", "--check"]) == ExitCode.SPEC_UNREADABLE
+    told = capsys.readouterr()
+    assert "1999999999 changes, the first of which is 1, of t-0" in " ".join(told.out.split())
+    assert time.process_time() - began < 5
