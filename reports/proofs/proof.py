@@ -27,7 +27,8 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Verdict
 from acked.invariants.property import Property
 from acked.reports import units
-from acked.reports.console import Console, Glyphs, clean, glyphs_of, put, put_paragraph
+from acked.reports.console import Console, Glyphs, clean, glyphs_of, harmless, put, put_paragraph
+from acked.reports.pages.page import render, trace_data
 from acked.reports.progress import ProgressReporter
 from acked.reports.runs.answers import dropped_clauses, subject_in_words
 from acked.reports.runs.document import violation_document
@@ -222,6 +223,21 @@ def counterexample_view(title: str, result: ProofResult, item: InductionCountere
         steps = (replace(first, sentence="the initial state"),)
     heading = f"Counterexample to induction: {named} {label} breaks {', '.join(item.claims)}"
     return replace(view, title=heading, steps=steps)
+
+
+def counterexample_page(title: str, result: ProofResult) -> str | None:
+    """The page of the shortest run that breaks a property, or of the first counterexample to induction; None of neither."""
+    if result.violations:
+        return render(trace_data(Counterexample.of(title, result.question, result.violations[0])))
+    found = [] if result.induction is None else [item for _, item in chosen_counterexamples(result.induction)]
+    if not found:
+        return None
+    view = counterexample_view(title, result, found[0])
+    data = trace_data(Counterexample(view.title, _claims_question(result, found[0].claims), found[0].run, None))
+    packet = data["traces"][0]["packet"]
+    packet["steps"][0]["says"] = len(packet["texts"])
+    packet["texts"].append(harmless(view.steps[0].sentence))
+    return render(data)
 
 
 def _claims_question(result: ProofResult, claims: Sequence[str]) -> Question:

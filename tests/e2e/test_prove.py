@@ -354,3 +354,20 @@ def test_ctrl_c_ends_a_search_for_lemma_sets(tmp_path: Path) -> None:
     assert done.returncode == 130, done.stderr
     assert "Traceback" not in done.stderr
     assert not sets.exists(), "what is half found is not written"
+
+
+@pytest.mark.slow
+def test_a_counterexample_to_induction_is_drawn_as_a_page_and_a_proof_has_none(tmp_path: Path) -> None:
+    spec, page = CHECKOUT / "specs" / "examples" / "two_phase_commit.toml", tmp_path / "step.html"
+    asked = ("prove", "induction", f"{spec}#holds", "--html", page, "-q")
+
+    proved = acked(*asked)
+    assert (proved.returncode, page.exists()) == (0, False)
+    assert "nothing breaks a property, so no page was written" in proved.stderr
+
+    done = acked(*asked, "--without", "CommitIsOfAll")
+    assert done.returncode == 152, done.stderr
+    drawn = page.read_text("utf-8")
+    assert "Counterexample to induction: the step GiveUp(who=0) breaks Consistent" in drawn
+    assert "a state in which every property and every lemma holds; it is unreachable" in drawn
+    assert "participant 0 aborts by itself" in drawn

@@ -92,7 +92,9 @@ inducts = collects(
 
 def asks_induction(command: Callable[..., int]) -> Callable[..., Any]:
     """The options of a command that proves by induction."""
-    return asks_spec(inducts(limits_solver(writes_trace(shows(command)))))
+    text = "Draw what breaks a property as a page: a run, or the first counterexample to induction."
+    page = click.option("--html", type=click.Path(path_type=Path), metavar="FILE", help=text)
+    return asks_spec(inducts(limits_solver(writes_trace(page(shows(command))))))
 
 
 def make_query_folder(folder: Path | None) -> None:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode
+from acked.base.files import check_writable, write_text
 from acked.base.observer import Observer
 from acked.base.processes import Limits
 from acked.checker.proof.bmc import Bound, check_bounded
@@ -37,12 +39,12 @@ from acked.commands.proving.options import (
 from acked.commands.proving.releases import releases
 from acked.invariants.proofs import has_induction
 from acked.reports.console import Console
-from acked.reports.proofs.proof import ProofReporter, differences, print_proof, proof_document
+from acked.reports.proofs.proof import ProofReporter, counterexample_page, differences, print_proof, proof_document
 from acked.reports.proofs.suggest import print_suggestion, suggestion_document
 from acked.reports.proofs.variants import matrix_document, print_matrix
 from acked.reports.shell.groups import STARTED, Branching
 from acked.reports.shell.options import AskedSpec, asks_spec, collects, option, shows, writes_trace
-from acked.reports.shell.output import Output, TraceFile
+from acked.reports.shell.output import Output, TraceFile, say
 from acked.reports.tables.summary import print_expectation
 
 _MOVED = {
@@ -63,7 +65,9 @@ _MOVED = {
 
 @click.command(cls=Branching, moved=_MOVED, short_help="Prove a spec with z3, for traces of any length.")
 @asks_induction
-def prove(asked: AskedSpec, options: ProofOptions, solver: Solver, trace_out: TraceFile, output: Output) -> int:
+def prove(
+    asked: AskedSpec, options: ProofOptions, solver: Solver, trace_out: TraceFile, html: Path | None, output: Output
+) -> int:
     """Prove SPEC with z3, for traces of any length, or find the shortest counterexample.
 
     Induction shows action by action that the properties are preserved, with the lemmas they need; where that fails, a
@@ -73,7 +77,7 @@ def prove(asked: AskedSpec, options: ProofOptions, solver: Solver, trace_out: Tr
 
     \b
     acked prove kip320                         induction with the lemmas that ship
-    acked prove kip320 --without LogMatching   what a lemma is needed for
+    acked prove kip320 --without LogMatching   what a lemma is needed for; --html FILE draws it
     acked prove SPEC --smt2 DIR                every query, for a solver of your own
     acked prove bmc kip101 --depth 10          the shortest counterexample
     acked prove all-constants kip320           for any number of brokers, offsets, records, epochs
@@ -84,19 +88,21 @@ def prove(asked: AskedSpec, options: ProofOptions, solver: Solver, trace_out: Tr
     """
     spec = asked.load()
     how = Bound(DEFAULT_DEPTH, options.symmetry, options.smt2) if is_for_bmc(spec, options) else options
-    return prove_spec(asked.name, spec, how, solver.limits, trace_out, output)
+    return prove_spec(asked.name, spec, how, solver.limits, trace_out, output, html)
 
 
 @click.command(short_help="Prove a spec by induction, whether lemmas are known or not.")
 @asks_induction
-def induction(asked: AskedSpec, options: ProofOptions, solver: Solver, trace_out: TraceFile, output: Output) -> int:
+def induction(
+    asked: AskedSpec, options: ProofOptions, solver: Solver, trace_out: TraceFile, html: Path | None, output: Output
+) -> int:
     """Prove SPEC by induction: every action preserves its properties, with the lemmas that they need.
 
     \b
     acked prove induction kip320
     acked prove induction kip320 --minimize    which lemmas the proof really uses
     """
-    return prove_spec(asked.name, asked.load(), options, solver.limits, trace_out, output)
+    return prove_spec(asked.name, asked.load(), options, solver.limits, trace_out, output, html)
 
 
 @click.command(short_help="Find the shortest violation within a number of steps.")
@@ -174,14 +180,21 @@ def variants(solver: Solver, output: Output) -> int:
 
 
 def prove_spec(
-    name: str, spec: Spec, options: ProofOptions | Bound, limits: Limits, trace_out: TraceFile, output: Output
+    name: str,
+    spec: Spec,
+    options: ProofOptions | Bound,
+    limits: Limits,
+    trace_out: TraceFile,
+    output: Output,
+    html: Path | None = None,
 ) -> int:
     """Proves a spec by induction, or searches up to a bound; prints the answer and returns the exit code.
 
-    `name` is what the user called the spec.
+    `name` is what the user called the spec; `html` is where a page goes of what breaks a property.
     """
     refuse_unasked(spec)
     trace_out.check()
+    check_writable(html, "page")
     make_query_folder(options.smt2)
     with ProofReporter(sys.stderr, quiet=output.quiet) as observer:
         result = _answer(spec, options, limits, observer)
@@ -198,7 +211,12 @@ def prove_spec(
         if unmet is not None:
             print_expectation(console, result.verdict, unmet)
 
+    page = None if html is None else counterexample_page(spec.title, result)
+    if html is not None and page is not None:
+        write_text(html, page, "page")
     output.emit(lambda: proof_document(name, spec.title, result, seconds, expectation), show)
+    if html is not None:
+        say(f"the page is {html}" if page is not None else "nothing breaks a property, so no page was written")
     trace_out.announce(output, bool(result.violations))
     code = result.exit_code
     return int(ExitCode.UNMET_EXPECTATION if unmet and code == ExitCode.HOLDS else code)
