@@ -83,13 +83,14 @@ class Controllers:
         return None if found.error_code else found
 
     def replicated_leader(self) -> int:
-        """The leader, as soon as every voter has its whole log, and it is committed."""
+        """The leader, as soon as every controller has its whole log, and it is committed."""
 
         def look() -> bool:
             leader = self.leader()
             found = None if leader is None else self.described(leader)
-            ends = set() if found is None else {voter.log_end_offset for voter in found.current_voters}
-            return found is not None and ends == {found.high_watermark}
+            # A leader that is no voter is among the observers.
+            ends = () if found is None else (one.log_end_offset for one in (*found.current_voters, *found.observers))
+            return found is not None and set(ends) == {found.high_watermark}
 
         wait_for(look, "that all controllers have all metadata", 120.0)
         leader = self.leader()
