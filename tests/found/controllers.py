@@ -40,7 +40,7 @@ class Controllers:
         for one in range(count):
             self._configure(one)
             arguments = ("format", "-t", CLUSTER_ID, "-c", self._configuration(one), "--initial-controllers", text)
-            run_to_end("Kafka's format tool", self._program(one, FORMAT_CLASS, arguments), self._folder, 120.0)
+            run_to_end("Kafka's format tool", self._program(one, FORMAT_CLASS, *arguments), self._folder, 120.0)
 
     def __enter__(self) -> Self:
         for one in range(len(self.ports)):
@@ -54,20 +54,17 @@ class Controllers:
 
     def start(self, one: int) -> None:
         """Starts a controller with what is on its disk."""
-        program = self._program(one, BROKER_CLASS, (self._configuration(one),))
+        program = self._program(one, BROKER_CLASS, self._configuration(one))
         self.running[one] = Jvm(f"controller {one}", program, self._folder / str(one), self._watchdog)
 
     def kill(self, one: int) -> None:
         """A crash of the process."""
         self.running.pop(one).kill()
 
-    def pause(self, some: Iterable[int]) -> None:
-        """The processes stand still."""
-        self._signal(some, signal.SIGSTOP)
-
-    def resume(self, some: Iterable[int]) -> None:
-        """The processes go on."""
-        self._signal(some, signal.SIGCONT)
+    def signal(self, some: Iterable[int], number: signal.Signals) -> None:
+        """SIGSTOP: the processes stand still; SIGCONT: they go on."""
+        for one in some:
+            os.kill(self.running[one].pid, number)
 
     def leader(self) -> int | None:
         """Who leads the quorum, by its own answer, which a leader alone gives."""
@@ -114,28 +111,25 @@ class Controllers:
     def _client(self, one: int) -> Client:
         return Client(("127.0.0.1", self.ports[one]), Dialect(self._release.number), 5.0)
 
-    def _signal(self, some: Iterable[int], number: signal.Signals) -> None:
-        for one in some:
-            os.kill(self.running[one].pid, number)
-
-    def _configuration(self, one: int) -> str:
-        return str(self._folder / str(one) / "server.properties")
-
     def _configure(self, one: int) -> None:
-        folder = self._folder / str(one)
-        folder.mkdir()
-        (folder / self._release.log_binding.value).write_text(log_configuration(self._release.log_binding, folder / "log"))
+        (self._folder / str(one)).mkdir()
+        self._logging(one).write_text(log_configuration(self._release.log_binding, self._folder / str(one) / "log"))
         settings = {
-            "node.id": str(one), "process.roles": "controller", "log.dirs": str(folder / "data"),
+            "node.id": str(one), "process.roles": "controller", "log.dirs": str(self._folder / str(one) / "data"),
             "controller.listener.names": "CONTROLLER", "listeners": f"CONTROLLER://127.0.0.1:{self.ports[one]}",
             "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",
             "controller.quorum.bootstrap.servers": ",".join(f"127.0.0.1:{port}" for port in self.ports),
         }  # fmt: skip
         write_properties(Path(self._configuration(one)), settings)
 
-    def _program(self, one: int, main: str, arguments: tuple[str, ...]) -> Program:
-        logging = self._folder / str(one) / self._release.log_binding.value
-        options = (log_option(self._release.log_binding, logging),)
+    def _configuration(self, one: int) -> str:
+        return str(self._folder / str(one) / "server.properties")
+
+    def _logging(self, one: int) -> Path:
+        return self._folder / str(one) / self._release.log_binding.value
+
+    def _program(self, one: int, main: str, *arguments: str) -> Program:
+        options = (log_option(self._release.log_binding, self._logging(one)),)
         return Program(broker_java(), self._jars, main, arguments, options=options)
 
 

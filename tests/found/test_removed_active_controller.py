@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 from pathlib import Path
+from signal import SIGCONT, SIGSTOP
 
 import pytest
 
@@ -33,7 +34,7 @@ def remove_active(them: Controllers, stack: ExitStack, in_ignorance: bool) -> in
     leader = them.replicated_leader()
     others = [one for one in them.running if one != leader]
     if in_ignorance:
-        them.pause(others)
+        them.signal(others, SIGSTOP)
         time.sleep(FETCH_IS_OVER)
     them.remove(leader, leader, stack)
     if in_ignorance:
@@ -44,7 +45,7 @@ def remove_active(them: Controllers, stack: ExitStack, in_ignorance: bool) -> in
 def crash_and_return(them: Controllers, leader: int) -> None:
     """It crashes, the others go on, and it starts again with what is on its disk."""
     them.kill(leader)
-    them.resume(them.running)
+    them.signal(them.running, SIGCONT)
     them.start(leader)
 
 
@@ -86,7 +87,7 @@ def test_an_interruption_alone_does_no_harm_and_the_removed_controller_leads_on(
         removed = remove_active(them, stack, in_ignorance=True)
         time.sleep(QUORUM_IS_CHECKED)
         assert them.leader() == removed  # Of one voter it asks for no fetches, and be that another (KAFKA-16144).
-        them.resume([1 - removed])
+        them.signal([1 - removed], SIGCONT)
         assert them.replicated_leader() == removed  # It does not resign: its request was over before the commit.
         crash_and_return(them, removed)
         wait_for(lambda: them.leader() == 1 - removed, "that the other leads", 60.0)
