@@ -1,0 +1,148 @@
+"""Controllers alone, of a dynamic quorum (KIP-853), and what is done to them: unmodified Kafka with its own timeouts."""
+
+from __future__ import annotations
+
+import base64
+import os
+import signal
+import socket
+import uuid
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from acked.cluster.nodes.formatting import CLUSTER_ID
+from acked.cluster.nodes.jvm import Jvm, Program, broker_java, run_to_end
+from acked.cluster.nodes.settings import log_configuration, log_option, write_properties
+from acked.cluster.nodes.watchdog import Watchdog
+from acked.cluster.releases.release import BROKER_CLASS, FORMAT_CLASS, release
+from acked.cluster.waiting import wait_for
+from acked.cluster.wire.apis import Api
+from acked.cluster.wire.client import BrokerGone, Client, Dialect
+from tests.found.java import kafka
+
+_METADATA = {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}]}
+
+
+class Controllers:
+    """So many controllers, all of them voters, each with a folder of its own; all end when the context does."""
+
+    def __init__(self, version: str, count: int, folder: Path) -> None:
+        self._release, self._jars, self._folder = release(version), kafka(version), folder
+        self._watchdog = Watchdog(None)
+        self.ports = _free_ports(count)
+        self.disks = [_directory_id() for _ in range(count)]
+        self.running: dict[int, Jvm] = {}
+        voters = zip(range(count), self.ports, self.disks, strict=True)
+        text = ",".join(f"{one}@127.0.0.1:{port}:{_written(disk)}" for one, port, disk in voters)
+        for one in range(count):
+            self._configure(one)
+            arguments = ("format", "-t", CLUSTER_ID, "-c", self._configuration(one), "--initial-controllers", text)
+            run_to_end("Kafka's format tool", self._program(one, FORMAT_CLASS, *arguments), self._folder, 120.0)
+
+    def __enter__(self) -> Self:
+        for one in range(len(self.ports)):
+            self.start(one)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        for one in tuple(self.running):
+            self.kill(one)
+        self._watchdog.stop()
+
+    def start(self, one: int) -> None:
+        """Starts a controller with what is on its disk."""
+        program = self._program(one, BROKER_CLASS, self._configuration(one))
+        self.running[one] = Jvm(f"controller {one}", program, self._folder / str(one), self._watchdog)
+
+    def kill(self, one: int) -> None:
+        """A crash of the process."""
+        self.running.pop(one).kill()
+
+    def signal(self, some: Iterable[int], number: signal.Signals) -> None:
+        """SIGSTOP: the processes stand still; SIGCONT: they go on."""
+        for one in some:
+            os.kill(self.running[one].pid, number)
+
+    def leader(self) -> int | None:
+        """Who leads the quorum, by its own answer, which a leader alone gives."""
+        return next((one for one in self.running if self.described(one) is not None), None)
+
+    def described(self, one: int) -> Any:
+        """The quorum as a leader describes it, in kio's form; None by one that does not lead, or does not answer."""
+        try:
+            with self._client(one) as ask:
+                found = ask.ask(Api.DESCRIBE_QUORUM, _METADATA, 2).topics[0].partitions[0]
+        except BrokerGone:
+            return None
+        return None if found.error_code else found
+
+    def replicated_leader(self) -> int:
+        """The leader, as soon as every controller has its whole log, and it is committed."""
+
+        def look() -> bool:
+            leader = self.leader()
+            found = None if leader is None else self.described(leader)
+            # A leader that is no voter is among the observers.
+            ends = () if found is None else (one.log_end_offset for one in (*found.current_voters, *found.observers))
+            return found is not None and set(ends) == {found.high_watermark}
+
+        wait_for(look, "that all controllers have all metadata", 120.0)
+        leader = self.leader()
+        assert leader is not None
+        return leader
+
+    def voters(self, leader: int) -> set[int]:
+        """The voters by the newest set in a leader's log, be it committed or not."""
+        found = self.described(leader)
+        return set() if found is None else {int(voter.replica_id) for voter in found.current_voters}
+
+    def remove(self, one: int, leader: int, stack: ExitStack) -> None:
+        """Asks the leader to remove a voter; returns when the change is in its log. The connection is the stack's."""
+        asked = {"cluster_id": CLUSTER_ID, "voter_id": one, "voter_directory_id": self.disks[one]}
+        stack.enter_context(self._client(leader)).send(Api.REMOVE_RAFT_VOTER, asked, 0)
+
+    def log(self, one: int) -> list[str]:
+        """A controller's own log, in lines."""
+        return (self._folder / str(one) / "log").read_text("utf-8").splitlines()
+
+    def _client(self, one: int) -> Client:
+        return Client(("127.0.0.1", self.ports[one]), Dialect(self._release.number), 5.0)
+
+    def _configure(self, one: int) -> None:
+        (self._folder / str(one)).mkdir()
+        self._logging(one).write_text(log_configuration(self._release.log_binding, self._folder / str(one) / "log"))
+        settings = {
+            "node.id": str(one), "process.roles": "controller", "log.dirs": str(self._folder / str(one) / "data"),
+            "controller.listener.names": "CONTROLLER", "listeners": f"CONTROLLER://127.0.0.1:{self.ports[one]}",
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",
+            "controller.quorum.bootstrap.servers": ",".join(f"127.0.0.1:{port}" for port in self.ports),
+        }  # fmt: skip
+        write_properties(Path(self._configuration(one)), settings)
+
+    def _configuration(self, one: int) -> str:
+        return str(self._folder / str(one) / "server.properties")
+
+    def _logging(self, one: int) -> Path:
+        return self._folder / str(one) / self._release.log_binding.value
+
+    def _program(self, one: int, main: str, *arguments: str) -> Program:
+        options = (log_option(self._release.log_binding, self._logging(one)),)
+        return Program(broker_java(), self._jars, main, arguments, options=options)
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as stack:
+        bound = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in bound]
+
+
+def _directory_id() -> uuid.UUID:
+    """None that is written with a hyphen in front, which Kafka has not for its own."""
+    return next(one for one in iter(uuid.uuid4, None) if not _written(one).startswith("-"))
+
+
+def _written(disk: uuid.UUID) -> str:
+    return base64.urlsafe_b64encode(disk.bytes).decode().rstrip("=")
