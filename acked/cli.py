@@ -27,12 +27,12 @@ if TYPE_CHECKING:
 _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("Begin here", (
         ("audit", "audit.commands.audit", "Check what your own settings guarantee; plan, upgrade, matrix."),
-        ("roll", "roll.commands.roll", "Ask whether a broker may go down now, and in which order to roll."),
+        ("roll", "roll.commands.roll", "Ask whether a broker may go down now, and in what order all may."),
         ("check", "commands.check", "Explore every reachable state of a spec."),
         ("view", "commands.view", "Make one HTML page of a trace, to step through."),
         ("explore", "commands.explore", "Walk through the states in a browser."),
         ("list", "commands.list", "List protocols, properties, constants, specs or findings."),
-        ("mcp", "agents.mcp", "Serve agents (MCP, stdio): audit, roll, check, explain, diff, list."),
+        ("mcp", "agents.mcp", "Serve agents (MCP, stdio) with audit, roll, check and others."),
     )),
     ("On real brokers", (
         ("hunt", "hunt.commands.hunt", "Look for losses of a release that nobody knows, and play them."),
@@ -105,14 +105,13 @@ class _Commands(Paragraphs):
     epilog="""\
   acked audit server.properties          can your own settings lose acknowledged records?
   acked check truncate-to-hw             the shortest counterexample of a bundled spec
-  acked new protocol mine --from kip320  a working copy of one, to change a rule and see what breaks
 
 Exit codes: 0 holds, 12 violated, 152 incomplete, 151 usage (also `acked` alone); all: `acked check --help`.""",
 )
 @click.version_option(__version__, prog_name="acked")
 def cli() -> None:
-    """Does your Kafka keep what it acknowledged? acked explores every reachable state of Kafka's replication protocol; where
-    a promise is violated, it shows a shortest counterexample, step by step.
+    """Does your Kafka keep what it acknowledged? acked explores every reachable state of its replication, and shows how a
+    promise breaks.
     """
 
 

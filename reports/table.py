@@ -99,7 +99,8 @@ def print_table(console: Console, shown: Table, is_narrow: bool = False) -> None
     """
     if shown.title:
         put_paragraph(console, shown.title, "bold")
-    columns = [(clean(column.title, console), column.kind is ColumnKind.NUMBER) for column in shown.columns]
+    kinds = [ColumnKind.TEXT, *(column.kind for column in shown.columns[1:])]  # What a row is about stands at the left.
+    columns = [(clean(column.title, console), kind is ColumnKind.NUMBER) for column, kind in zip(shown.columns, kinds, strict=True)]
     _put_rows(console, columns, _spans(console, shown), _APART - is_narrow)
 
 

@@ -11,7 +11,7 @@ from acked.base.errors import ConfigurationError
 from acked.reports.shell.options import MEMORY
 
 
-@click.command(short_help="Serve agents (MCP, stdio): audit, roll, check, explain, diff, list.")
+@click.command(short_help="Serve agents (MCP, stdio) with audit, roll, check and others.")
 @click.option("--root", type=click.Path(path_type=Path, file_okay=False, exists=True), default=".", metavar="DIR",
               help="Read files below this folder only; default: the working directory.")  # fmt: skip
 @click.option("--bootstrap-server", "bootstrap", metavar="HOST:PORT,…",

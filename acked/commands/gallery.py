@@ -40,7 +40,7 @@ def gallery(out: Path, select: tuple[str, ...], slow: bool, use_cache: bool, qui
     with the answers; after an interruption it has those that are known, and the same command goes on from there. Specs that
     only serve as reference for counts and lengths are left out, and so are slow ones, which the site names. Where a
     counterexample was played on real brokers, the index says on which. There is a page for every violation, and one for
-    the promises of a spec that are kept; on both the reader's browser can search again. A site of more than 48 MB is an
+    the promises of a spec that are kept; on both the reader's browser can search again. A site of more than 56 MB is an
     error.
 
     \b

@@ -73,7 +73,7 @@ _rolls = collects(
 )  # fmt: skip
 
 
-@click.command(short_help="Ask whether a broker may go down now, and in which order to roll the rest.")
+@click.command(short_help="Ask whether a broker may go down now, and in what order all may.")
 @FILES.under("files")
 @describes_cluster
 @_rolls

@@ -35,8 +35,8 @@ def test_the_page_has_the_counts_that_were_measured_and_no_mended_broker_lost_a_
     page = (CHECKOUT / "docs" / "found" / "stale-log-ends.md").read_text("utf-8").replace("**", "")
     for row in rows:
         attempts = f"{row['lossy_attempts']} of {row['attempts']}"
-        partitions = f"{row['lossy_partitions']} of {row['partitions']}"
-        assert f"| {attempts} | {partitions} | {row['lost']} of {row['acknowledged']:,} |" in page
+        partitions = f"{row['lossy_partitions']} of {row['partitions']:,}"
+        assert f"| {attempts} | {partitions} | {row['lost']:,} of {row['acknowledged']:,} |" in page
     mended = [row["lost"] for row in rows if row["mended"]]
     assert mended
     assert not any(mended)

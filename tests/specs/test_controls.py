@@ -126,14 +126,19 @@ def test_a_clause_that_others_imply_changes_no_state_with_three_brokers_and_epoc
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("path", CONTROLS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    # The one that takes 20 s of a processor without its weakening, up to renaming, is asked by `make test-long`.
+    [pytest.param(path, marks=[pytest.mark.long] if path.stem == "voter-change-first" else []) for path in CONTROLS],
+    ids=lambda path: path.stem,
+)
 def test_a_control_is_violated_only_because_of_what_it_drops(path: Path) -> None:
     spec = load_spec(path)
     assert spec.drop
     assert spec.expect is not None
     assert spec.expect.verdict is Verdict.VIOLATED
     assert [item.name for item in spec.properties] == list(spec.expect.violates)
-    whole = Question(spec.protocol.instantiate(spec.constants), spec.properties)
+    whole = Question(spec.protocol.instantiate(spec.constants), spec.properties, is_symmetric=spec.question().is_symmetric)
     assert search(whole, Bounds(2, MEMORY)).verdict is Verdict.HOLDS
 
 

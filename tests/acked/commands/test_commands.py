@@ -16,7 +16,8 @@ from acked.reports.shell.groups import Branching
 from acked.reports.shell.specs import all_bundled
 from tests.places import CHECKOUT
 
-_FOLDERS = ("acked/commands", "acked/cluster/commands", "acked/audit/commands", "acked/hunt/commands")
+_FOLDERS = ("acked/commands", "acked/cluster/commands", "acked/audit/commands", "acked/hunt/commands", "acked/roll/commands",
+            "acked/agents")  # fmt: skip
 MODULES = [
     ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)
     for folder in _FOLDERS

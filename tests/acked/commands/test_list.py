@@ -66,9 +66,10 @@ def test_json_has_what_the_words_choose() -> None:
 def test_two_protocols_with_a_property_of_one_name_are_both_listed() -> None:
     document = json.loads(listed("properties", "OneLeaderPerEpoch", "--format", "json"))
     promises = {tuple(item["protocols"]): item["promise"] for item in document["invariants"]}
-    assert len(promises) == 2
+    assert len(promises) == 3
     assert "the epoch identifies the leader" in promises["truncate-to-hw", "kip101", "kip279", "kip320-first-try", "kip320"]
     assert promises["partition",].endswith("never in the same leader epoch")
+    assert promises["kraft",].startswith("two controllers may both act as leader")
 
 
 def test_words_that_nothing_has_are_an_error() -> None:

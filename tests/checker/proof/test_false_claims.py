@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from acked.checker.question.result import Verdict
+from acked.checker.spec.spec import load_spec
 from acked.reports.shell.specs import bundled_of
-from tests.places import CHECKOUT
+from tests.places import CHECKOUT, SPECS
 from tools import false_claims as tool
 
 ANSWERS: dict[str, dict[str, dict[str, Any]]] = json.loads((CHECKOUT / "docs" / "false_claims.json").read_text("utf-8"))
@@ -57,8 +58,8 @@ def test_a_process_that_takes_too_long_is_ended_and_is_a_time_out() -> None:
 
 @pytest.mark.slow
 def test_a_claim_that_the_argument_does_not_prove_is_refused_for_all_constants() -> None:
-    claim = next(item for item in tool.claims() if item.name == "claims/refused-is-not-written")
-    assert tool.answer(claim, "all constants")["verdict"] == tool.REFUSED
+    spec = load_spec(SPECS / "claims" / "refused-is-not-written.toml")
+    assert tool.answer(tool.FalseClaim(spec, 0), "all constants")["verdict"] == tool.REFUSED
 
 
 @pytest.mark.long

@@ -319,7 +319,7 @@ def test_a_set_that_is_used_in_any_way_is_not_refused() -> None:
         (lambda: Optional(Bool), "an optional value is of a subclass of Int or Id, not Bool"),
         (lambda: Optional(Struct), "an optional value is of a subclass of Int or Id, not Struct"),
         (lambda: Optional(Int), "an optional value is of a subclass of Int or Id, not Int"),
-        (lambda: SetOf(Number), "the members of a set are of a subclass of Id, not Number"),
+        (lambda: SetOf(Number), "the members of a set are ids or structs, not Number"),
         (lambda: Log(Struct, Node, 2), "the offsets of a log are of a subclass of Int, not Node"),
     ],
 )
@@ -340,6 +340,6 @@ def test_the_set_that_is_named_for_a_parameter_of_another_type_is_a_public_name(
 
     with pytest.raises(ModelError) as caught:
         instance_of({"n": field(Number)}, vote, nodes=1)
-    named = re.search(r"a set of ids: (\w+)\[Broker\]$", str(caught.value))
+    named = re.search(r"a set of ids: (\w+)\(Broker\)$", str(caught.value))
     assert named is not None
-    assert getattr(acked, named[1]) is SetValue
+    assert getattr(acked, named[1]) is SetOf

@@ -17,12 +17,13 @@ from tools.parts.commands import commands
 
 COMMANDS = {path.removeprefix("acked "): command for path, command, _ in commands()}
 OWN = {
-    "--cache", "--constant", "--control-plane", "--explore", "--faults", "--format", "--from", "--html", "--jobs",
+    "--ask", "--bootstrap-server", "--cache", "--command-config", "--constant", "--control-plane", "--explore", "--faults",
+    "--format", "--from", "--full", "--html", "--jobs",
     "--kafka-version", "--levels", "--log-size", "--markdown", "--master", "--max-states", "--memory", "--minutes",
     "--out", "--partition",
     "--partitions", "--records",
     "--run-dir", "--seed", "--select", "--slow", "--stories", "--symmetry", "--timeout", "--to", "--topic",
-    "--trace-out", "--workers",
+    "--time-limit", "--trace-out", "--trust", "--workers",
 }  # fmt: skip
 """Options that do not do the same in every command: their help says what they do there."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import islice
 from typing import Any
 
 import pytest
 
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
+from acked.model.formulas.errors import ModelError
 from acked.model.language.context import Constant
 from acked.model.language.protocol import Protocol
 from acked.reports.shell.specs import find_spec
@@ -24,6 +24,15 @@ from acked.reports.tables.listing import (
 )
 
 Drawn = Callable[..., Any]
+
+
+def is_taken(protocol: Protocol, constants: dict[str, int]) -> bool:
+    """Whether the protocol does not refuse these very constants."""
+    try:
+        protocol.instantiate(constants)
+    except ModelError:
+        return False
+    return True
 
 
 def words(text: str) -> str:
@@ -53,7 +62,9 @@ def test_every_action_of_every_shipped_protocol_has_its_guards_listed() -> None:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS.values(), ids=PROTOCOLS)
 def test_one_binding_has_the_labels_of_all(protocol: Protocol) -> None:
-    for constants in islice(_configurations(protocol), 2):
+    taken = [constants for constants in _configurations(protocol) if is_taken(protocol, constants)]
+    assert taken
+    for constants in taken[:2]:
         traced: dict[str, dict[str, None]] = {}
         for step in protocol.instantiate(constants).actions:
             traced.setdefault(step.action.name, {}).update(dict.fromkeys(guard.label for guard in step.guards))
