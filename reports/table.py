@@ -100,7 +100,8 @@ def print_table(console: Console, shown: Table, is_narrow: bool = False) -> None
     if shown.title:
         put_paragraph(console, shown.title, "bold")
     kinds = [ColumnKind.TEXT, *(column.kind for column in shown.columns[1:])]  # What a row is about stands at the left.
-    columns = [(clean(column.title, console), kind is ColumnKind.NUMBER) for column, kind in zip(shown.columns, kinds, strict=True)]
+    titles = [clean(column.title, console) for column in shown.columns]
+    columns = [(title, kind is ColumnKind.NUMBER) for title, kind in zip(titles, kinds, strict=True)]
     _put_rows(console, columns, _spans(console, shown), _APART - is_narrow)
 
 
