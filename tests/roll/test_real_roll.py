@@ -83,7 +83,7 @@ def kept(cluster: Cluster, topics: Iterator[str]) -> Acked:
         read: set[bytes] = set()
         at = 0
         while at < end:
-            for message in consumer.consume(500, timeout=60):
+            for message in consumer.consume(min(500, end - at), timeout=10):
                 assert message.error() is None
                 read.add(message.value() or b"")
                 at = (message.offset() or 0) + 1
