@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
+from acked.api import check
 from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Run
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
 from acked.reports.pages.page import render, trace_data
+from acked.reports.shell.specs import find_spec
 from tests.e2e.driver import acked
 
 pytestmark = pytest.mark.browser
@@ -52,6 +54,22 @@ def test_a_state_of_five_brokers_and_twelve_offsets_is_readable(watched: Any, tm
         }).length"""
     )
     assert overlapping == 0
+    assert watched.findings() == []
+
+
+@pytest.mark.parametrize("width", [1440, 1280, 1024])
+def test_long_facts_beside_a_log_are_not_cut_off(watched: Any, tmp_path: Path, width: int) -> None:
+    spec = find_spec("controllers-remove-active-of-two")
+    result = check(spec.question())
+    target = tmp_path / "facts.html"
+    found = Counterexample.of(spec.title, result.question, result.violations[0])
+    target.write_text(render(trace_data(found)), encoding="utf-8")
+    page = watched.open(target)
+    page.set_viewport_size({"width": width, "height": 900})
+    assert page.locator(".badge", has_text="fetched server 0: 0, server 1: 0").count() >= 2
+    grids = page.locator(".scroll:has(table.grid)")
+    hidden = grids.evaluate_all("all => all.map((one) => one.scrollWidth - one.clientWidth)")
+    assert max(hidden) <= 1
     assert watched.findings() == []
 
 
