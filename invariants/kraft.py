@@ -6,7 +6,7 @@ Floor 1.
 from __future__ import annotations
 
 from acked.invariants.property import Property, promise
-from acked.invariants.quantifiers import every_two
+from acked.invariants.quantifiers import every_three, every_two, same_until
 from acked.model.kraft.common import counts, is_no_newer, majority, voters_of
 from acked.model.kraft.settings import dismisses, records
 from acked.model.kraft.state import EntryId, Offset, Server, State
@@ -83,18 +83,11 @@ def state_machine_safety(s: State) -> Bool:
 def log_matching(s: State) -> Bool:
     """If two logs have an entry of one epoch at one offset, they are the same up to there."""
 
-    def same(a: Server, b: Server) -> Bool:
+    def same(a: Server, b: Server, o: Offset) -> Bool:
         here, there = s.log[a], s.log[b]
+        return implies(here.has(o) & there.has(o) & (here.at(o).epoch == there.at(o).epoch), same_until(here, there, o))
 
-        def until(o: Offset) -> Bool:
-            return every(Offset, lambda p: implies(p <= o, here.same_record_at(there, p)))
-
-        return every(
-            Offset,
-            lambda o: implies(here.has(o) & there.has(o) & (here.at(o).epoch == there.at(o).epoch), until(o)),
-        )
-
-    return every_two(Server, Server, same)
+    return every_three(Server, Server, Offset, same)
 
 
 @promise(

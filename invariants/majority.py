@@ -6,7 +6,7 @@ Floor 1.
 from __future__ import annotations
 
 from acked.invariants.property import Property, promise
-from acked.invariants.quantifiers import every_two
+from acked.invariants.quantifiers import every_three, every_two, same_until
 from acked.model.language.quantify import count, every, implies, some
 from acked.model.language.values import Bool
 from acked.model.majority.common import could_win, holds, is_available, is_newest_leader, may_vote
@@ -88,18 +88,11 @@ def logs_agree_below_hw(s: State) -> Bool:
 def log_matching(s: State) -> Bool:
     """Two logs that hold a record of one term at one offset are the same up to there."""
 
-    def same(a: Replica, b: Replica) -> Bool:
+    def same(a: Replica, b: Replica, o: Offset) -> Bool:
         here, there = s.log[a], s.log[b]
+        return implies(here.has(o) & there.has(o) & (here.at(o).term == there.at(o).term), same_until(here, there, o))
 
-        def until(o: Offset) -> Bool:
-            return every(Offset, lambda p: implies(p <= o, here.same_record_at(there, p)))
-
-        return every(
-            Offset,
-            lambda o: implies(here.has(o) & there.has(o) & (here.at(o).term == there.at(o).term), until(o)),
-        )
-
-    return every_two(Replica, Replica, same)
+    return every_three(Replica, Replica, Offset, same)
 
 
 @promise("two replicas may both act as leader, but never in the same term", "Raft, Election Safety (§5.2)", "always")

@@ -191,9 +191,14 @@ class Fields:
 
     def parts(self, path: Path) -> str:
         """The parts of what is at a path, as they are written: `queue.end and queue.first`."""
-        known = sorted({other[-1] for other in self.paths if other and other[:-1] == path}, key=str)
-        parts: list[Path] = [(LogDomain.END,), (FIRST,), (LogDomain.RECORDS, 0)] if path in self._schema.logs else []
-        return choices([path_name((*path, *part)) for part in parts or [(one,) for one in known]])
+        parts: list[Path] = [(name,) for name in self._names(path)]
+        if path in self._schema.logs:
+            parts = [(LogDomain.END,), (FIRST,), (LogDomain.RECORDS, 0)]
+        return choices([path_name((*path, *part)) for part in parts])
+
+    def _names(self, path: Path) -> list[str | int]:
+        """What the parts of what is at a path are called."""
+        return sorted({other[-1] for other in self.paths if other and other[:-1] == path}, key=str)
 
     def below(self, path: Path, part: str | int) -> Path | None:
         """Where a part of what is at a path is; of a log or a queue `first`, and a record by its offset alone, too."""
@@ -204,7 +209,7 @@ class Fields:
 
     def lacks(self, path: Path, part: str | int) -> str:
         """The sentence that what is at a path has no such part."""
-        known = sorted({str(other[-1]) for other in self.paths if other and other[:-1] == path})
+        known = [*map(str, self._names(path))]
         whole = path_name(path) or "the state"
         if not known:
             return f"{whole} has no parts{self._instead(path, part)}"

@@ -15,9 +15,9 @@ from acked.model.kraft.settings import (
     some_join,
     splits,
 )
-from acked.model.kraft.state import Change, Disk, Entry, EntryId, Epoch, Offset, Server, State, VoterSet
+from acked.model.kraft.state import Change, Disk, EntryId, Epoch, Offset, Server, State, VoterSet
 from acked.model.language.context import literal
-from acked.model.language.quantify import count, each, greatest, ite
+from acked.model.language.quantify import count, each, greatest, ite, truth
 from acked.model.language.sets import SetValue
 from acked.model.language.state import all_of, none_of
 from acked.model.language.telling import Role
@@ -30,32 +30,23 @@ T = TypeVar("T", SetValue[Server], Disk)
 # -- voters -----------------------------------------------------------------------------------------------------------
 
 
-def is_change(entry: Entry) -> Bool:
-    """The entry is a voter set."""
-    return entry.id.is_some & (entry.id.value >= records)
-
-
-def knows_change(s: State, r: Server, until: Offset | None = None) -> Bool:
-    """There is a voter set in the server's log, from offset `until` on if that is given."""
-    log = s.log[r]
-    return _some_slot(lambda o: is_change(log.at(o)) & (True if until is None else o >= until))
-
-
-def _some_slot(body: Callable[[Offset], Bool]) -> Bool:
-    found = body(Offset(literal(0)))
-    for o in each(Offset)[1:-1]:
-        found = found | body(o)
+def knows_change(s: State, r: Server, first: Offset) -> Bool:
+    """There is a voter set in the server's log, from an offset on."""
+    log, found = s.log[r], truth(False)
+    for o in each(Offset)[:-1]:
+        entry = log.at(o).id
+        found = found | (entry.is_some & (entry.value >= records) & (o >= first))
     return found
 
 
 def _of_newest(s: State, r: Server, first: T, part: Callable[[VoterSet], T]) -> T:
     """A part of the newest voter set in a server's log, committed or not (`KRaftControlRecordStateMachine.lastVoterSet`)."""
-    found = first
+    found, log = first, s.log[r]
+    parts = [(EntryId(literal(records.value + k)), part(s.change[Change(literal(k))])) for k in range(changes.value)]
     for o in each(Offset)[:-1] if changing.on else []:
-        entry = s.log[r].at(o)
-        for k in range(changes.value):
-            is_it = entry.id == EntryId(literal(records.value + k))
-            found = ite(is_it, part(s.change[Change(literal(k))]), found)
+        entry = log.at(o).id
+        for change, its_part in parts:
+            found = ite(entry == change, its_part, found)
     return found
 
 
@@ -110,13 +101,14 @@ def end_of_epoch(s: State, r: Server, epoch: Epoch) -> Offset:
 # -- leaders ----------------------------------------------------------------------------------------------------------
 
 
-def leave_office(s: State, r: Server) -> None:
-    """What a leader keeps in memory is gone."""
+def leave_office(s: State, r: Server, leaves: Bool | None = None) -> None:
+    """What a leader keeps in memory is gone, if it leaves; without a condition it does."""
+    leaves = truth(True) if leaves is None else leaves
     mine = s.server[r]
-    mine.leads = False
-    mine.hw = 0
+    mine.leads = ~leaves & mine.leads
+    mine.hw = ite(leaves, 0, mine.hw)
     for other in each(Server):
-        s.fetched[r][other] = 0
+        s.fetched[r][other] = ite(leaves, 0, s.fetched[r][other])
 
 
 def advance(s: State, leader: Server) -> None:
@@ -147,8 +139,4 @@ def advance(s: State, leader: Server) -> None:
     mine.hw = reached
     s.committed.copy(log, reached)
     if changing.on:
-        resigns = ~voters.contains(leader) & ~knows_change(s, leader, reached)
-        mine.leads = mine.leads & ~resigns
-        mine.hw = ite(resigns, 0, reached)
-        for other in each(Server):
-            s.fetched[leader][other] = ite(resigns, 0, s.fetched[leader][other])
+        leave_office(s, leader, ~voters.contains(leader) & ~knows_change(s, leader, reached))

@@ -38,12 +38,12 @@ def elect(s: State, candidate: Server, voters: SetValue[Server], epoch: Epoch) -
     (`handleVoteRequest`, `isValidVoterKey`; 3.9). It votes once an epoch, and for nobody if it follows somebody in it
     (`UnattachedState.canGrantVote`). A vote beyond the majority only tells the voter of the epoch, and that can wait.
     """
-    mine = s.server[candidate]
+    mine, electorate = s.server[candidate], voters_of(s, candidate)
     require("does not lead", ~mine.leads)
     require("epoch is new to it", epoch > mine.epoch)
     require("votes for itself", voters.contains(candidate))
-    require("votes of voters", every(voters, lambda v: voters_of(s, candidate).contains(v)))
-    require("votes of a majority", voters.size == majority(voters_of(s, candidate)))
+    require("votes of voters", every(voters, lambda v: electorate.contains(v)))
+    require("votes of a majority", voters.size == majority(electorate))
     require("voters have the disks that are meant", every(voters, lambda v: counts(s, candidate, v)))
     require("voters know no newer epoch", every(voters, lambda v: s.server[v].epoch <= epoch))
     require(
@@ -56,10 +56,7 @@ def elect(s: State, candidate: Server, voters: SetValue[Server], epoch: Epoch) -
         one = s.server[r]
         one.epoch = ite(gives, epoch, one.epoch)
         one.bond = ite(gives, candidate, one.bond)
-        one.leads = ~gives & one.leads
-        one.hw = ite(gives, 0, one.hw)
-        for other in each(Server):
-            s.fetched[r][other] = ite(gives, 0, s.fetched[r][other])
+        leave_office(s, r, gives)
     mine.leads = True
     s.log[candidate].append(Entry(id=None, epoch=epoch))
     advance(s, candidate)

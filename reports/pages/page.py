@@ -40,11 +40,14 @@ _IMPORT = re.compile(r"^import \{[^}]*\} from \"\./\w+\.js\";\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export ", re.MULTILINE)
 
 
-def trace_data(found: Counterexample, decides: bool = False) -> dict[str, Any]:
-    """What the page of one run shows; with `decides`, also with which rule the property would hold, which is searched."""
+def trace_data(found: Counterexample, decides: bool = False, beginning: str | None = None) -> dict[str, Any]:
+    """What the page of one run shows; with `decides`, also with which rule the property would hold, which is searched.
+
+    `beginning` is what is said of the first state, unless it is the initial one.
+    """
     question = found.question
     packer = Packer(question)
-    packet, steps = packer.run(found.run)
+    packet, steps = packer.run(found.run, beginning)
     story = story_of(found, steps, decides)
     subject = harmless(subject_in_words(question.instance))
     sentences = None

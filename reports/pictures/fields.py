@@ -78,17 +78,33 @@ class Card:
 
 def held_sorts(instance: Instance) -> frozenset[type[Id]]:
     """Ids that fields hold and that no array of the state is indexed by: values, which take no steps."""
-    indices = {domain.index for domain in instance.protocol.state.domains().values() if _is_array(domain)}
+    acting = {sort_of(array.index) for array in _arrays(instance).values()}
     held = {sort for leaf in instance.schema.leaves if (sort := sort_of(leaf.domain)) is not None}
-    return frozenset(held - {sort_of(index) for index in indices}) if any(map(sort_of, indices)) else frozenset()
+    return frozenset(held - acting) if any(acting) else frozenset()
 
 
 def ordered_sorts(instance: Instance) -> frozenset[type[Int]]:
     """Numbers that arrays of the state are indexed by and that actions are given: processes that have an order."""
-    indices = [domain.index for domain in instance.protocol.state.domains().values() if _is_array(domain)]
+    indices = [array.index for array in _arrays(instance).values()]
     given = [domain for action in instance.action_rules for domain in action.parameters().values()]
     of_both = {domain.item for domain in indices if type(domain) is Range}
     return frozenset(of_both.intersection(domain.item for domain in given if type(domain) is Range))
+
+
+def _arrays(instance: Instance) -> dict[str, ArrayDomain]:
+    """The arrays of the state, by the names of their fields."""
+    return {name: domain for name, domain in instance.protocol.state.domains().items() if _is_array(domain)}
+
+
+def _inner(array: ArrayDomain) -> list[str]:
+    """The names of the fields of an array's structs; none of other elements."""
+    return [*array.element.struct.domains()] if isinstance(array.element, StructDomain) else []
+
+
+def _counted(instance: Instance) -> Counter[tuple[object, str]]:
+    """How often something of an id has a name, its own or that of a field of its structs."""
+    arrays = _arrays(instance).items()
+    return Counter((getattr(array.index, "item", None), part) for name, array in arrays for part in _inner(array) or [name])
 
 
 class _Reading:
@@ -97,7 +113,7 @@ class _Reading:
     def __init__(self, instance: Instance, without: Collection[str]) -> None:
         self._constants, self.ordered = instance.constants, ordered_sorts(instance)
         of_ids: dict[object, dict[str, list[Part]]] = {}
-        names = self._counted(instance)
+        names = _counted(instance)
         alone: list[Card] = []
         for name, domain in StructDomain(instance.protocol.state).fields_shown(self._constants):
             if name in without:
@@ -107,19 +123,12 @@ class _Reading:
                 alone.append(_card(name, self._whole(name, domain)))
                 continue
             assert isinstance(domain, ArrayDomain)
+            inner = _inner(domain)
+            is_clear = inner and all(names[owner, key] == 1 for key in inner)
             for at, element in enumerate(self._names(domain.index)):
-                inner = domain.element.struct.domains() if isinstance(domain.element, StructDomain) else {}
-                is_clear = inner and all(names[owner, key] == 1 for key in inner)
                 parts = self._flat("" if is_clear else name, (name, at), domain.element)
                 of_ids.setdefault(owner, {}).setdefault(element, []).extend(parts)
         self.cards = (*(_card(name, parts) for mine in of_ids.values() for name, parts in mine.items()), *alone)
-
-    def _counted(self, instance: Instance) -> Counter[tuple[object, str]]:
-        """How often something of an id has a name, its own or that of a field of its structs."""
-        arrays = [(name, domain) for name, domain in instance.protocol.state.domains().items() if _is_array(domain)]
-        structs = {name: domain.element for name, domain in arrays}
-        parts = {name: [*one.struct.domains()] if isinstance(one, StructDomain) else [name] for name, one in structs.items()}
-        return Counter((getattr(domain.index, "item", None), part) for name, domain in arrays for part in parts[name])
 
     def _names(self, index: LeafDomain) -> list[str]:
         """What the elements of an array are called."""

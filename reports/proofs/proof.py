@@ -27,7 +27,7 @@ from acked.checker.question.question import Question
 from acked.checker.question.result import Counterexample, Verdict
 from acked.invariants.property import Property
 from acked.reports import units
-from acked.reports.console import Console, Glyphs, clean, glyphs_of, harmless, put, put_paragraph
+from acked.reports.console import Console, Glyphs, clean, glyphs_of, put, put_paragraph
 from acked.reports.pages.page import render, trace_data
 from acked.reports.progress import ProgressReporter
 from acked.reports.runs.answers import dropped_clauses, subject_in_words
@@ -233,11 +233,8 @@ def counterexample_page(title: str, result: ProofResult) -> str | None:
     if not found:
         return None
     view = counterexample_view(title, result, found[0])
-    data = trace_data(Counterexample(view.title, _claims_question(result, found[0].claims), found[0].run, None))
-    packet = data["traces"][0]["packet"]
-    packet["steps"][0]["says"] = len(packet["texts"])
-    packet["texts"].append(harmless(view.steps[0].sentence))
-    return render(data)
+    shown = Counterexample(view.title, _claims_question(result, found[0].claims), found[0].run, None)
+    return render(trace_data(shown, beginning=view.steps[0].sentence))
 
 
 def _claims_question(result: ProofResult, claims: Sequence[str]) -> Question:

@@ -92,9 +92,9 @@ class Packer:
 
     # -- steps ----------------------------------------------------------------------------------------------------
 
-    def run(self, run: Run) -> tuple[dict[str, Json], tuple[StepView, ...]]:
-        """A whole run, and the steps that it was made of."""
-        first, past = self.first(self._instance.schema.unpack(run.states[0]))
+    def run(self, run: Run, beginning: str | None = None) -> tuple[dict[str, Json], tuple[StepView, ...]]:
+        """A whole run, and the steps that it was made of; `beginning` is what is said of its first state."""
+        first, past = self.first(self._instance.schema.unpack(run.states[0]), beginning)
         packed, steps = [first[0]], [first[1]]
         for action, words in zip(run.actions, run.states[1:], strict=True):
             (step, view), past = self.next(past, action, self._instance.schema.unpack(words))
@@ -103,9 +103,10 @@ class Packer:
         remarks = {at: harmless(text) for at, text in remarks_on(steps, run.loop).items()}
         return {**self.packet(packed, lanes_of(steps)), **({"remarks": remarks} if remarks else {})}, tuple(steps)
 
-    def first(self, codes: Sequence[int]) -> tuple[tuple[Json, StepView], Past]:
-        """The first step of a run."""
+    def first(self, codes: Sequence[int], sentence: str | None = None) -> tuple[tuple[Json, StepView], Past]:
+        """The first step of a run, told in a sentence of its own or in this one."""
         view, past = self._teller.first(codes)
+        view = view if sentence is None else replace(view, sentence=sentence)
         return (self._step(view, None, past, None), view), past
 
     def next(self, past: Past, action: ActionInstance, codes: Sequence[int]) -> tuple[tuple[Json, StepView], Past]:

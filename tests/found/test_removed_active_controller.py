@@ -104,4 +104,9 @@ def test_another_leads_if_it_has_the_change_or_two_others_are_left(
         if not in_ignorance:
             wait_for(lambda: them.leader() not in (None, removed), "that the other leads", 60.0)
         crash_and_return(them, removed)
-        wait_for(lambda: them.leader() not in (None, removed), "that another leads", 60.0)
+        others = set(range(count)) - {removed}
+        wait_for(lambda: them.leader() in others, "that another leads", 60.0)
+        leader = them.replicated_leader()  # What it wrote as leader is committed.
+        assert leader in others
+        # Of three controllers the removed one alone had the change, and another leader has it not.
+        assert them.voters(leader) == ({removed, *others} if in_ignorance else others)

@@ -7,7 +7,7 @@ action breaks which claim if it is left out (at the constants given: brokers, of
 from __future__ import annotations
 
 from acked.invariants.partition.lemmas.words import leads_in_newest_epoch, lemma
-from acked.invariants.quantifiers import every_three, every_two
+from acked.invariants.quantifiers import every_three, every_two, same_until
 from acked.model.language.quantify import every, implies, truth
 from acked.model.language.values import Bool
 from acked.model.partition.common import presumes_leadership, share_epoch
@@ -111,7 +111,7 @@ def log_matching_closed(s: State) -> Bool:
     def same_up_to(a: Replica, b: Replica, o: Offset) -> Bool:
         here, there = s.log[a], s.log[b]
         is_met = here.has(o) & there.has(o) & (here.at(o).epoch == there.at(o).epoch)
-        return implies(is_met, every(Offset, lambda p: implies(p <= o, here.same_record_at(there, p))))
+        return implies(is_met, same_until(here, there, o))
 
     return every_three(Replica, Replica, Offset, same_up_to)
 

@@ -25,6 +25,8 @@ from acked.model.language.values import Bool, Count, Int, IntLike, Value, mismat
 S = TypeVar("S", bound=StructView)
 
 _PLACE = "a set of structs: it"
+
+
 class Place(Int, hi=64, name="place"):
     """A place in a queue, from its head on."""
 

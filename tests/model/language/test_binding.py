@@ -181,7 +181,7 @@ def test_what_no_quantifier_may_do_is_refused_as_value_by_value(act: Any, said: 
             s.flag = kept[0].is_last
 
     if not said:
-        made(go).instantiate({"nodes": 1})
+        assert len(made(go).instantiate({"nodes": 1}).actions) == 1
         return
     with pytest.raises(ModelError, match=re.escape(said)):
         made(go).instantiate({"nodes": 1})
