@@ -151,20 +151,28 @@ class MessagesView(View["MessagesDomain"], Generic[S]):
 
     def _is_value(self, place: SymbolicPath) -> Expr | None:
         """Whether all fields are within their ranges; None if they cannot be anywhere else."""
-        if self._store.is_of_functions:
-            return None
         pool, within = current().pool, []
         for code, (_, domain) in zip(place[len(self._path) :], self._domain.fields(), strict=True):
-            count = domain.cardinality(current().constants)
-            if isinstance(code, Expr) and (code.lo < 0 or code.hi >= count):
-                within.append(pool.and_(pool.le(literal(0), code), pool.lt(code, literal(count))))
+            if isinstance(code, Expr) and self._may_be_beyond(code, domain):
+                count = literal(domain.cardinality(current().constants))
+                within.append(pool.and_(pool.le(literal(0), code), pool.lt(code, count)))
         return reduce(pool.and_, within) if within else None
+
+    def _may_be_beyond(self, code: Expr, domain: LeafDomain) -> bool:
+        """Whether a code may be none of its domain; where sizes are open, none is."""
+        if self._store.is_of_functions:
+            return False
+        return code.lo < 0 or code.hi >= domain.cardinality(current().constants)
 
     def _place(self, item: S) -> SymbolicPath:
         if not isinstance(item, self._domain.struct):
             raise mismatch(self._domain.struct.type_name, item)
         codes = codes_of(StructDomain(self._domain.struct), item).values()
-        return (*self._path, *(code.value if code.is_const and code.value >= 0 else code for code in codes))
+        places = [*self._path]
+        for code, (_, domain) in zip(codes, self._domain.fields(), strict=True):
+            is_known = code.is_const and code.value >= 0 and not self._may_be_beyond(code, domain)
+            places.append(code.value if is_known else code)
+        return tuple(places)
 
 
 @dataclass(frozen=True)

@@ -462,7 +462,7 @@ def give(s: Office) -> None:
 def call_next(s: Office) -> None:
     require("the last", s.turn == 2)
     is_there = s.given.contains(Ticket(number=s.turn + 1)) | (s.copies.count(Ticket(number=s.turn + 1)) > 0)
-    require("the next is out", is_there)
+    require("the next is out", is_there | s.given.contains(Ticket(number=nodes.value + 2)))
     s.is_called = True
 
 
