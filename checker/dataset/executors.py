@@ -28,7 +28,7 @@ from acked.checker.dataset.parquet import Condition, Rows, Written, chosen_level
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.question.question import Question
-from acked.checker.spark.pages import Pages
+from acked.checker.spark.jobs import Pages
 from acked.checker.spark.session import SparkDriver
 from acked.checker.spark.shipping import remote
 from acked.checker.spec.question_text import QuestionText

@@ -7,6 +7,7 @@ What a task says (`kind`), and what the driver answers:
     done       it knows its part of the next level                 next    the level is committed
     write      a piece of a level file, if it does not see the run directory
     read       which piece of a level file it needs                data    that piece
+    edge       the source that its files have (`trace.py`)         look    of which state of which level
     failed     it cannot go on, and the search neither             stop    it is over
     lost       it cannot go on, another attempt may
 
@@ -62,7 +63,7 @@ class _Guest:
 class Meeting:
     """The meeting of so many tasks; use it in one thread, and `close` it. `levels` is the folder of level files.
 
-    OSError where nobody can listen.
+    `SystemFailure` where nobody can listen.
     """
 
     def __init__(self, host: str, port: int, secret: bytes, tasks: int, levels: Path) -> None:
@@ -71,7 +72,13 @@ class Meeting:
         self._said: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
         self._arrivals: queue.SimpleQueue[tuple[int, socket.socket]] = queue.SimpleQueue()
         self._selector = selectors.DefaultSelector()
-        self._listener = listen(host, port, tasks)
+        try:
+            self._listener = listen(host, port, tasks)
+        except OSError as error:
+            raise SystemFailure(
+                f"the driver cannot listen at {host}:{port} ({error.strerror or error}); give "
+                "--conf spark.driver.bindAddress=… an address of this machine, and --conf spark.acked.port=… a free port"
+            ) from None
         self.port: int = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
