@@ -23,13 +23,13 @@ import numpy as np
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.observer import Observer
 from acked.base.optional import optional_packages
-from acked.checker.dataset.hadoop import HadoopFolder, reason
 from acked.checker.dataset.parquet import Condition, Rows, Written, chosen_levels, write_tables
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import shape_of
 from acked.checker.question.question import Question
+from acked.checker.spark.hadoop import HadoopFolder
 from acked.checker.spark.jobs import Pages
-from acked.checker.spark.session import SparkDriver
+from acked.checker.spark.session import SparkDriver, reason
 from acked.checker.spark.shipping import remote
 from acked.checker.spec.question_text import QuestionText
 from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
