@@ -10,11 +10,10 @@ scheduling. A task per bucket and level, which Spark could rerun alone, took two
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -45,7 +44,6 @@ FRUITLESS_ATTEMPTS = 3
 SLOT_WAIT = (2.0, 5.0)
 """Seconds that a lost slot may take to come back before the search goes on with fewer: as long as the search has taken so
 far, but not less than the one and not more than the other. A short search is sooner done without the slot."""
-SECRET_BYTES = 32
 LATE_EXECUTOR_SECONDS = 10.0
 """How long a search whose memory is full waits for executors that had not come when it began."""
 
@@ -201,17 +199,16 @@ class SparkSearch:
         return min(max(self._seconds, least), most)
 
     def _attempt(self) -> None:
-        attempt, secret = self.stored.new_attempt(), secrets.token_bytes(SECRET_BYTES)
+        attempt, port = self.stored.new_attempt(), self.driver.settings.port
         sign = self.stored.path / "scratch" / attempt
-        host, bind = self.driver.addresses
-        port = self.driver.settings.port
         try:
             sign.touch()
         except OSError as error:
             raise cannot_write(sign, error) from None
-        meeting = Meeting(bind, port, secret, self.workers, self.stored.path / "levels")
+        meeting = Meeting(self.driver, self.workers, self.stored.path / "levels")
         self.observer.phase("starting tasks")
-        plan = self._plan(attempt, (host, meeting.port), port + 1 if port else 0, secret)
+        first_port = port + 1 if port else 0
+        plan = replace(self._plan(attempt), driver=meeting.place, first_port=first_port, secret=meeting.secret)
         names = ", ".join(item.name for item in self.question.properties)
         describe = partial(self._pages.describe, f"searches from level {len(plan.levels)} on: {names}")
         job = Job(self.driver, plan.workers, "acked.checker.spark.task:run", plan, describe)
@@ -244,7 +241,8 @@ class SparkSearch:
         finally:
             self._seconds += time.perf_counter() - begun
 
-    def _plan(self, attempt: str, meeting: tuple[str, int] = ("", 0), first_port: int = 0, secret: bytes = b"") -> TaskPlan:
+    def _plan(self, attempt: str) -> TaskPlan:
+        """What tasks need, but for where they meet."""
         return TaskPlan(
             run=str(self.stored.path.resolve()),
             attempt=attempt,
@@ -260,9 +258,6 @@ class SparkSearch:
             # On one machine there are no more tasks than it has processors.
             columns=1 if self.driver.settings.is_local else columns_for(self.workers),
             forget_from=FORGET_FROM,
-            driver=meeting,
-            first_port=first_port,
-            secret=secret,
         )
 
     def _level(self, meeting: Meeting, job: Job) -> bool:

@@ -8,7 +8,6 @@ often as the driver asks, at a meeting (`meeting.py`): Spark's own barrier takes
 from __future__ import annotations
 
 import pickle
-import secrets
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cached_property, partial
@@ -29,7 +28,6 @@ from acked.checker.store.trace_back import Edge, Walker
 FIRST_LEVELS_BYTES = 32 << 20
 """Memory for the first levels: somewhat over a million states, which the driver finds in about a second."""
 ATTEMPTS = 3
-SECRET_BYTES = 32
 
 
 class FirstLevels:
@@ -118,10 +116,8 @@ class Lookers:
     def __init__(self, driver: SparkDriver, plan: TaskPlan, pages: Pages) -> None:
         slots = driver.slots_now() or driver.slots()
         tasks = min(slots, max(len(files) for files in plan.levels))
-        secret = secrets.token_bytes(SECRET_BYTES)
-        host, bind = driver.addresses
-        self._meeting = Meeting(bind, driver.settings.port, secret, tasks, Path(plan.run) / "levels")
-        plan = replace(plan, workers=tasks, driver=(host, self._meeting.port), secret=secret)
+        self._meeting = Meeting(driver, tasks, Path(plan.run) / "levels")
+        plan = replace(plan, workers=tasks, driver=self._meeting.place, secret=self._meeting.secret)
         describe = partial(pages.describe, "walks back from a violation")
         self._job = Job(driver, tasks, "acked.checker.spark.trace:look", plan, describe)
         self._are_here = False

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +21,8 @@ from acked.checker.question.result import Result, Words
 from acked.checker.search.local import search
 from acked.checker.spark import trace
 from acked.checker.spark.driver import SparkSearch
-from acked.checker.spark.jobs import Pages
-from acked.checker.spark.meeting import TaskLost
-from acked.checker.spark.session import PORT, SparkDriver, SparkSettings
+from acked.checker.spark.meeting import Meeting, TaskLost
+from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.spark.spark_cluster import kill, python_workers
 from tests.checker.toys import always, answer, ask, counters, overflowing
@@ -130,21 +127,15 @@ def test_who_comes_to_the_meeting_on_the_way_back_and_says_nothing_keeps_nobody_
     driver: SparkDriver, tmp_path: Path, jobs: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The greeting of one was over before that of the next began."""
-    monkeypatch.setattr(trace, "FIRST_LEVELS_BYTES", TINY)
-    with closing(socket.socket()) as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    settings = driver.settings
-    monkeypatch.setattr(driver, "settings", replace(settings, conf={**settings.conf, PORT: str(port)}))
     strangers: list[socket.socket] = []
-    describe = Pages.describe
 
-    def interrupting(pages: Pages, text: str) -> None:
-        if text.startswith("walks back"):
-            strangers.append(socket.create_connection(("127.0.0.1", port)))
-        describe(pages, text)
+    class Visited(Meeting):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            strangers.append(socket.create_connection(self.place))
 
-    monkeypatch.setattr(Pages, "describe", interrupting)
+    monkeypatch.setattr(trace, "FIRST_LEVELS_BYTES", TINY)
+    monkeypatch.setattr(trace, "Meeting", Visited)
     assert answer(over_spark(driver, climbing(), tmp_path / "run")) == answer(search(climbing(), Bounds(2)))
     assert len(strangers) == 1
     assert len(jobs) == 2
