@@ -36,7 +36,7 @@ from acked.checker.predicate.parse import parse_predicate
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.shards.shard import address, alone
-from acked.checker.store.level_file import StateCodec, exchange_code
+from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
 from acked.checker.store.run_directory import RunDirectory, identity_of
 from acked.invariants.property import Kind, Property
 from acked.model.language.domain import Domain, LeafDomain
@@ -334,7 +334,7 @@ def _write(
     on_level: Callable[[int, int], None],
     where: Condition | None,
 ) -> Written:
-    codec = StateCodec(shape_of(question.plan), run.buckets, Kernel(exchange_code(shape_of(question.plan))))
+    codec = codec_of(question, run.buckets)
     run.agree_on_layout(codec)
     rows = Rows(question, where)
     chosen = chosen_levels(run, levels)
@@ -388,11 +388,23 @@ def write_tables(
 
 
 def _states(run: RunDirectory, codec: StateCodec, level: int) -> Iterator[NDArray[np.uint64]]:
-    """The states of a level, in arrays of shape (states, W)."""
     for file in run.files_of(level):
-        for records in codec.read(run.level_path(file), level, file):
-            words = np.frombuffer(memoryview(codec.unpack(records)), np.uint64)[: records.count * codec.words]
-            yield words.reshape(records.count, codec.words)
+        yield from states_in(codec, run.level_path(file), level, file)
+
+
+def codec_of(question: Question, buckets: int) -> StateCodec:
+    """What reads the level files of a question's run."""
+    shape = shape_of(question.plan)
+    return StateCodec(shape, buckets, Kernel(exchange_code(shape)))
+
+
+def states_in(
+    codec: StateCodec, path: Path, level: int, file: LevelFile, turns: Iterator[bool] | None = None
+) -> Iterator[NDArray[np.uint64]]:
+    """The states of a level file, in arrays of shape (states, W); `turns` is as in `StateCodec.read`."""
+    for records in codec.read(path, level, file, turns=turns):
+        words = np.frombuffer(memoryview(codec.unpack(records)), np.uint64)[: records.count * codec.words]
+        yield words.reshape(records.count, codec.words)
 
 
 class _Table:
