@@ -32,7 +32,7 @@ from typing import Any, BinaryIO
 from acked.base.errors import SystemFailure
 from acked.base.sockets import answer, hang_up, listen, receive_calls
 from acked.checker.spark.seat import DRIVER, FRAME, READ_BYTES, frame
-from acked.checker.spark.session import SparkDriver
+from acked.checker.spark.session import LOCAL, SparkDriver
 from acked.checker.store.level_file import cannot_write, damage_of, write_all
 
 SEND_SECONDS = 10.0
@@ -41,7 +41,6 @@ LOOK_SECONDS = 0.5
 """How often the driver looks, while it waits for tasks, whether Spark still has them."""
 ARRIVAL_SECONDS = 0.005
 SECRET_BYTES = 32
-LOCAL = ("127.0.0.1", "localhost")
 
 
 class TaskLost(Exception):

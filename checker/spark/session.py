@@ -23,6 +23,7 @@ from acked.checker.spark.java import find_java
 from acked.checker.spark.shipping import environment_archive
 
 LOOPBACK = "127.0.0.1"
+LOCAL = (LOOPBACK, "localhost")
 CONNECT_SECONDS = 5.0
 SLOT_SECONDS = 60.0
 """How long a cluster may take to offer its first slot."""
@@ -84,7 +85,7 @@ class SparkSettings:
     def is_loopback(self) -> bool:
         """Whether everything happens on this machine."""
         match = re.match(r"spark://(\[?[^\]]+\]?):\d+", self.master)
-        return self.master.startswith("local") or (match is not None and match[1] in (LOOPBACK, "localhost"))
+        return self.master.startswith("local") or (match is not None and match[1] in LOCAL)
 
     @property
     def ships(self) -> bool:
