@@ -23,7 +23,8 @@ import numpy as np
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.observer import Observer
 from acked.base.optional import optional_packages
-from acked.checker.dataset.parquet import Condition, Rows, Written, chosen_levels, codec_of, states_in, write_tables
+from acked.checker.dataset.level_arrays import chosen_levels, codec_of, states_in
+from acked.checker.dataset.parquet import Condition, Rows, Written, write_tables
 from acked.checker.question.question import Question
 from acked.checker.spark.hadoop import HadoopFolder
 from acked.checker.spark.jobs import Pages
