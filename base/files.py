@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
 import stat
 import tempfile
 from collections.abc import Callable, Iterable
@@ -37,6 +38,11 @@ _KINDS: tuple[tuple[Callable[[int], bool], str], ...] = (
     (stat.S_ISCHR, "a device"),
     (stat.S_ISBLK, "a device"),
 )
+
+
+def is_uri(place: str) -> bool:
+    """Whether a place is named by a URI, so that it is not a path of this machine."""
+    return re.match(r"[a-z][a-z0-9+.-]+:/", place) is not None
 
 
 def open_file(path: Path) -> BinaryIO:

@@ -1,6 +1,6 @@
 """Bytes over sockets, and connections of which both ends have shown that they know a secret.
 
-`read_exactly`; `listen`, `call` and `answer`. What is sent is not encrypted.
+`read_exactly`; `listen`, `receive_calls`, `call` and `answer`; `hang_up`. What is sent is not encrypted.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import hmac
 import secrets
 import socket
 import struct
-from collections.abc import Container
+import threading
+from collections.abc import Callable, Container
 
 GREETING = struct.Struct("<I16s")
 NONCE_BYTES = 16
@@ -37,6 +38,20 @@ def listen(host: str, port: int, backlog: int) -> socket.socket:
     """A listener at an address; port 0 is one that the system chooses."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     return socket.create_server((host, port), family=family, backlog=backlog)
+
+
+def receive_calls(listener: socket.socket, receive: Callable[[socket.socket], None]) -> None:
+    """Has every connection to a listener received, in a thread of its own, until the listener is hung up."""
+
+    def work() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return  # It is closed.
+            threading.Thread(target=receive, args=(connection,), daemon=True).start()
+
+    threading.Thread(target=work, daemon=True).start()
 
 
 def call(place: tuple[str, int], secret: bytes, caller: int, called: int) -> socket.socket:
@@ -75,6 +90,16 @@ def answer(
         # It ends a connection to who is there and reads slowly, too: not for who sends much.
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, LOST_MILLISECONDS)
     return int(caller)
+
+
+def hang_up(connection: socket.socket) -> None:
+    """Closes a connection or a listener, in which threads may wait."""
+    try:
+        # Or a thread that waits in it goes on to wait, in whatever has its number next.
+        connection.shutdown(socket.SHUT_RDWR)
+    except OSError:
+        pass  # The other end was faster.
+    connection.close()
 
 
 def _proof(secret: bytes, role: bytes, caller: int, called: int, nonces: bytes) -> bytes:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
-from acked.base.files import check_writable, write_text
+from acked.base.files import check_writable, is_uri, write_text
 from acked.base.observer import Observer
 from acked.checker.dataset.profile import read_profile
 from acked.checker.dataset.searched import searched, temporary_folder
@@ -98,7 +98,6 @@ def states(
     acked states kip320 --out states --where "quorum.isr == {0}"
     acked states kip320-large --run-dir run --master spark://HOST:PORT --out hdfs://HOST/states
     """
-    from acked.checker.dataset.hadoop import is_uri
     from acked.checker.dataset.parquet import refuse_occupied, write_dataset
 
     spark = _settings(master) if master is not None or is_uri(out) else None
@@ -172,7 +171,6 @@ def query(
     \b
     acked states query kip320 "select level, count(*) from states where size(quorum.isr) = 1 group by level order by level"
     """
-    from acked.checker.dataset.hadoop import is_uri
     from acked.checker.dataset.sql import answer_sql
 
     form = None
@@ -308,7 +306,6 @@ def without_symmetry(spec: Spec) -> Spec:
 @contextmanager
 def _dataset(source: str, changes: SpecChanges, sql: str, checks: bool, observer: Observer) -> Iterator[str]:
     """A dataset: the one that is named, or one that is made now for a spec, once its query is no mistake (`checks`)."""
-    from acked.checker.dataset.hadoop import is_uri
     from acked.checker.dataset.mistakes import refuse_mistakes, views_of_dataset, views_of_question
     from acked.checker.dataset.sql import about
 

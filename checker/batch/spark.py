@@ -18,7 +18,7 @@ from acked.base.bounds import default_memory
 from acked.base.processes import Done, Lost, Note, Reply
 from acked.checker.batch.local import BatchLimits
 from acked.checker.batch.outcome import Task
-from acked.checker.spark.driver import reason_of
+from acked.checker.spark.jobs import reason_of
 from acked.checker.spark.session import SparkDriver
 from acked.checker.spark.shipping import remote
 

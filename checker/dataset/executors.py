@@ -23,16 +23,15 @@ import numpy as np
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.observer import Observer
 from acked.base.optional import optional_packages
-from acked.checker.dataset.hadoop import HadoopFolder, reason
-from acked.checker.dataset.parquet import Condition, Rows, Written, chosen_levels, write_tables
-from acked.checker.native.compile import Kernel
-from acked.checker.native.shape import shape_of
+from acked.checker.dataset.level_arrays import chosen_levels, codec_of, states_in
+from acked.checker.dataset.parquet import Condition, Rows, Written, write_tables
 from acked.checker.question.question import Question
-from acked.checker.spark.pages import Pages
-from acked.checker.spark.session import SparkDriver
+from acked.checker.spark.hadoop import HadoopFolder
+from acked.checker.spark.jobs import Pages
+from acked.checker.spark.session import SparkDriver, reason
 from acked.checker.spark.shipping import remote
 from acked.checker.spec.question_text import QuestionText
-from acked.checker.store.level_file import LevelFile, StateCodec, exchange_code
+from acked.checker.store.level_file import LevelFile, StateCodec
 from acked.checker.store.run_directory import RunDirectory
 
 with optional_packages():
@@ -90,7 +89,7 @@ def write_on_spark(
     folder.refuse_occupied()
     reading = Reading(asked, run.path.resolve(), run.buckets, wanted.where)
     question = reading.question()
-    run.agree_on_layout(StateCodec(shape_of(question.plan), run.buckets, Kernel(exchange_code(shape_of(question.plan)))))
+    run.agree_on_layout(codec_of(question, run.buckets))
     try:
         written = _Writing(driver, reading, question, run, folder, wanted, observer).run()
     except BaseException as error:
@@ -241,10 +240,8 @@ def read_rows(payload: bytes, part: bytes) -> Iterator[pa.RecordBatch]:
     for piece in pickle.loads(part):
         path = reading.run / "levels" / piece.file.name
         turns = cycle(turn == piece.turn for turn in range(piece.turns))
-        for records in codec.read(path, piece.level, piece.file, turns=turns):
-            words = np.frombuffer(memoryview(codec.unpack(records)), np.uint64)[: records.count * codec.words]
-            states = words.reshape(records.count, codec.words)
-            for begin in range(0, records.count, BATCH_STATES):
+        for states in states_in(codec, path, piece.level, piece.file, turns):
+            for begin in range(0, len(states), BATCH_STATES):
                 batch = rows.batch(table, piece.level, states[begin : begin + BATCH_STATES])
                 if batch.num_rows:
                     yield batch
@@ -256,8 +253,7 @@ def _reader(payload: bytes) -> tuple[Rows, StateCodec]:
     reading, _ = pickle.loads(payload)
     question = reading.question()
     where = None if reading.where is None else Condition(question, reading.where)
-    shape = shape_of(question.plan)
-    return Rows(question, where), StateCodec(shape, reading.buckets, Kernel(exchange_code(shape)))
+    return Rows(question, where), codec_of(question, reading.buckets)
 
 
 def _no_states(question: Question) -> Any:

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.optional import optional_packages
+from acked.checker.dataset.level_arrays import chosen_levels, codec_of, levels_of, states_in
 from acked.checker.loops import slots
 from acked.checker.native.compile import Kernel, compile_kernel
 from acked.checker.native.shape import shape_of
@@ -36,7 +37,7 @@ from acked.checker.predicate.parse import parse_predicate
 from acked.checker.question.plan import BATCH
 from acked.checker.question.question import Question
 from acked.checker.shards.shard import address, alone
-from acked.checker.store.level_file import StateCodec, exchange_code
+from acked.checker.store.level_file import StateCodec
 from acked.checker.store.run_directory import RunDirectory, identity_of
 from acked.invariants.property import Kind, Property
 from acked.model.language.domain import Domain, LeafDomain
@@ -334,7 +335,7 @@ def _write(
     on_level: Callable[[int, int], None],
     where: Condition | None,
 ) -> Written:
-    codec = StateCodec(shape_of(question.plan), run.buckets, Kernel(exchange_code(shape_of(question.plan))))
+    codec = codec_of(question, run.buckets)
     run.agree_on_layout(codec)
     rows = Rows(question, where)
     chosen = chosen_levels(run, levels)
@@ -359,18 +360,6 @@ def _write(
     return Written(counts["states"], counts["transitions"], len(chosen))
 
 
-def chosen_levels(run: RunDirectory, levels: Collection[int] | None) -> list[int]:
-    """The levels of a run that have states, or those of them that are asked for; `ConfigurationError` if one is missing."""
-    known = _levels_of(run)
-    if levels is not None and (missing := sorted(set(levels) - set(known))):
-        raise ConfigurationError(f"level {missing[0]} is not among the {len(known)} levels of this run")
-    return [level for level in known if levels is None or level in levels]
-
-
-def _levels_of(run: RunDirectory) -> list[int]:
-    return [level for level in range(1, run.known_levels + 1) if run.files_of(level)]
-
-
 def write_tables(
     question: Question,
     run: RunDirectory,
@@ -381,18 +370,15 @@ def write_tables(
     where: str | None,
 ) -> None:
     """Writes what a dataset has besides states and transitions: levels, actions, and what it is about."""
-    _write_levels(question, run, folder, _levels_of(run))
+    _write_levels(question, run, folder, levels_of(run))
     counts = {"levels": levels, "states": states, "transitions": transitions}
     about = {"format": FORMAT, **identity_of(question), **counts, **({} if where is None else {"where": where})}
     (folder / "about.json").write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
 def _states(run: RunDirectory, codec: StateCodec, level: int) -> Iterator[NDArray[np.uint64]]:
-    """The states of a level, in arrays of shape (states, W)."""
     for file in run.files_of(level):
-        for records in codec.read(run.level_path(file), level, file):
-            words = np.frombuffer(memoryview(codec.unpack(records)), np.uint64)[: records.count * codec.words]
-            yield words.reshape(records.count, codec.words)
+        yield from states_in(codec, run.level_path(file), level, file)
 
 
 class _Table:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from acked.base.errors import ConfigurationError, SystemFailure
 from acked.base.files import open_file
-from acked.checker.dataset.hadoop import HadoopFolder, reason
 from acked.checker.dataset.parquet import FORMAT
-from acked.checker.spark.session import SparkDriver
+from acked.checker.spark.hadoop import HadoopFolder
+from acked.checker.spark.session import SparkDriver, reason
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -10,14 +10,10 @@ scheduling. A task per bucket and level, which Spark could rerun alone, took two
 
 from __future__ import annotations
 
-import pickle
-import secrets
-import sys
-import threading
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -33,12 +29,10 @@ from acked.checker.question.result import Result, StopReason, Violation, Words
 from acked.checker.shards.compact import FORGET_FROM
 from acked.checker.shards.shard import address, numbers
 from acked.checker.spark.grid import columns_for
+from acked.checker.spark.jobs import Job, Pages
 from acked.checker.spark.meeting import Meeting, TaskLost
-from acked.checker.spark.pages import Pages
 from acked.checker.spark.part import load_code
-from acked.checker.spark.seat import Alone, Orphaned
 from acked.checker.spark.session import SparkDriver
-from acked.checker.spark.shipping import remote
 from acked.checker.spark.task import TaskPlan
 from acked.checker.spark.trace import WalkBack
 from acked.checker.store.level_file import LevelFile, StateCodec, cannot_write, exchange_code
@@ -50,9 +44,6 @@ FRUITLESS_ATTEMPTS = 3
 SLOT_WAIT = (2.0, 5.0)
 """Seconds that a lost slot may take to come back before the search goes on with fewer: as long as the search has taken so
 far, but not less than the one and not more than the other. A short search is sooner done without the slot."""
-REASON_SECONDS = 2.0
-"""How long Spark may take to say why a task is gone whose connection has closed."""
-SECRET_BYTES = 32
 LATE_EXECUTOR_SECONDS = 10.0
 """How long a search whose memory is full waits for executors that had not come when it began."""
 
@@ -208,25 +199,19 @@ class SparkSearch:
         return min(max(self._seconds, least), most)
 
     def _attempt(self) -> None:
-        attempt, secret = self.stored.new_attempt(), secrets.token_bytes(SECRET_BYTES)
+        attempt, port = self.stored.new_attempt(), self.driver.settings.port
         sign = self.stored.path / "scratch" / attempt
-        host, bind = self.driver.addresses
-        port = self.driver.settings.port
         try:
             sign.touch()
         except OSError as error:
             raise cannot_write(sign, error) from None
-        try:
-            meeting = Meeting(bind, port, secret, self.workers, self.stored.path / "levels")
-        except OSError as error:
-            raise SystemFailure(
-                f"the driver cannot listen at {bind}:{port} ({error.strerror or error}); give "
-                "--conf spark.driver.bindAddress=… an address of this machine, and --conf spark.acked.port=… a free port"
-            ) from None
+        meeting = Meeting(self.driver, self.workers, self.stored.path / "levels")
         self.observer.phase("starting tasks")
-        plan = self._plan(attempt, (host, meeting.port), port + 1 if port else 0, secret)
+        first_port = port + 1 if port else 0
+        plan = replace(self._plan(attempt), driver=meeting.place, first_port=first_port, secret=meeting.secret)
         names = ", ".join(item.name for item in self.question.properties)
-        job = _Job(self.driver, plan, partial(self._pages.describe, f"searches from level {len(plan.levels)} on: {names}"))
+        describe = partial(self._pages.describe, f"searches from level {len(plan.levels)} on: {names}")
+        job = Job(self.driver, plan.workers, "acked.checker.spark.task:run", plan, describe)
         try:
             with closing(meeting):
                 self._meet(meeting, job)
@@ -236,7 +221,7 @@ class SparkSearch:
             job.end()
             sign.unlink(missing_ok=True)
 
-    def _meet(self, meeting: Meeting, job: _Job) -> None:
+    def _meet(self, meeting: Meeting, job: Job) -> None:
         """All of one attempt."""
         here = meeting.gather("here", job.look_for_slots)
         self._shares_levels = all(body["sees_levels"] for body in here)
@@ -256,7 +241,8 @@ class SparkSearch:
         finally:
             self._seconds += time.perf_counter() - begun
 
-    def _plan(self, attempt: str, meeting: tuple[str, int] = ("", 0), first_port: int = 0, secret: bytes = b"") -> TaskPlan:
+    def _plan(self, attempt: str) -> TaskPlan:
+        """What tasks need, but for where they meet."""
         return TaskPlan(
             run=str(self.stored.path.resolve()),
             attempt=attempt,
@@ -272,12 +258,9 @@ class SparkSearch:
             # On one machine there are no more tasks than it has processors.
             columns=1 if self.driver.settings.is_local else columns_for(self.workers),
             forget_from=FORGET_FROM,
-            driver=meeting,
-            first_port=first_port,
-            secret=secret,
         )
 
-    def _level(self, meeting: Meeting, job: _Job) -> bool:
+    def _level(self, meeting: Meeting, job: Job) -> bool:
         """Waits for a level and commits it; whether there is another one to come."""
         bodies = meeting.gather("done", job.look)
         report = LevelReport.of([report_from_json(body["report"]) for body in bodies])
@@ -335,95 +318,3 @@ class SparkEngine:
         with self.connect() as driver:
             limits = SparkBounds(memory=self.memory, max_depth=bounds.max_depth, max_states=bounds.max_states)
             return SparkSearch(question, stored, driver, policy, observer, limits).run()
-
-
-class _Job:
-    """The barrier job of one attempt, in a thread of its own."""
-
-    def __init__(self, driver: SparkDriver, plan: TaskPlan, describe: Callable[[], None]) -> None:
-        self._driver, self._describe = driver, describe
-        self._workers = plan.workers
-        self._function = remote("acked.checker.spark.task:run", pickle.dumps(plan, pickle.HIGHEST_PROTOCOL))
-        self._error: Exception | None = None
-        self._has_slots, self._is_over = True, False
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
-
-    def _run(self) -> None:
-        try:
-            self._describe()
-            self._driver.collect(range(self._workers), self._workers, self._function, is_barrier=True)
-        except Exception as error:  # whatever Spark or a task raises; see `reason`
-            self._error = error
-
-    def look(self) -> None:
-        """Raises if the job had ended already at the last look, so that what its tasks said has been heard."""
-        if self._is_over:
-            self._refuse_end()
-        self._is_over = not self._thread.is_alive()
-
-    def look_for_slots(self) -> None:
-        """Also raises if Spark has fewer slots than the job has tasks, which have not all begun.
-
-        A slot may be gone that was counted when the job began, for which a barrier stage waits for ever, silently.
-        """
-        self.look()
-        if self._driver.slots_now() < self._workers:
-            self._has_slots = False
-            raise TaskLost("an executor was lost")
-
-    def _refuse_end(self) -> None:
-        """Says why a job is over whose tasks have said nothing."""
-        if self._error is None:
-            raise TaskLost("the tasks ended before the search did")
-        text = str(self._error)
-        self._driver.note_failure(text)
-        if any(sign in text for sign in _CANNOT):
-            raise SystemFailure(reason_of(text))
-        raise TaskLost(reason_of(text))
-
-    def explain(self, lost: TaskLost) -> str:
-        """What Spark says, if it says it soon, of a task that is gone without a word."""
-        self.end(REASON_SECONDS)
-        if lost.task is None or self._error is None or "cancelled" in str(self._error):
-            return str(lost)
-        self._driver.note_failure(str(self._error))
-        return f"{reason_of(str(self._error))}: {lost.task}"
-
-    def end(self, patience: float = 5.0) -> None:
-        """Waits for the tasks, which were asked to stop, and cancels them if they do not.
-
-        A stage that has never begun is not waited for: should Spark begin it later, its tasks find nobody at the meeting.
-        """
-        self._thread.join(patience if self._has_slots else 0.0)
-        if self._thread.is_alive():
-            self._driver.cancel()
-            self._thread.join(20.0 if self._has_slots else 1.0)
-
-
-_ANOTHER_PYTHON = (
-    f"an executor's Python is of another minor version than the driver's {sys.version_info[0]}.{sys.version_info[1]}; set "
-    "PYSPARK_PYTHON, or --conf spark.pyspark.python=…, to one that all have"
-)
-_CANNOT = ("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: ", "PYTHON_VERSION_MISMATCH", "Cannot run program")
-"""What a task raises that cannot go on, and would not the next time."""
-_RAISED = (*_CANNOT, f"{Alone.__module__}.{Alone.__qualname__}: ", f"{Orphaned.__module__}.{Orphaned.__qualname__}: ")
-
-
-def reason_of(text: str) -> str:
-    """Why a job failed, in a few words."""
-    known = (
-        ("PYTHON_VERSION_MISMATCH", _ANOTHER_PYTHON),
-        ("Cannot run program", "an executor has no Python there; name one with --conf spark.pyspark.python=…"),
-        ("ExecutorLostFailure", "an executor was lost"),
-        ("Python worker exited unexpectedly", "a Python worker died"),
-        ("EOFException", "a Python worker died"),
-        ("Connection reset", "a Python worker died"),
-        ("Could not recover from a failed barrier", "a task of the barrier stage failed"),
-        ("cancelled", "the job was cancelled"),
-    )
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    raised = [line for line in lines if line.startswith(_RAISED)]
-    if raised:
-        return raised[-1].partition(": ")[2]
-    return next((words for sign, words in known if sign in text), lines[0][:200] if lines else "no reason given")

@@ -7,6 +7,7 @@ What a task says (`kind`), and what the driver answers:
     done       it knows its part of the next level                 next    the level is committed
     write      a piece of a level file, if it does not see the run directory
     read       which piece of a level file it needs                data    that piece
+    edge       the source that its files have (`trace.py`)         look    of which state of which level
     failed     it cannot go on, and the search neither             stop    it is over
     lost       it cannot go on, another attempt may
 
@@ -18,9 +19,9 @@ from __future__ import annotations
 
 import json
 import queue
+import secrets
 import selectors
 import socket
-import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Mapping
@@ -29,8 +30,9 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from acked.base.errors import SystemFailure
-from acked.base.sockets import answer, listen
+from acked.base.sockets import answer, hang_up, listen, receive_calls
 from acked.checker.spark.seat import DRIVER, FRAME, READ_BYTES, frame
+from acked.checker.spark.session import LOCAL, SparkDriver
 from acked.checker.store.level_file import cannot_write, damage_of, write_all
 
 SEND_SECONDS = 10.0
@@ -38,7 +40,7 @@ SEND_SECONDS = 10.0
 LOOK_SECONDS = 0.5
 """How often the driver looks, while it waits for tasks, whether Spark still has them."""
 ARRIVAL_SECONDS = 0.005
-LOCAL = ("127.0.0.1", "localhost")
+SECRET_BYTES = 32
 
 
 class TaskLost(Exception):
@@ -62,32 +64,32 @@ class _Guest:
 class Meeting:
     """The meeting of so many tasks; use it in one thread, and `close` it. `levels` is the folder of level files.
 
-    OSError where nobody can listen.
+    `place` is the host and port to which tasks come, `secret` what they know then. `SystemFailure` where nobody can listen.
     """
 
-    def __init__(self, host: str, port: int, secret: bytes, tasks: int, levels: Path) -> None:
-        self._secret, self._tasks, self._levels = secret, tasks, levels
+    def __init__(self, driver: SparkDriver, tasks: int, levels: Path) -> None:
+        self._tasks, self._levels = tasks, levels
+        self.secret = secrets.token_bytes(SECRET_BYTES)
         self._guests: dict[int, _Guest] = {}
         self._said: dict[str, dict[int, dict[str, Any]]] = defaultdict(dict)
         self._arrivals: queue.SimpleQueue[tuple[int, socket.socket]] = queue.SimpleQueue()
         self._selector = selectors.DefaultSelector()
-        self._listener = listen(host, port, tasks)
-        self.port: int = self._listener.getsockname()[1]
-        threading.Thread(target=self._accept, daemon=True).start()
+        (host, bind), port = driver.addresses, driver.settings.port
+        try:
+            self._listener = listen(bind, port, tasks)
+        except OSError as error:
+            raise SystemFailure(
+                f"the driver cannot listen at {bind}:{port} ({error.strerror or error}); give "
+                "--conf spark.driver.bindAddress=… an address of this machine, and --conf spark.acked.port=… a free port"
+            ) from None
+        self.place: tuple[str, int] = (host, self._listener.getsockname()[1])
+        receive_calls(self._listener, self._greet)
 
     # -- who comes --------------------------------------------------------------------------------------------------
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return  # It is closed: the meeting is over.
-            threading.Thread(target=self._greet, args=(connection,), daemon=True).start()
-
     def _greet(self, connection: socket.socket) -> None:
         try:
-            worker = answer(connection, self._secret, DRIVER, range(self._tasks), says_little=True)
+            worker = answer(connection, self.secret, DRIVER, range(self._tasks), says_little=True)
         except (OSError, ValueError):
             connection.close()
         else:
@@ -207,11 +209,7 @@ class Meeting:
 
     def close(self) -> None:
         """Says to all tasks that can hear it that it is over, and gives all connections back."""
-        try:
-            self._listener.shutdown(socket.SHUT_RDWR)  # Or the thread that waits in it goes on to wait.
-        except OSError:
-            pass  # It was never waited in.
-        self._listener.close()
+        hang_up(self._listener)
         self._seat()
         for worker, guest in self._guests.items():
             try:

@@ -23,6 +23,7 @@ from acked.checker.spark.java import find_java
 from acked.checker.spark.shipping import environment_archive
 
 LOOPBACK = "127.0.0.1"
+LOCAL = (LOOPBACK, "localhost")
 CONNECT_SECONDS = 5.0
 SLOT_SECONDS = 60.0
 """How long a cluster may take to offer its first slot."""
@@ -84,7 +85,7 @@ class SparkSettings:
     def is_loopback(self) -> bool:
         """Whether everything happens on this machine."""
         match = re.match(r"spark://(\[?[^\]]+\]?):\d+", self.master)
-        return self.master.startswith("local") or (match is not None and match[1] in (LOOPBACK, "localhost"))
+        return self.master.startswith("local") or (match is not None and match[1] in LOCAL)
 
     @property
     def ships(self) -> bool:
@@ -205,7 +206,7 @@ class SparkDriver:
         except (Py4JError, PySparkException) as error:
             self.note_failure(str(error))
             raise SystemFailure(
-                f"Spark cannot start on {self.settings.master}: {reason_in(str(error))}; its log is {self.log}"
+                f"Spark cannot start on {self.settings.master}: {reason(error)}; its log is {self.log}"
             ) from None
 
     def _check_master(self) -> None:
@@ -345,9 +346,11 @@ def _within(seconds: float, work: Callable[[], object]) -> None:
     thread.join(seconds)
 
 
-def reason_in(text: str) -> str:
-    """The line of a Java error that names the cause."""
-    lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("at ")]
-    causes = [line for line in lines if re.match(r"(: )?[\w.$]+(Exception|Error): ", line)]
-    chosen = (causes or lines or ["no reason given"])[0].removeprefix(": ")
-    return re.sub(r"^(?:[\w$]+\.)+([\w$]+): ", "", chosen)[:300].rstrip(".")
+def reason(error: Exception) -> str:
+    """The line of an error of Spark's or Java's that names the cause: what an executor of ours said, else the last cause."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip() and not line.strip().startswith("at ")]
+    ours = [line.partition(": ")[2] for line in lines if re.match(r"acked\.[\w.]+: ", line)]
+    causes = [line for line in lines if re.match(r"(: |Caused by: )?[\w.$]+(Exception|Error): ", line)]
+    chosen = (ours or causes or (lines or ["no reason given"])[:1])[-1]
+    said = re.sub(r"^(: |Caused by: )?(?:[\w$]+\.)+[\w$]+: ", "", chosen)
+    return said.partition(" SQLSTATE")[0].rstrip(". ;")[:300]

@@ -14,7 +14,7 @@ import os
 import pickle
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -134,12 +134,7 @@ def _exchange(code: ObjectCode, shape: Shape) -> Kernel:
 
 def run(payload: bytes, partition: Iterator[int]) -> Iterator[int]:
     """A barrier task: searches until the driver stops it."""
-    from pyspark import BarrierTaskContext
-
-    context = BarrierTaskContext.get()
-    assert context is not None
-    hosts = [info.address.rpartition(":")[0].strip("[]") for info in context.getTaskInfos()]
-    worker = context.partitionId()
+    worker, hosts = this_task()
     plan: TaskPlan = pickle.loads(payload)
     for _ in partition:
         pass
@@ -147,17 +142,32 @@ def run(payload: bytes, partition: Iterator[int]) -> Iterator[int]:
     yield worker
 
 
-def search(plan: TaskPlan, number: int, neighbours: int, host: str) -> None:
-    """One task's part of a search, on a machine that it shares with its neighbours, itself counted.
+def this_task() -> tuple[int, list[str]]:
+    """The number of the barrier task that runs here, and the hosts of all of them."""
+    from pyspark import BarrierTaskContext
 
-    It ends when the driver stops it. If it cannot go on it tells the driver why, and raises: `RuntimeError`, or `Alone` if
-    another attempt may.
+    context = BarrierTaskContext.get()
+    assert context is not None
+    return context.partitionId(), [info.address.rpartition(":")[0].strip("[]") for info in context.getTaskInfos()]
+
+
+def search(plan: TaskPlan, number: int, neighbours: int, host: str) -> None:
+    """One task's part of a search, on a machine that it shares with its neighbours, itself counted; see `attendance`."""
+    with attendance(plan, number, host) as seat:
+        worker = Worker(plan, number, neighbours, seat)
+        with closing(worker.transfer(host)) as transfer:
+            worker.search(transfer, host)
+
+
+@contextmanager
+def attendance(plan: TaskPlan, number: int, host: str) -> Iterator[Seat]:
+    """A task's seat at the driver's meeting, for a block that ends when the driver stops it.
+
+    If the task cannot go on it tells the driver why, and raises: `RuntimeError`, or `Alone` if another attempt may.
     """
     with closing(Seat(plan.driver, plan.secret, number, host)) as seat:
         try:
-            worker = Worker(plan, number, neighbours, seat)
-            with closing(worker.transfer(host)) as transfer:
-                worker.search(transfer, host)
+            yield seat
         except Abandoned:
             pass
         except Alone as error:
@@ -380,10 +390,10 @@ class Worker:
         self._transfer.forget()
 
 
-@cache
-def walker(shape: Shape, code: ObjectCode, portable: PortableCode | None, moves: ObjectCode, buckets: int) -> Walker:
+def walker(plan: TaskPlan) -> Walker:
     """What looks for sources in level files here; see `trace.py`."""
-    return Walker(shape, load_code(_own_code(code, portable)), StateCodec(shape, buckets, _exchange(moves, shape)))
+    codec = StateCodec(plan.shape, plan.buckets, _exchange(plan.exchange, plan.shape))
+    return Walker(plan.shape, load_code(_own_code(plan.code, plan.portable)), codec)
 
 
 def pack_numbers(values: Sequence[int]) -> list[int]:

@@ -2,42 +2,32 @@
 
 The first levels, as many as fit into a little memory, the driver finds anew, which takes less time than a Spark job. For
 those behind them there is one barrier job, whose tasks look for the source of a state in their part of a level's files as
-often as the driver asks; Spark's own barrier takes most of a second, so they are asked through a connection to each of them.
+often as the driver asks, at a meeting (`meeting.py`): Spark's own barrier takes most of a second.
 """
 
 from __future__ import annotations
 
-import json
 import pickle
-import secrets
 from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
-from multiprocessing import AuthenticationError
-from multiprocessing.connection import Client, Connection, Listener
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
-from queue import Empty, SimpleQueue
-from threading import Thread
-from typing import Any
 
-from acked.base.errors import AckedError, SystemFailure
+from acked.base.errors import SystemFailure
 from acked.checker.native.compile import Kernel
 from acked.checker.native.shape import Shape
 from acked.checker.question.question import Question
 from acked.checker.question.result import Words
 from acked.checker.shards.shard import alone, begin_level
-from acked.checker.spark.pages import Pages
+from acked.checker.spark.jobs import Job, Pages
+from acked.checker.spark.meeting import Meeting, TaskLost
 from acked.checker.spark.session import SparkDriver
-from acked.checker.spark.shipping import remote
-from acked.checker.spark.task import TaskPlan, walker
-from acked.checker.store.trace_back import Edge
+from acked.checker.spark.task import TaskPlan, attendance, this_task, walker
+from acked.checker.store.trace_back import Edge, Walker
 
 FIRST_LEVELS_BYTES = 32 << 20
 """Memory for the first levels: somewhat over a million states, which the driver finds in about a second."""
 ATTEMPTS = 3
-LOOK_SECONDS = 0.5
-"""How often Spark is asked, while the driver waits, whether it still has the slots of all tasks."""
-END_SECONDS = 5.0
-SECRET_BYTES = 32
 
 
 class FirstLevels:
@@ -96,14 +86,13 @@ class WalkBack:
         """What executors find; asked again if one is lost."""
         if not self._is_shared:
             plan = self._plan
-            looking = walker(plan.shape, plan.code, plan.portable, plan.exchange, plan.buckets)
-            return looking.source_in(Path(plan.run) / "levels", level, plan.levels[level - 1], target)
+            return self._walker.source_in(Path(plan.run) / "levels", level, plan.levels[level - 1], target)
         for _ in range(ATTEMPTS):
             try:
                 if self._lookers is None:
                     self._lookers = Lookers(self._driver, self._plan, self._pages)
                 return self._lookers.source(level, target)
-            except LookersLost as lost:
+            except TaskLost as lost:
                 self._driver.note_failure(str(lost))
                 if self._lookers is not None:
                     self._lookers.end()
@@ -113,114 +102,53 @@ class WalkBack:
             f"{self._driver.log}, and --resume {self._plan.run} tries again"
         )
 
-
-class LookersLost(Exception):
-    """A task that looks for sources is gone, and with it the job."""
+    @cached_property
+    def _walker(self) -> Walker:
+        return walker(self._plan)
 
 
 class Lookers:
-    """The tasks of a barrier job that look for sources, each in its part of a level's files, until `end`."""
+    """The tasks of a barrier job that look for sources, each in its part of a level's files, until `end`.
+
+    Once the search is over they meet where its tasks did.
+    """
 
     def __init__(self, driver: SparkDriver, plan: TaskPlan, pages: Pages) -> None:
-        self._driver = driver
         slots = driver.slots_now() or driver.slots()
-        self._tasks = min(slots, max(len(files) for files in plan.levels))
-        secret = secrets.token_bytes(SECRET_BYTES)
-        host, bound = driver.addresses
-        port = driver.settings.port  # That of the search, which is over.
-        try:
-            self._listener = Listener((bound, port), backlog=self._tasks, authkey=secret)
-        except OSError as error:
-            raise SystemFailure(f"the driver cannot listen at {bound}:{port}: {error.strerror or error}") from None
-        self._comers: SimpleQueue[Connection] = SimpleQueue()
-        Thread(target=self._accept, daemon=True).start()
-        at = (host, self._listener.address[1])
-        payload = pickle.dumps((plan, self._tasks, at, secret), pickle.HIGHEST_PROTOCOL)
-        function = remote("acked.checker.spark.trace:look", payload)
-        self._thread = ThreadPoolExecutor(1)
-        self._thread.submit(pages.describe, "walks back from a violation")
-        self._job: Future[list[Any]] = self._thread.submit(
-            driver.collect, range(self._tasks), self._tasks, function, is_barrier=True
-        )
-        self._connections: list[Connection] = []
-
-    def _accept(self) -> None:
-        while True:
-            try:
-                self._comers.put(self._listener.accept())
-            except AuthenticationError:
-                continue  # a stranger
-            except OSError:
-                return  # It is closed.
+        tasks = min(slots, max(len(files) for files in plan.levels))
+        self._meeting = Meeting(driver, tasks, Path(plan.run) / "levels")
+        plan = replace(plan, workers=tasks, driver=self._meeting.place, secret=self._meeting.secret)
+        describe = partial(pages.describe, "walks back from a violation")
+        self._job = Job(driver, tasks, "acked.checker.spark.trace:look", plan, describe)
+        self._are_here = False
 
     def source(self, level: int, target: Words) -> Edge | None:
-        """The least (state, action) of a level that leads to `target`; `LookersLost` if a task is lost."""
-        try:
-            while len(self._connections) < self._tasks:
-                try:
-                    self._connections.append(self._comers.get(timeout=LOOK_SECONDS))
-                except Empty:
-                    self._refuse_loss()
-            for connection in self._connections:
-                connection.send_bytes(json.dumps([level, target]).encode())
-            answers = [self._answer(connection) for connection in self._connections]
-        except (OSError, EOFError) as error:
-            raise LookersLost(str(error)) from None
-        if errors := [error for _, error in answers if error is not None]:
-            raise SystemFailure(errors[0])
-        return min(((tuple(edge[0]), edge[1]) for edge, _ in answers if edge is not None), default=None)
-
-    def _answer(self, connection: Connection) -> list[Any]:
-        while not connection.poll(LOOK_SECONDS):
-            self._refuse_loss()
-        answer: list[Any] = json.loads(connection.recv_bytes())
-        return answer
-
-    def _refuse_loss(self) -> None:
-        if self._job.done():
-            raise LookersLost(str(self._job.exception()))
-        # A barrier stage that has not begun waits without an end for a slot that is gone.
-        if self._driver.slots_now() < self._tasks:
-            raise LookersLost("an executor was lost")
+        """The least (state, action) of a level that leads to `target`; `TaskLost` if a task is."""
+        if not self._are_here:
+            self._meeting.gather("here", self._job.look_for_slots)
+            self._are_here = True
+        self._meeting.tell("look", {"level": level, "target": target})
+        edges = [body["edge"] for body in self._meeting.gather("edge", self._job.look)]
+        return min(((tuple(state), action) for state, action in filter(None, edges)), default=None)
 
     def end(self) -> None:
         """Ends the tasks, and cancels those that do not end."""
-        self._listener.close()
-        for connection in self._connections:
-            connection.close()
-        try:
-            self._job.exception(END_SECONDS)
-        except TimeoutError:
-            self._driver.cancel()
-        self._thread.shutdown(wait=False)
+        self._meeting.close()
+        self._job.end()
 
 
 def look(payload: bytes, partition: Iterator[int]) -> Iterator[int]:
-    """A barrier task: looks for sources as often as the driver asks."""
-    plan, tasks, at, secret = pickle.loads(payload)
-    for number in partition:
-        try:
-            connection = Client(at, authkey=secret)
-        except OSError as error:
-            raise RuntimeError(f"the driver does not answer at {at[0]}:{at[1]}: {error.strerror or error}") from None
-        with connection:
-            answer_driver(plan, (number, tasks), connection)
-        yield number
-
-
-def answer_driver(plan: TaskPlan, share: tuple[int, int], connection: Connection) -> None:
-    """Answers (level, target) with (edge, error), from the files of this task of so many, until the driver ends."""
-    looking = walker(plan.shape, plan.code, plan.portable, plan.exchange, plan.buckets)
-    number, tasks = share
-    while True:
-        try:
-            level, target = json.loads(connection.recv_bytes())
-        except (EOFError, OSError):
-            return
-        edge, error = None, None
-        try:
-            files = plan.levels[level - 1][number::tasks]
-            edge = looking.source_in(Path(plan.run) / "levels", level, files, tuple(target))
-        except AckedError as raised:
-            error = str(raised)
-        connection.send_bytes(json.dumps([edge, error]).encode())
+    """A barrier task: looks for sources as often as the driver asks, until it stops it."""
+    number, hosts = this_task()
+    plan: TaskPlan = pickle.loads(payload)
+    for _ in partition:
+        pass
+    with attendance(plan, number, hosts[number]) as seat:
+        looking = walker(plan)
+        seat.say("here", {"host": hosts[number]})
+        while True:
+            asked = seat.wait_for("look")
+            files = plan.levels[asked["level"] - 1][number :: plan.workers]
+            edge = looking.source_in(Path(plan.run) / "levels", asked["level"], files, tuple(asked["target"]))
+            seat.say("edge", {"edge": edge})
+    yield number

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from acked.base.errors import SystemFailure
-from acked.base.sockets import answer, call, listen, read_exactly
+from acked.base.sockets import answer, call, hang_up, listen, read_exactly, receive_calls
 from acked.checker.spark.seat import Alone
 from acked.checker.store.level_file import cannot_write, write_all
 
@@ -53,7 +53,7 @@ class Transfer:
         except OSError as error:
             raise SystemFailure(f"a task cannot listen at {host}: {error.strerror or error}") from None
         self.address: tuple[str, int] = (host, self._listener.getsockname()[1])
-        threading.Thread(target=self._accept, daemon=True).start()
+        receive_calls(self._listener, self._read)
 
     def meet(self, addresses: Sequence[tuple[str, int]]) -> None:
         """Says where all tasks listen, in their order."""
@@ -100,14 +100,6 @@ class Transfer:
 
     # -- receiving --------------------------------------------------------------------------------------------------
 
-    def _accept(self) -> None:
-        while True:
-            try:
-                connection, _ = self._listener.accept()
-            except OSError:
-                return  # It is closed: the task is over.
-            threading.Thread(target=self._read, args=(connection,), daemon=True).start()
-
     def _read(self, connection: socket.socket) -> None:
         source = None
         try:
@@ -145,12 +137,7 @@ class Transfer:
     def close(self) -> None:
         """Gives back what it holds."""
         for connection in (self._listener, *self._outgoing.values(), *self._incoming.values()):
-            try:
-                # Or a thread that waits in it goes on to wait, in whatever has its number next.
-                connection.shutdown(socket.SHUT_RDWR)
-            except OSError:
-                pass  # The other end was faster.
-            connection.close()
+            hang_up(connection)
         for inbox in self._inboxes.values():
             inbox.close()
 

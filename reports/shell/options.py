@@ -18,6 +18,7 @@ import click
 from acked.base.bounds import Bounds, default_memory, default_workers
 from acked.base.cache import cache_folder, why_no_cache
 from acked.base.errors import ConfigurationError
+from acked.base.files import is_uri
 from acked.base.names import repeats
 from acked.reports.shell.completion import bundled_or_file, known_releases
 from acked.reports.shell.output import Output, TraceFile, say
@@ -85,7 +86,7 @@ class RunPlace(click.ParamType["Path | str"]):
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> Path | str:
         text = str(value)
-        return text if re.match(r"[a-z][a-z0-9+.-]+:/", text) else Path(text)
+        return text if is_uri(text) else Path(text)
 
 
 # -- declaring options --------------------------------------------------------------------------------------------------

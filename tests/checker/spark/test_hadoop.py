@@ -85,7 +85,7 @@ def test_a_second_search_at_the_same_place_is_refused(driver: SparkDriver, tmp_p
 
 
 def test_places_that_spark_does_not_have_are_one_sentence(driver: SparkDriver, tmp_path: Path) -> None:
-    with pytest.raises(SystemFailure, match=r"Spark cannot use nowhere://x: No FileSystem for scheme"):
+    with pytest.raises(SystemFailure, match=r"Spark cannot reach nowhere://x: No FileSystem for scheme"):
         HadoopRun(driver, "nowhere://x")
     with pytest.raises(SystemFailure, match=r"there is no run at file://.*; a search with --run-dir"):
         HadoopRun(driver, f"file://{tmp_path}/nothing").fetch(tmp_path)

@@ -10,7 +10,7 @@ import pytest
 
 from acked.base.errors import SystemFailure
 from acked.checker.spark import shipping
-from acked.checker.spark.driver import reason_of
+from acked.checker.spark.jobs import reason_of
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.spark.shipping import SHIPPED, environment_archive, remote
 from tests.checker.toys import always, ask, counters

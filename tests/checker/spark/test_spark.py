@@ -21,7 +21,8 @@ from acked.checker.question.question import GRAPH_KINDS, Question
 from acked.checker.question.result import Result, StopReason
 from acked.checker.question.vacuity import vacuity_probes
 from acked.checker.search.local import search
-from acked.checker.spark.driver import SparkBounds, SparkSearch, reason_of
+from acked.checker.spark.driver import SparkBounds, SparkSearch
+from acked.checker.spark.jobs import reason_of
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.spec.spec import Spec
 from acked.checker.spec.variants import specs_under
@@ -302,7 +303,7 @@ def test_a_task_killed_again_and_again_ends_in_one_sentence_and_a_run_that_goes_
     question = spec("kip101")
     with RunDirectory.create(tmp_path / "run", question) as run:
         SparkSearch(question, run, driver, bounds=SparkBounds(max_depth=4)).run()
-        monkeypatch.setattr("acked.checker.spark.driver.remote", deadly)
+        monkeypatch.setattr("acked.checker.spark.jobs.remote", deadly)
         with pytest.raises(SystemFailure, match=r"failed 3 times in a row at level 5: a Python worker died; .*--resume"):
             SparkSearch(question, run, driver).run()
     monkeypatch.undo()

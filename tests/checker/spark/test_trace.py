@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from acked.checker.question.result import Result, Words
 from acked.checker.search.local import search
 from acked.checker.spark import trace
 from acked.checker.spark.driver import SparkSearch
+from acked.checker.spark.meeting import Meeting, TaskLost
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.spark.spark_cluster import kill, python_workers
@@ -120,11 +122,31 @@ def test_a_task_killed_on_the_way_back_changes_no_trace(
     assert len(jobs) == 3
 
 
+@pytest.mark.timeout(60)
+def test_who_comes_to_the_meeting_on_the_way_back_and_says_nothing_keeps_nobody_waiting(
+    driver: SparkDriver, tmp_path: Path, jobs: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The greeting of one was over before that of the next began."""
+    strangers: list[socket.socket] = []
+
+    class Visited(Meeting):
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            strangers.append(socket.create_connection(self.place))
+
+    monkeypatch.setattr(trace, "FIRST_LEVELS_BYTES", TINY)
+    monkeypatch.setattr(trace, "Meeting", Visited)
+    assert answer(over_spark(driver, climbing(), tmp_path / "run")) == answer(search(climbing(), Bounds(2)))
+    assert len(strangers) == 1
+    assert len(jobs) == 2
+    strangers[0].close()
+
+
 def test_tasks_lost_on_the_way_back_again_and_again_are_one_sentence(
     driver: SparkDriver, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def lost(*_: object) -> Any:
-        raise trace.LookersLost("a task died")
+        raise TaskLost("a task died")
 
     monkeypatch.setattr(trace, "FIRST_LEVELS_BYTES", TINY)
     monkeypatch.setattr(trace.Lookers, "source", lost)
