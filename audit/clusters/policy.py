@@ -123,7 +123,7 @@ def read_policy(path: Path) -> Policy:
     """A policy; `ConfigurationError` says in one sentence what is wrong with it, and where."""
     try:
         document = tomllib.loads(read_text(path, "policy"))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # A TOMLDecodeError, or a number of more digits than Python reads.
         raise ConfigurationError(f"{path} is no valid TOML: {error}") from None
     for name in document:
         _check_name(f"{path}", name, _TABLES)

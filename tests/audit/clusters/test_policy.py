@@ -80,6 +80,7 @@ def test_of_several_requirements_the_first_that_is_about_a_topic_counts_and_loss
     ("[[accept]]", "[accept]", r"accept must be a list of tables; begin each with \[\[accept\]\]"),
     ("[clusters.eu]", "[[clusters]]", "clusters must be tables"),
     ("[[accept]]", "[[accept", "is no valid TOML"),
+    ("until = 2027-01-31", f"until = {'9' * 5000}", "is no valid TOML"),
 ])  # fmt: skip
 def test_what_a_policy_does_not_mean_is_refused_with_what_is_right(old: str, new: str, why: str, tmp_path: Path) -> None:
     assert old in WHOLE
