@@ -16,9 +16,9 @@ from acked.audit.clusters.live import (
     LiveBroker,
     LiveCluster,
     LivePartition,
-    LiveQuorum,
     LiveTopic,
     LiveValue,
+    Quorum,
 )
 from acked.audit.commands.options import ClusterFacts
 from acked.cli import main
@@ -293,7 +293,7 @@ def live(**changes: Any) -> LiveCluster:
     partition = LivePartition(0, (1, 2, 3), (1, 2, 3), leader=1)
     topics = (LiveTopic("orders", (partition,), ()),)
     features = {"metadata.version": 30, "eligible.leader.replicas.version": 1}
-    known = LiveCluster("kafka:9092", brokers, topics, features, LiveQuorum(1, (1, 2, 3), (1, 2, 3)), are_moves_known=True)
+    known = LiveCluster("kafka:9092", brokers, topics, features, Quorum(1, (1, 2, 3), (1, 2, 3)), are_moves_known=True)
     return replace(known, **changes)
 
 
@@ -309,7 +309,7 @@ def test_a_running_cluster_is_green_only_if_moves_partitions_and_controllers_wer
         "good": (good, 0),
         "moves that were not told": (live(are_moves_known=False), 152),
         "no quorum told": (live(quorum=None), 152),
-        "one controller that lags": (live(quorum=LiveQuorum(1, (1, 2, 3), (1, 2))), 12),
+        "one controller that lags": (live(quorum=Quorum(1, (1, 2, 3), (1, 2))), 12),
         "a topic without partitions": (live(topics=(topic, LiveTopic("hidden", (), None, "not allowed"))), 152),
         "a topic whose settings are hidden": (live(topics=(replace(topic, values=None, failure="not allowed"),)), 152),
         "a broker that is down": (live(brokers=(down, *others), topics=(without_1,)), 12),
