@@ -322,6 +322,19 @@ def test_a_running_cluster_is_green_only_if_moves_partitions_and_controllers_wer
         assert roll("--bootstrap-server", "kafka:9092")[0] == expected, what
 
 
+@pytest.mark.slow
+def test_a_topic_of_which_one_partition_is_moved_is_decided_though_its_partitions_have_other_numbers_of_replicas(
+    roll: Roll, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = live()
+    [topic], own = good.topics, good.brokers[0]
+    moved = replace(topic.partitions[0], number=1, replicas=(1, 2, 3, 4), adding=(4,), removing=(1,))
+    both = replace(topic, partitions=(*topic.partitions, moved))
+    cluster = live(topics=(both,), brokers=(*good.brokers, replace(own, number=4)))
+    monkeypatch.setattr(ClusterFacts, "ask", lambda *_, **__: cluster)
+    assert roll("--bootstrap-server", "kafka:9092")[0] == 0
+
+
 def test_columns_are_found_whatever_their_order(tmp_path: Path) -> None:
     moving = GOOD.replace("\tElr: \tLastKnownElr: ", "\tAdding Replicas: 3\tRemoving Replicas: 1\tElr: \tLastKnownElr: 2")
     [one] = partitions_in("topics.txt", moving)
