@@ -18,7 +18,7 @@ from acked.audit.decision.faults import Faults, read_faults
 from acked.audit.decision.questions import BY_DEFAULT, AuditQuestion, AuditVerdict, worst_of
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
-from acked.base.names import near
+from acked.base.names import first_of, near
 
 Wanted = tuple[AuditQuestion, Faults]
 """A question, and the faults under which its answer counts."""
@@ -233,6 +233,10 @@ class Judgement:
         return f"{counts[0]} required and not kept, {counts[1]} undecided"
 
 
+_NAMED = 3
+"""Topics that one line names."""
+
+
 def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
     """What is required and not kept, by topic; what is accepted counts as kept until its day is over."""
     found: dict[tuple[AuditVerdict, str], list[str]] = {}
@@ -259,7 +263,7 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
                     key = reply, f"{what}{f': {one.refusal}' if one.refusal else ''}"
                 name = topic or "every topic"
                 found.setdefault(key, []).append(f"{one.group.unit}: {name}" if one.group.unit else name)
-    lines = [(verdict, f"{_names(topics)}: {text}") for (verdict, text), topics in found.items()]
+    lines = [(verdict, f"{first_of(topics, _NAMED)}: {text}") for (verdict, text), topics in found.items()]
     lines.sort(key=lambda line: (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO).index(line[0]))
     topics = [(topic, one.group.unit) for one in audited for topic in one.group.topics or ("",)]
     for risk in policy.accepted:
@@ -282,12 +286,3 @@ def _excuse(policy: Policy, topic: str, unit: str, question: AuditQuestion, faul
     found = [one for one in policy.accepted
              if _is_about(one, topic, unit) and one.question is question and one.faults in (None, faults)]  # fmt: skip
     return max(found, key=lambda one: one.until, default=None)
-
-
-_NAMED = 3
-"""Topics that one line names."""
-
-
-def _names(topics: Sequence[str]) -> str:
-    more = f" and {len(topics) - _NAMED} more" if len(topics) > _NAMED else ""
-    return f"{', '.join(topics[:_NAMED])}{more}"
