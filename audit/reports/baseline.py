@@ -114,7 +114,7 @@ def unknown_brokers(view: TopicsView) -> tuple[str, ...]:
     """A line for each broker whose settings are not known, with how many topics the others are judged by."""
     topics: dict[tuple[str, ...], set[str]] = {}
     for group in view.groups:
-        if group.audit is None and group.brokers and group.refusal:
-            topics.setdefault((group.refusal, *group.brokers), set()).update(group.topics)
+        if group.refusal and (judged := view.judged_by_others(group)):
+            topics.setdefault((group.refusal, *group.brokers), set()).update(judged)
     return tuple(f"{reason}; {plural(len(names), 'topic')} are judged by the other brokers' settings"
                  for (reason, *_), names in topics.items())  # fmt: skip

@@ -376,6 +376,13 @@ class TopicsView:
         """The audit of the first group that was asked about."""
         return next((group.audit for group in self.groups if group.audit is not None), None)
 
+    def judged_by_others(self, group: GroupView) -> frozenset[str]:
+        """The topics of a group about whose brokers nothing is known, for which other brokers' settings answer."""
+        if group.audit is not None or not group.brokers:
+            return frozenset()
+        others = (other for other in self.groups if other.decides and other.audit is not None and other.unit == group.unit)
+        return frozenset(group.topics).intersection(name for other in others for name in other.topics)
+
 
 View = AuditView | TopicsView
 

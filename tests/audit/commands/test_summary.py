@@ -85,6 +85,8 @@ def test_a_broker_that_is_down_is_one_line_and_no_change() -> None:
     assert told.notes == (f"{reason}; 200 topics are judged by the other brokers' settings",)
     assert sum("does not run" in line for line in lines(now, 120)) == 1
     alone = replace(now, groups=(down,))
+    assert any(f"not asked: {reason}" in line for line in lines(alone, 120))
+    assert not any("judged by" in line for line in lines(alone, 120))
     assert len(since(alone, cells_of(before), Path("yesterday.json")).differences) == 200, "nobody else answers for them"
 
 
