@@ -241,10 +241,11 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
     """What is required and not kept, by topic; what is accepted counts as kept until its day is over."""
     found: dict[tuple[AuditVerdict, str], list[str]] = {}
     used: set[Accepted] = set()
-    answered = {(topic, one.group.unit) for one in audited if one.audit is not None for topic in one.group.topics}
+    answered = {(topic, one.group.unit) for one in audited if one.audit is not None and one.group.decides
+                for topic in one.group.topics}  # fmt: skip
     for one in audited:
         for topic in (one.group.topics or ("",)) if one.group.decides else ():
-            if one.audit is None and one.group.brokers and (topic, one.group.unit) in answered:
+            if one.group.is_unread and (topic, one.group.unit) in answered:
                 text = f"judged by the other brokers' settings: {one.refusal}"
                 found.setdefault((AuditVerdict.NO, text), []).append(topic)
                 continue

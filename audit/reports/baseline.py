@@ -62,7 +62,7 @@ def _cells_in(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerdict]
     for group in groups:
         for topic in (f"{_of(group)}{name}" for name in group["topics"] or [""]) if group["decides"] else ():
             audit = group["audit"]
-            is_known = audit is None and group["brokers"] and topic in answered
+            is_known = group.get("unread") and topic in answered
             for asked in document["required"] if audit is None and not is_known else ():
                 yield Cell(topic, AuditQuestion(asked), _NOT_ASKED), AuditVerdict.UNDECIDED
             for answer in () if audit is None else audit["answers"]:

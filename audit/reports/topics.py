@@ -61,6 +61,7 @@ def _group(number: int, one: Audited, required: Sequence[AuditQuestion], cache: 
         refusal=one.refusal or None,
         audit=view_of(one, required, cache),
         unit=group.unit or None,
+        unread=group.is_unread,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -144,6 +145,18 @@ def test_a_broker_that_is_down_is_undecided_only_for_topics_that_no_other_broker
     down = Audited(TopicGroup(("clicks",), gather([]), ("2",), refusal=reason), None, None, reason)
     assert judge(read, [down], date(2027, 1, 1)).verdict is AuditVerdict.NO  # accepted
     assert judge(read, [down], date(2028, 1, 1)).verdict is AuditVerdict.YES  # accepted no longer
+
+
+@pytest.mark.slow
+def test_settings_that_were_read_and_cannot_be_asked_about_are_undecided_whatever_other_brokers_have(tmp_path: Path) -> None:
+    read = policy(tmp_path)
+    [other] = audited("clicks", acks="all", unit="eu")
+    group = replace(other.group, brokers=("2",))
+    lacking = "the settings of broker 2 are not known: it does not run"
+    down = Audited(replace(group, refusal=lacking), None, None, lacking)
+    refused = Audited(group, None, None, "one file says 3.5 and another 3.6")
+    assert judge(read, [other, down], date(2028, 1, 1)).verdict is AuditVerdict.NO
+    assert judge(read, [other, refused], date(2028, 1, 1)).verdict is not AuditVerdict.NO
 
 
 def test_the_schema_that_ships_is_the_one_of_the_table() -> None:
