@@ -274,12 +274,17 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
 
 
 def _reply(one: Audited, question: AuditQuestion, faults: Faults) -> AuditVerdict:
-    """The answer of a group; undecided where it was not asked, or hangs on what is not known."""
+    """The answer of a group, today and on the way of an upgrade; undecided where it was not asked, or hangs on what is not
+    known.
+    """
     open_ = [(hinge.answer.question.asked, hinge.answer.faults) for hinge in one.hinges]
     if one.audit is None or (question, faults) in open_:
         return AuditVerdict.UNDECIDED
-    answers = (answer.worst for answer in one.audit.all_of(question) if answer.faults == faults)
-    return next(answers, AuditVerdict.UNDECIDED)
+    answers = [answer.worst for answer in one.audit.all_of(question) if answer.faults == faults]
+    on_the_way = () if one.upgrade is None else one.upgrade.answers
+    answers += [answer.on_the_way for answer in on_the_way
+                if answer.question.asked is question and answer.faults == faults]  # fmt: skip
+    return worst_of(answers) if answers else AuditVerdict.UNDECIDED
 
 
 def _excuse(policy: Policy, topic: str, unit: str, question: AuditQuestion, faults: Faults) -> Accepted | None:

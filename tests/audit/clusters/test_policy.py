@@ -16,7 +16,9 @@ from acked.audit.clusters.several import Asked, Audited, audit_groups
 from acked.audit.clusters.topics import TopicGroup
 from acked.audit.decision.faults import read_faults
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
+from acked.audit.decision.upgrade import Stage, Upgrade, UpgradeAnswer
 from acked.base.errors import ConfigurationError
+from acked.base.release import release
 from acked.cluster.vocabulary.entry import SettingEntry
 from tests.audit.decision.kept import KEPT
 from tests.audit.reading import gather
@@ -157,6 +159,18 @@ def test_settings_that_were_read_and_cannot_be_asked_about_are_undecided_whateve
     refused = Audited(group, None, None, "one file says 3.5 and another 3.6")
     assert judge(read, [other, down], date(2028, 1, 1)).verdict is AuditVerdict.NO
     assert judge(read, [other, refused], date(2028, 1, 1)).verdict is not AuditVerdict.NO
+
+
+@pytest.mark.slow
+def test_what_is_lost_on_the_way_of_an_upgrade_is_not_kept(tmp_path: Path) -> None:
+    [today] = audited("clicks", acks="all", unit="eu")
+    assert today.audit is not None
+    replies = {Stage.BEFORE: AuditVerdict.NO, Stage.RAISING: AuditVerdict.YES, Stage.FINISHED: AuditVerdict.NO}
+    [asked] = today.audit.answers
+    way = UpgradeAnswer(asked.question, asked.faults, replies, (), None, None, None)
+    found = replace(today, upgrade=Upgrade(release("2.6"), release("2.8.0"), "zookeeper", {}, (way,), is_sampled=False))
+    assert judge(policy(tmp_path), [today], date(2028, 1, 1)).verdict is AuditVerdict.NO
+    assert judge(policy(tmp_path), [found], date(2028, 1, 1)).verdict is AuditVerdict.YES
 
 
 def test_the_schema_that_ships_is_the_one_of_the_table() -> None:
