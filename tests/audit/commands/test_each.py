@@ -77,6 +77,10 @@ def test_no_answer_is_green_because_nothing_of_what_was_named_was_audited(java: 
     assert "name files alone" in str(run(*others).exception)
 
 
+def test_a_file_that_is_not_there_is_not_passed(java: Path) -> None:
+    assert "server.properties is not there" in str(run("gradle.properties", "server.properties").exception)
+
+
 def test_the_hook_that_ships_is_this_command() -> None:
     hooks = {hook["id"]: hook for hook in yaml.safe_load((CHECKOUT / ".pre-commit-hooks.yaml").read_text("utf-8"))}
     assert hooks["acked-audit"]["entry"] == "acked audit --quiet --each --faults clean"
