@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 MOST_LISTED = 16
 """Names in one message; nobody reads more."""
@@ -20,6 +20,12 @@ def choices_or(names: Collection[str], command: str) -> str:
     if len(names) <= MOST_LISTED:
         return f"it has {choices(names)}"
     return f"`{command}` lists its {len(names)}"
+
+
+def first_of(names: Sequence[str], most: int) -> str:
+    """The first of them, and how many more there are: `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
 
 
 def repeats(names: Iterable[str]) -> list[str]:

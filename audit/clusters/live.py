@@ -58,31 +58,39 @@ class LiveBroker:
 
 @dataclass(frozen=True)
 class LivePartition:
-    """A partition as it is now; `eligible` are the leaders that may be elected beside the ISR (KIP-966), as far as known.
+    """A partition as it is now; `eligible` are the leaders that may be elected beside the ISR (KIP-966), None if unknown.
 
-    While a reassignment `is_moving` it the replicas are the old ones and the new. `is_eligible_known` says whether a broker
-    told who is eligible, and `led_last` who is remembered for having led where nobody is.
+    `led_last` is who is remembered for having led where nobody is eligible. While a reassignment is under way, which is
+    `adding` some replicas and `removing` others, the replicas are the old ones and the new.
     """
 
     number: int
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
-    eligible: tuple[int, ...] = ()
-    is_moving: bool = False
+    eligible: tuple[int, ...] | None = None
     leader: int | None = None
-    is_eligible_known: bool = False
     led_last: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
-class LiveQuorum:
-    """The controllers' quorum (KRaft): who votes, and which of the voters have lately fetched from the leader."""
+class Quorum:
+    """The controllers' quorum (KRaft): who votes, and who of them lately fetched from the leader; None if unknown."""
 
     leader: int
     voters: tuple[int, ...]
-    following: tuple[int, ...]
+    following: tuple[int, ...] | None = None
+
+    @property
+    def present(self) -> tuple[int, ...]:
+        """The voters that are there, as far as is known."""
+        return self.voters if self.following is None else self.following
+
+    def stays_without(self, broker: int) -> bool:
+        """Whether a majority of the voters is left without the broker; one that does not vote takes nothing from it."""
+        left = [voter for voter in self.present if voter != broker]
+        return broker not in self.voters or len(left) > len(self.voters) // 2
 
 
 @dataclass(frozen=True)
@@ -106,7 +114,7 @@ class LiveCluster:
     brokers: tuple[LiveBroker, ...]
     topics: tuple[LiveTopic, ...]
     features: Mapping[str, int] | None = None
-    quorum: LiveQuorum | None = None
+    quorum: Quorum | None = None
     are_moves_known: bool = False
 
 
@@ -202,7 +210,8 @@ def _topic_entries(cluster: LiveCluster, topic: LiveTopic, brokers: Mapping[int,
     for number in dict.fromkeys(len(partition.replicas) for partition in topic.partitions):
         yield entry(REPLICATION_FACTOR, str(number))
     for partition in topic.partitions:
-        yield note(Assigned(topic.name, partition.number, partition.replicas, partition.is_moving))
+        is_moving = bool(partition.adding or partition.removing)
+        yield note(Assigned(topic.name, partition.number, partition.replicas, is_moving))
         if len(partition.isr) < len(partition.replicas):
             now = f"partition {partition.number} has {_ids(partition.isr)} of {_ids(partition.replicas)}"
             now += f" (eligible to lead besides: {_ids(partition.eligible)})" if partition.eligible else ""

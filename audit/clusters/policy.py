@@ -18,7 +18,7 @@ from acked.audit.decision.faults import Faults, read_faults
 from acked.audit.decision.questions import BY_DEFAULT, AuditQuestion, AuditVerdict, worst_of
 from acked.base.errors import ConfigurationError
 from acked.base.files import read_text
-from acked.base.names import near
+from acked.base.names import first_of, near
 
 Wanted = tuple[AuditQuestion, Faults]
 """A question, and the faults under which its answer counts."""
@@ -123,7 +123,7 @@ def read_policy(path: Path) -> Policy:
     """A policy; `ConfigurationError` says in one sentence what is wrong with it, and where."""
     try:
         document = tomllib.loads(read_text(path, "policy"))
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:  # A TOMLDecodeError, or a number of more digits than Python reads.
         raise ConfigurationError(f"{path} is no valid TOML: {error}") from None
     for name in document:
         _check_name(f"{path}", name, _TABLES)
@@ -233,14 +233,19 @@ class Judgement:
         return f"{counts[0]} required and not kept, {counts[1]} undecided"
 
 
+_NAMED = 3
+"""Topics that one line names."""
+
+
 def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
     """What is required and not kept, by topic; what is accepted counts as kept until its day is over."""
     found: dict[tuple[AuditVerdict, str], list[str]] = {}
     used: set[Accepted] = set()
-    answered = {(topic, one.group.unit) for one in audited if one.audit is not None for topic in one.group.topics}
+    answered = {(topic, one.group.unit) for one in audited if one.audit is not None and one.group.decides
+                for topic in one.group.topics}  # fmt: skip
     for one in audited:
         for topic in (one.group.topics or ("",)) if one.group.decides else ():
-            if one.audit is None and one.group.brokers and (topic, one.group.unit) in answered:
+            if one.group.is_unread and (topic, one.group.unit) in answered:
                 text = f"judged by the other brokers' settings: {one.refusal}"
                 found.setdefault((AuditVerdict.NO, text), []).append(topic)
                 continue
@@ -259,7 +264,7 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
                     key = reply, f"{what}{f': {one.refusal}' if one.refusal else ''}"
                 name = topic or "every topic"
                 found.setdefault(key, []).append(f"{one.group.unit}: {name}" if one.group.unit else name)
-    lines = [(verdict, f"{_names(topics)}: {text}") for (verdict, text), topics in found.items()]
+    lines = [(verdict, f"{first_of(topics, _NAMED)}: {text}") for (verdict, text), topics in found.items()]
     lines.sort(key=lambda line: (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO).index(line[0]))
     topics = [(topic, one.group.unit) for one in audited for topic in one.group.topics or ("",)]
     for risk in policy.accepted:
@@ -269,12 +274,17 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
 
 
 def _reply(one: Audited, question: AuditQuestion, faults: Faults) -> AuditVerdict:
-    """The answer of a group; undecided where it was not asked, or hangs on what is not known."""
+    """The answer of a group, today and on the way of an upgrade; undecided where it was not asked, or hangs on what is not
+    known.
+    """
     open_ = [(hinge.answer.question.asked, hinge.answer.faults) for hinge in one.hinges]
     if one.audit is None or (question, faults) in open_:
         return AuditVerdict.UNDECIDED
-    answers = (answer.worst for answer in one.audit.all_of(question) if answer.faults == faults)
-    return next(answers, AuditVerdict.UNDECIDED)
+    answers = [answer.worst for answer in one.audit.all_of(question) if answer.faults == faults]
+    on_the_way = () if one.upgrade is None else one.upgrade.answers
+    answers += [answer.on_the_way for answer in on_the_way
+                if answer.question.asked is question and answer.faults == faults]  # fmt: skip
+    return worst_of(answers) if answers else AuditVerdict.UNDECIDED
 
 
 def _excuse(policy: Policy, topic: str, unit: str, question: AuditQuestion, faults: Faults) -> Accepted | None:
@@ -282,12 +292,3 @@ def _excuse(policy: Policy, topic: str, unit: str, question: AuditQuestion, faul
     found = [one for one in policy.accepted
              if _is_about(one, topic, unit) and one.question is question and one.faults in (None, faults)]  # fmt: skip
     return max(found, key=lambda one: one.until, default=None)
-
-
-_NAMED = 3
-"""Topics that one line names."""
-
-
-def _names(topics: Sequence[str]) -> str:
-    more = f" and {len(topics) - _NAMED} more" if len(topics) > _NAMED else ""
-    return f"{', '.join(topics[:_NAMED])}{more}"

@@ -47,6 +47,11 @@ class TopicGroup:
     refusal: str = ""
     unit: str = ""
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether it is of brokers whose settings are not known; where others are known, those answer for its topics."""
+        return bool(self.refusal and self.brokers)
+
 
 def groups_of(
     found: Recognised, topic: str | None = None, entities: Collection[str] = (), with_internal: bool = False

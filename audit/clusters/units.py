@@ -15,7 +15,7 @@ from acked.audit.decision.gather import Given, Recognised, Remark, Severity, fac
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import PRODUCER_OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.note import Described, Listed, Read
 from acked.model.language.telling import says_list
 
@@ -187,7 +187,7 @@ def _differing(found: Recognised) -> list[str]:
     """The files that say different things of the same, of brokers and topics first, and of clients once those agree."""
     said: dict[Subject, dict[str, dict[str, SettingEntry]]] = {}
     for entry in found.known:
-        if entry.key not in found.hidden and entry.scope is not None and not entry.said_by:
+        if entry.key not in found.hidden and entry.scope is not None and not entry.said_by and entry.file != PRODUCER_OPTION:
             subject = (entry.scope, entry.cluster, entry.entity if entry.scope is Scope.TOPIC else None)
             said.setdefault(subject, {}).setdefault(entry.file, {})[entry.key] = entry
     facts = facts_in(found.read)

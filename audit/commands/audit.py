@@ -43,7 +43,6 @@ from acked.audit.reports.topics import print_topics, topics_markdown, topics_vie
 from acked.audit.reports.view import AuditView, View, document_of
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable
-from acked.base.optional import optional_packages
 from acked.base.version import __version__
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import KeptProcesses
@@ -192,8 +191,7 @@ def _prove(
     out: Path | None,
 ) -> int:
     """Shows the audit and plays its first required yes on brokers, which decides the exit code."""
-    with optional_packages():
-        from acked.audit.commands.prove_it import prove_first
+    from acked.audit.commands.prove_it import prove_first
 
     if output.form == "text":
         _show(view, output, out, [])

@@ -24,7 +24,6 @@ from acked.audit.reports.durability import (
 )
 from acked.base.errors import ConfigurationError, ExitCode, SystemFailure
 from acked.base.files import check_writable, write_text
-from acked.base.optional import optional_packages
 from acked.checker.batch.outcome import Task
 from acked.checker.spec.resolve import property_named
 from acked.invariants.property import Property
@@ -85,8 +84,7 @@ class TableFiles:
         for path, what in ((self.html, "page"), (self.csv, "CSV file"), (self.parquet, "Parquet file")):
             check_writable(path, what)
         if self.parquet is not None:
-            with optional_packages():
-                import pyarrow  # noqa: F401  # Missed now, and not once the table is filled.
+            import pyarrow  # noqa: F401  # Missed now, and not once the table is filled.
         if self.stories is not None and self.html is None:
             raise ConfigurationError("--stories writes the pages that the table's page links to; name that page with --html")
 

@@ -183,7 +183,7 @@ def _mark_moves(topic: LiveTopic, moving: Moving) -> LiveTopic:
     def mark(part: LivePartition) -> LivePartition:
         if (move := moving.get((topic.name, part.number))) is None:
             return part
-        return replace(part, is_moving=True, adding=move[0], removing=move[1])
+        return replace(part, adding=move[0], removing=move[1])
 
     return replace(topic, partitions=tuple(map(mark, topic.partitions)))
 
@@ -298,11 +298,9 @@ def _topics(admin: AdminClient, topics: Mapping[str, Any], eligible: Eligible, c
 
 
 def _partition(part: Any, eligible: tuple[tuple[int, ...], tuple[int, ...]] | None) -> LivePartition:
-    elr, led_last = eligible or ((), ())
+    elr, led_last = eligible or (None, ())
     leader = part.leader if part.leader >= 0 else None
-    return LivePartition(
-        part.id, tuple(part.replicas), tuple(part.isrs), elr, False, leader, eligible is not None, led_last
-    )
+    return LivePartition(part.id, tuple(part.replicas), tuple(part.isrs), elr, leader, led_last)
 
 
 def _values(answer: Mapping[str, Any]) -> tuple[LiveValue, ...]:

@@ -20,8 +20,9 @@ from acked.audit.formats.reading import read_all, read_each
 from acked.base.errors import ConfigurationError
 from acked.base.names import near
 from acked.base.release import Release, release
-from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry
+from acked.cluster.vocabulary.entry import OPTION, PRODUCER_OPTION, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
+from acked.cluster.vocabulary.note import Read
 from acked.reports.shell.options import FORMAT, QUIET, KeyValue, argument, collects, option
 from acked.reports.shell.output import Output
 
@@ -230,17 +231,22 @@ class ClusterFacts:
         elif self.command_config is not None or self.timeout is not None:
             raise click.UsageError("--command-config and --timeout are about a running cluster; name it with "
                                    "--bootstrap-server, or leave them out.")  # fmt: skip
-        entries += [SettingEntry(key, value, "--producer", 0, Scope.PRODUCER) for key, value in self.producer]
+        return self._recognise(entries)
+
+    def read_each(self, files: tuple[Path, ...]) -> list[tuple[str, Recognised]]:
+        """What each file says for itself; one of nothing of Kafka's is left out."""
+        if not files or self.bootstrap is not None or self.command_config is not None or self.timeout is not None:
+            raise click.UsageError("--each audits every FILE for itself, and no running cluster; name files alone")
+        return [(str(path), self._recognise(found)) for path, found in read_each(files)]
+
+    def _recognise(self, entries: list[Read]) -> Recognised:
+        """What was read, with --producer and --set."""
+        producer = [SettingEntry(key, value, PRODUCER_OPTION, 0, Scope.PRODUCER) for key, value in self.producer]
         for key, _ in self.overrides:
             if key not in KEYS:  # In a file it may be none of our business; here it was typed for us.
                 raise ConfigurationError(f"--set: {key} is not a setting that the audit uses{near(key, KEYS)}")
         overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
-        return recognise(entries, overrides, self.lenient)
-
-    def read_each(self, files: tuple[Path, ...]) -> list[tuple[str, Recognised]]:
-        """What each file says for itself; one of nothing of Kafka's is left out."""
-        overrides = [SettingEntry(key, value, OPTION, 0) for key, value in self.overrides]
-        return [(str(path), recognise(found, overrides, self.lenient)) for path, found in read_each(files)]
+        return recognise([*entries, *producer], overrides, self.lenient)
 
     def ask(self, address: str, config: Path | None, with_moves: bool) -> LiveCluster:
         """What a running cluster says of itself."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from acked.audit.clusters.live import LiveQuorum
+from acked.audit.clusters.live import Quorum
 from acked.audit.commands.connection import (
     API_VERSIONS,
     DESCRIBE_QUORUM,
@@ -111,7 +111,7 @@ def moves_under_way(address: tuple[str, int], properties: Mapping[str, str], clo
     }
 
 
-def quorum_of(address: tuple[str, int], properties: Mapping[str, str], clock: Clock) -> LiveQuorum | None:
+def quorum_of(address: tuple[str, int], properties: Mapping[str, str], clock: Clock) -> Quorum | None:
     """The controllers' quorum (KRaft, KIP-595), of which any broker tells; None where that is not answered."""
     metadata = {"topic_name": "__cluster_metadata", "partitions": [{"partition_index": 0}]}
     try:
@@ -130,4 +130,4 @@ def quorum_of(address: tuple[str, int], properties: Mapping[str, str], clock: Cl
         for voter in told.current_voters
         if voter.replica_id == told.leader_id or 0 < latest - _FETCHING <= voter.last_fetch_timestamp
     ]
-    return LiveQuorum(int(told.leader_id), voters, tuple(following))
+    return Quorum(int(told.leader_id), voters, tuple(following))

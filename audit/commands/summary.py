@@ -150,7 +150,8 @@ def _points(view: View) -> Iterator[_Point]:
     for line in unknown_brokers(view):
         yield _Point(line, AuditVerdict.UNDECIDED)
     for group in view.groups:
-        if not group.decides or (group.audit is None and group.brokers):
+        judged = view.judged_by_others(group)
+        if not group.decides or (judged and judged.issuperset(group.topics)):
             continue
         name = f"{group.number}. {short_name(group)}: "
         if group.audit is None:

@@ -118,4 +118,3 @@ def _topic_made(client: _Client, key: str, said: Mapping[str, str]) -> str | Non
         name = key.removesuffix(REPLICATION_FACTOR).strip(".")
         return next((one for one in _MIRRORED if name.endswith(one)), None) or name or "mirrored:*"
     return None
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from acked.audit.formats.clients import client_entries
@@ -10,7 +10,7 @@ from acked.audit.formats.parts.properties import property_entries
 from acked.audit.formats.parts.reader import Reader, Sign
 from acked.audit.formats.spring import is_spring, spring_properties
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import Scope
+from acked.cluster.vocabulary.entry import Scope, SettingEntry
 from acked.cluster.vocabulary.note import Note, Read, settings_of
 
 _ALIASES = {
@@ -41,31 +41,30 @@ def kafka_names(read: Iterable[Read]) -> list[Read]:
     A file that has no name of librdkafka's own is left as it is: nothing tells whose it is.
     """
     found = [_plain(one) for one in read]
-    if any(entry.key == _SCALA for entry in settings_of(found)):
-        return _scala_names(found)
+    said = {entry.key: entry.value for entry in settings_of(found)}
+    if _SCALA in said:
+        return _of_client("the Scala producer", found, next(settings_of(found)), _OF_SCALA)
     first = next((entry for entry in settings_of(found) if entry.key in _OWN and entry.scope in (None, Scope.PRODUCER)), None)
     if first is None:
         return found
-    named = [one if isinstance(one, Note) else replace(one, key=_ALIASES.get(one.key, one.key)) for one in found]
-    said = {entry.key: entry.value for entry in settings_of(named)}
     defaults = {keys.ACKS: "-1", keys.RETRIES: str(keys.MAX_INT), keys.IDEMPOTENCE: "false", keys.IN_FLIGHT: "1000000"}
     if said.get(keys.IDEMPOTENCE, "").lower() == "true" or keys.TRANSACTIONAL_ID in said:
         defaults |= {keys.IDEMPOTENCE: "true", keys.IN_FLIGHT: "5"}
-    return [*named, *(replace(first, key=key, value=value, scope=Scope.PRODUCER, default_of=_NAME)
-                      for key, value in defaults.items() if key not in said)]  # fmt: skip
+    return _of_client(_NAME, found, first, defaults)
 
 
 _SCALA = "producer.type"
 """A name of the Scala producer (to 0.8.2, gone in 0.11), which had names of librdkafka's, and its own defaults."""
 
+_OF_SCALA = {keys.ACKS: "0", keys.RETRIES: "3", keys.IDEMPOTENCE: "false", keys.IN_FLIGHT: "1"}
+"""By default it waits for nobody, and tries three times (ProducerConfig.scala of 0.8)."""
 
-def _scala_names(found: Sequence[Read]) -> list[Read]:
-    """Its names as Kafka's: by default it waits for nobody, and tries three times (ProducerConfig.scala of 0.8)."""
+
+def _of_client(name: str, found: Sequence[Read], first: SettingEntry, defaults: Mapping[str, str]) -> list[Read]:
+    """A client's names as Kafka's, with its defaults, in the line of its `first`, for what is not said."""
     named = [one if isinstance(one, Note) else replace(one, key=_ALIASES.get(one.key, one.key)) for one in found]
-    first = next(settings_of(named))
     said = {entry.key for entry in settings_of(named)}
-    defaults = {keys.ACKS: "0", keys.RETRIES: "3", keys.IDEMPOTENCE: "false", keys.IN_FLIGHT: "1"}
-    return [*named, *(replace(first, key=key, value=value, scope=Scope.PRODUCER, default_of="the Scala producer")
+    return [*named, *(replace(first, key=key, value=value, scope=Scope.PRODUCER, default_of=name)
                       for key, value in defaults.items() if key not in said)]  # fmt: skip
 
 

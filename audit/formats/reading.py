@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
@@ -55,7 +56,11 @@ def read_all(paths: Iterable[Path]) -> list[Read]:
 
 def read_each(paths: Iterable[Path]) -> list[tuple[Path, list[Read]]]:
     """What each file says for itself, of those that say anything of Kafka's, as in a folder."""
-    every = (file for path in paths for file in (_files(path) if path.is_dir() else (path,)))
+    named = list(paths)
+    for path in named:
+        if str(path) != STDIN and not os.access(path, os.R_OK):
+            raise SpecUnreadable(f"{path} is not there or may not be read; name files that can be")
+    every = (file for path in named for file in (_files(path) if path.is_dir() else (path,)))
     return [(file, found) for file in every if (found := _read_member(file))]
 
 
@@ -129,7 +134,7 @@ def _read_member(path: Path) -> list[Read]:
     try:
         found = read_file(path)
     except SpecUnreadable:
-        if _may_decide(path):
+        if str(path) == STDIN or _may_decide(path):
             raise
         return []
     return found if any(map(_is_kafkas, found)) or _may_decide(path) else []

@@ -62,7 +62,7 @@ def _cells_in(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerdict]
     for group in groups:
         for topic in (f"{_of(group)}{name}" for name in group["topics"] or [""]) if group["decides"] else ():
             audit = group["audit"]
-            is_known = audit is None and group["brokers"] and topic in answered
+            is_known = group.get("unread") and topic in answered
             for asked in document["required"] if audit is None and not is_known else ():
                 yield Cell(topic, AuditQuestion(asked), _NOT_ASKED), AuditVerdict.UNDECIDED
             for answer in () if audit is None else audit["answers"]:
@@ -114,7 +114,7 @@ def unknown_brokers(view: TopicsView) -> tuple[str, ...]:
     """A line for each broker whose settings are not known, with how many topics the others are judged by."""
     topics: dict[tuple[str, ...], set[str]] = {}
     for group in view.groups:
-        if group.audit is None and group.brokers and group.refusal:
-            topics.setdefault((group.refusal, *group.brokers), set()).update(group.topics)
+        if group.refusal and (judged := view.judged_by_others(group)):
+            topics.setdefault((group.refusal, *group.brokers), set()).update(judged)
     return tuple(f"{reason}; {plural(len(names), 'topic')} are judged by the other brokers' settings"
                  for (reason, *_), names in topics.items())  # fmt: skip

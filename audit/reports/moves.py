@@ -13,6 +13,7 @@ from acked.audit.moves.shapes import MoveShape
 from acked.audit.reports.pages import grid
 from acked.audit.reports.telling import HEADS, MARKS, STYLES, print_story, signs, story_markdown, story_of
 from acked.audit.reports.view import document_of
+from acked.base.names import first_of
 from acked.checker.question.result import Counterexample
 from acked.checker.spec.resolve import property_named
 from acked.model.language.telling import says_list
@@ -212,7 +213,7 @@ def _partitions(one: AskedMove) -> str:
         f"{move.then.name} ({','.join(map(str, move.now.replicas))} → {','.join(map(str, move.then.replicas))})"
         for move in one.group.moves
     ]
-    return f"{', '.join(named[:_MOST_NAMED])}{_more(named)}"
+    return first_of(named, _MOST_NAMED)
 
 
 def _notes(one: AskedMove) -> list[str]:

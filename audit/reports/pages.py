@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
@@ -15,6 +15,7 @@ from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_o
 from acked.audit.reports.transactional import SCOPE, group_transactions, page_name, transaction_run
 from acked.audit.reports.view import AuditView, TopicsView, View, audits_of
 from acked.base.bounds import Bounds
+from acked.base.names import first_of
 from acked.checker.diagnosis.easiest import TooMany, easiest_of
 from acked.checker.question.result import Counterexample, Violation
 from acked.checker.spec.resolve import property_named
@@ -173,13 +174,9 @@ def _about(view: View, day: date | None) -> str:
     """Of which clusters and files a page is, and of which day."""
     units = [group.unit for group in view.groups if group.unit] if isinstance(view, TopicsView) else []
     files = [item.file for _, audit in audits_of(view) for item in audit.settings if item.file]
-    parts = [f"{title}: {_first(dict.fromkeys(found))}" for title, found in (("of", units), ("read from", files)) if found]
+    named = (("of", units), ("read from", files))
+    parts = [f"{title}: {first_of(list(dict.fromkeys(found)), _NAMED)}" for title, found in named if found]
     return "; ".join([*parts, *([] if day is None else [day.isoformat()])])
-
-
-def _first(names: Iterable[str]) -> str:
-    listed = list(names)
-    return ", ".join(listed[:_NAMED]) + (f" and {len(listed) - _NAMED} more" if len(listed) > _NAMED else "")
 
 
 def _part(title: str, name: str, audit: AuditView) -> dict[str, Any]:

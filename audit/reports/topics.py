@@ -23,6 +23,7 @@ from acked.audit.reports.terminal import (
 )
 from acked.audit.reports.transactional import tell_transactions_once
 from acked.audit.reports.view import TOPICS_FORMAT, AnswerView, AuditView, GroupView, TopicsView
+from acked.base.names import first_of
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import REPLICATION_FACTOR
@@ -60,6 +61,7 @@ def _group(number: int, one: Audited, required: Sequence[AuditQuestion], cache: 
         refusal=one.refusal or None,
         audit=view_of(one, required, cache),
         unit=group.unit or None,
+        unread=group.is_unread,
     )
 
 
@@ -115,8 +117,7 @@ def short_name(group: GroupView) -> str:
 
 def name_of_topics(topics: Sequence[str], brokers: Sequence[str], unit: str, named: int = _NAMED) -> str:
     """The first topics, and how many more there are, with those who lead them and what they are of."""
-    more = f" and {len(topics) - named} more" if len(topics) > named else ""
-    text = f"{', '.join(topics[:named])}{more}" or "every topic"
+    text = first_of(topics, named) or "every topic"
     text = f"{text} (led by {', '.join(brokers)})" if brokers else text
     return f"{unit}: {text}" if unit else text
 

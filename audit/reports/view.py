@@ -341,7 +341,7 @@ class AuditView:
 @dataclass(frozen=True)
 class GroupView:
     """A group of topics; without an audit `refusal` says why it was not asked about. `unit` is the cluster, folder or file
-    that it is of, where there are several.
+    that it is of, where there are several. Of what is `unread` the settings of its brokers are not known.
     """
 
     number: int
@@ -356,6 +356,7 @@ class GroupView:
     refusal: str | None
     audit: AuditView | None
     unit: str | None = field(default=None, metadata=_ONLY_IF_ANY)
+    unread: bool = field(default=False, metadata=_ONLY_IF_ANY)
 
 
 @dataclass(frozen=True)
@@ -375,6 +376,13 @@ class TopicsView:
     def first(self) -> AuditView | None:
         """The audit of the first group that was asked about."""
         return next((group.audit for group in self.groups if group.audit is not None), None)
+
+    def judged_by_others(self, group: GroupView) -> frozenset[str]:
+        """The topics of an unread group for which other brokers' settings answer."""
+        if not group.unread:
+            return frozenset()
+        others = (other for other in self.groups if other.decides and other.audit is not None and other.unit == group.unit)
+        return frozenset(group.topics).intersection(name for other in others for name in other.topics)
 
 
 View = AuditView | TopicsView

@@ -12,7 +12,6 @@ import click
 
 from acked.base.errors import AckedError, ConfigurationError, ExitCode, SystemFailure
 from acked.base.names import near
-from acked.base.optional import optional_packages
 from acked.cluster.exercising.course import Kind
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import shows
@@ -98,9 +97,8 @@ def exercise(
     2.8), 153 if the cluster does not start or does not come back: logs, data directories, acknowledged records and the
     course up to then stay in the folder that the sentence names.
     """
-    with optional_packages():
-        from acked.cluster.exercising.exercise import DATA, TOPIC, Exercise, acknowledged_file
-        from acked.cluster.exercising.exercise import exercise as run_exercise
+    from acked.cluster.exercising.exercise import DATA, TOPIC, Exercise, acknowledged_file
+    from acked.cluster.exercising.exercise import exercise as run_exercise
     from acked.cluster.reports.observations.exercising import ExerciseProgress, Round, exercise_document, print_rounds
     from acked.cluster.validating.judge import Asked, Judged, judge
 

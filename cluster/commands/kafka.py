@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from acked.base.optional import optional_packages
 from acked.cluster.commands.exercise import exercise
 from acked.cluster.commands.observe import observe
 from acked.cluster.commands.validate import validate
@@ -36,8 +35,7 @@ def kafka() -> None:
 @shows_without_progress
 def list_(output: Output) -> None:
     """List the releases that can be started, the modes that they have, and which of them are on this machine."""
-    with optional_packages():
-        from acked.cluster.reports.reproductions.releases import print_releases, releases_document
+    from acked.cluster.reports.reproductions.releases import print_releases, releases_document
 
     output.emit(releases_document, print_releases)
 
@@ -51,8 +49,7 @@ def fetch(releases: tuple[str, ...], output: Output) -> None:
     Those that are there already are only compared. A release that keeps its metadata in ZooKeeper gets a ZooKeeper server
     as well.
     """
-    with optional_packages():
-        from acked.cluster.reports.reproductions.releases import fetched_document, print_fetched
+    from acked.cluster.reports.reproductions.releases import fetched_document, print_fetched
 
     chosen = [release(version) for version in releases]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from acked.base.errors import ConfigurationError
-from acked.base.optional import optional_packages
 from acked.cluster.commands.reproduce_options import Asked, Machine, Written, asks, chooses_machine, writes
 from acked.reports.shell.options import TraceSource, reads_trace, shows
 from acked.reports.shell.output import Output
@@ -49,9 +48,8 @@ def reproduce(
     anything was reproduced, 14 if all that was played went as the model says and nothing was reproduced.
     It needs Java 17 or newer, and Maven until the release is in the cache (`acked kafka fetch`).
     """
-    with optional_packages():
-        from acked.cluster.commands.single_play import brokers_of, play_one
-        from acked.cluster.commands.whole_release import play_all
+    from acked.cluster.commands.single_play import brokers_of, play_one
+    from acked.cluster.commands.whole_release import play_all
 
     written.check()
     if asked.all_of_release:

@@ -11,7 +11,6 @@ import click
 
 from acked.base.errors import AckedError, ConfigurationError, ExitCode
 from acked.base.files import write_text
-from acked.base.optional import optional_packages
 from acked.cluster.reports.observations.counting import EventsExplained
 from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import CONSTANT, Constants, bound, shows
@@ -88,11 +87,10 @@ def validate(
     usage, 153 system. There is no 152: where no order was found within the slack of times and the number of steps that
     are tried, ten times as much the second time, the line counts as not explained.
     """
-    with optional_packages():
-        from acked.cluster.lines.facts import Ununderstood
-        from acked.cluster.reports.observations.document import judged_document
-        from acked.cluster.reports.observations.terminal import print_judged
-        from acked.cluster.validating.judge import Asked, judge
+    from acked.cluster.lines.facts import Ununderstood
+    from acked.cluster.reports.observations.document import judged_document
+    from acked.cluster.reports.observations.terminal import print_judged
+    from acked.cluster.validating.judge import Asked, judge
 
     ununderstood = Ununderstood.REFUSED if refuse_unknown else Ununderstood.COUNTED
     asked = Asked(logs, topics[0], partition, version, bound(constants), data, acknowledged, ununderstood)

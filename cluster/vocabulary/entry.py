@@ -23,6 +23,9 @@ INSTEAD = "write the settings as properties (min.insync.replicas=2), one a line,
 OPTION = "--set"
 """What stands for the file of a setting that was given on the command line."""
 
+PRODUCER_OPTION = "--producer"
+"""The same of a producer's setting."""
+
 
 def place_of(file: str, line: int, said_by: str) -> str:
     """`server.properties:12`, or `localhost:9092, broker 1 (static)`."""

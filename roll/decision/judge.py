@@ -13,7 +13,7 @@ from acked.cluster.vocabulary import keys
 from acked.model.partition.rules import facts, settings
 from acked.roll.decision.rules import Constants, TopicRules
 from acked.roll.partitions.now import ClusterNow, PartitionNow
-from acked.roll.questions.ask import Answer, Asked, Asker, Failing, Stop, constants_with
+from acked.roll.questions.ask import Answer, Asked, Asker, Failing, Loss, Stop, constants_with
 from acked.roll.questions.start import Role, Shape
 
 
@@ -56,10 +56,10 @@ class Case:
     open_: str = ""
 
     @property
-    def worst(self) -> tuple[Stop, Answer] | None:
-        """The loss that takes the least to go wrong, with how the broker stops."""
-        found = [(stop, answer) for stop, answer in self.losses if answer.worst is not None]
-        return min(found, key=lambda one: _RANK[one[1].worst.failing] if one[1].worst else 0, default=None)
+    def worst(self) -> Loss | None:
+        """The loss that takes the least to go wrong."""
+        found = [answer.worst for _, answer in self.losses if answer.worst is not None]
+        return min(found, key=lambda loss: _RANK[loss.failing], default=None)
 
     def counts(self, wish: Wish) -> Verdict:
         """What it makes of the broker's verdict."""
@@ -72,13 +72,12 @@ class Case:
     @property
     def rank(self) -> int:
         """The smaller the less has to fail for the worst loss."""
-        worst = self.worst
-        return len(_RANK) if worst is None or worst[1].worst is None else _RANK[worst[1].worst.failing]
+        return len(_RANK) if self.worst is None else _RANK[self.worst.failing]
 
     @property
     def takes(self) -> str:
         """What has to fail for the worst loss, in words."""
-        return "" if self.worst is None or self.worst[1].worst is None else self.worst[1].worst.failing.words
+        return "" if self.worst is None else self.worst.failing.words
 
     @property
     def is_by_settings(self) -> bool:
@@ -93,10 +92,7 @@ class Case:
     @property
     def story(self) -> tuple[str, ...]:
         """The shortest run to the worst loss, with the names that the first partition's brokers have."""
-        worst = self.worst
-        if worst is None or worst[1].worst is None:
-            return ()
-        return tuple(named(step, self.names) for step in worst[1].worst.steps)
+        return () if self.worst is None else tuple(named(step, self.names) for step in self.worst.steps)
 
 
 _RANK = {failing: at for at, failing in enumerate(Failing)}

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from acked.audit.moves.plan import ReassignmentPlan
 from acked.base.errors import ConfigurationError
+from acked.base.names import first_of
 from acked.roll.decision.judge import Judge
 from acked.roll.partitions.now import ClusterNow, PartitionNow
 
@@ -41,8 +42,7 @@ def lost_by_moving(moved: Iterable[PartitionNow], judge: Judge) -> list[str]:
     losing = [one.name for one in names if judge.loses_acks_1(one)]
     if not losing:
         return ["Producers with acks=1 lose nothing by the planned moves alone."]
-    more = f" and {len(losing) - 3} more" if len(losing) > 3 else ""
     return [
-        f"Producers with acks=1 lose acknowledged records by the planned move of {', '.join(losing[:3])}{more} though "
+        f"Producers with acks=1 lose acknowledged records by the planned move of {first_of(losing, 3)} though "
         "nothing fails: its leader goes before others have fetched them (as at a preferred election, KAFKA-20554)."
     ]

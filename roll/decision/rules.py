@@ -51,6 +51,8 @@ def rules_of_topics(
 ) -> dict[str, list[TopicRules]]:
     """The rules for topics, of which `sizes` has the numbers of replicas; `ConfigurationError` where no release is named."""
     rules: dict[str, list[TopicRules]] = {topic: [] for topic in sizes}
+    # Partitions of one topic may have other numbers, as one that is moved; of each its own counts.
+    found = replace(found, known=tuple(entry for entry in found.known if entry.key != REPLICATION_FACTOR))
     groups = groups_of(found, None, tuple(entities), with_internal=True)
     if not any(entry.scope is Scope.PRODUCER for entry in found.known):
         groups = [group for group in assume_producers(groups) if group.decides]

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from acked.audit.clusters.live import Quorum
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.files import read_text
-from acked.roll.partitions.now import ClusterNow, PartitionNow, Quorum
+from acked.roll.partitions.now import ClusterNow, PartitionNow
 
 _COLUMNS = (
     "Topic", "TopicId", "Partition", "Leader", "Replicas", "Isr", "Offline", "Elr", "LastKnownElr", "Adding Replicas",

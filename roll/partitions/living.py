@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from acked.audit.clusters.live import NOT_RUNNING, LiveCluster, LivePartition, LiveTopic
-from acked.roll.partitions.now import ClusterNow, PartitionNow, Quorum
+from acked.roll.partitions.now import ClusterNow, PartitionNow
 
 
 def cluster_now(cluster: LiveCluster) -> ClusterNow:
     """The partitions as they are, of brokers that were asked with reassignments."""
-    quorum = cluster.quorum
     return ClusterNow(
         tuple(_partition(cluster, topic, partition) for topic in cluster.topics for partition in topic.partitions),
         frozenset(broker.number for broker in cluster.brokers if broker.failure != NOT_RUNNING),
-        None if quorum is None else Quorum(quorum.leader, quorum.voters, quorum.following),
+        cluster.quorum,
         _unread(cluster),
     )
 
@@ -27,6 +26,6 @@ def _unread(cluster: LiveCluster) -> str:
 def _partition(cluster: LiveCluster, topic: LiveTopic, partition: LivePartition) -> PartitionNow:
     return PartitionNow(
         topic.name, partition.number, partition.replicas, partition.leader, partition.isr,
-        partition.eligible if partition.is_eligible_known else None, partition.led_last, partition.adding,
-        partition.removing, f"{cluster.address}, topic {topic.name}",
+        partition.eligible, partition.led_last, partition.adding, partition.removing,
+        f"{cluster.address}, topic {topic.name}",
     )  # fmt: skip

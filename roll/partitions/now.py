@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from acked.audit.clusters.live import Quorum
+
 
 @dataclass(frozen=True)
 class PartitionNow:
@@ -41,25 +43,6 @@ class PartitionNow:
         if self.leader is not None and self.leader not in self.isr:
             return f"its leader {self.leader} is not in its ISR, so it was read while it changed"
         return ""
-
-
-@dataclass(frozen=True)
-class Quorum:
-    """The controllers' quorum: who votes, and who of them lately fetched from the leader; None where nothing tells."""
-
-    leader: int
-    voters: tuple[int, ...]
-    following: tuple[int, ...] | None = None
-
-    @property
-    def present(self) -> tuple[int, ...]:
-        """The voters that are there, as far as is known."""
-        return self.voters if self.following is None else self.following
-
-    def stays_without(self, broker: int) -> bool:
-        """Whether a majority of the voters is left without the broker; one that does not vote takes nothing from it."""
-        left = [voter for voter in self.present if voter != broker]
-        return broker not in self.voters or len(left) > len(self.voters) // 2
 
 
 @dataclass(frozen=True)

@@ -156,11 +156,9 @@ class _Rules:
 
 @dataclass
 class Asker:
-    """Answers questions, none of them twice; `searches` counts those of the model."""
+    """Answers questions, none of them twice."""
 
     cache: ResultCache | None = None
-    workers: int = 1
-    searches: int = 0
     _known: dict[Asked, Answer] = field(default_factory=dict, init=False)
     _rules: dict[tuple[tuple[str, int], ...], _Rules] = field(default_factory=dict, init=False)
     _tracings: Tracings = field(default_factory=Tracings, init=False)
@@ -202,13 +200,12 @@ class Asker:
 
     def _search(self, rules: _Rules, asked: Asked, failing: int) -> Run | str:
         """A shortest run to a loss; else why that is not decided, and nothing where nothing can be lost."""
-        self.searches += 1
         instance, asked_of = rules.instance, asked.shape.asked
         runs = [Run((state,), ()) for state in dict.fromkeys(starts(instance, asked.shape, failing))]
         if asked_of is not None:
             runs = [run.then(instance, rules.stop(asked.stop, asked_of)) for run in runs]
         after = {run.states[-1]: run for run in runs}
-        result = search(_Begun.at(rules.question, tuple(after)), Bounds(workers=self.workers, max_states=MAX_STATES))
+        result = search(_Begun.at(rules.question, tuple(after)), Bounds(workers=1, max_states=MAX_STATES))
         if result.verdict is Verdict.VIOLATED:
             run = result.violations[0].run
             first = after[run.states[0]]

@@ -16,9 +16,9 @@ from acked.audit.clusters.live import (
     LiveBroker,
     LiveCluster,
     LivePartition,
-    LiveQuorum,
     LiveTopic,
     LiveValue,
+    Quorum,
 )
 from acked.audit.commands.options import ClusterFacts
 from acked.cli import main
@@ -293,7 +293,7 @@ def live(**changes: Any) -> LiveCluster:
     partition = LivePartition(0, (1, 2, 3), (1, 2, 3), leader=1)
     topics = (LiveTopic("orders", (partition,), ()),)
     features = {"metadata.version": 30, "eligible.leader.replicas.version": 1}
-    known = LiveCluster("kafka:9092", brokers, topics, features, LiveQuorum(1, (1, 2, 3), (1, 2, 3)), are_moves_known=True)
+    known = LiveCluster("kafka:9092", brokers, topics, features, Quorum(1, (1, 2, 3), (1, 2, 3)), are_moves_known=True)
     return replace(known, **changes)
 
 
@@ -309,7 +309,7 @@ def test_a_running_cluster_is_green_only_if_moves_partitions_and_controllers_wer
         "good": (good, 0),
         "moves that were not told": (live(are_moves_known=False), 152),
         "no quorum told": (live(quorum=None), 152),
-        "one controller that lags": (live(quorum=LiveQuorum(1, (1, 2, 3), (1, 2))), 12),
+        "one controller that lags": (live(quorum=Quorum(1, (1, 2, 3), (1, 2))), 12),
         "a topic without partitions": (live(topics=(topic, LiveTopic("hidden", (), None, "not allowed"))), 152),
         "a topic whose settings are hidden": (live(topics=(replace(topic, values=None, failure="not allowed"),)), 152),
         "a broker that is down": (live(brokers=(down, *others), topics=(without_1,)), 12),
@@ -320,6 +320,19 @@ def test_a_running_cluster_is_green_only_if_moves_partitions_and_controllers_wer
     for what, (cluster, expected) in cases.items():
         monkeypatch.setattr(ClusterFacts, "ask", lambda *_, found=cluster, **__: found)
         assert roll("--bootstrap-server", "kafka:9092")[0] == expected, what
+
+
+@pytest.mark.slow
+def test_a_topic_of_which_one_partition_is_moved_is_decided_though_its_partitions_have_other_numbers_of_replicas(
+    roll: Roll, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = live()
+    [topic], own = good.topics, good.brokers[0]
+    moved = replace(topic.partitions[0], number=1, replicas=(1, 2, 3, 4), adding=(4,), removing=(1,))
+    both = replace(topic, partitions=(*topic.partitions, moved))
+    cluster = live(topics=(both,), brokers=(*good.brokers, replace(own, number=4)))
+    monkeypatch.setattr(ClusterFacts, "ask", lambda *_, **__: cluster)
+    assert roll("--bootstrap-server", "kafka:9092")[0] == 0
 
 
 def test_columns_are_found_whatever_their_order(tmp_path: Path) -> None:

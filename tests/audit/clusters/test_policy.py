@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tomllib
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -15,7 +16,9 @@ from acked.audit.clusters.several import Asked, Audited, audit_groups
 from acked.audit.clusters.topics import TopicGroup
 from acked.audit.decision.faults import read_faults
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
+from acked.audit.decision.upgrade import Stage, Upgrade, UpgradeAnswer
 from acked.base.errors import ConfigurationError
+from acked.base.release import release
 from acked.cluster.vocabulary.entry import SettingEntry
 from tests.audit.decision.kept import KEPT
 from tests.audit.reading import gather
@@ -80,6 +83,7 @@ def test_of_several_requirements_the_first_that_is_about_a_topic_counts_and_loss
     ("[[accept]]", "[accept]", r"accept must be a list of tables; begin each with \[\[accept\]\]"),
     ("[clusters.eu]", "[[clusters]]", "clusters must be tables"),
     ("[[accept]]", "[[accept", "is no valid TOML"),
+    ("until = 2027-01-31", f"until = {'9' * 5000}", "is no valid TOML"),
 ])  # fmt: skip
 def test_what_a_policy_does_not_mean_is_refused_with_what_is_right(old: str, new: str, why: str, tmp_path: Path) -> None:
     assert old in WHOLE
@@ -143,6 +147,30 @@ def test_a_broker_that_is_down_is_undecided_only_for_topics_that_no_other_broker
     down = Audited(TopicGroup(("clicks",), gather([]), ("2",), refusal=reason), None, None, reason)
     assert judge(read, [down], date(2027, 1, 1)).verdict is AuditVerdict.NO  # accepted
     assert judge(read, [down], date(2028, 1, 1)).verdict is AuditVerdict.YES  # accepted no longer
+
+
+@pytest.mark.slow
+def test_settings_that_were_read_and_cannot_be_asked_about_are_undecided_whatever_other_brokers_have(tmp_path: Path) -> None:
+    read = policy(tmp_path)
+    [other] = audited("clicks", acks="all", unit="eu")
+    group = replace(other.group, brokers=("2",))
+    lacking = "the settings of broker 2 are not known: it does not run"
+    down = Audited(replace(group, refusal=lacking), None, None, lacking)
+    refused = Audited(group, None, None, "one file says 3.5 and another 3.6")
+    assert judge(read, [other, down], date(2028, 1, 1)).verdict is AuditVerdict.NO
+    assert judge(read, [other, refused], date(2028, 1, 1)).verdict is not AuditVerdict.NO
+
+
+@pytest.mark.slow
+def test_what_is_lost_on_the_way_of_an_upgrade_is_not_kept(tmp_path: Path) -> None:
+    [today] = audited("clicks", acks="all", unit="eu")
+    assert today.audit is not None
+    replies = {Stage.BEFORE: AuditVerdict.NO, Stage.RAISING: AuditVerdict.YES, Stage.FINISHED: AuditVerdict.NO}
+    [asked] = today.audit.answers
+    way = UpgradeAnswer(asked.question, asked.faults, replies, (), None, None, None)
+    found = replace(today, upgrade=Upgrade(release("2.6"), release("2.8.0"), "zookeeper", {}, (way,), is_sampled=False))
+    assert judge(policy(tmp_path), [today], date(2028, 1, 1)).verdict is AuditVerdict.NO
+    assert judge(policy(tmp_path), [found], date(2028, 1, 1)).verdict is AuditVerdict.YES
 
 
 def test_the_schema_that_ships_is_the_one_of_the_table() -> None:

@@ -13,6 +13,7 @@ from acked.audit.decision.gather import recognise
 from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError, ConfigurationError
 from acked.cluster.vocabulary import keys
+from acked.cluster.vocabulary.entry import PRODUCER_OPTION, Scope, SettingEntry
 from tests.audit.decision.corpus import CORPUS
 
 CLUSTERS = CORPUS / "clusters"
@@ -119,6 +120,16 @@ def test_applications_that_differ_are_each_asked_about_in_each_environment(tmp_p
     values = [(one.given.entries[keys.MIN_ISR].value, one.given.entries[keys.ACKS].value) for one in found]
     assert sorted(values) == [("1", "1"), ("1", "all"), ("2", "1"), ("2", "all")]
     assert len({group.unit for group in found}) == 4
+
+
+def test_a_producer_of_the_command_line_is_in_every_environment_and_is_none_of_its_own(tmp_path: Path) -> None:
+    files(tmp_path, dev__server_properties=DEV, prod__server_properties=PROD)
+    option = SettingEntry(keys.ACKS, "1", PRODUCER_OPTION, 0, Scope.PRODUCER)
+    found = groups_of_units(units_of(recognise([*read_all([tmp_path]), option])))
+    assert told(found, keys.ACKS) == [(str(tmp_path / "dev"), (), "1"), (str(tmp_path / "prod"), (), "1")]
+    files(tmp_path / "dev", application_properties="spring.kafka.producer.acks=all\n")
+    with pytest.raises(ConfigurationError, match="sets acks to all and --producer to 1"):
+        groups_of_units(units_of(recognise([*read_all([tmp_path / "dev"]), option])))
 
 
 def test_files_that_agree_and_those_of_different_things_are_one_unit(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,27 @@ def test_files_that_differ_are_each_audited_and_a_weak_one_is_red(java: Path) ->
 def test_a_name_with_a_slip_stops_the_commit(java: Path) -> None:
     (java / "server.properties").write_text("min.insync.replica=2\n", "utf-8")
     assert "min.insync.replicas seems to be meant" in str(run(java / "server.properties").exception)
+
+
+def test_what_the_command_line_sets_counts_in_every_file_and_a_slip_in_it_is_refused(java: Path) -> None:
+    server = java / "server.properties"
+    server.write_text("min.insync.replicas=2\n", "utf-8")
+    shown = run(server, "--show-settings", "--producer", "acks=1", "--set", "min.insync.replicas=1")
+    assert shown.exception is None
+    assert re.search(r"^acks=1 +--producer$", shown.output, re.MULTILINE)
+    assert re.search(r"^min.insync.replicas=1 +--set,", shown.output, re.MULTILINE)
+    assert "did you mean min.insync.replicas?" in str(run(server, "--set", "min.insync.replica=1").exception)
+
+
+@pytest.mark.parametrize(
+    "others", [("--bootstrap-server", "localhost:1"), ("--set", "acks=1"), ("--timeout", "3", "gradle.properties")]
+)
+def test_no_answer_is_green_because_nothing_of_what_was_named_was_audited(java: Path, others: tuple[str, ...]) -> None:
+    assert "name files alone" in str(run(*others).exception)
+
+
+def test_a_file_that_is_not_there_is_not_passed(java: Path) -> None:
+    assert "server.properties is not there" in str(run("gradle.properties", "server.properties").exception)
 
 
 def test_the_hook_that_ships_is_this_command() -> None:

@@ -76,7 +76,7 @@ def test_what_is_not_asked_about_is_told_with_its_reason() -> None:
 def test_a_broker_that_is_down_is_one_line_and_no_change() -> None:
     names = tuple(f"t{at}" for at in range(200))
     reason = "the settings of broker 2 are not known: it does not run"
-    down = replace(group(2, names, None), brokers=("2",), refusal=reason)
+    down = replace(group(2, names, None), brokers=("2",), refusal=reason, unread=True)
     before = groups((names, one("no")))
     now = replace(before, groups=(*before.groups, down), verdict=UNDECIDED, verdict_in_words="UNDECIDED: 200 topics")
     told = since(now, cells_of(before), Path("yesterday.json"))
@@ -84,7 +84,12 @@ def test_a_broker_that_is_down_is_one_line_and_no_change() -> None:
     assert told.verdict is NO
     assert told.notes == (f"{reason}; 200 topics are judged by the other brokers' settings",)
     assert sum("does not run" in line for line in lines(now, 120)) == 1
+    read = replace(now, groups=(*before.groups, replace(down, unread=False)))
+    assert len(since(read, cells_of(before), Path("yesterday.json")).differences) == 200, "it runs, and cannot be asked about"
+    assert any(f"not asked: {reason}" in line for line in lines(read, 120))
     alone = replace(now, groups=(down,))
+    assert any(f"not asked: {reason}" in line for line in lines(alone, 120))
+    assert not any("judged by" in line for line in lines(alone, 120))
     assert len(since(alone, cells_of(before), Path("yesterday.json")).differences) == 200, "nobody else answers for them"
 
 
