@@ -7,7 +7,6 @@ from contextlib import closing
 from acked.checker.question.question import Question
 from acked.checker.question.result import Run
 from acked.model.formulas.errors import DomainOverflow, StepError
-from acked.model.formulas.evaluate import Evaluator
 from acked.model.formulas.functions import place_text
 from acked.model.language.choices import Choices
 from acked.model.language.context import active
@@ -34,8 +33,7 @@ def overflow_of(question: Question, run: Run, step: ActionInstance) -> DomainOve
     try:
         instance.fire(step, codes)
     except DomainOverflow as error:
-        values = Evaluator([bad for _, bad in step.overflows])(codes)
-        leaf = next((leaf for (leaf, _), bad in zip(step.overflows, values, strict=True) if bad), None)
+        leaf = step.overflowing(codes)
         place = None if leaf is None else assigned_at(instance, step, leaf)
         before, mark, after = str(error).partition("; the state is ")
         return Overflow(f"{before}{place_text(place)}{mark}{after}", question, run)
@@ -48,7 +46,7 @@ def overflow_of(question: Question, run: Run, step: ActionInstance) -> DomainOve
 def overflowing(instance: Instance, codes: list[int]) -> ActionInstance | None:
     """The first enabled action instance that leaves a domain in a state."""
     for step in instance.enabled_actions(codes):
-        if any(Evaluator([bad for _, bad in step.overflows])(codes)):
+        if step.overflowing(codes) is not None:
             return step
     return None
 

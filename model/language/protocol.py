@@ -410,6 +410,9 @@ class Instance:
                 text = f"{self.protocol.name}: {step.label} assigns {target.name} a value outside its domain"
                 raise DomainOverflow(f"{text}: {told}, and it holds {held}; the state is {self.schema.decode(codes)}")
             after[leaf] = value
+        if (stray := step.overflowing(codes)) is not None:
+            text = f"{self.protocol.name}: {step.label} assigns an element beyond the last, {self.schema.leaves[stray].name}"
+            raise DomainOverflow(f"{text}; the state is {self.schema.decode(codes)}")
         return after
 
     def tell(self, step: ActionInstance, before: Sequence[int], after: Sequence[int]) -> str:

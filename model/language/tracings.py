@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, nullcontext
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import zip_longest
+from itertools import product, zip_longest
+from math import prod
 from typing import Any, Protocol, SupportsIndex, TypeVar, overload
 
 from acked.model.formulas.binding import closed
+from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.errors import ModelError, StepError
 from acked.model.formulas.evaluate import Evaluator
-from acked.model.formulas.expr import Expr, Pool
+from acked.model.formulas.expr import Expr, Op, Pool
 from acked.model.formulas.places import located
 from acked.model.formulas.watch import CHANGED, watch
 from acked.model.language.action import Action
@@ -31,6 +33,7 @@ from acked.model.language.state import Struct
 from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.storage.store import Store
 
+_MAX_TRIED = 4096
 MAX_NODES = 500_000
 """A pool with more nodes (some 150 MB) is not added to: the next instance begins a new one."""
 
@@ -40,8 +43,9 @@ class Effect:
     """What an action does with its parameters bound: enabled where every guard holds, then the updates happen at once.
 
     `updates` maps leaf index to the new code; `overflows` lists, for updates not evidently in their domain, the leaf and
-    the condition under which it leaves its domain (such a step is an error of the protocol). `parameters` are the domains of
-    its parameters and choices. One that is nowhere enabled has neither updates nor overflows.
+    the condition under which it leaves its domain, and for an array that is written to the last element and when the index
+    is beyond it (such a step is an error of the protocol). `parameters` are the domains of its parameters and choices. One
+    that is nowhere enabled has neither updates nor overflows.
     """
 
     guards: tuple[Guard, ...]
@@ -82,6 +86,34 @@ class ActionInstance(Effect):
     def updated(self) -> Evaluator:
         """The new codes, in the order of the updates."""
         return Evaluator([code for _, code in self.updates])
+
+    def overflowing(self, codes: Sequence[int]) -> int | None:
+        """The first leaf that leaves its domain, or whose array has no such element, by the step from a state."""
+        values = self._overflows(codes) if self.overflows else ()
+        return next((leaf for (leaf, _), is_bad in zip(self.overflows, values, strict=True) if is_bad), None)
+
+    @cached_property
+    def _overflows(self) -> Evaluator:
+        return Evaluator([bad for _, bad in self.overflows])
+
+
+def _exclude(clauses: Sequence[Expr], condition: Expr, fields: Sequence[Expr]) -> bool:
+    """Whether clauses rule a condition out: seen by trying all values of its fields, where they are few."""
+    leaves = _leaves([condition])
+    if prod(fields[leaf].hi + 1 for leaf in leaves) > _MAX_TRIED:
+        return False
+    evaluate = Evaluator([condition, *(clause for clause in clauses if _leaves([clause]) <= leaves)])
+    codes = [0] * len(fields)
+    for values in product(*(range(fields[leaf].hi + 1) for leaf in leaves)):
+        for leaf, value in zip(leaves, values, strict=True):
+            codes[leaf] = value
+        if all(evaluate(codes)):
+            return False
+    return True
+
+
+def _leaves(roots: Sequence[Expr]) -> set[int]:
+    return {node.value for node in evaluation_order(roots) if node.op is Op.FIELD}
 
 
 class _RuledOut(BaseException):
@@ -132,6 +164,7 @@ class Tracer:
                 if all(guard.condition is not self._pool.false for guard in self._keep(item, guards)):
                     raise
             after = [*map(closed, store.codes_after())]
+            strays = [(leaf, closed(beyond)) for leaf, beyond in store.strays]
             _ = [closed(guard.condition) for guard in guards]
         clauses = self._keep(item, guards)
         guard = self._pool.all(clause.condition for clause in clauses)
@@ -141,8 +174,11 @@ class Tracer:
             (leaf, new) for leaf, (old, new) in enumerate(zip(self._fields, after, strict=True)) if old is not new
         )
         leaves = ground.schema.leaves
-        overflows = tuple((leaf, bad) for leaf, new in updates if (bad := leaves[leaf].outside(new)) is not None)
-        return Effect(clauses, guard, updates, overflows, choices.asked)
+        bad = [(leaf, out) for leaf, new in updates if (out := leaves[leaf].outside(new)) is not None]
+        conditions = [clause.condition for clause in clauses]
+        bad += [(leaf, beyond) for leaf, beyond in strays if not _exclude(conditions, beyond, self._fields)]
+        overflows = {leaf: self._pool.any(out for at, out in bad if at == leaf) for leaf, _ in bad}
+        return Effect(clauses, guard, updates, tuple(overflows.items()), choices.asked)
 
     def initial(
         self, function: object, run: Callable[[Struct, Chooser], None], codes: Mapping[str, int], ground: Ground

@@ -10,12 +10,16 @@ from acked.checker.question.result import Result
 from acked.invariants.property import Kind, Property
 from acked.model.language.action import require
 from acked.model.language.protocol import Protocol
-from acked.model.language.state import Between, Struct, field
+from acked.model.language.state import Array, Between, Struct, field
 from acked.model.language.values import Bool, Id, Int
 
 
 class Number(Int, lo=0, hi=9):
     """What counters count."""
+
+
+class Third(Int, lo=0, hi=2):
+    """What is marked."""
 
 
 class Place(Id, size=33):
@@ -79,6 +83,20 @@ def overflowing(top: int) -> Protocol:
     @protocol.action()
     def climb(s: Any) -> None:
         s.n = s.n + 1
+
+    return protocol
+
+
+def marking() -> Protocol:
+    """A counter that marks the element of twice its number less one, of which the second is beyond the array."""
+    state = type("State", (Struct,), {"n": field(Third), "marks": field(Array(Third, Bool))})
+    protocol = Protocol("marking", state, title="", source="test", constants=(), initial=lambda s: None)
+
+    @protocol.action()
+    def mark(s: Any) -> None:
+        require("another", s.n < 2)
+        s.n = s.n + 1
+        s.marks[s.n + s.n - 1] = True
 
     return protocol
 

@@ -16,7 +16,6 @@ from typing import Any, cast
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.expr import Expr
 from acked.model.language.domain import (
-    BoolDomain,
     Constants,
     Domain,
     EnumDomain,
@@ -76,8 +75,6 @@ class Leaf:
         inner = self.domain.bare
         if isinstance(inner, SetDomain):
             return "a set that has none for a member"
-        if isinstance(inner, BoolDomain):  # Of a set of structs; see `messages.py`.
-            return "a struct with a number beyond its range"
         item = getattr(inner, "item", None)
         if code < 0 and item is not None and issubclass(item, Id):
             return f"no {item.type_name}"

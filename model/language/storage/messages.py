@@ -137,12 +137,9 @@ class MessagesView(View["MessagesDomain"], Generic[S]):
         if not isinstance(leaf, BoolDomain):
             new = Count(self._number(place)) + by
         self._store.begin(None, True)
-        self._store.write(place, leaf.code_of(new))
-        if (is_value := self._is_value(place)) is not None and (by > 0 or not isinstance(leaf, BoolDomain)):
-            # A write beyond an array goes nowhere; here it has to be an error, which any element can stand for.
-            first = (*self._path, *(0 for _ in self._domain.fields()))
-            error = literal(leaf.cardinality(current().constants))
-            self._store.write(first, current().pool.ite(is_value, self._store.read(first), error))
+        # What a set cannot have is not in it, and taking it out changes nothing; else a place beyond the last is an error.
+        when = self._is_value(place) if by < 0 and isinstance(leaf, BoolDomain) else None
+        self._store.write(place, leaf.code_of(new), when)
 
     def _number(self, place: SymbolicPath) -> Expr:
         """How often, of a set 0 or 1; what is no value of the struct is in no set."""

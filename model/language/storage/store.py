@@ -98,6 +98,8 @@ class Store(StateStore):
         self.schema = schema
         self.codes = codes
         self.changes: list[Write] = []
+        self.strays: list[tuple[int, Expr]] = []
+        """The last element of an array that is written to, and when the index is beyond it: such a write goes nowhere."""
 
     def begin(self, writer: object, replaces: bool, place: SymbolicPath | None = None) -> None:
         if is_binding():
@@ -181,8 +183,12 @@ class Store(StateStore):
         self, path: SymbolicPath, at: int, index: Expr, code: Callable[[int], Expr], when: Expr | None
     ) -> None:
         """Writes `code(leaf)` to the element that the index at `at` means; further indices may be symbolic, too."""
-        pool = index.pool
-        for k in range(self._count(path[:at])):
+        pool, count = index.pool, self._count(path[:at])
+        is_slot = at > 0 and path[at - 1] == LogDomain.RECORDS  # What is assigned beyond a log's slots goes nowhere.
+        if count and not is_slot and not 0 <= index.lo <= index.hi < count:
+            beyond = pool.or_(pool.lt(index, literal(0)), pool.le(literal(count), index))
+            self._note_stray((*path[:at], count - 1, *path[at + 1 :]), beyond if when is None else pool.and_(beyond, when))
+        for k in range(count):
             here = pool.eq(index, literal(k))
             meant = here if when is None else pool.and_(here, when)
             element = (*path[:at], k, *path[at + 1 :])
@@ -192,6 +198,10 @@ class Store(StateStore):
             else:
                 leaf = self.schema.by_path[element]
                 self._set(leaf, code(leaf), meant)
+
+    def _note_stray(self, path: SymbolicPath, beyond: Expr) -> None:
+        element = tuple(0 if isinstance(part, Expr) else part for part in path)
+        self.strays.append((self.schema.by_path[element], beyond))
 
     def _set(self, leaf: int, code: Expr, when: Expr | None) -> None:
         if _is_absent(self.schema.leaves[leaf], self.schema):

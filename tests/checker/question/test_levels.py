@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import pytest
 
+from acked.base.processes import Limits
+from acked.checker.explore.simulate import Plan, simulate
+from acked.checker.proof.bmc import Bound, check_bounded
 from acked.checker.question.ledger import Ledger, LevelReport, StopPolicy
 from acked.checker.question.overflow import Overflow
 from acked.checker.question.question import DEADLOCK, OVERFLOW_BIT, Question
@@ -14,7 +17,7 @@ from acked.checker.question.result import StopReason, Verdict
 from acked.checker.search.local import Bounds, search
 from acked.checker.store.trace_back import refusing_overflow
 from acked.model.formulas.errors import DomainOverflow
-from tests.checker.toys import always, ask, counters, every_step, overflowing
+from tests.checker.toys import always, ask, counters, every_step, marking, overflowing
 
 MEMORY = 1 << 26
 FIRST, EVERY = StopPolicy.FIRST_VIOLATION, StopPolicy.EVERY_PROPERTY
@@ -165,6 +168,19 @@ def test_leaving_a_domain_is_an_error_whatever_is_asked(workers: int, policy: St
         search(ask(overflowing(3)), Bounds(workers, MEMORY), policy)
     assert isinstance(error.value, Overflow)
     assert [step.label for step in error.value.run.actions] == ["Climb()"] * 3
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_assigning_beyond_an_array_is_an_error_and_goes_not_nowhere(workers: int) -> None:
+    asked = ask(marking(), always("True", lambda s: s.n <= 2))
+    told = r"Mark\(\) assigns an element beyond the last, marks\[2\] \(toys\.py:\d+\); the state is {'n': 1, "
+    with pytest.raises(Overflow, match=told) as error:
+        search(asked, Bounds(workers, MEMORY))
+    assert [step.label for step in error.value.run.actions] == ["Mark()"]
+    with pytest.raises(DomainOverflow, match=told):
+        simulate(asked, Plan(runs=10, depth=9, seed=1, weights={}))
+    with pytest.raises(DomainOverflow, match=r"assigns an element beyond the last, marks\[2\]"):
+        check_bounded(asked, Bound(9), Limits(1, 60.0))
 
 
 def test_leaving_a_domain_beyond_the_depth_bound_is_not_seen() -> None:
