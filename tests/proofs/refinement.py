@@ -91,7 +91,7 @@ class Run:
         """The family takes a step, where `when` holds; what its guard asks must then hold."""
         store = self._pair._store
         assert isinstance(store, Store)
-        before = list(store.codes)
+        before, known = list(store.codes), len(store.strays)
         clauses: list[Guard] = []
         with active(replace(tracing(), guards=clauses)):
             action.function(self.f, **arguments)
@@ -103,6 +103,7 @@ class Run:
         for leaf, (old, new) in enumerate(zip(before, store.codes, strict=True)):
             if old is not new:
                 store.codes[leaf] = pool.ite(taken, new, old)
+        store.strays[known:] = [(leaf, pool.and_(taken, beyond)) for leaf, beyond in store.strays[known:]]
 
     def leave_out(self, clause: str, departs: Bool) -> None:
         """Leaves out the steps that the family has no counterpart for."""
