@@ -55,7 +55,7 @@ from tests.proofs.grounded import grounded
 
 pytestmark = pytest.mark.slow
 
-LIMITS = Limits(2, 600.0)
+LIMITS = Limits(1, 600.0)
 SHIPPED = shipped_sets(kip320)
 VARIANTS = [name for name, item in PROTOCOLS.items() if item.state is State and item is not kip320]
 

@@ -81,7 +81,7 @@ def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("changed", [{}, STALE, HARDEST], ids=["claim", "stale leaders", "hardest"])
 def test_every_obligation_is_proved_for_all_constants(changed: dict[str, int]) -> None:
-    made = prove_all_constants(partition, Limits(2, 600.0), constants=switches(**changed))
+    made = prove_all_constants(partition, Limits(1, 600.0), constants=switches(**changed))
     assert [(item.subject, item.clause) for item in made.open] == []
     assert made.vacuous == ()
     assert made.holds
