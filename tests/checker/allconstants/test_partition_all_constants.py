@@ -173,7 +173,11 @@ WEAKENED: list[tuple[str, str, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("action", "label", "broken", "changed"), WEAKENED, ids=[item[2] for item in WEAKENED])
+@pytest.mark.parametrize(
+    ("action", "label", "broken", "changed"),
+    # With stale answers the first says what the third says, which takes ten times as long.
+    [pytest.param(*item, id=item[2], marks=[pytest.mark.long] if item[2] == "KnownEndIsHeld" else []) for item in WEAKENED],
+)
 def test_a_rule_without_a_clause_is_refused_with_a_step_of_a_small_instance(
     action: str, label: str, broken: str, changed: dict[str, int]
 ) -> None:
