@@ -7,8 +7,10 @@ PYTEST_ARGS ?=
 # One more than there are cores: tests of Spark, of a browser and of processes that are killed wait most of their time.
 PROCESSES ?= $(shell echo $$(($$(getconf _NPROCESSORS_ONLN) + 1)))
 
-# Eleven of 458 specs have nearly half of all states, and each is a row whose other variants have fewer.
-MOST_STATES := 3000000
+# 34 of 492 specs have two thirds of all states: a promise is asked of other constants, too, or of the row's other variants.
+# Of three rows the smallest that is as it should be, or the bug, has more; the first of them is the latest of three others, too.
+MOST_STATES := 1250000
+LARGER := 'specs/gallery/stale-ends.toml\#latest' 'specs/gallery/kip380-leader.toml\#latest' 'specs/gallery/kafka18723.toml\#bug'
 
 # Compiled once: every process of a run of tests would compile pytest's version of each test module again.
 export PYTHONDONTWRITEBYTECODE :=
@@ -76,7 +78,7 @@ gate: bytecode
 
 test: bytecode
 	@$(BIN)/python -m pytest --numprocesses $(PROCESSES) --dist worksteal $(PYTEST_ARGS)
-	@$(BIN)/acked gate --up-to $(MOST_STATES) specs/
+	@$(BIN)/acked gate --up-to $(MOST_STATES) specs/ $(LARGER)
 
 test-long: bytecode
 	@$(BIN)/python -m pytest -m long --numprocesses $(PROCESSES) --dist worksteal $(PYTEST_ARGS)

@@ -25,7 +25,7 @@ from acked.checker.native.compile import compile_kernel, kernel_key
 from acked.checker.question.question import Question
 from acked.cli import main
 from tests.checker.toys import always, ask, counters
-from tests.e2e.driver import COMMAND, acked, assert_one_sentence
+from tests.e2e.driver import COMMAND, TINY, acked, assert_one_sentence
 from tests.places import CHECKOUT
 
 STRANGER = 54321
@@ -339,19 +339,7 @@ def forge(cache: Path) -> int:
     return count
 
 
-LOSES = """\
-title = "x"
-protocol = "truncate-to-hw"
-[constants]
-replicas = 2
-log_size = 2
-max_records = 2
-max_leader_epoch = 1
-[check]
-invariants = ["WeakIsr"]
-[expect]
-verdict = "holds"
-"""
+LOSES = TINY.replace("kip320", "truncate-to-hw").replace("log_size = 1\nmax_records = 1", "log_size = 2\nmax_records = 2")
 
 
 @pytest.mark.slow

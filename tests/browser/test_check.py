@@ -111,7 +111,7 @@ def test_a_large_search_says_what_it_takes_before_it_begins(watched: Any, made: 
     expect(check).to_contain_text("5,000,000 states, in about 160 MB and, at 250,000 states a second, 20 seconds;")
 
 
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [1440, pytest.param(390, marks=pytest.mark.long)])
 def test_the_page_of_kept_promises_shows_its_levels_and_actions_and_visits_all_states_again(
     watched: Any, tmp_path: Path, width: int
 ) -> None:

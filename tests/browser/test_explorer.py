@@ -99,7 +99,12 @@ def large() -> Iterator[dict[str, ExplorerServer]]:
 
 @pytest.mark.parametrize(
     ("name", "width", "height"),
-    [("kip320", 1440, 900), ("kip320", 390, 844), ("partition", 1024, 800), ("partition", 390, 844)],
+    [
+        ("kip320", 1440, 900),  # Few actions and many, on a wide screen and on a narrow one.
+        ("partition", 390, 844),
+        pytest.param("kip320", 390, 844, marks=pytest.mark.long),
+        pytest.param("partition", 1024, 800, marks=pytest.mark.long),
+    ],
 )
 def test_the_first_action_is_visible_without_scrolling_and_the_step_buttons_always_are(
     watched: Any, large: dict[str, ExplorerServer], name: str, width: int, height: int

@@ -37,7 +37,7 @@ def test_the_gallerys_index_is_readable_at_any_width_and_leads_to_stories(watche
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [1440, pytest.param(390, marks=pytest.mark.long)])
 def test_kept_promises_have_a_page_on_which_all_states_are_seen_again(watched: Any, tmp_path: Path, width: int) -> None:
     page = open_gallery(watched, tmp_path / "site", "kip320-2111", width)
     page.get_by_role("link", name="kept in all 277 states").first.click()
@@ -51,7 +51,7 @@ def test_kept_promises_have_a_page_on_which_all_states_are_seen_again(watched: A
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [1440, 390])
+@pytest.mark.parametrize("width", [1440, pytest.param(390, marks=pytest.mark.long)])
 def test_the_gallery_is_searched_and_filtered_in_all_its_lists(watched: Any, tmp_path: Path, width: int) -> None:
     page = open_gallery(watched, tmp_path / "site", "kip320-*11", width)
     count = page.get_by_role("search", name="Filter").get_by_role("status")

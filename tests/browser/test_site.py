@@ -51,7 +51,9 @@ def test_the_search_finds_a_page_without_a_server_and_without_the_network(site: 
 
 
 @pytest.mark.fresh_page
-@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1024, "light"), (1440, "light")])
+@pytest.mark.parametrize(
+    ("width", "scheme"), [(390, "dark"), pytest.param(1024, "light", marks=pytest.mark.long), (1440, "light")]
+)
 def test_pages_fit_their_window_and_no_picture_is_missing(site: Path, watched: Watched, width: int, scheme: str) -> None:
     watched.own.append(site.as_uri())
     watched.page.set_viewport_size({"width": width, "height": 900})

@@ -462,7 +462,12 @@ def test_hostile_texts_are_shown_and_not_obeyed(watched: Any, found: Any, tmp_pa
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["bounded_queue", "chain_replication", "lease", "paxos", "raft", "two_phase_commit"])
+@pytest.mark.parametrize(
+    "name",
+    # A queue, sets of messages, and logs; the others have fields of the same kinds.
+    ["bounded_queue", "paxos", "raft", *(pytest.param(name, marks=pytest.mark.long)
+                                         for name in ("chain_replication", "lease", "two_phase_commit"))],
+)  # fmt: skip
 def test_the_state_of_anybody_s_protocol_is_seen_first_on_every_screen(watched: Any, name: str, tmp_path: Path) -> None:
     """What axe finds is nothing, nothing is wider than the screen, and the first card stands above what was promised."""
     made = view(f"{name}-bug")

@@ -119,11 +119,7 @@ COMMENTED = """\
 # Why this is asked.
 title    = "tiny"   # a comment
 protocol = "kip320"
-[constants]
-replicas = 2
-log_size = 1
-max_records = 1
-max_leader_epoch = 1
+constants = { replicas = 2, log_size = 1, max_records = 1, max_leader_epoch = 1 }
 
 [check]
 invariants = [

@@ -191,11 +191,7 @@ VARIANTS = """\
 title = "a row"
 protocol = "kip320"
 variants = ["one", "two", "three"]
-[constants]
-replicas = 2
-log_size = 1
-max_records = 1
-max_leader_epoch = 1
+constants = { replicas = 2, log_size = 1, max_records = 1, max_leader_epoch = 1 }
 [check]
 invariants = ["WeakIsr"]
 [one.expect]
@@ -219,7 +215,7 @@ def test_variants_of_a_file_are_entries_of_their_own_at_its_lines(tmp_path: Path
         assert names(found) == {"row-one": ["count"], "row-three": ["no-expectation"], "row-two": ["count"]}
     failures = [failure_of(entry) for entry in found.red]
     results = sarif_document(found, failures, "1")["runs"][0]["results"]  # type: ignore[index]
-    assert [item["locations"][0]["physicalLocation"]["region"]["startLine"] for item in results] == [13, 19, 18]
+    assert [item["locations"][0]["physicalLocation"]["region"]["startLine"] for item in results] == [9, 15, 14]
     assert {item["locations"][0]["physicalLocation"]["artifactLocation"]["uri"][-9:] for item in results} == {"/row.toml"}
     assert len({item["partialFingerprints"]["acked/v1"] for item in results}) == 3, "one does not stand for another"
     assert [item["path"].rpartition("/")[2] for item in gate_document(found, failures)["specs"]] == [

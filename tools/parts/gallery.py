@@ -32,7 +32,6 @@ from tools.parts.spec_pages import (  # noqa: E402
     AnsweredSpec,
     NotReproduced,
     claims_markdown,
-    false_claims,
     gallery_markdown,
     gallery_table,
 )
@@ -111,11 +110,6 @@ def kept_of_bugs() -> list[str]:
 def part_of_claims() -> list[str]:
     """The claims, as the site shows them."""
     return claims_markdown(answers("claims"))
-
-
-def kept_of_claims() -> list[str]:
-    """Those about `partition` that are false, as git keeps them; pages about other protocols have theirs."""
-    return false_claims(unsearched(spec) for spec in specs("claims") if spec.protocol.name == "partition")
 
 
 def part_of_quorums() -> list[str]:

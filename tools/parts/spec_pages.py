@@ -299,12 +299,6 @@ def claims_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
     return lines[:-1]
 
 
-def false_claims(answers: Iterable[AnsweredSpec]) -> list[str]:
-    """The claims that are false, a line each, for readers without their page."""
-    rows = _claims(item for item in answers if item.spec.claim is not None)
-    return [f"- {item.spec.title}. (`{item.spec.name}`)" for item, claim in rows if not claim.true]
-
-
 def _claims(told: Iterable[AnsweredSpec]) -> Iterator[tuple[AnsweredSpec, Claim]]:
     for item in told:
         assert item.spec.claim is not None

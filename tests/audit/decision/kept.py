@@ -4,4 +4,4 @@ from __future__ import annotations
 
 from acked.checker.batch.local import BatchLimits, KeptProcesses
 
-KEPT = KeptProcesses(BatchLimits(2, 1 << 30))
+KEPT = KeptProcesses(BatchLimits(1, 1 << 30))

@@ -81,7 +81,7 @@ def test_the_shipped_lemma_sets_are_of_the_shipped_protocol_and_small() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("changed", [{}, STALE, HARDEST], ids=["claim", "stale leaders", "hardest"])
 def test_every_obligation_is_proved_for_all_constants(changed: dict[str, int]) -> None:
-    made = prove_all_constants(partition, Limits(2, 600.0), constants=switches(**changed))
+    made = prove_all_constants(partition, Limits(1, 600.0), constants=switches(**changed))
     assert [(item.subject, item.clause) for item in made.open] == []
     assert made.vacuous == ()
     assert made.holds
@@ -173,7 +173,11 @@ WEAKENED: list[tuple[str, str, str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("action", "label", "broken", "changed"), WEAKENED, ids=[item[2] for item in WEAKENED])
+@pytest.mark.parametrize(
+    ("action", "label", "broken", "changed"),
+    # With stale answers the first says what the third says, which takes ten times as long.
+    [pytest.param(*item, id=item[2], marks=[pytest.mark.long] if item[2] == "KnownEndIsHeld" else []) for item in WEAKENED],
+)
 def test_a_rule_without_a_clause_is_refused_with_a_step_of_a_small_instance(
     action: str, label: str, broken: str, changed: dict[str, int]
 ) -> None:

@@ -172,10 +172,17 @@ MANY = 5
 
 
 def spec_cases() -> Iterable[object]:
-    """Every question that the bundled specs ask of the family; left to the long run: little asked of a protocol as it is."""
+    """Every question that the bundled specs ask of the family.
+
+    Left to the long run: little asked of a protocol as it is, and all controls of one size but the first.
+    """
+    known = set()
     for asked, properties in FAMILY_SPECS.items():
         name, constants, drop = asked
-        marks = [pytest.mark.slow, *([] if drop or len(properties) >= MANY else [pytest.mark.long])]
+        is_like_another = bool(drop) and (name, constants) in known
+        known |= {(name, constants)} if drop else set()
+        is_short = bool(drop) or len(properties) >= MANY
+        marks = [pytest.mark.slow, *([] if is_short and not is_like_another else [pytest.mark.long])]
         yield pytest.param(asked, id=f"{name} {tuple(dict(constants).values())} {len(drop)}", marks=marks)
 
 
@@ -266,7 +273,7 @@ def states(draw: st.DrawFn) -> tuple[str, list[int]]:
 
 @pytest.mark.slow
 @given(states(), st.integers(0, 10**6))
-@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 def test_z3_makes_the_one_successor_that_the_evaluator_makes(where: tuple[str, list[int]], choice: int) -> None:
     import z3
 
@@ -296,7 +303,7 @@ def test_z3_makes_the_one_successor_that_the_evaluator_makes(where: tuple[str, l
 
 @pytest.mark.slow
 @given(states())
-@settings(max_examples=30, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, suppress_health_check=list(HealthCheck))
 def test_the_native_code_makes_the_successors_that_the_evaluator_makes(where: tuple[str, list[int]]) -> None:
     name, state = where
     instance, schema = native(name).instance, native(name).instance.schema
@@ -316,7 +323,7 @@ def test_the_native_code_makes_the_successors_that_the_evaluator_makes(where: tu
 
 @pytest.mark.slow
 @given(states())
-@settings(max_examples=80, suppress_health_check=list(HealthCheck))
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
 def test_what_a_solver_process_is_told_means_what_was_meant(where: tuple[str, list[int]]) -> None:
     name, state = where
     instance = family(name)

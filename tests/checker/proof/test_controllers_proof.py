@@ -111,7 +111,7 @@ def test_every_lemma_holds_in_every_reachable_state(version: str, changed: dict[
 )
 def test_the_promises_are_inductive_with_them(version: str, changed: dict[str, Any]) -> None:
     asked = Question(instance(version, **changed), PROMISES)
-    assert prove_by_induction(asked, LEMMAS, Limits(2, 300.0), InductionOptions()).verdict is Verdict.HOLDS
+    assert prove_by_induction(asked, LEMMAS, Limits(1, 300.0), InductionOptions()).verdict is Verdict.HOLDS
 
 
 @pytest.mark.slow
@@ -171,7 +171,7 @@ def test_a_sample_of_the_obligations_is_proved_with_the_shipped_sets() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("changed", [{}, {"retries": True, "idempotence": True, "delivery_timeout": True}])
 def test_every_obligation_is_proved_for_all_constants(changed: dict[str, Any]) -> None:
-    made = prove_all_constants(partition, Limits(2, 600.0), constants=switches(**changed))
+    made = prove_all_constants(partition, Limits(1, 600.0), constants=switches(**changed))
     assert [(item.subject, item.clause) for item in made.open] == []
     assert made.vacuous == ()
     assert made.holds

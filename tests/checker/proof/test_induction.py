@@ -157,7 +157,9 @@ def test_without_a_guard_the_proof_fails_and_names_the_action(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("missing", ["IsrHasLeader", "LogMatching", "CommitRequest"])
+@pytest.mark.parametrize(
+    "missing", ["LogMatching", *(pytest.param(name, marks=pytest.mark.long) for name in ("IsrHasLeader", "CommitRequest"))]
+)
 def test_without_a_needed_lemma_the_proof_fails(missing: str) -> None:
     lemmas = [item for item in KIP320_LEMMAS if item.name != missing]
     result = prove_by_induction(question("kip320", (3, 2, 2, 2)), lemmas, LIMITS)
@@ -253,7 +255,8 @@ def test_an_interrupt_ends_every_solver(monkeypatch: pytest.MonkeyPatch) -> None
         def decided(self, now: ProofProgress) -> None:
             raise KeyboardInterrupt
 
-    result = prove_by_induction(question("kip320", (2, 2, 2, 1)), KIP320_LEMMAS, LIMITS, observer=Interrupting())
+    limits = Limits(2, LIMITS.timeout)
+    result = prove_by_induction(question("kip320", (2, 2, 2, 1)), KIP320_LEMMAS, limits, observer=Interrupting())
     assert result.exit_code == 130
     assert len(pids) == 2
     for pid in pids:

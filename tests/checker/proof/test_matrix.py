@@ -16,7 +16,7 @@ from acked.model.catalogue import PROTOCOLS
 KNOWN = {item.name: item for item in (*KIP320_LEMMAS, *PROPERTIES)}
 ASKED = [KNOWN[name] for _, names in PROMISES for name in names]
 SMALL = {"replicas": 2, "log_size": 2, "max_records": 2, "max_leader_epoch": 1}
-LIMITS = Limits(2, 600.0)
+LIMITS = Limits(1, 600.0)
 VARIANT = PROTOCOLS["truncate-to-hw"]
 
 

@@ -68,11 +68,15 @@ def test_every_lemma_holds_in_every_reachable_state(replicas: int) -> None:
 @pytest.mark.parametrize("replicas", [2, 3])
 def test_the_promises_are_inductive_with_them(replicas: int) -> None:
     asked = Question(instance(replicas, **PLAIN), PROMISES)
-    assert prove_by_induction(asked, LEMMAS, Limits(2, 300.0), InductionOptions()).verdict is Verdict.HOLDS
+    assert prove_by_induction(asked, LEMMAS, Limits(1, 300.0), InductionOptions()).verdict is Verdict.HOLDS
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("lemma", MACHINE_LEMMAS, ids=lambda item: str(item.name))
+@pytest.mark.parametrize(
+    "lemma",
+    # One for all: each is missed where its text says so.
+    [pytest.param(item, id=item.name, marks=[pytest.mark.long] if at else []) for at, item in enumerate(MACHINE_LEMMAS)],
+)
 def test_without_the_lemma_the_step_that_its_text_names_breaks_what_it_says(lemma: Property) -> None:
     told = NEED.search(" ".join(str(lemma.predicate.__doc__).split()))
     assert told is not None

@@ -31,7 +31,7 @@ from acked.model.partition.state import Offset, Replica, State
 from tests.places import CHECKOUT
 from tools.proofs import NEED
 
-LIMITS = Limits(2, 300.0)
+LIMITS = Limits(1, 300.0)
 PROMISES = tuple(properties_of(partition)[name] for name in ("AckedRecordsInIsr", "CommittedInIsr", "HwWithinIsr"))
 CLEAN: dict[str, Any] = {"acks": "all", "crashes": "clean", "retries": False, "idempotence": False}
 STALE: dict[str, Any] = {"zombies": True, "leadership_moves": True}

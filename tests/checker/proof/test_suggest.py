@@ -32,7 +32,7 @@ from acked.model.language.values import Bool, Id
 from acked.model.replication.kip320 import kip320
 from tests.e2e.driver import call
 
-LIMITS = Limits(2, 300.0)
+LIMITS = Limits(1, 300.0)
 EXAMPLES = Path(__file__).resolve().parents[3] / "specs" / "examples"
 
 nodes = Constant("nodes", 1, 9, "who may want the lock")

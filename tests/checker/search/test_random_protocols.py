@@ -89,7 +89,7 @@ def assert_engines_agree(question: Question) -> tuple[Space, Answer]:
 
 
 @pytest.mark.slow
-@settings(max_examples=25, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @example(WIDE)
 @given(plans())
 def test_every_engine_agrees_with_the_oracle_on_random_protocols(plan: Plan) -> None:

@@ -181,7 +181,9 @@ def test_every_action_says_in_a_sentence_what_it_does(version: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("version", ["0.10", "2.1", LATEST])
+@pytest.mark.parametrize(
+    "version", [pytest.param("0.10", marks=pytest.mark.long), pytest.param("2.1", marks=pytest.mark.long), LATEST]
+)
 def test_a_clause_can_be_left_out(version: str) -> None:
     profile = {name: setting.value for name, setting in partition.profile(version, None).items()}
     constants = {**profile, **EVERYTHING}

@@ -40,7 +40,7 @@ def words(text: str) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [60, 100])
+@pytest.mark.parametrize("width", [60, pytest.param(100, marks=pytest.mark.long)])
 def test_a_protocol_is_listed_with_constants_actions_and_guards(drawn: Drawn, width: int) -> None:
     screen = drawn(print_protocols, PROTOCOLS.values(), width=width)
     text = words(screen.text)
