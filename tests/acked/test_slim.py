@@ -79,7 +79,7 @@ def test_the_slim_distribution_differs_in_its_name_and_in_what_it_needs() -> Non
     added = whole["project"]["optional-dependencies"]["audit"]
     assert {*slim["project"].pop("dependencies"), *engines} == {*whole["project"].pop("dependencies"), *added}
     extras = whole["project"].pop("optional-dependencies")
-    assert slim["project"].pop("optional-dependencies") == {name: extras[name] for name in ("cluster", "mcp")}
+    assert slim["project"].pop("optional-dependencies") == {name: extras[name] for name in ("cluster", "mcp", "watch")}
     assert whole["project"].pop("name") == "acked"
     assert slim == whole
 
