@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 from enum import Enum, unique
+from fnmatch import fnmatchcase
 from io import StringIO
 from typing import TypeVar
 
@@ -40,8 +41,8 @@ T = TypeVar("T")
 _SECONDS = 1800.0
 """The most that one question may take; an audit of new settings takes a minute."""
 
-_WIDTH = 100
-"""Columns of the text of an answer."""
+_WIDTH = 100_000
+"""Columns of the text of an answer, so that a paragraph is a line."""
 
 
 @dataclass(frozen=True)
@@ -60,10 +61,17 @@ class Watched:
         return self.cluster.name
 
     @property
+    def own_policy(self) -> Policy:
+        """What the policy says of this cluster."""
+        required = tuple(replace(one, unit="*") for one in self.policy.required if fnmatchcase(self.name, one.unit))
+        accepted = tuple(replace(one, unit="*") for one in self.policy.accepted if fnmatchcase(self.name, one.unit))
+        return replace(self.policy, required=required, accepted=accepted)
+
+    @property
     def assumptions(self) -> Assumptions:
         """What the policy counts, and of every other question what an audit counts by default."""
         decisive: dict[AuditQuestion, list[Faults]] = {}
-        for asked, under in self.policy.every:
+        for asked, under in self.own_policy.every:
             decisive.setdefault(asked, []).append(under)
         named = tuple((asked, tuple(under)) for asked, under in decisive.items())
         return replace(BY_DEFAULT, besides=(), of_loss_besides=(), decisive=named)
@@ -121,7 +129,7 @@ class BrokerState:
 class StateAnswer:
     """What `roll` says of a cluster's state; `controllers_to_spare` may fail before their majority is lost.
 
-    `text` is what the command prints, or why there is no answer.
+    `text` is what the command prints, a paragraph a line, or why there is no answer.
     """
 
     brokers: tuple[BrokerState, ...]
@@ -218,13 +226,12 @@ def ask_settings(watched: Watched, live: LiveCluster, today: date) -> SettingsAn
     groups = groups_of_units(units_of(found), facts.topic, facts.entities, facts.internal)
     if not any(entry.scope is Scope.PRODUCER for entry in found.known):
         groups = [group for group in assume_producers(groups) if group.decides]
-    groups = [replace(group, unit=watched.name) for group in groups]
     with KeptProcesses(watched.batch.limits) as runner:
-        required = tuple(dict(watched.policy.every))
+        required = tuple(dict(watched.own_policy.every))
         asked = Asked(tuple(AuditQuestion), required, assumed, False, facts.version, facts.control_plane, runner,
                       watched.batch.cache())  # fmt: skip
         audited = audit_groups(groups, asked)
-    judged = judge(watched.policy, audited, today)
+    judged = judge(watched.own_policy, audited, today)
     return SettingsAnswer(judged.verdict, judged.lines, _answers(audited, wanted_of(assumed)))
 
 

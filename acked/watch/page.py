@@ -10,7 +10,7 @@ from acked.audit.decision.questions import AuditVerdict
 from acked.reports.pages.page import render_report
 from acked.reports.units import plural
 from acked.roll.decision.judge import Verdict
-from acked.watch.answers import BrokerState, Cause, Risk, SettingsAnswer, StateAnswer
+from acked.watch.answers import BrokerState, Cause, Risk, SettingsAnswer, StateAnswer, TopicState
 from acked.watch.clusters import Seen
 
 MOST_ROWS = 100
@@ -46,10 +46,10 @@ def _cluster(one: Seen, now: float) -> dict[str, Any]:
     return {
         "name": one.name,
         "reason": one.reason,
-        "strip": [*_strip(one, state, settings, now)],
+        "strip": [(text, mark if one.is_up or mark == "bad" else "") for text, mark in _strip(one, state, settings, now)],
         "tables": [{"title": title, "heads": heads, "rows": rows[:MOST_ROWS], "more": max(len(rows) - MOST_ROWS, 0)}
                    for title, heads, rows in tables if rows],
-        "text": "" if state is None else state.text,
+        "text": [] if state is None else state.text.splitlines(),
         "is_good": state is not None and state.verdict is Verdict.MAY,
     }  # fmt: skip
 
@@ -82,15 +82,16 @@ def _of_state(state: StateAnswer | None) -> Iterator[tuple[str, tuple[str, ...],
     if state is None:
         return
     yield "May a broker go down now?", ("broker", "answer"), [[(str(one.broker), ""), _answer(one)] for one in state.brokers]
-    rows = [(sum(topic.count(risk, *Cause) for risk in Risk) + topic.undecided, topic) for topic in state.topics]
+    rows = [((sum(topic.count(risk, Cause.STATE) for risk in Risk), sum(topic.count(risk, *Cause) for risk in Risk),
+              topic.undecided), topic) for topic in state.topics]  # fmt: skip
     yield (
         "Partitions at risk, by topic",
         ("topic", "partitions", *_HEADS.values(), "by settings alone", "undecided"),
         [[(topic.topic, ""), (str(topic.partitions), ""),
-          *(_count(topic.count(risk, Cause.STATE), "bad") for risk in _HEADS),
-          _count(max(topic.count(risk, Cause.SETTINGS) for risk in Risk), "undecided"),
-          _count(topic.undecided, "undecided")]
-         for weight, topic in sorted(rows, key=lambda row: (-row[0], row[1].topic)) if weight],
+          *(_count(topic, topic.count(risk, Cause.STATE), "bad") for risk in _HEADS),
+          _count(topic, max(topic.count(risk, Cause.SETTINGS) for risk in Risk), "undecided"),
+          _count(topic, topic.undecided, "undecided")]
+         for weight, topic in sorted(rows, key=lambda row: row[0], reverse=True) if any(weight)],
     )  # fmt: skip
 
 
@@ -98,15 +99,17 @@ def _answer(one: BrokerState) -> Cell:
     return ("is down", "bad") if one.verdict is None else _MAY[one.verdict]
 
 
-def _count(number: int, mark: str) -> Cell:
+def _count(topic: TopicState, number: int, mark: str) -> Cell:
+    if topic.at_risk is None and not number:
+        return "?", "undecided"
     return str(number), mark if number else "soft"
 
 
 def _of_settings(settings: SettingsAnswer | None) -> Iterator[tuple[str, tuple[str, ...], Rows]]:
     if settings is None:
         return
-    yield "What is required of settings", ("", ""), [
-        [(_REQUIRED[verdict] if verdict is not AuditVerdict.NO else "remark", _MARKS[verdict]), (text, "")]
+    yield "What is required of settings", ("it is", "what"), [
+        [("remarked", "soft") if verdict is AuditVerdict.NO else (_REQUIRED[verdict], _MARKS[verdict]), (text, "")]
         for verdict, text in settings.lines
     ]
     rows = [

@@ -51,8 +51,8 @@ class Watching:
     def facts(self) -> ClusterFacts:
         """What holds for each cluster besides what it says itself."""
         return ClusterFacts(
-            version=self.version, control_plane=None, topic=None, entities=(), overrides=self.overrides, lenient=False, internal=False,
-            bootstrap=None, command_config=None, timeout=self.timeout, producer=self.producer,
+            version=self.version, control_plane=None, topic=None, entities=(), overrides=self.overrides, lenient=False,
+            internal=False, bootstrap=None, command_config=None, timeout=self.timeout, producer=self.producer,
         )  # fmt: skip
 
     def clusters(self) -> tuple[Policy, tuple[Cluster, ...]]:

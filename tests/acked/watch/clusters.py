@@ -19,8 +19,9 @@ def live(topics: Sequence[str] = ("orders",), down: Sequence[int] = (), replicas
     """Three brokers of 4.3 with KRaft, and topics of one partition whose replicas are in sync but for those that are down."""
     isr = tuple(one for one in replicas if one not in down)
     partition = LivePartition(0, tuple(replicas), isr, (), isr[0] if isr else None)
-    brokers = (LiveBroker(number, failure=NOT_RUNNING) if number in down else LiveBroker(number, None, VALUES, newest_level=30)
-               for number in BROKERS)  # fmt: skip
+    up = LiveBroker(0, None, VALUES, newest_level=30)
+    gone = LiveBroker(0, failure=NOT_RUNNING)
+    brokers = (replace(gone if number in down else up, number=number) for number in BROKERS)
     here = tuple(one for one in BROKERS if one not in down)
     return LiveCluster(
         "kafka:9092", tuple(brokers), tuple(LiveTopic(name, (partition,), ()) for name in topics),
