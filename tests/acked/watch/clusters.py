@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from prometheus_client.openmetrics.parser import text_string_to_metric_families
+
 from acked.audit.clusters.live import NOT_RUNNING, LiveBroker, LiveCluster, LivePartition, LiveTopic, LiveValue, Quorum
 from acked.audit.clusters.policy import Cluster, Policy
+from acked.base.errors import SystemFailure
 from acked.roll.decision.judge import Wish
 from acked.watch.answers import Watched
 from acked.watch.watch import Watching
@@ -35,6 +38,10 @@ def unreadable(cluster: LiveCluster) -> LiveCluster:
     return replace(cluster, brokers=brokers, features=None)
 
 
+GONE = SystemFailure("the cluster at kafka:9092 does not answer: refused; look at --bootstrap-server")
+ODD = 'the "first"\\\none'
+"""A name of every kind of letter that metrics write in another way."""
+
 FACTS = Watching(None, None, None, None, (), (), None, 30.0, "", False, False, None).facts
 
 
@@ -56,3 +63,12 @@ def scripted(*says: LiveCluster | Exception, name: str = "prod", policy: Policy 
     """A cluster that is read so."""
     required = policy or Policy("", (), (), ())
     return Scripted(Cluster(name, "kafka:9092", None), FACTS, required, Wish(), says=iter(says))
+
+
+def samples(text: str) -> dict[tuple[str, ...], float]:
+    """By the metric's name and the values of its labels besides the cluster, in the order of their names."""
+    return {
+        (sample.name, *(value for label, value in sorted(sample.labels.items()) if label != "cluster")): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }

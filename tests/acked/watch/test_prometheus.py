@@ -27,8 +27,9 @@ from acked.cluster.waiting import wait_for
 from acked.watch import clusters
 from acked.watch.clusters import Watch
 from acked.watch.metrics import Metrics
-from tests.acked.watch.clusters import live, scripted, unreadable
-from tests.acked.watch.test_watch import ODD, expressions, serving
+from tests.acked.watch.clusters import ODD, live, scripted, unreadable
+from tests.acked.watch.test_watch import expressions
+from tests.acked.watch.test_watch_command import serving
 from tests.places import CHECKOUT
 
 RULES = CHECKOUT / "acked" / "watch" / "alerts.yml"

@@ -11,12 +11,12 @@ from pathlib import Path
 from urllib.request import urlopen
 
 import pytest
-from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from acked.cluster.nodes.addresses import free_ports
 from acked.cluster.nodes.cluster import Cluster
 from acked.cluster.releases.release import Mode
 from acked.cluster.waiting import wait_for
+from tests.acked.watch.clusters import samples
 from tests.cluster.conftest import real_plan, users_cache
 
 __all__ = ["users_cache"]
@@ -25,15 +25,6 @@ EVERY = 3.0
 """Seconds between two readings."""
 
 Samples = Mapping[tuple[str, ...], float]
-
-
-def samples(text: str) -> dict[tuple[str, ...], float]:
-    """By the metric's name and the values of its labels besides the cluster, in the order of their names."""
-    return {
-        (sample.name, *(value for label, value in sorted(sample.labels.items()) if label != "cluster")): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    }
 
 
 @contextmanager
