@@ -31,11 +31,11 @@ Cell = tuple[str, str]
 """A text and the class of its colour."""
 
 
-def watch_page(seen: Sequence[Seen], every: float, now: float) -> str:
-    """The page at a moment, in seconds since 1970."""
+def watch_page(seen: Sequence[Seen], every: int, now: float) -> str:
+    """The page at a moment, in seconds since 1970, that is loaded anew `every` so many seconds; 0 if it is not."""
     of = seen[0].name if len(seen) == 1 else plural(len(seen), "cluster")
     clusters = [_cluster(one, now) for one in seen]
-    data = {"title": of, "now": _moment(now), "every": max(int(every), 1), "clusters": clusters}
+    data = {"title": of, "now": _moment(now), "every": every, "clusters": clusters}
     return render_report("watch.html.j2", data)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from socketserver import TCPServer, ThreadingMixIn
 from typing import Any, ClassVar
 from wsgiref.simple_server import WSGIRequestHandler, WSGIServer
@@ -52,7 +52,7 @@ class WatchServer(ThreadingMixIn, WSGIServer):
         self._is_loopback = ipaddress.ip_address(host).is_loopback
         self._host = f"[{host}]" if ":" in host else host
         self._metrics = make_wsgi_app(Metrics(watch.seen).registry)
-        self._watch, self._every = watch, every
+        self._watch, self._every = watch, max(int(every), 1)
         self.set_app(self._answer)
 
     def server_bind(self) -> None:
@@ -78,14 +78,17 @@ class WatchServer(ThreadingMixIn, WSGIServer):
         if path == "/metrics":
             return list(self._metrics(asked, begin))
         if path == "/":
-            page = watch_page(self._watch.seen(), self._every, time.time())
-            return _text(begin, "200 OK", page, "text/html")
+            every = 0 if asked.get("QUERY_STRING") == "still" else self._every
+            page = watch_page(self._watch.seen(), every, time.time())
+            return _text(begin, "200 OK", page, "text/html", [("Refresh", str(every))] if every else [])
         return _text(begin, "404 Not Found", "here are / and /metrics\n")
 
 
-def _text(begin: StartResponse, status: str, text: str, kind: str = "text/plain") -> Iterable[bytes]:
+def _text(
+    begin: StartResponse, status: str, text: str, kind: str = "text/plain", more: Sequence[tuple[str, str]] = ()
+) -> Iterable[bytes]:
     body = text.encode("utf-8", "replace")
-    begin(status, [("Content-Type", f"{kind}; charset=utf-8"), ("Content-Length", str(len(body)))])
+    begin(status, [("Content-Type", f"{kind}; charset=utf-8"), ("Content-Length", str(len(body))), *more])
     return [body]
 
 

@@ -134,7 +134,7 @@ def test_the_container_is_slim_unless_the_full_one_is_asked_for() -> None:
             "python tools/archives/slim.py /wheel/slim",
         ],
         "full": ["pip install --no-cache-dir /wheel/*.whl", user],
-        "cluster": ["pip install --no-cache-dir \"$(echo /wheel/*.whl)[cluster]\"", user],
+        "cluster": ["pip install --no-cache-dir \"$(echo /wheel/*.whl)[cluster,watch]\"", user],
         "slim": ["pip install --no-cache-dir /wheel/*.whl", user],
     }
     for name in ("full", "cluster", "slim"):

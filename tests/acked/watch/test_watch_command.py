@@ -49,6 +49,8 @@ def test_the_server_has_a_page_and_metrics_and_nothing_else(answers: list[str]) 
     with serving(watch) as server:
         status, headers, page = get(server, "/")
         assert (status, headers["X-Frame-Options"], headers["Cache-Control"]) == (200, "DENY", "no-store")
+        assert headers["Refresh"] == "30"
+        assert "Refresh" not in get(server, "/?still")[1]
         assert "&lt;b&gt;orders" in page
         assert "<b>" not in page
         assert "<i>" not in page
