@@ -44,7 +44,7 @@ Tell = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Kept(Generic[T]):
-    """An answer, what it is about, and when (seconds since 1970) that was last read; `failed` if there was none."""
+    """An answer, what it is about, and when (seconds since 1970) that was last read; `failed_at` if there was none."""
 
     value: T
     about: object

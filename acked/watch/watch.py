@@ -136,11 +136,15 @@ def watch(watching: Watching, batch: BatchOptions, quiet: bool, out: Path | None
     from acked.watch.metrics import Metrics
     from acked.watch.server import WatchServer
 
-    wish = Wish(accepts_settings=watching.accepts_settings)
-    def tell(line: str) -> None:
-        if not quiet:
-            say(harmless(line))
 
+    def tell(line: str) -> None:
+        try:
+            if not quiet:
+                say(harmless(line))
+        except OSError:
+            pass  # Nobody reads it, or its disk is full: the metrics go on.
+
+    wish = Wish(accepts_settings=watching.accepts_settings)
     watch = Watch([Watched(one, watching.facts, policy, wish, batch) for one in clusters], watching.every, tell)
     if watching.once:
         watch.once()

@@ -20,6 +20,7 @@ from acked.audit.clusters.live import LiveCluster
 from acked.audit.clusters.policy import Cluster
 from acked.cli import main
 from acked.cluster.nodes.addresses import free_ports
+from acked.cluster.waiting import wait_for
 from acked.watch.answers import Watched
 from acked.watch.clusters import Watch, without_secrets
 from acked.watch.server import WatchServer
@@ -118,6 +119,25 @@ def test_it_ends_at_once_while_a_broker_hangs_and_answers_until_then(sent: signa
         finally:
             process.kill()
     assert (process.returncode, errors) == (code, said)
+
+
+@pytest.mark.slow
+def test_that_nobody_reads_its_messages_ends_nothing() -> None:
+    [port] = free_ports(1)
+    process = start("--bootstrap-server=127.0.0.1:1", "--every=1", "--timeout=1", f"--listen=127.0.0.1:{port}")
+    try:
+        assert process.stderr is not None
+        process.stderr.close()
+
+        def reason() -> str:
+            with urlopen(f"http://127.0.0.1:{port}/", timeout=20) as answer:
+                return str(answer.read().decode())
+
+        wait_for(lambda: "Connection refused" in reason(), "the reason", 60)
+        process.terminate()
+        assert process.wait(30) == 0
+    finally:
+        process.kill()
 
 
 @pytest.mark.slow
