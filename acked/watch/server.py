@@ -31,7 +31,6 @@ StartResponse = Callable[..., Any]
 
 class _Handler(WSGIRequestHandler):
     timeout: ClassVar[int] = 20  # Seconds after which a silent connection is closed.
-    server_version, sys_version = "acked", ""
 
     def log_message(self, format: str, *args: Any) -> None:
         """Scrapes come every few seconds."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from acked.audit.commands.live import client_properties, host_and_port
 from acked.audit.commands.options import ClusterFacts
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable, write_text
+from acked.base.release import release
 from acked.reports.console import harmless
 from acked.reports.shell.batches import MEMORY_EACH, BatchOptions
 from acked.reports.shell.options import JOBS, OUT, QUIET, KeyValue, collects, option
@@ -56,15 +57,18 @@ class Watching:
         )  # fmt: skip
 
     def clusters(self) -> tuple[Policy, tuple[Cluster, ...]]:
-        """What is required, and the clusters; `UsageError` without any."""
+        """What is required, and the clusters; an error for what would be wrong at every reading."""
         policy = Policy("", (), (), ()) if self.policy is None else read_policy(self.policy)
         clusters = policy.clusters
         if self.bootstrap is not None:
-            clusters = (Cluster(self.bootstrap.partition(",")[0], self.bootstrap, self.command_config),)
+            clusters = (Cluster(self.bootstrap.partition(",")[0].strip(), self.bootstrap, self.command_config),)
         elif self.command_config is not None:
             raise click.UsageError("--command-config is about the cluster of --bootstrap-server; leave it out, or name that.")
         if not clusters:
             raise click.UsageError("nothing to watch: name a cluster with --bootstrap-server, or several in --policy.")
+        replace(self.facts, timeout=None).read(())
+        if self.version is not None:
+            release(self.version)
         for one in clusters:
             host_and_port(one.bootstrap.partition(",")[0])
             client_properties(one.command_config)
