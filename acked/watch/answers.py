@@ -15,7 +15,7 @@ from io import StringIO
 from typing import TypeVar
 
 from acked.audit.clusters.live import NOT_RUNNING, LiveCluster, LivePartition, assume_producers, is_kraft
-from acked.audit.clusters.policy import Cluster, Policy, judge, reply_of_group
+from acked.audit.clusters.policy import Cluster, Policy, Wanted, judge, reply_of_group
 from acked.audit.clusters.several import Asked, Audited, audit_groups
 from acked.audit.clusters.topics import INTERNAL
 from acked.audit.clusters.units import groups_of_units, units_of
@@ -179,7 +179,7 @@ def _topics(now: ClusterNow, present: Iterable[Case], answers: Iterable[BrokerAn
     for case in present:
         if case.refused_before:
             for one in case.partitions:
-                note([one], Risk.REFUSES, {*one.replicas} == {*(one.isr or ())})
+                note([one], Risk.REFUSES, one.leader is not None and {*one.replicas} == {*(one.isr or ())})
         if case.worst is not None:
             note(case.partitions, Risk.LOSES_AFTER_FAILURE, case.loss_by_settings)
         undecided.update(case.partitions if case.open_ else ())
@@ -204,8 +204,6 @@ def _text(answered: Answered) -> str:
 
 
 # -- the settings -------------------------------------------------------------------------------------------------------
-
-Wanted = tuple[AuditQuestion, Faults]
 
 
 @dataclass(frozen=True)

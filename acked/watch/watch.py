@@ -14,6 +14,7 @@ import click
 from acked.audit.clusters.policy import Cluster, Policy, read_policy
 from acked.audit.commands.live import client_properties, host_and_port
 from acked.audit.commands.options import ClusterFacts
+from acked.audit.decision.questions import AuditVerdict
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable, write_text
 from acked.base.release import release
@@ -21,7 +22,7 @@ from acked.reports.console import harmless
 from acked.reports.shell.batches import MEMORY_EACH, BatchOptions
 from acked.reports.shell.options import JOBS, OUT, QUIET, KeyValue, collects, option
 from acked.reports.shell.output import make_folder, put_text, say
-from acked.roll.decision.judge import Wish
+from acked.roll.decision.judge import Verdict, Wish
 
 if TYPE_CHECKING:
     from acked.watch.clusters import Seen
@@ -175,9 +176,6 @@ _WORST = (ExitCode.HOLDS, ExitCode.TOO_LARGE, ExitCode.SYSTEM, ExitCode.INVARIAN
 
 
 def _code(one: Seen) -> ExitCode:
-    from acked.audit.decision.questions import AuditVerdict
-    from acked.roll.decision.judge import Verdict
-
     if one.state is None or one.settings is None:
         return ExitCode.SYSTEM
     verdicts = one.state.value.verdict, one.settings.value.verdict

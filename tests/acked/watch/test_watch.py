@@ -77,6 +77,17 @@ def test_what_settings_bring_at_the_best_of_times_is_told_apart_from_what_is_dow
     assert found["acked_audit_verdict",] == 2
 
 
+@pytest.mark.slow
+def test_that_nobody_leads_is_no_fault_of_the_settings(here: None) -> None:
+    found = live()
+    [topic] = found.topics
+    without = replace(topic, partitions=(replace(topic.partitions[0], leader=None),))
+    watcher = Watcher(scripted(replace(found, topics=(without,))), print)
+    watcher.look()
+    assert known(watcher)["acked_partitions_refusing_writes", "state", "orders"] == 1
+    assert known(watcher)["acked_partitions_refusing_writes", "settings", "orders"] == 0
+
+
 def test_a_cluster_that_stays_as_it_is_is_not_asked_again_and_its_answers_stay_young(
     answers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
