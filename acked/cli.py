@@ -28,6 +28,7 @@ _TASKS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ("Begin here", (
         ("audit", "audit.commands.audit", "Check what your own settings guarantee; plan, upgrade, matrix."),
         ("roll", "roll.commands.roll", "Ask whether a broker may go down now, and in what order all may."),
+        ("watch", "watch.watch", "Audit running clusters all the time: metrics, alerts, a page."),
         ("check", "commands.check", "Explore every reachable state of a spec."),
         ("view", "commands.view", "Make one HTML page of a trace, to step through."),
         ("explore", "commands.explore", "Walk through the states in a browser."),
@@ -110,9 +111,7 @@ Exit codes: 0 holds, 12 violated, 152 incomplete, 151 usage (also `acked` alone)
 )
 @click.version_option(__version__, prog_name="acked")
 def cli() -> None:
-    """Does your Kafka keep what it acknowledged? acked explores every reachable state of its replication, and shows how a
-    promise breaks.
-    """
+    """Does your Kafka keep what it acknowledged? acked tries all reachable states."""
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -16,6 +16,7 @@ _NEEDED_FOR = {
     "lark": "Terraform's files",
     "mcp": "serving agents",
     "networkx": "graphs of states",
+    "prometheus_client": "metrics of running clusters",
     "py4j": "Spark",
     "pyarrow": "tables of states and Parquet files",
     "pyspark": "Spark, which searches over several machines and answers SQL",
@@ -26,7 +27,10 @@ _NEEDED_FOR = {
 """By top-level module."""
 
 _BROKERS = "confluent-kafka kazoo kio"
-_INSTALLS = {"hcl2": "python-hcl2", "z3": "z3-solver", **dict.fromkeys(("confluent_kafka", "kazoo", "kio"), _BROKERS)}
+_INSTALLS = {
+    "hcl2": "python-hcl2", "prometheus_client": "prometheus-client", "z3": "z3-solver",
+    **dict.fromkeys(("confluent_kafka", "kazoo", "kio"), _BROKERS),
+}  # fmt: skip
 """What is to be installed, where it is not called as the module is, or is of use only together with others."""
 
 

@@ -250,7 +250,7 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
                 found.setdefault((AuditVerdict.NO, text), []).append(topic)
                 continue
             for question, faults in policy.answers_for(topic, one.group.unit):
-                reply = _reply(one, question, faults)
+                reply = reply_of_group(one, question, faults)
                 if reply is AuditVerdict.NO:
                     continue
                 excuse = _excuse(policy, topic, one.group.unit, question, faults)
@@ -273,7 +273,7 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
     return Judgement(worst_of(verdict for verdict, _ in lines), tuple(lines))
 
 
-def _reply(one: Audited, question: AuditQuestion, faults: Faults) -> AuditVerdict:
+def reply_of_group(one: Audited, question: AuditQuestion, faults: Faults) -> AuditVerdict:
     """The answer of a group, today and on the way of an upgrade; undecided where it was not asked, or hangs on what is not
     known.
     """

@@ -142,7 +142,7 @@ def ask_cluster(
 
     `SystemFailure` if nobody answers; what one broker or topic does not say is a failure of that one.
     """
-    _host_and_port(address.partition(",")[0])
+    host_and_port(address.partition(",")[0])
     clock = Clock(time.monotonic() + seconds)
     admin, listed = _connect(address, properties, clock)
     topics = {name: found for name, found in listed.topics.items() if topic is None or name == topic}
@@ -229,7 +229,8 @@ def _plain(text: str) -> str:
     return (found.group(1) if found else whole).rstrip(".")
 
 
-def _host_and_port(address: str) -> tuple[str, int]:
+def host_and_port(address: str) -> tuple[str, int]:
+    """Of one address of --bootstrap-server; `ConfigurationError` if it is not HOST:PORT."""
     host, separator, port = address.strip().rpartition(":")
     if not separator or not host or not port.isdecimal() or not 0 < int(port) < 65536:
         raise ConfigurationError(f"--bootstrap-server {address} is not HOST:PORT; write e.g. localhost:9092")

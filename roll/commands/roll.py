@@ -110,7 +110,7 @@ def roll(
     moved: list[PartitionNow] = []
     if rolling.plan is not None:
         now, moved = with_plan(now, read_plan(rolling.plan))
-    rules = rules_of_topics(found, _sizes(now), cluster.version, cluster.control_plane, cluster.entities)
+    rules = rules_of_topics(found, now.sizes, cluster.version, cluster.control_plane, cluster.entities)
     asker = Asker(batch.cache())
     with output.batch_progress("questions") as progress:
         judge = Judge(now, rules, asker, rolling.wish, has_controllers, progress)
@@ -138,10 +138,3 @@ def _read(files: tuple[Path, ...], cluster: ClusterFacts, rolling: Rolling) -> t
         notes.append(f"That the controllers {voters} are there is taken from {named}, which says who votes, not who runs.")
     has_controllers = not is_none and cluster.control_plane != ZOOKEEPER
     return cluster.read(files), described(files, cluster.topic, told), notes, has_controllers
-
-
-def _sizes(now: ClusterNow) -> dict[str, set[int]]:
-    sizes: dict[str, set[int]] = {}
-    for one in now.partitions:
-        sizes.setdefault(one.topic, set()).add(len(one.replicas) - len(one.adding))
-    return sizes

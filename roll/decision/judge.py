@@ -158,16 +158,20 @@ class Judge:
             found.append(BrokerAnswer(broker, tuple(cases), leads, votes, controllers, verdict))
         return sorted(found, key=lambda one: (_ORDER[one.verdict(self.wish)], -_weight(one, self.wish), one.broker))
 
+    def as_they_are(self) -> list[Case]:
+        """What one failure does to the partitions while no broker is to go down, and whether writes are refused already."""
+        return [self._case(None, partitions) for partitions in self._groups(None)]
+
     # -- which partitions are alike -------------------------------------------------------------------------------------
 
-    def _groups(self, broker: int) -> list[list[PartitionNow]]:
+    def _groups(self, broker: int | None) -> list[list[PartitionNow]]:
         groups: dict[object, list[PartitionNow]] = {}
         for partition in self.cluster.partitions:
-            if broker in partition.replicas:
+            if broker is None or broker in partition.replicas:
                 groups.setdefault(self._key(partition, broker), []).append(partition)
         return list(groups.values())
 
-    def _key(self, partition: PartitionNow, broker: int) -> object:
+    def _key(self, partition: PartitionNow, broker: int | None) -> object:
         rules = tuple(id(one) for one in self._rules_of(partition))
         if partition.contradiction:
             return rules, partition.contradiction
@@ -198,7 +202,7 @@ class Judge:
 
     # -- what is asked of them -------------------------------------------------------------------------------------------
 
-    def _case(self, broker: int, partitions: list[PartitionNow]) -> Case:
+    def _case(self, broker: int | None, partitions: list[PartitionNow]) -> Case:
         alike, first = tuple(partitions), partitions[0]
         reason = first.contradiction
         if not reason and len(first.replicas) > MAX_REPLICAS:
@@ -213,7 +217,7 @@ class Judge:
         open_ = next((case.open_ for case in found if case.open_), "")
         return worst if worst.open_ or not open_ else replace(worst, open_=open_)
 
-    def _under(self, broker: int, partitions: tuple[PartitionNow, ...], rules: TopicRules) -> Case:
+    def _under(self, broker: int | None, partitions: tuple[PartitionNow, ...], rules: TopicRules) -> Case:
         if rules.refusal:
             return Case(partitions, open_=rules.refusal)
         case = self._decide(broker, partitions, rules.certain)
@@ -225,7 +229,7 @@ class Judge:
                 return replace(case, open_=f"it hangs on something that is not known: {why}")
         return case
 
-    def _decide(self, broker: int, partitions: tuple[PartitionNow, ...], known: Constants) -> Case:
+    def _decide(self, broker: int | None, partitions: tuple[PartitionNow, ...], known: Constants) -> Case:
         first, has = partitions[0], dict(known)
         eligible, open_ = self._eligible(first, has)
         roles, names = self._roles(first, broker, eligible)
@@ -238,7 +242,7 @@ class Judge:
         after = in_sync - (broker in (first.isr or ()))
         refuses = after < enough and broker in (first.isr or ())
         losses, by_settings = [], True
-        for stop in self.wish.stops:
+        for stop in self.wish.stops if broker is not None else self.wish.stops[:1]:
             answer = self.asker.answer(Asked(shape, stop, constants))
             losses.append((stop, answer))
             open_ = open_ or answer.open_
@@ -261,7 +265,7 @@ class Judge:
     def _is_by_settings(self, shape: Shape, stop: Stop, has: Mapping[str, int], answer: Answer) -> bool:
         """Whether the same can happen where all replicas are in sync before."""
         asked = shape.asked
-        well = shape.healthy_but(asked is not None and shape.roles[asked].leads)
+        well = shape.healthy_but(None if asked is None else shape.roles[asked].leads)
         best = self.asker.answer(Asked(well, stop, constants_with(has, well)))
         return not best.open_ and set(answer.by) <= set(best.by)
 

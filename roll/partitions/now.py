@@ -61,6 +61,14 @@ class ClusterNow:
         named = {replica for partition in self.partitions for replica in partition.replicas}
         return tuple(sorted(named | (self.running or frozenset())))
 
+    @property
+    def sizes(self) -> dict[str, set[int]]:
+        """The numbers of replicas that each topic's partitions have, without those that a move adds."""
+        sizes: dict[str, set[int]] = {}
+        for one in self.partitions:
+            sizes.setdefault(one.topic, set()).add(len(one.replicas) - len(one.adding))
+        return sizes
+
     def is_up(self, broker: int) -> bool:
         """Whether a broker runs; where nothing tells, whether it is in the ISR of any partition that has a leader."""
         return broker in self._up

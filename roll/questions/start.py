@@ -61,13 +61,11 @@ class Shape:
         """Members of the ISR."""
         return sum(role.in_sync for role in self.roles)
 
-    def healthy_but(self, asks_leader: bool) -> Shape:
-        """As many replicas, all in sync and up, of which the leader's broker is to be stopped, or a follower's."""
+    def healthy_but(self, asks_leader: bool | None) -> Shape:
+        """As many replicas, all in sync and up; the leader's broker is to be stopped, or a follower's, or (None) nobody's."""
         count = sum(not role.adding for role in self.roles)
-        followers = [Role(in_sync=True)] * (count - 1)
-        if asks_leader or not followers:
-            return Shape((Role(leads=True, in_sync=True, is_asked=True), *followers))
-        return Shape((Role(leads=True, in_sync=True), Role(in_sync=True, is_asked=True), *followers[1:]))
+        asked = None if asks_leader is None else int(not asks_leader and count > 1)
+        return Shape(tuple(Role(leads=at == 0, in_sync=True, is_asked=at == asked) for at in range(count)))
 
 
 def starts(instance: Instance, shape: Shape, failing: int) -> Iterator[tuple[int, ...]]:

@@ -79,7 +79,7 @@ def test_the_slim_distribution_differs_in_its_name_and_in_what_it_needs() -> Non
     added = whole["project"]["optional-dependencies"]["audit"]
     assert {*slim["project"].pop("dependencies"), *engines} == {*whole["project"].pop("dependencies"), *added}
     extras = whole["project"].pop("optional-dependencies")
-    assert slim["project"].pop("optional-dependencies") == {name: extras[name] for name in ("cluster", "mcp")}
+    assert slim["project"].pop("optional-dependencies") == {name: extras[name] for name in ("cluster", "mcp", "watch")}
     assert whole["project"].pop("name") == "acked"
     assert slim == whole
 
@@ -134,7 +134,7 @@ def test_the_container_is_slim_unless_the_full_one_is_asked_for() -> None:
             "python tools/archives/slim.py /wheel/slim",
         ],
         "full": ["pip install --no-cache-dir /wheel/*.whl", user],
-        "cluster": ["pip install --no-cache-dir \"$(echo /wheel/*.whl)[cluster]\"", user],
+        "cluster": ["pip install --no-cache-dir \"$(echo /wheel/*.whl)[cluster,watch]\"", user],
         "slim": ["pip install --no-cache-dir /wheel/*.whl", user],
     }
     for name in ("full", "cluster", "slim"):

@@ -12,6 +12,12 @@ import pytest
 from markdown_it import MarkdownIt
 from playwright.sync_api import Page, expect
 
+from acked.audit.decision.faults import Faults
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.roll.decision.judge import Verdict
+from acked.watch.answers import BrokerState, Cause, Risk, SettingsAnswer, StateAnswer, TopicState
+from acked.watch.clusters import Kept, Seen
+from acked.watch.page import MOST_ROWS, watch_page
 from tests.e2e.driver import acked
 from tests.places import CHECKOUT
 
@@ -97,3 +103,27 @@ def test_the_gates_summary_and_artifacts_show_hostile_titles_as_text(watched: An
     page.locator("a", has_text=".html").first.click()
     expect(page.locator("h1")).to_have_text(HOSTILE)
     assert page.locator("img").count() == 0
+
+
+def test_the_page_of_watched_clusters_is_readable_whatever_topics_are_called_and_however_many_there_are(
+    watched: Any, tmp_path: Path
+) -> None:
+    risks = {(Risk.LOSES_AFTER_FAILURE, Cause.STATE): 2, (Risk.REFUSES, Cause.SETTINGS): 1}
+    names = [HOSTILE, "a.long.name." * 12, *(f"topic-{at}" for at in range(300))]
+    brokers = (BrokerState(1, True, Verdict.MAY_NOT), BrokerState(2, True, Verdict.UNDECIDED), BrokerState(3, False, None))
+    state = StateAnswer(brokers, tuple(TopicState(name, 3, 1, risks) for name in names), Verdict.MAY_NOT, HOSTILE)
+    answers = {name: {(AuditQuestion.LOSS, Faults()): AuditVerdict.YES} for name in names}
+    settings = SettingsAnswer(AuditVerdict.YES, ((AuditVerdict.YES, HOSTILE),), answers)
+    seen = [Seen(HOSTILE, True, "", None, 5.0, Kept(state, None, 5.0), Kept(settings, None, 6.0)),
+            Seen("gone", reason=HOSTILE), Seen("new")]  # fmt: skip
+    place = tmp_path / "watch.html"
+    place.write_text(watch_page(seen, 30, 10.0), "utf-8")
+    for width, scheme in ((1280, "light"), (360, "dark")):
+        watched.page.emulate_media(color_scheme=scheme)
+        page = shown(watched, place, width)
+        expect(page.locator("article").first).to_contain_text("604 partitions one failure from loss")
+        expect(page.locator("article").first).to_contain_text("5 s ago")
+        expect(page.locator("article").nth(1)).to_contain_text(f"Not read: {HOSTILE}")
+        assert page.locator("tbody").nth(1).locator("tr").count() == MOST_ROWS
+        expect(page.locator("article").first).to_contain_text(f"and {len(names) - MOST_ROWS} more")
+        reads_well(watched, page)

@@ -30,7 +30,7 @@ def slim_pyproject(text: str) -> str:
     engines = [needed.pop(name) for name in chosen["left-out"]]
     project |= {"name": "acked-slim", "dependencies": [*needed.values(), *chosen["added"]]}
     extras = project["optional-dependencies"]
-    project["optional-dependencies"] = {"cluster": extras["cluster"], "engines": engines, "mcp": extras["mcp"]}
+    project["optional-dependencies"] = {"engines": engines, **{name: extras[name] for name in ("cluster", "mcp", "watch")}}
     return tomlkit.dumps(document)
 
 

@@ -17,7 +17,7 @@ from acked.reports.shell.specs import all_bundled
 from tests.places import CHECKOUT
 
 _FOLDERS = ("acked/commands", "acked/cluster/commands", "acked/audit/commands", "acked/hunt/commands", "acked/roll/commands",
-            "acked/agents")  # fmt: skip
+            "acked/agents", "acked/watch")  # fmt: skip
 MODULES = [
     ".".join(path.relative_to(CHECKOUT).with_suffix("").parts)
     for folder in _FOLDERS

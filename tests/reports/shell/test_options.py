@@ -21,8 +21,8 @@ OWN = {
     "--format", "--from", "--full", "--html", "--jobs",
     "--kafka-version", "--levels", "--log-size", "--markdown", "--master", "--max-states", "--memory", "--minutes",
     "--out", "--partition",
-    "--partitions", "--records",
-    "--run-dir", "--seed", "--select", "--slow", "--stories", "--symmetry", "--timeout", "--to", "--topic",
+    "--partitions", "--policy", "--producer", "--records",
+    "--run-dir", "--seed", "--select", "--set", "--slow", "--stories", "--symmetry", "--timeout", "--to", "--topic",
     "--time-limit", "--trace-out", "--trust", "--workers",
 }  # fmt: skip
 """Options that do not do the same in every command: their help says what they do there."""
