@@ -12,7 +12,7 @@ import click
 
 from acked.audit.clusters.live import LiveCluster, live_entries
 from acked.audit.clusters.policy import Cluster, Policy, read_policy
-from acked.audit.commands.live import SECONDS, ask_apart, client_properties
+from acked.audit.commands.live import ask_apart, client_properties
 from acked.audit.decision.fault_words import BESIDES, CRASHES, WORDS, legend_of
 from acked.audit.decision.faults import Faults, read_faults
 from acked.audit.decision.gather import Recognised, recognise
@@ -26,7 +26,7 @@ from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Read
 from acked.reports.shell.completion import completions_in_list, known_releases
 from acked.reports.shell.options import FORMAT, QUIET, KeyValue, argument, collects, option
-from acked.reports.shell.output import Output
+from acked.reports.shell.output import Output, say
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -270,7 +270,7 @@ class ClusterFacts:
     def ask(self, address: str, config: Path | None, with_moves: bool) -> LiveCluster:
         """What a running cluster says of itself."""
         properties = client_properties(config)
-        return ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
+        return ask_apart(address, properties, self.timeout, self.topic, with_moves, on_silence=say)
 
 
 @dataclass(frozen=True)
@@ -312,7 +312,7 @@ describes_cluster = collects(
     command_config=option("--command-config", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
                           help="The client's properties for --bootstrap-server, as kafka-configs.sh takes them."),
     timeout=option("--timeout", type=click.FloatRange(1, 3600), metavar="SECONDS",
-                   help="How long the cluster may be asked; default: 30."),
+                   help="How long the cluster may be asked; default: 30, and 10 for its first answer."),
     producer=option("--producer", type=KeyValue("acks=1"), multiple=True,
                     help="A setting of the producers: acks=1. A cluster does not know them; default there: acks=all with "
                     "idempotence, and acks=1 for comparison."),
