@@ -245,7 +245,8 @@ def _plain(text: str) -> str:
     import re
 
     whole = re.sub(r"error:[0-9A-F]+:[\w ]*::", "", " ".join(text.split()))
-    found = re.match(r"(?:\S+://\S+: |\S+:\d+/\S+: )?(?:Connect to \S+ failed: )?(.*?)(?: \(after \d+ms in state \w+.*\))?$", whole)
+    before, behind = r"(?:\S+://\S+: |\S+:\d+/\S+: )?(?:Connect to \S+ failed: )?", r"(?: \(after \d+ms in state \w+.*\))?"
+    found = re.match(rf"{before}(.*?){behind}$", whole)
     return (found.group(1) if found else whole).rstrip(".")
 
 

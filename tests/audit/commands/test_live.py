@@ -168,7 +168,8 @@ def test_a_partition_without_a_leader_is_remarked(admin: type[FakeAdmin]) -> Non
     partitions = [([3, 2, 1], []), ([3, 2, 1], [1, 2, 3])]
     admin.topics = {**admin.topics, "payments": (partitions, {"min.insync.replicas": ("2", TOPIC)})}
     remarks = [finding.text for group in asked() for finding in group.given.findings if finding.rule == "no-leader"]
-    assert remarks == ["topic payments has partitions without a leader now, which nobody writes or reads: partition 0 of 3,2,1"]
+    said = "topic payments has partitions without a leader now, which nobody writes or reads: partition 0 of 3,2,1"
+    assert remarks == [said]
 
 
 def test_brokers_that_differ_are_a_finding_and_each_variant_is_answered(admin: type[FakeAdmin]) -> None:
