@@ -60,8 +60,6 @@ class Wanted:
 
     def check(self, form: str) -> None:
         """Refuses forms and options that do not go with what is wanted."""
-        if self.policy is not None and form not in ("text", "json"):
-            raise click.UsageError(f"--policy is text or JSON, and the form is {form}; ask without one of them")
         if self.policy is not None and (self.prove_it or self.baseline is not None or self.require != LOSS):
             raise click.UsageError("--policy says what is required and decides the exit code; leave out --require, "
                                    "--baseline and --prove-it")  # fmt: skip

@@ -11,19 +11,17 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from acked.audit.clusters.policy import Judgement
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.baseline import unknown_brokers
-from acked.audit.reports.telling import HEADS, SHORT, STYLES, signs
+from acked.audit.reports.policy import verdict_view
+from acked.audit.reports.telling import SHORT, STYLES, signs
 from acked.audit.reports.terminal import head_of, overview, print_answers
 from acked.audit.reports.topics import Heads, groups_table, print_groups, short_name
 from acked.audit.reports.view import (
     AnswerView,
     AuditView,
     GroupView,
-    PolicyLineView,
-    PolicyView,
     TopicsView,
     View,
     audits_of,
@@ -62,20 +60,6 @@ def print_summary(console: Console, view: View) -> None:
     _print(console, view, points, *next(fitting, (0, 0)))
 
 
-def policy_view(file: str, judged: Judgement) -> PolicyView:
-    """What a policy makes of an audit, as it is told."""
-    lines = tuple(PolicyLineView(*line) for line in judged.lines)
-    return PolicyView(file, judged.verdict, f"{HEADS[judged.verdict]}: by {file}: {judged.words}", lines)
-
-
-def print_policy(console: Console, view: PolicyView) -> None:
-    """Every line of it, and its verdict."""
-    sign = signs(console)
-    for line in view.lines:
-        put_paragraph(console, line.in_words, STYLES[line.verdict], f"{sign[line.verdict]} ", "  ")
-    put_paragraph(console, view.verdict_in_words, STYLES[view.verdict], f"{sign[view.verdict]} ", "  ")
-
-
 def _lines(width: int, view: View, points: Sequence[_Point], rows: int, count: int) -> int:
     """How many lines a summary of this size has."""
     drawn = io.StringIO()
@@ -111,7 +95,7 @@ def _print(console: Console, view: View, points: Sequence[_Point], rows: int, co
         _put(console, f"and {len(points) - count} more like these", "dim")
     put(console, [])
     _put(console, f"{_remarks(view)}{_FULL}", "dim")
-    last = view.policy or view
+    last = verdict_view(view)
     _put(console, last.verdict_in_words, STYLES[last.verdict], f"{sign[last.verdict]} ")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from acked.audit.clusters.several import Audited
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.reports.policy import verdict_view
 from acked.audit.reports.terminal import group_answers, head_of, legend, not_asked_of, overview, place_of
 from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_once, title_of
 from acked.audit.reports.transactional import SCOPE, group_transactions, page_name, transaction_run
@@ -155,8 +156,9 @@ def _page(
         "title": heads.title,
         "head": heads.lines,
         "about": _about(view, day),
-        "verdict_of": view.verdict.value,
-        "verdict": view.verdict_in_words,
+        "verdict_of": verdict_view(view).verdict.value,
+        "verdict": verdict_view(view).verdict_in_words,
+        "judged": view.policy,
         "not_asked": "" if audit is None else not_asked_of(audit),
         "model": "" if audit is None else heads.model,
         "groups": groups,

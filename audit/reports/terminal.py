@@ -9,6 +9,7 @@ from itertools import groupby
 
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict, worst_of
 from acked.audit.decision.release import plane_words
+from acked.audit.reports.policy import verdict_view
 from acked.audit.reports.telling import LEVELS, MARKS, SHORT, STYLES, print_story, sentence, signs, story_markdown
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
@@ -231,7 +232,7 @@ def audit_markdown(view: AuditView) -> str:
     lines = [f"# Audit: {md_text(title)}", ""]
     for line in head:
         lines += [sentence(md_text(line)), ""]
-    lines += [f"**{md_text(view.verdict_in_words)}**", "", sentence(md_text(not_asked_of(view)))]
+    lines += [f"**{md_text(verdict_view(view).verdict_in_words)}**", "", sentence(md_text(not_asked_of(view)))]
     lines += ["", view.model, "", *table_markdown(overview(view)), ""]
     lines += [f"- {md_text(line)}" for line in legend(view)]
     return "\n".join([*lines, *body_markdown(view)]) + "\n"

@@ -9,6 +9,7 @@ from acked.audit.clusters.several import Audited, worst_of_groups
 from acked.audit.clusters.topics import INTERNAL
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.reports.build import always, view_of
+from acked.audit.reports.policy import verdict_view
 from acked.audit.reports.telling import HEADS, MARKS, SHORT, STYLES, sentence
 from acked.audit.reports.terminal import (
     body_markdown,
@@ -263,7 +264,7 @@ def _refer(answer: AnswerView, told: dict[tuple[AuditQuestion, tuple[str, ...]],
 
 def topics_markdown(view: TopicsView) -> str:
     """The table of groups, then a section for each, as Markdown."""
-    lines = ["# Audit of topics", "", f"**{md_text(view.verdict_in_words)}**", ""]
+    lines = ["# Audit of topics", "", f"**{md_text(verdict_view(view).verdict_in_words)}**", ""]
     heads = Heads.from_view(view)
     if view.first is not None:
         lines += [md_text(line) for line in (heads.title, *heads.lines)]

@@ -276,11 +276,28 @@ class BaselineView:
 
 
 @dataclass(frozen=True)
+class AcceptedView:
+    """A risk that somebody accepts, why, until which day, and where the policy says so."""
+
+    reason: str
+    until: str
+    line: int
+
+
+@dataclass(frozen=True)
 class PolicyLineView:
-    """What a policy requires or accepts of some topics, and what is so."""
+    """What a policy requires or accepts of some topics, and what is so.
+
+    Topics are named with their cluster, folder or file; without a question none was asked. With `accepted` and a yes the day
+    of that is over.
+    """
 
     verdict: AuditVerdict
     in_words: str
+    topics: tuple[str, ...] = field(default=(), metadata=_ONLY_IF_ANY)
+    question: AuditQuestion | None = field(default=None, metadata=_ONLY_IF_ANY)
+    faults: str | None = field(default=None, metadata=_ONLY_IF_ANY)
+    accepted: AcceptedView | None = field(default=None, metadata=_ONLY_IF_ANY)
 
 
 @dataclass(frozen=True)
