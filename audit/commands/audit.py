@@ -30,16 +30,15 @@ from acked.audit.commands.options import (
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
 from acked.audit.commands.plan import CODES, plan
 from acked.audit.commands.read_settings import print_settings, settings_document
-from acked.audit.commands.summary import print_summary
+from acked.audit.commands.summary import policy_view, print_summary
 from acked.audit.decision.gather import Recognised
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.pages import audit_page
-from acked.audit.reports.policy import policy_markdown, policy_view, print_policy
 from acked.audit.reports.sarif import audit_sarif
-from acked.audit.reports.terminal import audit_markdown, print_audit
+from acked.audit.reports.terminal import audit_markdown, policy_markdown, print_audit, print_policy
 from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
 from acked.audit.reports.view import AuditView, View, document_of
 from acked.base.errors import ExitCode

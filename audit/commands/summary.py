@@ -11,20 +11,24 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from acked.audit.clusters.policy import JudgedTopics, Judgement
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.baseline import unknown_brokers
-from acked.audit.reports.policy import verdict_view
-from acked.audit.reports.telling import SHORT, STYLES, signs
+from acked.audit.reports.telling import HEADS, SHORT, STYLES, signs
 from acked.audit.reports.terminal import head_of, overview, print_answers
 from acked.audit.reports.topics import Heads, groups_table, print_groups, short_name
 from acked.audit.reports.view import (
+    AcceptedView,
     AnswerView,
     AuditView,
     GroupView,
+    PolicyLineView,
+    PolicyView,
     TopicsView,
     View,
     audits_of,
+    verdict_view,
 )
 from acked.reports.console import Console, open_console, put, put_paragraph
 from acked.reports.units import plural
@@ -58,6 +62,20 @@ def print_summary(console: Console, view: View) -> None:
     sizes += [(at, min(len(points), 1)) for at in range(rows, -1, -1)]
     fitting = (size for size in sizes if _lines(console.width, view, points, *size) <= MOST_LINES)
     _print(console, view, points, *next(fitting, (0, 0)))
+
+
+def policy_view(file: str, judged: Judgement) -> PolicyView:
+    """What a policy makes of an audit, as it is told."""
+    lines = tuple(map(_line_view, judged.lines))
+    return PolicyView(file, judged.verdict, f"{HEADS[judged.verdict]}: by {file}: {judged.words}", lines)
+
+
+def _line_view(line: JudgedTopics) -> PolicyLineView:
+    judged = line.judged
+    risk = judged.accepted
+    accepted = None if risk is None else AcceptedView(risk.reason, str(risk.until), risk.line)
+    faults = None if judged.faults is None else judged.faults.name
+    return PolicyLineView(judged.verdict, line.in_words, line.topics, judged.question, faults, accepted)
 
 
 def _lines(width: int, view: View, points: Sequence[_Point], rows: int, count: int) -> int:

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from xml.etree import ElementTree as ET
 
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.reports.policy import verdict_view
 from acked.audit.reports.topics import group_name
 from acked.audit.reports.transactional import plain_lines
-from acked.audit.reports.view import AuditView, View, audits_of
+from acked.audit.reports.view import AuditView, View, audits_of, verdict_view
 from acked.reports.gate.junit import xml_document, xml_text
 
 

@@ -10,11 +10,10 @@ from typing import Any
 from acked.audit.clusters.several import Audited
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
-from acked.audit.reports.policy import verdict_view
 from acked.audit.reports.terminal import group_answers, head_of, legend, not_asked_of, overview, place_of
 from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_once, title_of
 from acked.audit.reports.transactional import SCOPE, group_transactions, page_name, transaction_run
-from acked.audit.reports.view import AuditView, TopicsView, View, audits_of
+from acked.audit.reports.view import AuditView, TopicsView, View, audits_of, verdict_view
 from acked.base.bounds import Bounds
 from acked.base.names import first_of
 from acked.checker.diagnosis.easiest import TooMany, easiest_of

@@ -14,7 +14,6 @@ from pathlib import Path
 from urllib.parse import quote
 
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.reports.policy import names_in_policy, verdict_view
 from acked.audit.reports.telling import number_steps, sentence
 from acked.audit.reports.topics import title_of
 from acked.audit.reports.transactional import plain_lines, transaction_place
@@ -30,6 +29,8 @@ from acked.audit.reports.view import (
     TopicsView,
     View,
     audits_of,
+    names_in_policy,
+    verdict_view,
 )
 from acked.base.names import first_of
 from acked.reports.gate.sarif import SCHEMA

@@ -9,7 +9,6 @@ from acked.audit.clusters.several import Audited, worst_of_groups
 from acked.audit.clusters.topics import INTERNAL
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.reports.build import always, view_of
-from acked.audit.reports.policy import verdict_view
 from acked.audit.reports.telling import HEADS, MARKS, SHORT, STYLES, sentence
 from acked.audit.reports.terminal import (
     body_markdown,
@@ -23,7 +22,7 @@ from acked.audit.reports.terminal import (
     print_verdict,
 )
 from acked.audit.reports.transactional import tell_transactions_once
-from acked.audit.reports.view import TOPICS_FORMAT, AnswerView, AuditView, GroupView, TopicsView
+from acked.audit.reports.view import TOPICS_FORMAT, AnswerView, AuditView, GroupView, TopicsView, verdict_view
 from acked.base.names import first_of
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys

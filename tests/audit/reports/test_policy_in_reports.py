@@ -14,11 +14,12 @@ from click.testing import CliRunner
 from acked.audit.clusters.policy import judge, read_policy
 from acked.audit.clusters.several import Audited
 from acked.audit.commands.audit import audit as command
+from acked.audit.commands.summary import policy_view
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.pages import audit_page
-from acked.audit.reports.policy import policy_markdown, policy_view
 from acked.audit.reports.sarif import audit_sarif
+from acked.audit.reports.terminal import policy_markdown
 from acked.audit.reports.topics import topics_view
 from acked.audit.reports.view import TopicsView
 from tests.audit.clusters.test_policy import audited
