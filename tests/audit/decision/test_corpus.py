@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -80,8 +81,12 @@ def values_of(text: str, name: str, folder: Path) -> Mapping[str, str] | None:
 
 
 def in_effect(found: Given) -> Mapping[str, str] | None:
+    """The same of what was read; where nothing says how many replicas there are, one, so that a client's file counts, too."""
+    entries = found.entries
+    if not entries.keys() & {REPLICATION_FACTOR, keys.DEFAULT_FACTOR}:
+        entries = {**entries, REPLICATION_FACTOR: SettingEntry(REPLICATION_FACTOR, "1", "assumed", 0)}
     try:
-        configuration = configure(found, release("3.9"))
+        configuration = configure(replace(found, entries=entries), release("3.9"))
     except ConfigurationError:
         return None
     return {key: configuration.values[key].value for key in _SAFER if key in configuration.values}
