@@ -95,7 +95,7 @@ def groups_table(view: TopicsView, most: int | None = None) -> Table:
     for group in view.groups[:most]:
         known = (group.replicas, group.min_insync_replicas, group.acks)
         values = [TableCell("-" if value is None else str(value)) for value in known]
-        cells = [_cell(group.audit, asked) for asked in questions]
+        cells = [replace(_cell(group.audit, asked), link=f"group-{group.number}-{asked.value}") for asked in questions]
         shown = group_name(group) if most is None else short_name(group)
         name = TableCell(f"{group.number}. {shown}", link=f"group-{group.number}-")
         rows.append((name, *values, *cells))

@@ -199,10 +199,10 @@ def test_reddened_files_are_read_and_lose_records(tmp_path: Path) -> None:
 
 @cache
 def deciding_lines(path: Path, lines: tuple[str, ...]) -> Mapping[int, frozenset[str]]:
-    """The settings that decide, by the line on which they stand."""
+    """The settings that decide, by the line on which they stand; the Scala producer's defaults by the one that shows it."""
     found: dict[int, frozenset[str]] = {}
     for entry in settings_of(read_text(path, "\n".join(lines))):
-        if entry.key in DECIDING and not entry.default_of:
+        if entry.key in DECIDING and entry.default_of in ("", "the Scala producer"):
             found[entry.line] = found.get(entry.line, frozenset()) | {entry.key}
     return found
 
