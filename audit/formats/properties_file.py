@@ -44,8 +44,8 @@ def kafka_names(read: Iterable[Read]) -> list[Read]:
     found = [_plain(one) for one in read]
     said = {entry.key: entry.value for entry in settings_of(found)}
     if shown := difflib.get_close_matches(_SCALA, said, n=1, cutoff=_LIKENESS):  # With a slip it is of nobody else.
-        first = next(entry for entry in settings_of(found) if entry.key == shown[0])
-        return _of_client("the Scala producer", found, first, _OF_SCALA)
+        shows = next(entry for entry in settings_of(found) if entry.key == shown[0])
+        return _of_client("the Scala producer", found, shows, _OF_SCALA)
     first = next((entry for entry in settings_of(found) if entry.key in _OWN and entry.scope in (None, Scope.PRODUCER)), None)
     if first is None:
         return found
