@@ -212,8 +212,9 @@ def _groups(parts: list[tuple[str, Recognised]], cluster: ClusterFacts, wanted: 
 def _view(
     audited: list[Audited], required: tuple[AuditQuestion, ...], left_out: list[str], cache: ResultCache | None
 ) -> View:
-    """The audit of one group as it is, of several with their table."""
-    alone = view_of(audited[0], required, cache) if len(audited) == 1 else None
+    """The audit of one group as it is, of several with their table; so is that of one which has a name, as with --each."""
+    is_alone = len(audited) == 1 and not audited[0].group.unit
+    alone = view_of(audited[0], required, cache) if is_alone else None
     return topics_view(audited, required, left_out, cache) if alone is None else alone
 
 

@@ -95,7 +95,8 @@ def _print(console: Console, view: View, points: Sequence[_Point], rows: int, co
             print_answers(console, overview(view))
     else:
         topics = sum(len(group.topics) for group in view.groups if group.decides)
-        of = f"{plural(topics, 'topic')} in {plural(len(view.groups), 'group')}"
+        groups = plural(len(view.groups), "group")
+        of = f"{plural(topics, 'topic')} in {groups}" if topics else groups
         _put(console, f"{Heads.from_view(view).title}; {of}", "bold")
         if rows:
             put(console, [])

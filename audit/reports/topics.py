@@ -76,7 +76,8 @@ def _verdict_in_words(groups: Sequence[GroupView], verdict: AuditVerdict) -> str
         what = group.audit.verdict_in_words.partition(": ")[2] if group.audit else "not asked"
         numbers_of.setdefault(what, []).append(str(group.number))
     parts = [f"{', '.join(found)}: {what}" if len(numbers_of) > 1 else what for what, found in numbers_of.items()]
-    of = f"{plural(len(bad), 'group')} of topics ({', '.join(str(group.number) for group in bad)}; {plural(topics, 'topic')})"
+    count = f"; {plural(topics, 'topic')}" if topics else ""  # Files of brokers name none.
+    of = f"{plural(len(bad), 'group')} of topics ({', '.join(str(group.number) for group in bad)}{count})"
     open_ = [group for group in groups if group.decides and group.verdict is AuditVerdict.UNDECIDED]
     besides = sum(len(group.topics) or 1 for group in open_) if verdict is AuditVerdict.YES else 0
     more = f"; undecided besides: {plural(besides, 'topic')}" if besides else ""

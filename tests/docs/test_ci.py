@@ -282,7 +282,9 @@ def test_the_audits_hook_passes_a_java_repository_and_stops_a_bad_change_by_its_
     )
     done = run(commit, java, environment)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert "FAIL: acknowledged records can be lost" in " ".join(done.stdout.split())
+    said = " ".join(done.stdout.split())
+    assert "envs/prod/server.properties: every topic: lost (clean): yes" in said
+    assert "FAIL: 1 group of topics (1): acknowledged records can be lost" in said
 
 
 def test_pytest_has_an_item_per_spec_beside_the_users_own_folders(project: Path, installed: dict[str, str]) -> None:
