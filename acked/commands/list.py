@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from acked.asking.kept_text import kept_text
-from acked.reports.shell.completion import completions
+from acked.reports.shell.completion import completions, known_releases
 from acked.reports.shell.options import CONTROL_PLANE, shows_without_progress
 from acked.reports.shell.output import Output
 
@@ -27,7 +27,7 @@ def _parts(context: click.Context, parameter: click.Parameter, incomplete: str) 
                 shell_complete=_parts)  # fmt: skip
 @click.argument("words", nargs=-1, metavar="[WORD]…")
 @click.option("--names", is_flag=True, help="Names only, one a line.")
-@click.option("--version", "--kafka-version", "version", metavar="V",
+@click.option("--version", "--kafka-version", "version", metavar="V", shell_complete=known_releases,
               help="With a protocol: its constants as in this release of Kafka.")  # fmt: skip
 @CONTROL_PLANE.under("control_plane")
 @shows_without_progress

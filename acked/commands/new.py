@@ -1,4 +1,4 @@
-"""The commands `new protocol` and `new spec`: the starters of `acked/starters/`, filled in and written as new files."""
+"""The commands below `new`: the starters of `acked/starters/`, filled in and written as new files; editors' schemas."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from string import Template
 import click
 
 from acked.asking.working_copy import example_copy, working_copy
+from acked.audit.clusters.policy import policy_schema
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError
 from acked.base.files import check_writable, read_text, write_text
 from acked.checker.question.question import Question
 from acked.checker.search.local import search
 from acked.checker.spec.resolve import protocol_named
+from acked.checker.spec.tables import spec_schema
 from acked.checker.spec.user_protocol import is_reference
 from acked.invariants.catalogue import properties_of
 from acked.model.catalogue import PROTOCOLS
@@ -24,7 +26,7 @@ from acked.model.language.protocol import Protocol
 from acked.reports.shell.completion import origins, shipped_protocols
 from acked.reports.shell.groups import Paragraphs
 from acked.reports.shell.options import option
-from acked.reports.shell.output import make_folder, say
+from acked.reports.shell.output import json_text, make_folder, say
 from acked.reports.shell.specs import bundled_spec, bundled_specs
 
 MAX_STATES = 1_000_000
@@ -41,7 +43,7 @@ _OUT = option(
 
 @click.group(cls=Paragraphs, short_help="Write a small working protocol or spec to start from.")
 def new() -> None:
-    """Write a small working example: a protocol of your own, or a spec of a shipped one."""
+    """Write a small working example: a protocol of your own, or a spec of a shipped one, or schemas for editors."""
 
 
 @new.command(short_help="Write a small protocol of your own, with its spec and its test.")
@@ -145,6 +147,21 @@ def spec(name: str, protocol_name: str, out: Path) -> None:
     }
     _write({path: _fill_in("spec.toml.txt", texts)})
     click.echo(f"next: acked check {path}")
+
+
+@new.command(short_help="Write the JSON Schemas of spec files and of acked.toml, for editors.")
+@_OUT.under("out")
+def schema(out: Path) -> None:
+    """Write spec.schema.json and acked.schema.json, by which editors complete keys and mark mistakes.
+
+    An editor that knows TOML takes one from a comment on the first line of a file: #:schema ./spec.schema.json
+
+    \b
+    acked new schema --out .schemas
+    """
+    made = {"spec": spec_schema(), "acked": policy_schema()}
+    make_folder(out)
+    _write({out / f"{name}.schema.json": json_text(document) for name, document in made.items()})
 
 
 def _small(asked: Protocol) -> dict[str, int]:

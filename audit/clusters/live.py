@@ -216,6 +216,9 @@ def _topic_entries(cluster: LiveCluster, topic: LiveTopic, brokers: Mapping[int,
             now = f"partition {partition.number} has {_ids(partition.isr)} of {_ids(partition.replicas)}"
             now += f" (eligible to lead besides: {_ids(partition.eligible)})" if partition.eligible else ""
             yield note(Noticed(Condition.SHORT_ISR, now))
+        if partition.leader is None:
+            now = f"partition {partition.number} of {_ids(partition.replicas)}"
+            yield note(Noticed(Condition.NO_LEADER, now))
         named = [rack for replica in partition.replicas if (rack := brokers[replica].rack) is not None]
         if len(set(named)) < len(named):
             shared = sorted({rack for rack in named if named.count(rack) > 1})

@@ -5,11 +5,13 @@ What it may hold is one table here, by which a file is checked and its JSON Sche
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from fnmatch import fnmatchcase
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -44,7 +46,7 @@ class Requirement:
 
 @dataclass(frozen=True)
 class Accepted:
-    """A risk that somebody accepts, why, and until which day; without faults under any."""
+    """A risk that somebody accepts, why, and until which day, and its line in the file; without faults under any."""
 
     topics: tuple[str, ...]
     unit: str
@@ -52,6 +54,7 @@ class Accepted:
     faults: Faults | None
     reason: str
     until: date
+    line: int
 
     @property
     def words(self) -> str:
@@ -122,13 +125,16 @@ def policy_schema() -> dict[str, Any]:
 def read_policy(path: Path) -> Policy:
     """A policy; `ConfigurationError` says in one sentence what is wrong with it, and where."""
     try:
-        document = tomllib.loads(read_text(path, "policy"))
+        text = read_text(path, "policy")
+        document = tomllib.loads(text)
     except ValueError as error:  # A TOMLDecodeError, or a number of more digits than Python reads.
         raise ConfigurationError(f"{path} is no valid TOML: {error}") from None
     for name in document:
         _check_name(f"{path}", name, _TABLES)
     required = (_requirement(where, one) for where, one in _rows(path, document, "require"))
-    accepted = (_accepted(where, one) for where, one in _rows(path, document, "accept"))
+    heads = [at for at, line in enumerate(text.splitlines(), 1) if _ACCEPT.match(line)]
+    rows = _rows(path, document, "accept")
+    accepted = (_accepted(where, one, line) for (where, one), line in zip(rows, chain(heads, repeat(1)), strict=False))
     clusters = document.get("clusters", {})
     if not isinstance(clusters, dict):
         raise ConfigurationError(f"{path}: clusters must be tables, [clusters.NAME]; write them so")
@@ -138,6 +144,9 @@ def read_policy(path: Path) -> Policy:
         config = one.get("command-config")
         found.append(Cluster(name, one["bootstrap"], None if config is None else path.parent / config))
     return Policy(str(path), tuple(required), tuple(accepted), tuple(found))
+
+
+_ACCEPT = re.compile(r"\s*\[\[\s*accept\s*\]\]")
 
 
 def _rows(path: Path, document: Mapping[str, Any], name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -186,10 +195,10 @@ def _requirement(where: str, row: Mapping[str, Any]) -> Requirement:
     return Requirement(tuple(row["topics"]), row.get("cluster", "*"), tuple(dict.fromkeys(answers)))
 
 
-def _accepted(where: str, row: Mapping[str, Any]) -> Accepted:
+def _accepted(where: str, row: Mapping[str, Any], line: int) -> Accepted:
     faults = None if "faults" not in row else _told(where, read_faults, row["faults"])
     unit, question = row.get("cluster", "*"), AuditQuestion(row["question"])
-    return Accepted(tuple(row["topics"]), unit, question, faults, row["reason"], row["until"])
+    return Accepted(tuple(row["topics"]), unit, question, faults, row["reason"], row["until"], line)
 
 
 def _wanted(text: str) -> list[Wanted]:
@@ -220,17 +229,44 @@ def _told(where: str, read: Callable[[str], T], text: str) -> T:
 
 
 @dataclass(frozen=True)
+class JudgedAnswer:
+    """An answer that is required of some topics and is not a no, and what it counts as; without a question none was asked.
+
+    `accepted` is the risk that was accepted, also where its day is over.
+    """
+
+    verdict: AuditVerdict
+    text: str
+    question: AuditQuestion | None = None
+    faults: Faults | None = None
+    accepted: Accepted | None = None
+
+
+@dataclass(frozen=True)
+class JudgedTopics:
+    """What is so of these topics, named with their cluster, folder or file; of none what is accepted and does not happen."""
+
+    judged: JudgedAnswer
+    topics: tuple[str, ...]
+
+    @property
+    def in_words(self) -> str:
+        """As it is told."""
+        return f"{first_of(self.topics, _NAMED)}: {self.judged.text}" if self.topics else self.judged.text
+
+
+@dataclass(frozen=True)
 class Judgement:
     """What a policy makes of audits: its verdict, and a line for each thing that is required or accepted and not a no."""
 
     verdict: AuditVerdict
-    lines: tuple[tuple[AuditVerdict, str], ...]
+    lines: tuple[JudgedTopics, ...]
 
     @property
     def words(self) -> str:
         """The verdict in few words."""
-        counts = [sum(verdict is one for verdict, _ in self.lines) for one in (AuditVerdict.YES, AuditVerdict.UNDECIDED)]
-        return f"{counts[0]} required and not kept, {counts[1]} undecided"
+        found = [line.judged.verdict for line in self.lines]
+        return f"{found.count(AuditVerdict.YES)} required and not kept, {found.count(AuditVerdict.UNDECIDED)} undecided"
 
 
 _NAMED = 3
@@ -239,7 +275,7 @@ _NAMED = 3
 
 def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
     """What is required and not kept, by topic; what is accepted counts as kept until its day is over."""
-    found: dict[tuple[AuditVerdict, str], list[str]] = {}
+    found: dict[JudgedAnswer, list[str]] = {}
     used: set[Accepted] = set()
     answered = {(topic, one.group.unit) for one in audited if one.audit is not None and one.group.decides
                 for topic in one.group.topics}  # fmt: skip
@@ -247,7 +283,7 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
         for topic in (one.group.topics or ("",)) if one.group.decides else ():
             if one.group.is_unread and (topic, one.group.unit) in answered:
                 text = f"judged by the other brokers' settings: {one.refusal}"
-                found.setdefault((AuditVerdict.NO, text), []).append(topic)
+                found.setdefault(JudgedAnswer(AuditVerdict.NO, text), []).append(topic)
                 continue
             for question, faults in policy.answers_for(topic, one.group.unit):
                 reply = reply_of_group(one, question, faults)
@@ -257,20 +293,28 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
                 used |= set() if excuse is None else {excuse}
                 what = f"{question.value} ({faults.name}) is {reply.value}"
                 if excuse is not None and excuse.until >= today:
-                    key = AuditVerdict.NO, f"{what}, accepted until {excuse.until}: {excuse.reason}"
+                    verdict, text = AuditVerdict.NO, f"{what}, accepted until {excuse.until}: {excuse.reason}"
                 elif excuse is not None:
-                    key = AuditVerdict.YES, f"{what}, and was accepted until {excuse.until} ({excuse.reason}): decide anew"
+                    verdict = AuditVerdict.YES
+                    text = f"{what}, and was accepted until {excuse.until} ({excuse.reason}): decide anew"
                 else:
-                    key = reply, f"{what}{f': {one.refusal}' if one.refusal else ''}"
-                name = topic or "every topic"
-                found.setdefault(key, []).append(f"{one.group.unit}: {name}" if one.group.unit else name)
-    lines = [(verdict, f"{first_of(topics, _NAMED)}: {text}") for (verdict, text), topics in found.items()]
-    lines.sort(key=lambda line: (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO).index(line[0]))
+                    verdict, text = reply, f"{what}{f': {one.refusal}' if one.refusal else ''}"
+                judged = JudgedAnswer(verdict, text, question, faults, excuse)
+                found.setdefault(judged, []).append(topic_name(topic, one.group.unit))
+    lines = [JudgedTopics(judged, tuple(topics)) for judged, topics in found.items()]
+    lines.sort(key=lambda line: (AuditVerdict.YES, AuditVerdict.UNDECIDED, AuditVerdict.NO).index(line.judged.verdict))
     topics = [(topic, one.group.unit) for one in audited for topic in one.group.topics or ("",)]
     for risk in policy.accepted:
         if risk not in used and any(_is_about(risk, *topic) for topic in topics):
-            lines.append((AuditVerdict.NO, f"{risk.words} is accepted and does not happen: remove it from {policy.file}"))
-    return Judgement(worst_of(verdict for verdict, _ in lines), tuple(lines))
+            text = f"{risk.words} is accepted and does not happen: remove it from {policy.file}"
+            lines.append(JudgedTopics(JudgedAnswer(AuditVerdict.NO, text, accepted=risk), ()))
+    return Judgement(worst_of(line.judged.verdict for line in lines), tuple(lines))
+
+
+def topic_name(topic: str, unit: str | None) -> str:
+    """A topic with what it is of: `eu: orders`; empty for every topic."""
+    name = topic or "every topic"
+    return f"{unit}: {name}" if unit else name
 
 
 def reply_of_group(one: Audited, question: AuditQuestion, faults: Faults) -> AuditVerdict:

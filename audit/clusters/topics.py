@@ -201,7 +201,7 @@ def _and(names: Sequence[str]) -> str:
 
 
 def _now(found: Recognised) -> list[Remark]:
-    """What partitions of a topic are like at the moment: fewer in sync than there are, replicas that share a rack."""
+    """What partitions of a topic are like at the moment: fewer in sync than there are, no leader, a rack that is shared."""
     facts = facts_in(found.read)
     noticed: dict[tuple[Condition, str | None], list[tuple[str, Note]]] = {}
     for fact, note in facts:

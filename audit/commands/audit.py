@@ -30,7 +30,7 @@ from acked.audit.commands.options import (
 from acked.audit.commands.output_files import check_fixable, write_fixes, write_pages, write_trace
 from acked.audit.commands.plan import CODES, plan
 from acked.audit.commands.read_settings import print_settings, settings_document
-from acked.audit.commands.summary import policy_view, print_policy, print_summary
+from acked.audit.commands.summary import policy_view, print_summary
 from acked.audit.decision.gather import Recognised
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
@@ -38,12 +38,12 @@ from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.pages import audit_page
 from acked.audit.reports.sarif import audit_sarif
-from acked.audit.reports.terminal import audit_markdown, print_audit
+from acked.audit.reports.terminal import audit_markdown, policy_markdown, print_audit, print_policy
 from acked.audit.reports.topics import print_topics, topics_markdown, topics_view
 from acked.audit.reports.view import AuditView, View, document_of
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable
-from acked.base.version import __version__
+from acked.base.version import __version__, source_address
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import KeptProcesses
 from acked.cluster.vocabulary.entry import Scope
@@ -212,8 +212,9 @@ def _groups(parts: list[tuple[str, Recognised]], cluster: ClusterFacts, wanted: 
 def _view(
     audited: list[Audited], required: tuple[AuditQuestion, ...], left_out: list[str], cache: ResultCache | None
 ) -> View:
-    """The audit of one group as it is, of several with their table."""
-    alone = view_of(audited[0], required, cache) if len(audited) == 1 else None
+    """The audit of one group as it is, of several with their table; so is that of one which has a name, as with --each."""
+    is_alone = len(audited) == 1 and not audited[0].group.unit
+    alone = view_of(audited[0], required, cache) if is_alone else None
     return topics_view(audited, required, left_out, cache) if alone is None else alone
 
 
@@ -253,11 +254,12 @@ def _render(view: View, form: str, files: list[str]) -> str:
             lines = (*view.baseline.notes, *(one.in_words for one in view.baseline.differences))
             return "".join(f"{harmless(line)}\n" for line in lines)
         case "markdown":
-            return audit_markdown(view) if isinstance(view, AuditView) else topics_markdown(view)
+            text = audit_markdown(view) if isinstance(view, AuditView) else topics_markdown(view)
+            return text + "".join(f"{line}\n" for line in policy_markdown(view.policy))
         case "html":
             return audit_page(view, date.today())
         case "sarif":
-            return json_text(audit_sarif(view, files, __version__))
+            return json_text(audit_sarif(view, files, __version__, source_address()))
         case "junit":
             return audit_junit(view)
     return json_text(document_of(view))

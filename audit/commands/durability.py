@@ -6,7 +6,7 @@ import os
 import re
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 import click
@@ -29,8 +29,12 @@ from acked.checker.spec.resolve import property_named
 from acked.invariants.property import Property
 from acked.model.partition.protocol import partition
 from acked.reports.shell.batches import BatchOptions, searches_many_anywhere
+from acked.reports.shell.completion import completions_in_list
 from acked.reports.shell.options import collects, option, shows
 from acked.reports.shell.output import Output, make_folder
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 MAX_VALUES = 1000
 """Values of one range on the command line."""
@@ -104,10 +108,17 @@ class TableFiles:
                 raise SystemFailure(f"cannot write the Parquet file to {self.parquet}: {reason}") from None
 
 
+def _complete_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    from acked.model.partition.rules.versions import VERSIONS
+
+    return completions_in_list(VERSIONS, incomplete)
+
+
 _chooses_axes = collects(
     "axes",
     AxisValues,
-    version=option("--version", "--kafka-version", metavar="V,…", help="Releases, e.g. 0.10,2.8 or 3.9:zookeeper."),
+    version=option("--version", "--kafka-version", metavar="V,…", shell_complete=_complete_releases,
+                   help="Releases, e.g. 0.10,2.8 or 3.9:zookeeper."),
     acks=option("--acks", metavar="A,…", help="0, 1, all."),
     min_insync_replicas=option("--min-isr", metavar="N,…", help="min.insync.replicas, e.g. 1,2 or 1-3."),
     replicas=option("--replicas", metavar="N,…", help="Replicas, e.g. 3 or 2-3."),

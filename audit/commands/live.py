@@ -36,7 +36,7 @@ from acked.base.errors import AckedError, ConfigurationError, SystemFailure
 from acked.base.files import read_text
 from acked.base.names import near
 from acked.base.optional import optional_packages
-from acked.base.processes import Done, Limits, Lost, ProcessPool, Service
+from acked.base.processes import Done, Limits, Lost, Note, ProcessPool, Service
 from acked.cluster.vocabulary import keys
 
 if TYPE_CHECKING:
@@ -46,6 +46,12 @@ T = TypeVar("T")
 
 SECONDS = 30.0
 """How long all questions together may take, unless the user says otherwise."""
+
+_FIRST_ANSWER = 10.0
+"""How long of it a cluster may say nothing at all, unless the user says how long it may take."""
+
+_SILENCE = 3.0
+"""Seconds after which it is told that there is no answer yet."""
 
 MAX_BROKERS, MAX_TOPICS = 500, 20_000
 """More than these are not asked about: a request for each broker, and one for a hundred topics."""
@@ -131,20 +137,22 @@ def _jaas(where: str, text: str) -> dict[str, str]:
 def ask_cluster(
     address: str,
     properties: Mapping[str, str],
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     topic: str | None = None,
     with_moves: bool = False,
+    note: Callable[[object], None] = lambda said: None,
 ) -> LiveCluster:
     """What the cluster at `HOST:PORT` says of its brokers, topics and features; of `topic` alone, if one is named.
 
     It is asked `with_moves` which partitions are being reassigned, and for the controllers' quorum. Without, their old and
-    new replicas are all replicas.
+    new replicas are all replicas. While nobody answers, that is noted as a sentence.
 
     `SystemFailure` if nobody answers; what one broker or topic does not say is a failure of that one.
     """
     host_and_port(address.partition(",")[0])
-    clock = Clock(time.monotonic() + seconds)
-    admin, listed = _connect(address, properties, clock)
+    began = time.monotonic()
+    clock = Clock(began + (seconds or SECONDS))
+    admin, listed = _connect(address, properties, Clock(began + (seconds or _FIRST_ANSWER)), note)
     topics = {name: found for name, found in listed.topics.items() if topic is None or name == topic}
     if topic is not None and (topic not in topics or topics[topic].error is not None):
         raise ConfigurationError(f"the cluster at {address} lists no topic {topic!r}{near(topic, listed.topics)}")
@@ -192,8 +200,13 @@ def _is_short(partition: Any) -> bool:
     return len(partition.isrs) < len(partition.replicas)
 
 
-def _connect(address: str, properties: Mapping[str, str], clock: Clock) -> tuple[AdminClient, Any]:
-    """The client with what it was answered first; `SystemFailure` at once where trying again is of no use."""
+def _connect(
+    address: str, properties: Mapping[str, str], clock: Clock, note: Callable[[object], None]
+) -> tuple[AdminClient, Any]:
+    """The client with what it was answered first; `SystemFailure` at once where trying again is of no use.
+
+    `clock` is that of the first answer.
+    """
     with optional_packages():
         from confluent_kafka import KafkaError, KafkaException
         from confluent_kafka.admin import AdminClient
@@ -201,6 +214,11 @@ def _connect(address: str, properties: Mapping[str, str], clock: Clock) -> tuple
     said: list[KafkaError] = []
     quiet: dict[str, Any] = {"log_level": 0, "error_cb": said.append, "socket.connection.setup.timeout.ms": "5000"}
     hopeless = (KafkaError._AUTHENTICATION, KafkaError._SSL)
+    silent_from = time.monotonic() + _SILENCE
+
+    def reason(otherwise: str) -> str:
+        return next((_plain(error.str()) for error in said if error.code() == KafkaError._TRANSPORT), otherwise)
+
     try:
         admin = AdminClient({"bootstrap.servers": address, **properties, **quiet})
         while True:
@@ -210,14 +228,16 @@ def _connect(address: str, properties: Mapping[str, str], clock: Clock) -> tuple
                 admin.poll(0)  # Has the library say what it met.
                 if clock.is_over or any(error.code() in hopeless for error in said):
                     raise
+                if time.monotonic() > silent_from:
+                    silent_from = clock.until
+                    note(f"the cluster at {address} does not answer yet: {reason('it says nothing')}; it is asked for "
+                         f"{clock.left:.0f} s more")  # fmt: skip
     except KafkaException as error:
         if met := [one for one in said if one.code() in hopeless]:
             raise SystemFailure(f"the cluster at {address} cannot be read: {_plain(met[0].str())}; look at "
                                 "--command-config") from None  # fmt: skip
-        met = [one for one in said if one.code() == KafkaError._TRANSPORT]
-        reason = _plain(met[0].str()) if met else _reason(error)
-        raise SystemFailure(f"the cluster at {address} does not answer: {reason}; look at --bootstrap-server and "
-                            "--command-config") from None  # fmt: skip
+        raise SystemFailure(f"the cluster at {address} does not answer: {reason(_reason(error))}; look at "
+                            "--bootstrap-server and --command-config, or wait longer with --timeout") from None  # fmt: skip
 
 
 def _plain(text: str) -> str:
@@ -225,7 +245,8 @@ def _plain(text: str) -> str:
     import re
 
     whole = re.sub(r"error:[0-9A-F]+:[\w ]*::", "", " ".join(text.split()))
-    found = re.match(r"(?:\S+://\S+: )?(.*?)(?: \(after \d+ms in state \w+.*\))?$", whole)
+    before, behind = r"(?:\S+://\S+: |\S+:\d+/\S+: )?(?:Connect to \S+ failed: )?", r"(?: \(after \d+ms in state \w+.*\))?"
+    found = re.match(rf"{before}(.*?){behind}$", whole)
     return (found.group(1) if found else whole).rstrip(".")
 
 
@@ -328,13 +349,14 @@ _MORE = 15.0
 def ask_apart(
     address: str,
     properties: Mapping[str, str],
-    seconds: float = SECONDS,
+    seconds: float | None = None,
     topic: str | None = None,
     with_moves: bool = False,
+    on_silence: Callable[[str], None] = lambda text: None,
 ) -> LiveCluster:
     """`ask_cluster` in a process of its own; `SystemFailure` too if that ends or finds no end."""
     asking = partial(ask_cluster, address, properties, seconds, topic, with_moves)
-    with ProcessPool(Limits(1, seconds + _MORE, _MEMORY), _SERVICE) as pool:
+    with ProcessPool(Limits(1, (seconds or SECONDS) + _MORE, _MEMORY), _SERVICE) as pool:
         pool.load(None)
         for reply in pool.run([asking]):
             match reply:
@@ -342,6 +364,8 @@ def ask_apart(
                     raise error
                 case Done(value=LiveCluster() as found):
                     return found
+                case Note(value=text):
+                    on_silence(str(text))
                 case Lost(reason=reason):
                     raise SystemFailure(
                         f"the cluster at {address} cannot be read: {reason}, so what it answered is not Kafka's protocol, or "
@@ -356,9 +380,9 @@ class Asker:
     def __init__(self, problem: None, timeout: float) -> None:
         pass
 
-    def answer(self, ask: Callable[[], LiveCluster], note: Callable[[object], None]) -> LiveCluster | AckedError:
+    def answer(self, ask: Callable[..., LiveCluster], note: Callable[[object], None]) -> LiveCluster | AckedError:
         """What the cluster says, or why it cannot be asked."""
         try:
-            return ask()
+            return ask(note=note)
         except AckedError as error:
             return error

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from acked.audit.clusters.live import LiveCluster, live_entries
 from acked.audit.clusters.policy import Cluster, Policy, read_policy
-from acked.audit.commands.live import SECONDS, ask_apart, client_properties
-from acked.audit.decision.fault_words import BESIDES, CRASHES, legend_of
+from acked.audit.commands.live import ask_apart, client_properties
+from acked.audit.decision.fault_words import BESIDES, CRASHES, WORDS, legend_of
 from acked.audit.decision.faults import Faults, read_faults
 from acked.audit.decision.gather import Recognised, recognise
 from acked.audit.decision.questions import BY_DEFAULT, Assumptions, AuditQuestion
@@ -23,11 +24,16 @@ from acked.base.release import Release, release
 from acked.cluster.vocabulary.entry import OPTION, PRODUCER_OPTION, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.note import Read
+from acked.reports.shell.completion import completions_in_list, known_releases
 from acked.reports.shell.options import FORMAT, QUIET, KeyValue, argument, collects, option
-from acked.reports.shell.output import Output
+from acked.reports.shell.output import Output, say
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 ALL = "all"
 LOSS = "loss"
+_NAMES = (*(question.value for question in AuditQuestion), ALL)
 
 
 @dataclass(frozen=True)
@@ -54,8 +60,6 @@ class Wanted:
 
     def check(self, form: str) -> None:
         """Refuses forms and options that do not go with what is wanted."""
-        if self.policy is not None and form not in ("text", "json"):
-            raise click.UsageError(f"--policy is text or JSON, and the form is {form}; ask without one of them")
         if self.policy is not None and (self.prove_it or self.baseline is not None or self.require != LOSS):
             raise click.UsageError("--policy says what is required and decides the exit code; leave out --require, "
                                    "--baseline and --prove-it")  # fmt: skip
@@ -100,9 +104,22 @@ class Wanted:
         return required
 
 
+def _complete_questions(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return completions_in_list(_NAMES, incomplete)
+
+
+def _complete_required(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return completions_in_list(_NAMES, incomplete, {"=": WORDS, "+": WORDS})
+
+
+def _complete_faults(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    return completions_in_list(WORDS, incomplete)
+
+
 _ASKS = {
-    "ask": option("--ask", metavar="Q,…", default=ALL, help="Ask only these questions; default: all."),
-    "require": option("--require", metavar="Q[=F],…", default=LOSS, show_default=True,
+    "ask": option("--ask", metavar="Q,…", default=ALL, shell_complete=_complete_questions,
+                  help="Ask only these questions; default: all."),
+    "require": option("--require", metavar="Q[=F],…", default=LOSS, show_default=True, shell_complete=_complete_required,
                    help="Exit with 0 only if the answer to these is no: loss, duplicates, reordering, vanishing, writes, "
                    "or all; of a question under one fault only: loss=one-machine, loss=one-lossy+zombies."),
     "advice": option("--advice/--no-advice", default=True, help="Find the settings that cause a yes, and the smallest fix."),
@@ -136,7 +153,8 @@ asks_upgrade = collects(
     "wanted",
     Wanted,
     **_ASKS,
-    upgrade_to=option("--to", metavar="V", required=True, help="The release to which the brokers are upgraded."),
+    upgrade_to=option("--to", metavar="V", required=True, shell_complete=known_releases,
+                      help="The release to which the brokers are upgraded."),
 )
 @dataclass(frozen=True)
 class Shown(Output):
@@ -175,12 +193,11 @@ shows = collects(
 
 
 def _questions(text: str, option: str) -> tuple[AuditQuestion, ...]:
-    names = [item.value for item in AuditQuestion]
     wanted = [part.strip() for part in text.split(",")]
     for name in wanted:
-        if name not in (*names, ALL):
+        if name not in _NAMES:
             raise ConfigurationError(
-                f"{option}: there is no question {name!r}{near(name, names)}; choose from {', '.join(names)}, {ALL}"
+                f"{option}: there is no question {name!r}{near(name, _NAMES)}; choose from {', '.join(_NAMES)}"
             )
     return tuple(item for item in AuditQuestion if item.value in wanted or ALL in wanted)
 
@@ -251,7 +268,7 @@ class ClusterFacts:
     def ask(self, address: str, config: Path | None, with_moves: bool) -> LiveCluster:
         """What a running cluster says of itself."""
         properties = client_properties(config)
-        return ask_apart(address, properties, self.timeout or SECONDS, self.topic, with_moves=with_moves)
+        return ask_apart(address, properties, self.timeout, self.topic, with_moves, on_silence=say)
 
 
 @dataclass(frozen=True)
@@ -278,7 +295,7 @@ class Assumed:
 describes_cluster = collects(
     "cluster",
     ClusterFacts,
-    version=option("--kafka-version", metavar="V",
+    version=option("--kafka-version", metavar="V", shell_complete=known_releases,
                    help="The release, e.g. 3.6.1; default: what the files say, or every release in use."),
     control_plane=option("--control-plane", type=click.Choice(["kraft", "zookeeper"]),
                          help="Where the metadata is; default: what the files say, or both."),
@@ -293,7 +310,7 @@ describes_cluster = collects(
     command_config=option("--command-config", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
                           help="The client's properties for --bootstrap-server, as kafka-configs.sh takes them."),
     timeout=option("--timeout", type=click.FloatRange(1, 3600), metavar="SECONDS",
-                   help="How long the cluster may be asked; default: 30."),
+                   help="How long the cluster may be asked; default: 30, and 10 for its first answer."),
     producer=option("--producer", type=KeyValue("acks=1"), multiple=True,
                     help="A setting of the producers: acks=1. A cluster does not know them; default there: acks=all with "
                     "idempotence, and acks=1 for comparison."),
@@ -302,7 +319,7 @@ describes_cluster = collects(
 assumes = collects(
     "assumed",
     Assumed,
-    faults=option("--faults", multiple=True, metavar="F,…",
+    faults=option("--faults", multiple=True, metavar="F,…", shell_complete=_complete_faults,
                   help=f"What may go wrong: one of ({legend_of(CRASHES)}) and any of ({legend_of(BESIDES)}), "
                   "as in one-lossy,zombies. "
                   "Repeat the option to ask about each. Default: clean, and for loss also one-machine, which decide the exit "

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from acked.audit.clusters.policy import Judgement
+from acked.audit.clusters.policy import JudgedTopics, Judgement
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.baseline import unknown_brokers
@@ -19,6 +19,7 @@ from acked.audit.reports.telling import HEADS, SHORT, STYLES, signs
 from acked.audit.reports.terminal import head_of, overview, print_answers
 from acked.audit.reports.topics import Heads, groups_table, print_groups, short_name
 from acked.audit.reports.view import (
+    AcceptedView,
     AnswerView,
     AuditView,
     GroupView,
@@ -27,6 +28,7 @@ from acked.audit.reports.view import (
     TopicsView,
     View,
     audits_of,
+    verdict_view,
 )
 from acked.reports.console import Console, open_console, put, put_paragraph
 from acked.reports.units import plural
@@ -64,16 +66,16 @@ def print_summary(console: Console, view: View) -> None:
 
 def policy_view(file: str, judged: Judgement) -> PolicyView:
     """What a policy makes of an audit, as it is told."""
-    lines = tuple(PolicyLineView(*line) for line in judged.lines)
+    lines = tuple(map(_line_view, judged.lines))
     return PolicyView(file, judged.verdict, f"{HEADS[judged.verdict]}: by {file}: {judged.words}", lines)
 
 
-def print_policy(console: Console, view: PolicyView) -> None:
-    """Every line of it, and its verdict."""
-    sign = signs(console)
-    for line in view.lines:
-        put_paragraph(console, line.in_words, STYLES[line.verdict], f"{sign[line.verdict]} ", "  ")
-    put_paragraph(console, view.verdict_in_words, STYLES[view.verdict], f"{sign[view.verdict]} ", "  ")
+def _line_view(line: JudgedTopics) -> PolicyLineView:
+    judged = line.judged
+    risk = judged.accepted
+    accepted = None if risk is None else AcceptedView(risk.reason, str(risk.until), risk.line)
+    faults = None if judged.faults is None else judged.faults.name
+    return PolicyLineView(judged.verdict, line.in_words, line.topics, judged.question, faults, accepted)
 
 
 def _lines(width: int, view: View, points: Sequence[_Point], rows: int, count: int) -> int:
@@ -93,7 +95,8 @@ def _print(console: Console, view: View, points: Sequence[_Point], rows: int, co
             print_answers(console, overview(view))
     else:
         topics = sum(len(group.topics) for group in view.groups if group.decides)
-        of = f"{plural(topics, 'topic')} in {plural(len(view.groups), 'group')}"
+        groups = plural(len(view.groups), "group")
+        of = f"{plural(topics, 'topic')} in {groups}" if topics else groups
         _put(console, f"{Heads.from_view(view).title}; {of}", "bold")
         if rows:
             put(console, [])
@@ -111,7 +114,7 @@ def _print(console: Console, view: View, points: Sequence[_Point], rows: int, co
         _put(console, f"and {len(points) - count} more like these", "dim")
     put(console, [])
     _put(console, f"{_remarks(view)}{_FULL}", "dim")
-    last = view.policy or view
+    last = verdict_view(view)
     _put(console, last.verdict_in_words, STYLES[last.verdict], f"{sign[last.verdict]} ")
 
 

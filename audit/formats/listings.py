@@ -29,6 +29,7 @@ _PARTITION_LINE = re.compile(
     r"^\s+Topic:\s*(?P<name>\S+)\s(?>.*?\bPartition:\s*(?P<number>\d+)\s)(?>.*?\bReplicas:\s*(?P<replicas>[\d,]+)\s+)"
     r"Isr:\s*(?P<isr>[\d,]*)(?=\s|$)"
 )
+_LEADERLESS = re.compile(r"\bLeader:\s*(?:none|-1)\s")
 _MOVING = re.compile(r"\b(?:Adding|Removing) Replicas:\s*\d")
 """What kafka-topics says of a partition that is being moved, from 2.5 on; where none is, nothing follows the colon."""
 
@@ -72,6 +73,9 @@ def described_entries(name: str, text: str) -> Iterator[Read]:
             if len(_ids(partition["isr"])) < len(replicas):
                 said = f"partition {partition['number']} has {partition['isr'] or 'none'} of {partition['replicas']}"
                 yield Note(Noticed(Condition.SHORT_ISR, said), name, number, Scope.TOPIC, now.topic)
+            if _LEADERLESS.search(line):
+                said = f"partition {partition['number']} of {partition['replicas']}"
+                yield Note(Noticed(Condition.NO_LEADER, said), name, number, Scope.TOPIC, now.topic)
         elif feature := _FEATURE_LINE.match(line):
             if feature["name"] in (keys.METADATA_VERSION, keys.ELR):
                 yield SettingEntry(feature["name"], feature["level"], name, number, Scope.BROKER)

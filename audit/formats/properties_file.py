@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
@@ -42,8 +43,9 @@ def kafka_names(read: Iterable[Read]) -> list[Read]:
     """
     found = [_plain(one) for one in read]
     said = {entry.key: entry.value for entry in settings_of(found)}
-    if _SCALA in said:
-        return _of_client("the Scala producer", found, next(settings_of(found)), _OF_SCALA)
+    if shown := difflib.get_close_matches(_SCALA, said, n=1, cutoff=_LIKENESS):  # With a slip it is of nobody else.
+        shows = next(entry for entry in settings_of(found) if entry.key == shown[0])
+        return _of_client("the Scala producer", found, shows, _OF_SCALA)
     first = next((entry for entry in settings_of(found) if entry.key in _OWN and entry.scope in (None, Scope.PRODUCER)), None)
     if first is None:
         return found
@@ -55,6 +57,8 @@ def kafka_names(read: Iterable[Read]) -> list[Read]:
 
 _SCALA = "producer.type"
 """A name of the Scala producer (to 0.8.2, gone in 0.11), which had names of librdkafka's, and its own defaults."""
+
+_LIKENESS = 0.84
 
 _OF_SCALA = {keys.ACKS: "0", keys.RETRIES: "3", keys.IDEMPOTENCE: "false", keys.IN_FLIGHT: "1"}
 """By default it waits for nobody, and tries three times (ProducerConfig.scala of 0.8)."""

@@ -1,20 +1,24 @@
 """Spring's `application.yml` and `.properties`: `spring.kafka.producer.*` and its like, in every spelling that Spring takes.
 
 Sources: Spring Boot's KafkaProperties, its relaxed binding (a name without hyphens, underscores and capitals), and its
-documents, of which one may be for a profile.
+documents, of which one may be for a profile. `spring.kafka.streams.*` is of Kafka Streams; what Spring Cloud Stream's binders
+make of the rest is in `parts/cloud_stream.py`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import replace
 
+from acked.audit.formats.clients import client_entries
+from acked.audit.formats.parts.cloud_stream import Property, bound_entries, is_of_kafka, meaning, uniform
 from acked.audit.formats.parts.places import Whose
 from acked.audit.formats.parts.properties import property_entries
 from acked.audit.formats.parts.tree import Fields, Items, Node, Text
+from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import Scope, SettingEntry
+from acked.cluster.vocabulary.entry import REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.names import DECIDING, is_known, likely_setting_elsewhere
 from acked.cluster.vocabulary.note import Read, settings_of
@@ -34,27 +38,9 @@ _NOT_OURS = frozenset({"streams", "admin", "listener", "template", "jaas", "ssl"
 DEFAULT_PROFILE = "default"
 
 
-@dataclass(frozen=True)
-class _Property:
-    """A property by the parts of its name; a part in brackets is one part, whatever stands in it."""
-
-    parts: tuple[str, ...]
-    value: str
-    line: int
-
-    @property
-    def uniform(self) -> str:
-        """The name as Spring compares it."""
-        return ".".join(map(_uniform, self.parts))
-
-
-def _uniform(part: str) -> str:
-    return re.sub(r"[-_]", "", part).lower()
-
-
 def is_spring(name: str) -> bool:
     """Whether a name is one of Spring's."""
-    return _uniform(name).startswith("spring.")
+    return uniform(name).startswith("spring.")
 
 
 # -- files --------------------------------------------------------------------------------------------------------------
@@ -67,12 +53,12 @@ def spring_yaml(file: str, found: Iterable[Node]) -> list[Read]:
 
 def spring_properties(file: str, text: str) -> list[Read]:
     """The settings of an `application.properties`, whose documents are separated by `#---`."""
-    parts: list[list[_Property]] = []
+    parts: list[list[Property]] = []
     first, lines = 1, re.split(r"\r\n|\r|\n", text)
     for at, line in enumerate([*lines, "#---"], 1):
         if re.fullmatch(r"[#!]---\s*", line):
             entries = property_entries(file, "\n".join(lines[first - 1 : at - 1]) + "\n", first)
-            parts.append([_Property(tuple(_split(entry.key)), entry.value, entry.line) for entry in entries])
+            parts.append([Property(tuple(_split(entry.key)), entry.value, entry.line) for entry in entries])
             first = at + 1
     return _profile_entries(file, parts)
 
@@ -81,13 +67,13 @@ def spring_variable(whose: Whose, name: str, value: str, line: int) -> SettingEn
     """`SPRING_KAFKA_PRODUCER_PROPERTIES_ENABLE_IDEMPOTENCE`; None for a variable that is not Spring's."""
     if not name.startswith("SPRING_KAFKA_"):
         return None
-    return next(settings_of(_settings(whose, [_Property(tuple(name.lower().split("_")), value, line)])), None)
+    return next(settings_of(_settings(whose, [Property(tuple(name.lower().split("_")), value, line)])), None)
 
 
-def _flat(node: Node, path: tuple[str, ...], line: int) -> Iterator[_Property]:
+def _flat(node: Node, path: tuple[str, ...], line: int) -> Iterator[Property]:
     if isinstance(node, Text):
         if not node.is_null:
-            yield _Property(path, node.value.strip(), line)
+            yield Property(path, node.value.strip(), line)
     elif isinstance(node, Items):
         for item in node.items:
             yield from _flat(item, path, item.line)
@@ -105,46 +91,101 @@ def _split(name: str) -> Iterator[str]:
 # -- profiles -----------------------------------------------------------------------------------------------------------
 
 
-def _profile_entries(file: str, parts: Iterable[Sequence[_Property]]) -> list[Read]:
+def _profile_entries(file: str, parts: Iterable[Sequence[Property]]) -> list[Read]:
     """Without profiles the settings; with them those of each profile, named after it, and of none."""
-    always: list[Read] = []
-    of: dict[str, list[Read]] = {}
+    of_all: list[Property] = []
+    of_each: dict[str, list[Property]] = {}
     for part in parts:
         profile = next((item.value for item in part if item.uniform in
                         ("spring.config.activate.onprofile", "spring.profiles")), None)  # fmt: skip
-        found = list(_settings(Whose(file, entity=profile), part))
-        if profile is None:
-            always += found
-        elif any(entry.key in DECIDING or entry.means for entry in settings_of(found)):
-            of[profile] = of.get(profile, []) + found
+        (of_all if profile is None else of_each.setdefault(profile, [])).extend(part)
+    always = list(_settings(Whose(file), of_all))
+    is_bound = is_of_kafka([*of_all, *(item for part in of_each.values() for item in part)])
+    of: dict[str, list[Read]] = {}
+    for profile, part in of_each.items():
+        found = list(_settings(Whose(file, entity=profile), [*of_all, *part] if is_bound else part))
+        if is_bound or any(entry.key in DECIDING or entry.means for entry in settings_of(found)):
+            of[profile] = found
     if not of:
         return always
     whole = _assume(Whose(file, entity=DEFAULT_PROFILE), always)
     for profile, own in of.items():
         said = {(entry.key, entry.scope) for entry in settings_of(own)}
-        base = [one for one in always if not (isinstance(one, SettingEntry) and (one.key, one.scope) in said)]
+        base = [] if is_bound else [one for one in always
+                                    if not (isinstance(one, SettingEntry) and (one.key, one.scope) in said)]  # fmt: skip
         whole += [*_assume(Whose(file, entity=profile), base), *own]
-    first = {entry.scope: entry.line for entry in reversed(whole)}
+    _check_profiles(file, [*always, *whole], of)
+    first = {entry.scope: entry.line for entry in reversed(whole) if entry.scope is not Scope.TOPIC}
     return whole + [Whose(file, scope, name).description(line)
                     for scope, line in first.items() for name in (DEFAULT_PROFILE, *of)]  # fmt: skip
 
 
+def _check_profiles(file: str, found: Iterable[Read], of: Collection[str]) -> None:
+    """Refuses what differs both by profile and by binding or topic: a setting has one of them as its owner here."""
+    topics: dict[tuple[str | None, str], str] = {}
+    for one in settings_of(found):
+        is_bound = one.scope in (Scope.PRODUCER, Scope.CONSUMER) and one.entity not in (None, DEFAULT_PROFILE, *of)
+        if is_bound or (one.scope is Scope.TOPIC and topics.setdefault((one.entity, one.key), one.value) != one.value):
+            raise SpecUnreadable(f"{file}:{one.line}: {one.key} of {one.entity} differs by profile and by binding or topic, "
+                                 "which is not told apart here; name a file for each profile")  # fmt: skip
+
+
 def _assume(whose: Whose, entries: Iterable[Read]) -> list[Read]:
-    return [replace(entry, entity=whose.entity) for entry in entries]
+    return [entry if entry.scope is Scope.TOPIC else replace(entry, entity=whose.entity) for entry in entries]
 
 
 # -- names --------------------------------------------------------------------------------------------------------------
 
 
-def _settings(whose: Whose, part: Iterable[_Property]) -> Iterator[Read]:
+def _settings(whose: Whose, part: Sequence[Property]) -> Iterator[Read]:
+    found = list(_boot_settings(whose, part))
+    yield from _of_streams(whose, part)
+    if not is_of_kafka(part):
+        yield from found
+        return
+    producers = [one for one in settings_of(found) if one.scope is Scope.PRODUCER and not one.means]
+    yield from (one for one in found if one not in producers)
+    yield from bound_entries(whose, part, {one.key: one for one in producers})
+
+
+def _boot_settings(whose: Whose, part: Iterable[Property]) -> Iterator[Read]:
     for item in part:
-        uniform = item.uniform
-        if uniform.startswith("spring.kafka."):
+        name = item.uniform
+        if name.startswith("spring.kafka."):
             yield from _kafka_entries(whose, item)
-        elif uniform in ("spring.config.import", "spring.config.additionallocation"):
+        elif name in ("spring.config.import", "spring.config.additionallocation"):
             yield from (whose.import_note(one.strip(), item.line) for one in item.value.split(",") if one.strip())
-        elif (means := _elsewhere(item.parts)) is not None:
+        elif name.startswith("spring.cloud.stream.kafka."):
+            continue
+        elif (means := _elsewhere(item.parts) or meaning(item.parts)) is not None:
             yield whose.suspect(".".join(item.parts), item.value, item.line, means)
+
+
+_BY_BOOT = "spring.kafka.streams."
+_BY_BINDER = "spring.cloud.stream.kafka.streams.binder."
+
+
+def _of_streams(whose: Whose, part: Sequence[Property]) -> Iterator[Read]:
+    """The settings of Kafka Streams, which Spring Boot or Spring Cloud Stream's other binder starts."""
+    found = []
+    for item in part:
+        name = item.uniform
+        if not name.startswith((_BY_BOOT, _BY_BINDER)):
+            continue
+        first, *rest = item.parts[3 if name.startswith(_BY_BOOT) else 6 :]
+        key = {"replicationfactor": REPLICATION_FACTOR, "applicationid": "application.id"}.get(uniform(first), "")
+        if uniform(first) in ("properties", "configuration"):
+            key = ".".join(rest)
+        if key:
+            found.append(SettingEntry(key, item.value, whose.file, item.line))
+        elif (means := _elsewhere(item.parts) or meaning(item.parts)) is not None:
+            yield whose.suspect(".".join(item.parts), item.value, item.line, means)
+    if not found:
+        return
+    if not any(entry.key == "application.id" for entry in found):
+        named = next((item.value for item in part if item.uniform == "spring.application.name"), "streams")
+        found.append(SettingEntry("application.id", named, whose.file, found[0].line))
+    yield from client_entries(found) or ()
 
 
 _MOST_PARTS = 16
@@ -162,13 +203,13 @@ def _elsewhere(parts: Sequence[str]) -> str | None:
     return None
 
 
-def _kafka_entries(whose: Whose, item: _Property) -> Iterator[SettingEntry]:
+def _kafka_entries(whose: Whose, item: Property) -> Iterator[SettingEntry]:
     rest = item.parts[2:]
-    who = _uniform(rest[0])
+    who = uniform(rest[0])
     scope = {"producer": Scope.PRODUCER, "consumer": Scope.CONSUMER}.get(who)
     if who == "properties":
         yield _literal(whose, item, ".".join(rest[1:]), None)
-    elif scope is not None and len(rest) > 1 and _uniform(rest[1]) == "properties":
+    elif scope is not None and len(rest) > 1 and uniform(rest[1]) == "properties":
         yield _literal(whose, item, ".".join(rest[2:]), scope)
     elif scope is not None and len(rest) > 1:
         yield _own_property(whose, item, rest[1:], scope)
@@ -176,9 +217,9 @@ def _kafka_entries(whose: Whose, item: _Property) -> Iterator[SettingEntry]:
         yield whose.suspect(".".join(item.parts), item.value, item.line, means)
 
 
-def _own_property(whose: Whose, item: _Property, rest: Sequence[str], scope: Scope) -> SettingEntry:
+def _own_property(whose: Whose, item: Property, rest: Sequence[str], scope: Scope) -> SettingEntry:
     """A property that KafkaProperties has a name for, or one that Spring passes over."""
-    own = _OWN.get(_uniform("".join(rest)))
+    own = _OWN.get(uniform("".join(rest)))
     if own is not None and scope in KEYS[own].scopes:
         value = item.value.lower().replace("-", "_") if own == keys.ISOLATION else item.value
         return whose.entry(own, value, item.line, scope)
@@ -190,7 +231,7 @@ def _own_property(whose: Whose, item: _Property, rest: Sequence[str], scope: Sco
     return whose.suspect(full, item.value, item.line, means) if means else whose.entry(name, item.value, item.line, scope)
 
 
-def _literal(whose: Whose, item: _Property, name: str, scope: Scope | None) -> SettingEntry:
+def _literal(whose: Whose, item: Property, name: str, scope: Scope | None) -> SettingEntry:
     """A setting by Kafka's own name; those for all clients are the consumers' where only consumers have them."""
     if scope is None:
         key = KEYS.get(name)

@@ -66,17 +66,25 @@ def _variables(file: str, node: Fields) -> list[Read]:
 
 
 def _has_sections(node: Fields) -> bool:
-    """Whether there are mappings of names of Kafka's to single values, and nothing else."""
-    return any(item.key in _SECTIONS for item in node.fields) and all(
-        item.key in _SECTIONS and isinstance(item.node, Fields) and len(_texts(item.node)) == len(item.node.fields)
-        for item in node.fields
+    """Whether there are mappings of names of Kafka's to single values, perhaps empty, and nothing else."""
+    return any(isinstance(item.node, Fields) for item in node.fields) and all(
+        item.key in _SECTIONS and (_is_plain(item.node) or _is_empty(item.node)) for item in node.fields
     )
+
+
+def _is_plain(node: Node) -> bool:
+    return isinstance(node, Fields) and len(_texts(node)) == len(node.fields)
+
+
+def _is_empty(node: Node) -> bool:
+    return isinstance(node, Text) and node.is_null
 
 
 def _sections(file: str, node: Fields) -> list[Read]:
     found: list[Read] = []
     for item in node.fields:
-        assert isinstance(item.node, Fields)
+        if not isinstance(item.node, Fields):
+            continue
         found += _plain(Whose(file, _SECTIONS[item.key]), item.node)
     return found
 

@@ -1,4 +1,7 @@
-"""An audit as JUnit XML: a case for every cell of the tables, red where the exit code is."""
+"""An audit as JUnit XML: a case for every cell of the tables, red where the exit code is.
+
+By a policy red is what it says is not kept: a case for each of its lines, and those of cells are then for reading alone.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from xml.etree import ElementTree as ET
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.topics import group_name
 from acked.audit.reports.transactional import plain_lines
-from acked.audit.reports.view import AuditView, View, audits_of
+from acked.audit.reports.view import AuditView, View, audits_of, verdict_view
 from acked.reports.gate.junit import xml_document, xml_text
 
 
@@ -18,7 +21,7 @@ def audit_junit(view: View) -> str:
     root = ET.Element("testsuites", name="acked audit")
     kinds = [kind for _, _, kind, _ in cases]
     suite = ET.SubElement(root, "testsuite", name="acked audit", tests=str(len(cases)), failures=str(kinds.count("failure")),
-                          errors=str(kinds.count("error")), skipped="0")  # fmt: skip
+                          errors=str(kinds.count("error")), skipped=str(kinds.count("skipped")))  # fmt: skip
     for of, name, kind, lines in cases:
         case = ET.SubElement(suite, "testcase", classname=xml_text(of), name=xml_text(name))
         if kind:
@@ -26,7 +29,8 @@ def audit_junit(view: View) -> str:
             shown.text = xml_text("\n".join(lines))
         elif lines:
             ET.SubElement(case, "system-out").text = xml_text("\n".join(lines))
-    ET.SubElement(suite, "system-out").text = xml_text("\n".join([view.verdict_in_words, *_passed_over_lines(view)]))
+    said = [verdict_view(view).verdict_in_words, *_passed_over_lines(view)]
+    ET.SubElement(suite, "system-out").text = xml_text("\n".join(said))
     return xml_document(root)
 
 
@@ -37,16 +41,22 @@ def _passed_over_lines(view: View) -> list[str]:
 
 
 def _cases(view: View) -> Iterator[tuple[str, str, str, list[str]]]:
-    """What each is of, its name, `failure`, `error` or nothing, and what is to be said."""
+    """What each is of, its name, `failure`, `error`, `skipped` or nothing, and what is to be said."""
+    policy = view.policy
+    is_decisive = policy is None
+    for line in () if policy is None else policy.lines:
+        kind = "skipped" if line.accepted is not None and line.verdict is AuditVerdict.NO else _KINDS[line.verdict]
+        yield "policy", line.in_words, kind, [line.in_words]
     if isinstance(view, AuditView):
-        yield from _audit_cases(", ".join(view.topics) or "audit", view, True)
+        yield from _audit_cases(", ".join(view.topics) or "audit", view, is_decisive)
         return
     for group in view.groups:
+        decides = group.decides and is_decisive
         if group.audit is None:
-            yield group_name(group), "asked", "error" if group.decides else "", [f"not asked about: {group.refusal}"]
+            yield group_name(group), "asked", "error" if decides else "", [f"not asked about: {group.refusal}"]
         else:
             of = group_name(group) + (f" ({group.producer})" if group.producer else "")
-            yield from _audit_cases(of, group.audit, group.decides)
+            yield from _audit_cases(of, group.audit, decides)
 
 
 _KINDS = {AuditVerdict.YES: "failure", AuditVerdict.UNDECIDED: "error", AuditVerdict.NO: ""}

@@ -10,19 +10,20 @@ from typing import Any
 from acked.audit.clusters.several import Audited
 from acked.audit.decision.audit import Answer, Audit
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
-from acked.audit.reports.terminal import group_answers, head_of, legend, not_asked_of, overview, place_of
+from acked.audit.reports.terminal import group_answers, head_of, legend, not_asked_of, overview, place_of, policy_markdown
 from acked.audit.reports.topics import Heads, groups_table, table_legend, tell_once, title_of
 from acked.audit.reports.transactional import SCOPE, group_transactions, page_name, transaction_run
-from acked.audit.reports.view import AuditView, TopicsView, View, audits_of
+from acked.audit.reports.view import AuditView, TopicsView, View, audits_of, verdict_view
 from acked.base.bounds import Bounds
 from acked.base.names import first_of
 from acked.checker.diagnosis.easiest import TooMany, easiest_of
 from acked.checker.question.result import Counterexample, Violation
 from acked.checker.spec.resolve import property_named
 from acked.model.partition.protocol import partition
-from acked.reports.pages.page import render, render_report, trace_data
+from acked.reports.escaping import md_text
+from acked.reports.pages.page import AUDIT, render, render_report, report_style, trace_data
 from acked.reports.pictures.effort import effort_of
-from acked.reports.table import Table
+from acked.reports.table import Table, table_markdown
 
 
 @dataclass(frozen=True)
@@ -126,20 +127,23 @@ def link_pages(view: View, pages: Sequence[StoryPage]) -> View:
 
 
 def audit_page(view: View, day: date | None = None) -> str:
-    """The page, for several groups of topics with their table first; it needs no script and no network.
+    """The page, for several groups of topics with their table first; it needs no network, and can be read without a script.
 
     It says of which files it is, and on which `day` it was made.
     """
     if isinstance(view, AuditView):
-        return _page(Heads(*head_of(view), view.model, is_common=True), view, view, [_part("", "", view)], day)
+        parts = [{**_part("", "", view), "topics": view.topics}]
+        return _page(Heads(*head_of(view), view.model, is_common=True), view, view, parts, day)
     heads = Heads.from_view(view)
-    parts = [
-        {"title": title_of(group), "id": f"group-{group.number}-", "refusal": group.refusal}
-        if audit is None
-        else {**_part(title_of(group), f"group-{group.number}-", audit), "head": heads.group_lines(audit)}
-        for group, audit in tell_once(view)
-    ]
-    table = grid(groups_table(view), [str(part["id"]) for part in parts])
+    parts = []
+    for group, audit in tell_once(view):
+        name, title = f"group-{group.number}-", title_of(group)
+        told: dict[str, Any] = {"title": title, "id": name, "refusal": group.refusal}
+        if audit is not None:
+            told = {**_part(title, name, audit), "head": heads.group_lines(audit)}
+        parts.append({**told, "answer": group.verdict.value, "topics": group.topics})
+    places = [f"{part['id']}{question['id']}" for part in parts for question in part.get("questions", ())]
+    table = grid(groups_table(view), [*(str(part["id"]) for part in parts), *places])
     return _page(heads, view, view.first, parts, day, {**table, "legend": table_legend(view)})
 
 
@@ -154,16 +158,42 @@ def _page(
     data = {
         "title": heads.title,
         "head": heads.lines,
+        "advised": _advised(view),
+        "markdown": "\n".join(_brief(heads, view, day)) + "\n",
         "about": _about(view, day),
-        "verdict_of": view.verdict.value,
-        "verdict": view.verdict_in_words,
+        "verdict_of": verdict_view(view).verdict.value,
+        "verdict": verdict_view(view).verdict_in_words,
+        "judged": view.policy,
         "not_asked": "" if audit is None else not_asked_of(audit),
         "model": "" if audit is None else heads.model,
         "groups": groups,
         "about_transactions": SCOPE,
         "parts": parts,
     }
-    return render_report("audit.html.j2", data)
+    return render_report("audit.html.j2", data, report_style("filter.css"), AUDIT)
+
+
+def _advised(view: View) -> list[tuple[str, list[tuple[int, str]]]]:
+    """What is recommended for several groups of topics, each change once with its groups."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for group in view.groups if isinstance(view, TopicsView) else ():
+        if group.audit is not None and group.audit.recommended is not None:
+            found.setdefault(group.audit.recommended.in_words, []).append((group.number, f"group-{group.number}-"))
+    return list(found.items())
+
+
+def _brief(heads: Heads, view: View, day: date | None) -> list[str]:
+    """The top of the page as Markdown, for a comment or a message."""
+    lines = [f"### Audit: {md_text(heads.title)}", "", f"**{md_text(verdict_view(view).verdict_in_words)}**", ""]
+    lines += [md_text(_about(view, day)), ""]
+    lines += table_markdown(overview(view) if isinstance(view, AuditView) else groups_table(view))
+    alone = view.recommended if isinstance(view, AuditView) else None
+    advised = [(text, [number for number, _ in places]) for text, places in _advised(view)]
+    advised += [] if alone is None else [(alone.in_words, [])]
+    for text, numbers in advised:
+        of = f" (group {', '.join(map(str, numbers))})" if numbers else ""
+        lines += ["", f"Recommended{of}: {md_text(text)}."]
+    return [*lines, *policy_markdown(view.policy)]
 
 
 _NAMED = 8
@@ -173,7 +203,8 @@ _NAMED = 8
 def _about(view: View, day: date | None) -> str:
     """Of which clusters and files a page is, and of which day."""
     units = [group.unit for group in view.groups if group.unit] if isinstance(view, TopicsView) else []
-    files = [item.file for _, audit in audits_of(view) for item in audit.settings if item.file]
+    files = [item.file for _, audit in audits_of(view) for item in audit.settings
+             if item.file and not item.file.startswith("--")]  # fmt: skip
     named = (("of", units), ("read from", files))
     parts = [f"{title}: {first_of(list(dict.fromkeys(found)), _NAMED)}" for title, found in named if found]
     return "; ".join([*parts, *([] if day is None else [day.isoformat()])])

@@ -12,7 +12,7 @@ from acked.audit.decision.release import plane_words
 from acked.audit.reports.telling import LEVELS, MARKS, SHORT, STYLES, print_story, sentence, signs, story_markdown
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
-from acked.audit.reports.view import AnswerView, AuditView, FindingView, View
+from acked.audit.reports.view import AnswerView, AuditView, FindingView, PolicyView, View, verdict_view
 from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Table, TableCell, fits, print_table, table, table_markdown
@@ -231,7 +231,7 @@ def audit_markdown(view: AuditView) -> str:
     lines = [f"# Audit: {md_text(title)}", ""]
     for line in head:
         lines += [sentence(md_text(line)), ""]
-    lines += [f"**{md_text(view.verdict_in_words)}**", "", sentence(md_text(not_asked_of(view)))]
+    lines += [f"**{md_text(verdict_view(view).verdict_in_words)}**", "", sentence(md_text(not_asked_of(view)))]
     lines += ["", view.model, "", *table_markdown(overview(view)), ""]
     lines += [f"- {md_text(line)}" for line in legend(view)]
     return "\n".join([*lines, *body_markdown(view)]) + "\n"
@@ -274,3 +274,25 @@ def _answer_markdown(answer: AnswerView) -> list[str]:
             found = f"**{md_text(answer.remedy.in_words)}** (checked)"
         lines += ["", f"Smallest change: {found}{md_text(answer.undecided_in_words)}."]
     return lines
+
+
+# -- by a policy --------------------------------------------------------------------------------------------------------
+
+
+def print_policy(console: Console, view: PolicyView) -> None:
+    """Every line of it, and its verdict."""
+    sign = signs(console)
+    for line in view.lines:
+        put_paragraph(console, line.in_words, STYLES[line.verdict], f"{sign[line.verdict]} ", "  ")
+    put_paragraph(console, view.verdict_in_words, STYLES[view.verdict], f"{sign[view.verdict]} ", "  ")
+
+
+_WORDS = {AuditVerdict.YES: "not kept", AuditVerdict.UNDECIDED: "undecided", AuditVerdict.NO: "counts as kept"}
+
+
+def policy_markdown(view: PolicyView | None) -> list[str]:
+    """A section with a line for each thing that is required or accepted and not a no."""
+    if view is None or not view.lines:
+        return []
+    lines = (f"- **{_WORDS[line.verdict]}** {sentence(md_text(line.in_words))}" for line in view.lines)
+    return ["", f"## Policy: {md_text(view.file)}", "", *lines]

@@ -22,7 +22,7 @@ from acked.audit.reports.terminal import (
     print_verdict,
 )
 from acked.audit.reports.transactional import tell_transactions_once
-from acked.audit.reports.view import TOPICS_FORMAT, AnswerView, AuditView, GroupView, TopicsView
+from acked.audit.reports.view import TOPICS_FORMAT, AnswerView, AuditView, GroupView, TopicsView, verdict_view
 from acked.base.names import first_of
 from acked.checker.batch.cache import ResultCache
 from acked.cluster.vocabulary import keys
@@ -76,7 +76,8 @@ def _verdict_in_words(groups: Sequence[GroupView], verdict: AuditVerdict) -> str
         what = group.audit.verdict_in_words.partition(": ")[2] if group.audit else "not asked"
         numbers_of.setdefault(what, []).append(str(group.number))
     parts = [f"{', '.join(found)}: {what}" if len(numbers_of) > 1 else what for what, found in numbers_of.items()]
-    of = f"{plural(len(bad), 'group')} of topics ({', '.join(str(group.number) for group in bad)}; {plural(topics, 'topic')})"
+    count = f"; {plural(topics, 'topic')}" if topics else ""  # Files of brokers name none.
+    of = f"{plural(len(bad), 'group')} of topics ({', '.join(str(group.number) for group in bad)}{count})"
     open_ = [group for group in groups if group.decides and group.verdict is AuditVerdict.UNDECIDED]
     besides = sum(len(group.topics) or 1 for group in open_) if verdict is AuditVerdict.YES else 0
     more = f"; undecided besides: {plural(besides, 'topic')}" if besides else ""
@@ -95,7 +96,7 @@ def groups_table(view: TopicsView, most: int | None = None) -> Table:
     for group in view.groups[:most]:
         known = (group.replicas, group.min_insync_replicas, group.acks)
         values = [TableCell("-" if value is None else str(value)) for value in known]
-        cells = [_cell(group.audit, asked) for asked in questions]
+        cells = [replace(_cell(group.audit, asked), link=f"group-{group.number}-{asked.value}") for asked in questions]
         shown = group_name(group) if most is None else short_name(group)
         name = TableCell(f"{group.number}. {shown}", link=f"group-{group.number}-")
         rows.append((name, *values, *cells))
@@ -263,7 +264,7 @@ def _refer(answer: AnswerView, told: dict[tuple[AuditQuestion, tuple[str, ...]],
 
 def topics_markdown(view: TopicsView) -> str:
     """The table of groups, then a section for each, as Markdown."""
-    lines = ["# Audit of topics", "", f"**{md_text(view.verdict_in_words)}**", ""]
+    lines = ["# Audit of topics", "", f"**{md_text(verdict_view(view).verdict_in_words)}**", ""]
     heads = Heads.from_view(view)
     if view.first is not None:
         lines += [md_text(line) for line in (heads.title, *heads.lines)]

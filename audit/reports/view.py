@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from enum import Enum
 from typing import Any
 
+from acked.audit.clusters.policy import topic_name
 from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.decision.upgrade import Upgrade
@@ -276,11 +277,28 @@ class BaselineView:
 
 
 @dataclass(frozen=True)
+class AcceptedView:
+    """A risk that somebody accepts, why, until which day, and where the policy says so."""
+
+    reason: str
+    until: str
+    line: int
+
+
+@dataclass(frozen=True)
 class PolicyLineView:
-    """What a policy requires or accepts of some topics, and what is so."""
+    """What a policy requires or accepts of some topics, and what is so.
+
+    Topics are named with their cluster, folder or file; without a question none was asked. With `accepted` and a yes the day
+    of that is over.
+    """
 
     verdict: AuditVerdict
     in_words: str
+    topics: tuple[str, ...] = field(default=(), metadata=_ONLY_IF_ANY)
+    question: AuditQuestion | None = field(default=None, metadata=_ONLY_IF_ANY)
+    faults: str | None = field(default=None, metadata=_ONLY_IF_ANY)
+    accepted: AcceptedView | None = field(default=None, metadata=_ONLY_IF_ANY)
 
 
 @dataclass(frozen=True)
@@ -394,3 +412,15 @@ def audits_of(view: View) -> Iterator[tuple[GroupView | None, AuditView]]:
         yield None, view
     else:
         yield from ((group, group.audit) for group in view.groups if group.audit is not None)
+
+
+def verdict_view(view: View) -> PolicyView | View:
+    """What has the verdict that the exit code says: the policy, where there is one."""
+    return view.policy or view
+
+
+def names_in_policy(group: GroupView | None, audit: AuditView | None) -> frozenset[str]:
+    """The names that a policy's lines have for the topics of a group."""
+    topics = group.topics if group is not None else () if audit is None else audit.topics
+    unit = None if group is None else group.unit
+    return frozenset(topic_name(topic, unit) for topic in topics or ("",))

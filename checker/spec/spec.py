@@ -31,16 +31,25 @@ from acked.checker.spec.resolve import (
     refuse_unasked,
     settle,
 )
+from acked.checker.spec.tables import (
+    BUDGET,
+    OVERFLOW,
+    TABLES,
+    Check,
+    Expect,
+    Fairness,
+    Invariant,
+    Liveness,
+    Pins,
+    Top,
+    Weaken,
+)
 from acked.checker.spec.variants import file_and_variant, name_of, place_of
 from acked.invariants.catalogue import properties_of
 from acked.invariants.property import Property
 from acked.model.formulas.errors import ModelError
 from acked.model.language.domain import is_name
 from acked.model.language.protocol import Protocol
-
-_QUESTION = ("invariants", "lemmas", "reach", "liveness", "fairness", "check", "expect")
-_TABLES = ("claim", "gallery", "constants", "weaken", *_QUESTION)
-"""What a spec file has beside the keys of `_Top`."""
 
 
 @dataclass(frozen=True)
@@ -158,83 +167,19 @@ def protocol_in(path: Path) -> str:
     return name if isinstance(name, str) else ""
 
 
-# -- the tables that have keys of ours -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class _Top:
-    title: str
-    protocol: str
-    version: str | None = None
-    control_plane: str | None = None
-    slow: bool = False
-
-
-@dataclass(frozen=True)
-class _Check:
-    invariants: Names = ()
-    deadlock: bool = False
-    symmetry: bool = False
-    count_only: bool = False
-    recoverable: Names = ()
-    without: Names = ()
-
-
-@dataclass(frozen=True)
-class _Weaken:
-    drop: Names = ()
-
-
-@dataclass(frozen=True)
-class _Invariant:
-    holds: str
-    doc: str = ""
-
-
-@dataclass(frozen=True)
-class _Liveness:
-    eventually: str | None = None
-    leads_to: Names = ()
-    doc: str = ""
-
-
-@dataclass(frozen=True)
-class _Fairness:
-    weak: Names = ()
-    strong: Names = ()
-
-
-_BUDGET, _OVERFLOW = "incomplete: budget", "incomplete: overflow"
-
-
-@dataclass(frozen=True)
-class _Pins:
-    trace_length: int | None = field(default=None, metadata={"least": 1})
-    distinct_states: int | None = field(default=None, metadata={"least": 1})
-    at_least_distinct_states: int | None = field(default=None, metadata={"least": 1})
-    generated_states: int | None = field(default=None, metadata={"least": 1})
-    depth: int | None = field(default=None, metadata={"least": 1})
-
-
-@dataclass(frozen=True)
-class _Expect(_Pins):
-    verdict: str = field(kw_only=True, metadata={"allowed": (*(item.value for item in Verdict), _BUDGET, _OVERFLOW)})
-    violates: Names = ()
-    holds: Names = ()
-    unreachable: Names = ()
-    never_fired: Names = ()
+# -- reading --------------------------------------------------------------------------------------------------------------
 
 
 class _SpecReader(Reader):
     """Reads one spec file."""
 
     def __init__(self, text: str, path: Path) -> None:
-        super().__init__(text, path, (*(item.name for item in fields(_Top)), *_TABLES))
+        super().__init__(text, path, (*(item.name for item in fields(Top)), *TABLES))
 
     def spec(self, is_changed: bool) -> Spec:
         """The spec; `ConfigurationError` for everything that is wrong in it, whatever other constants may be asked."""
-        top = self.read("", _Top, _TABLES)
-        check = self.read("check", _Check)
+        top = self.read("", Top, TABLES)
+        check = self.read("check", Check)
         try:
             protocol = protocol_named(top.protocol, self.path.parent)
         except ConfigurationError as error:
@@ -264,7 +209,7 @@ class _SpecReader(Reader):
         except ConfigurationError as error:
             self.refuse_as("check.invariants", error)
 
-    def constants(self, top: _Top, protocol: Protocol) -> tuple[dict[str, int], tuple[str, ...]]:
+    def constants(self, top: Top, protocol: Protocol) -> tuple[dict[str, int], tuple[str, ...]]:
         """The constants in effect, and warnings about them."""
         table = self.table("constants")
         known = {constant.name: constant for constant in protocol.constants}
@@ -285,7 +230,7 @@ class _SpecReader(Reader):
         except ConfigurationError as error:
             self.refuse_as("constants", error)
 
-    def profile(self, top: _Top, protocol: Protocol) -> dict[str, int]:
+    def profile(self, top: Top, protocol: Protocol) -> dict[str, int]:
         """What the spec's `version` and `control_plane` say of the constants."""
         if top.version is None and top.control_plane is None:
             return {}
@@ -295,12 +240,12 @@ class _SpecReader(Reader):
             self.refuse("version" if top.version is not None else "control_plane", str(error))
         return {name: setting.value for name, setting in profile.items()}
 
-    def question_text(self, protocol: Protocol, constants: dict[str, int], check: _Check) -> QuestionText:
+    def question_text(self, protocol: Protocol, constants: dict[str, int], check: Check) -> QuestionText:
         """The question: what the spec names, and what it writes itself."""
         invariants = self.invariants(protocol, check.invariants)
         reach = self.reach(item.name for item in invariants)
         liveness = self.liveness(protocol, [*(item.name for item in invariants), *(name for name, _ in reach)])
-        fairness = self.read("fairness", _Fairness)
+        fairness = self.read("fairness", Fairness)
         if "fairness" in self.document and not liveness:
             self.refuse("fairness", "[fairness] goes with [liveness.NAME] properties; write one, or leave it out")
         for name in [item for item in check.invariants if item in dict(reach)]:
@@ -348,7 +293,7 @@ class _SpecReader(Reader):
             key = f"{table}.{name}"
             self.table(key, ' and holds = "…" under it')
             self.new_name(key, name, taken)
-            said = self.read(key, _Invariant)
+            said = self.read(key, Invariant)
             yield InvariantText(name, said.holds, said.doc)
 
     def refuse_unknown(self, protocol: Protocol, asked: Names) -> None:
@@ -366,7 +311,7 @@ class _SpecReader(Reader):
             self.new_name(f"reach.{name}", name, known)
         return tuple((name, self.text(f"reach.{name}")) for name in table)
 
-    def recoverable(self, protocol: Protocol, check: _Check) -> list[str]:
+    def recoverable(self, protocol: Protocol, check: Check) -> list[str]:
         """What the cluster must always be able to get back to."""
         actions = [item.name for item in protocol.actions]
         for name in check.without:
@@ -384,7 +329,7 @@ class _SpecReader(Reader):
             key = f"liveness.{name}"
             table = self.table(key, " and eventually or leads_to under it")
             self.new_name(key, name, taken)
-            said = self.read(key, _Liveness)
+            said = self.read(key, Liveness)
             if ("eventually" in table) == ("leads_to" in table):
                 self.refuse(key, f'[{key}] must have either eventually = "GOAL" or leads_to = ["TRIGGER", "GOAL"]')
             if said.eventually is None and len(said.leads_to) != 2:
@@ -404,13 +349,13 @@ class _SpecReader(Reader):
     def drops(self, protocol: Protocol) -> tuple[tuple[str, str], ...]:
         """The guard clauses that the spec leaves out."""
         try:
-            return tuple(sorted({clause_named(protocol, text) for text in self.read("weaken", _Weaken).drop}))
+            return tuple(sorted({clause_named(protocol, text) for text in self.read("weaken", Weaken).drop}))
         except ConfigurationError as error:
             self.refuse_as("weaken.drop", error)
 
     def expectation(self, question: QuestionText, protocol: Protocol) -> Expectation:
         """What the answer must be."""
-        said, table = self.read("expect", _Expect), self.table("expect")
+        said, table = self.read("expect", Expect), self.table("expect")
         verdict = Verdict(said.verdict.partition(":")[0])
         for key, names, what in (("violates", said.violates, "be violated"), ("holds", said.holds, "hold")):
             for name in names:
@@ -439,8 +384,8 @@ class _SpecReader(Reader):
             never_fired=said.never_fired,
             holds=said.holds,
             unreachable=said.unreachable,
-            budget=said.verdict == _BUDGET, overflow=said.verdict == _OVERFLOW,
-            **{key.name: getattr(said, key.name) for key in fields(_Pins)},
+            budget=said.verdict == BUDGET, overflow=said.verdict == OVERFLOW,
+            **{key.name: getattr(said, key.name) for key in fields(Pins)},
         )
 
     def each(self, key: str, names: Names, known: list[str], sentence: str) -> None:

@@ -12,8 +12,8 @@ import click
 
 from acked.base.errors import AckedError, ConfigurationError, ExitCode, SystemFailure
 from acked.base.names import near
+from acked.cluster.commands.reproduce_options import startable_releases
 from acked.cluster.exercising.course import Kind
-from acked.reports.shell.completion import known_releases
 from acked.reports.shell.options import shows
 from acked.reports.shell.output import Output, say
 
@@ -22,7 +22,7 @@ _KINDS = ",".join(kind.value for kind in Kind if kind is not Kind.LOSE_CACHE)
 
 @click.command(short_help="Disturb a real cluster at random, and hold what it did against the model.")
 @click.option(
-    "--kafka", "version", metavar="V", required=True, shell_complete=known_releases,
+    "--kafka", "version", metavar="V", required=True, shell_complete=startable_releases,
     help="The release of the brokers, e.g. 4.1.0; see `acked kafka list`.",
 )
 @click.option(

@@ -6,6 +6,7 @@ import click
 
 from acked.cluster.commands.exercise import exercise
 from acked.cluster.commands.observe import observe
+from acked.cluster.commands.reproduce_options import startable_releases
 from acked.cluster.commands.validate import validate
 from acked.cluster.releases.jars import release_jars, zookeeper_jars
 from acked.cluster.releases.release import Mode, release
@@ -41,7 +42,7 @@ def list_(output: Output) -> None:
 
 
 @kafka.command()
-@click.argument("releases", metavar="RELEASE...", nargs=-1, required=True)
+@click.argument("releases", metavar="RELEASE...", nargs=-1, required=True, shell_complete=startable_releases)
 @shows
 def fetch(releases: tuple[str, ...], output: Output) -> None:
     """Fetch the jars of releases with Maven into the cache, and compare them with their checksums.

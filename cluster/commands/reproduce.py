@@ -6,12 +6,13 @@ import click
 
 from acked.base.errors import ConfigurationError
 from acked.cluster.commands.reproduce_options import Asked, Machine, Written, asks, chooses_machine, writes
+from acked.reports.shell.completion import bundled_or_file
 from acked.reports.shell.options import TraceSource, reads_trace, shows
 from acked.reports.shell.output import Output
 
 
 @click.command(short_help="Play a counterexample on real Kafka brokers.")
-@click.argument("target", metavar="TRACE|SPEC", required=False)
+@click.argument("target", metavar="TRACE|SPEC", required=False, shell_complete=bundled_or_file)
 @asks
 @chooses_machine
 @reads_trace

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from acked.base.files import check_writable
+from acked.cluster.releases.release import releases
+from acked.reports.shell.completion import completions
 from acked.reports.shell.options import CONSTANT, KAFKA_VERSION, OUT, Constants, collects, option
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+
+def startable_releases(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """The releases that `acked kafka list` names, for the shell."""
+    return completions((one.version for one in releases()), incomplete)
 
 
 @dataclass(frozen=True)
@@ -28,7 +39,7 @@ class Machine:
 chooses_machine = collects(
     "machine",
     Machine,
-    kafka=option("--kafka", metavar="RELEASE", required=True,
+    kafka=option("--kafka", metavar="RELEASE", required=True, shell_complete=startable_releases,
                  help="The release of the brokers, e.g. 4.1.0; see `acked kafka list`."),
     control_plane=option("--control-plane", type=click.Choice(["zookeeper", "kraft"]),
                          help="Where the brokers keep their metadata; default: as in the trace's rules, if the release can."),

@@ -130,7 +130,11 @@ def _ending(plain: str) -> str | None:
     for key in _PRODUCERS:
         if plain.endswith(f".{key}") and "producer" in parts:
             return key
-    return keys.ACKS if parts[-1] == keys.ACKS and {"kafka", "producers", "outgoing"} & set(parts) else None
+    return keys.ACKS if parts[-1] == keys.ACKS and _ABOUT_PRODUCERS.search(plain) else None
+
+
+_ABOUT_PRODUCERS = re.compile("kafka|producer|outgoing|messaging")
+"""What a name that ends with `acks` has in it where a producer's are meant, if with a slip."""
 
 
 def _near(plain: str) -> str | None:

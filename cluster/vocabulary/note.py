@@ -45,6 +45,7 @@ class Condition(Enum):
     """What is to be remarked on a topic as it is now: the rule of the remark, and what it says of the topic."""
 
     SHORT_ISR = ("short-isr", "has fewer replicas in sync than replicas now")
+    NO_LEADER = ("no-leader", "has partitions without a leader now, which nobody writes or reads")
     SHARED_RACK = ("shared-rack", "has replicas that share a rack")
 
 

@@ -15,6 +15,7 @@ from acked.base.files import check_writable, write_text
 from acked.base.optional import optional_packages
 from acked.base.release import release as number_of
 from acked.checker.batch.cache import ResultCache
+from acked.cluster.commands.reproduce_options import startable_releases
 from acked.cluster.releases.jars import is_fetched
 from acked.cluster.releases.release import Mode
 from acked.hunt.assumptions.drop import drop_assumptions
@@ -29,7 +30,6 @@ from acked.reports import units
 from acked.reports.console import put_paragraph
 from acked.reports.progress import LiveDisplay
 from acked.reports.shell.batches import BatchOptions, searches_many
-from acked.reports.shell.completion import known_releases
 from acked.reports.shell.deadline import OverTime, deadline
 from acked.reports.shell.options import collects, option, shows
 from acked.reports.shell.output import Output, say
@@ -76,7 +76,7 @@ _playing = collects(
 
 @click.command(short_help="Look for losses of a release that nobody knows, and play them.")
 @click.option(
-    "--kafka", "version", metavar="V", required=True, shell_complete=known_releases,
+    "--kafka", "version", metavar="V", required=True, shell_complete=startable_releases,
     help="The release of the brokers, e.g. 4.1.0; see `acked kafka list`.",
 )
 @click.option(

@@ -31,6 +31,7 @@ EXPLORER = (*STILL[:-1], "python", "instance", "explain", "teller", "walk", "tri
 PLAYED = (*STILL[:-1], "played", "reproduction")
 KEPT = ("dom", "check", "kept")
 INDEX = ("dom", "filter", "index")
+AUDIT = ("dom", "filter", "audit")
 """The modules in `reports/web/` of the kinds of pages, each after those that it imports."""
 
 _SEARCHES = "'wasm-unsafe-eval'; worker-src blob:"
@@ -179,12 +180,13 @@ def render_report(
     """The HTML of a report, in its own style sheet or this, with these modules; the template escapes what the data say."""
     from markupsafe import Markup
 
-    style, script = _style() if style is None else style, script_text(modules) if modules else ""
+    style, script = report_style() if style is None else style, script_text(modules) if modules else ""
     allowed = f"script-src '{hash_of(script)}'; " if modules else ""
     policy = f"default-src 'none'; {allowed}style-src '{hash_of(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     return environment().get_template(template).render(policy=policy, style=Markup(style), script=Markup(script), **data)
 
 
 @cache
-def _style() -> str:
-    return _slim(_sheets("report.css"))
+def report_style(*more: str) -> str:
+    """The style sheet of reports, then `more` of them."""
+    return _slim(_sheets("report.css", *more))

@@ -5,7 +5,7 @@ What has the names is imported when one is typed: every command has options that
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,9 +15,23 @@ if TYPE_CHECKING:
 
 def completions(names: Iterable[str], incomplete: str) -> list[CompletionItem]:
     """The names that begin like what was typed."""
+    return _items(names, "", incomplete)
+
+
+def completions_in_list(
+    names: Iterable[str], incomplete: str, after: Mapping[str, Iterable[str]] | None = None
+) -> list[CompletionItem]:
+    """The names for the last part of a list, `loss,du`; behind a separator of `after` its names instead, `loss=one-`."""
+    found = dict.fromkeys(",", names) | dict(after or {})
+    last = max(map(incomplete.rfind, found))
+    chosen = names if last < 0 else found[incomplete[last]]
+    return _items(chosen, incomplete[: last + 1], incomplete[last + 1 :])
+
+
+def _items(names: Iterable[str], before: str, begun: str) -> list[CompletionItem]:
     from click.shell_completion import CompletionItem
 
-    return [CompletionItem(name) for name in names if name.startswith(incomplete)]
+    return [CompletionItem(before + name) for name in names if name.startswith(begun)]
 
 
 def bundled_or_file(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:

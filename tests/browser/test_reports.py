@@ -55,6 +55,41 @@ def test_an_audit_is_readable_on_a_desk_and_on_a_phone(watched: Any, tmp_path: P
         reads_well(watched, page)
 
 
+TOPICS = "".join(
+    f"Topic: {name}\tTopicId: a\tPartitionCount: 1\tReplicationFactor: {factor}\tConfigs: min.insync.replicas=1\n"
+    f"\tTopic: {name}\tPartition: 0\tLeader: 1\tReplicas: {replicas}\tIsr: {replicas}\n"
+    for name, factor, replicas in (("logs", 1, "1"), *((name, 2, "1,2") for name in ("orders", "a1", "a2", "a3")))
+)
+
+
+def test_groups_of_topics_are_filtered_open_from_their_cells_and_are_copied_as_markdown(watched: Any, tmp_path: Path) -> None:
+    (tmp_path / "topics.txt").write_text(TOPICS)
+    command = ("audit", "topics.txt", "--kafka-version", "4.1", "--producer", "acks=all", "--ask", "writes", "--faults",
+               "clean")  # fmt: skip
+    assert acked(*command, *SMALL, "--format", "html", "-o", "a.html", cwd=tmp_path).returncode == 12
+    for width, scheme in ((1280, "light"), (360, "dark")):
+        watched.page.emulate_media(color_scheme=scheme)
+        page = shown(watched, tmp_path / "a.html", width)
+        reads_well(watched, page)
+        assert page.locator(".groups").evaluate("table => table.scrollWidth <= table.parentElement.clientWidth")
+    expect(page.locator("h2").first).to_have_text("Recommended")
+    page.get_by_role("searchbox").fill("a3")  # It stands in no row: only the first topics do.
+    expect(page.locator("#group-2-part")).to_be_visible()
+    expect(page.locator("#group-1-part")).to_be_hidden()
+    expect(page.locator("tr[data-group='group-1-']")).to_be_hidden()
+    page.get_by_role("searchbox").fill("")
+    page.get_by_label("answer", exact=True).select_option("yes")
+    expect(page.locator("#group-2-part")).to_be_hidden()
+    page.locator(".groups td a").first.click()
+    expect(page.locator("#group-1-writes")).to_be_in_viewport()
+    page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+    page.get_by_role("button", name="Copy as Markdown").click()
+    expect(page.get_by_role("button", name="Copied")).to_be_visible()
+    rendered = MarkdownIt("commonmark").enable("table").render(page.evaluate("copied"))
+    assert "<td>1. logs</td>" in rendered
+    assert "give the topic 2 replicas" in rendered
+
+
 def test_a_cell_of_the_durability_table_opens_its_story_and_leads_to_the_log_grid(watched: Any, tmp_path: Path) -> None:
     axes = ("--version", "2.8.1", "--acks", "1", "--min-isr", "1", "--replicas", "2", "--crashes", "clean,none")
     done = acked("matrix", *axes, "--html", "m.html", "--stories", "the stories", *SMALL, cwd=tmp_path)

@@ -223,17 +223,17 @@ def test_the_hooks_of_the_repository_run_commands_that_exist(project: Path, inst
     assert done.returncode == 12, done.stdout + done.stderr
 
 
+def of_commits(project: Path, installed: dict[str, str]) -> dict[str, str]:
+    """The environment in which pre-commit runs, at home beside the project."""
+    names = {f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    return installed | names | {"PRE_COMMIT_HOME": str(project.parent / "home"), "HOME": str(project.parent)}
+
+
 def test_the_hook_lets_a_sound_commit_pass_and_stops_a_broken_one(project: Path, installed: dict[str, str]) -> None:
     [config] = [block for block in blocks("yaml") if "repos:" in block]
     (project / ".pre-commit-config.yaml").write_text(config, "utf-8")
     scripts = sysconfig.get_path("scripts")
-    environment = installed | {"PRE_COMMIT_HOME": str(project.parent / "home"), "HOME": str(project.parent)}
-    environment |= {
-        "GIT_AUTHOR_NAME": "a",
-        "GIT_AUTHOR_EMAIL": "a@b",
-        "GIT_COMMITTER_NAME": "a",
-        "GIT_COMMITTER_EMAIL": "a@b",
-    }
+    environment = of_commits(project, installed)
     assert run("git init -q . && git add .", project, environment).returncode == 0
     done = run(f"{scripts}/pre-commit run --all-files", project, environment)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -243,6 +243,48 @@ def test_the_hook_lets_a_sound_commit_pass_and_stops_a_broken_one(project: Path,
     done = run(f"{scripts}/pre-commit run --all-files", project, environment)
     assert done.returncode == 1, done.stdout + done.stderr
     assert "verdict is violated, expected holds" in done.stdout
+
+
+JAVA = {
+    "src/main/resources/log4j.properties": "log4j.rootLogger=INFO, stdout\n",
+    "src/main/resources/messages_en.properties": "greeting=Hello\nfarewell=Goodbye\n",
+    "envs/dev/server.properties": "default.replication.factor=2\nmin.insync.replicas=2\n",
+    "envs/prod/server.properties": "default.replication.factor=3\nmin.insync.replicas=2\n",
+}
+
+
+def test_the_audits_hook_passes_a_java_repository_and_stops_a_bad_change_by_its_file(
+    project: Path, installed: dict[str, str]
+) -> None:
+    """By pre-commit itself, from a repository of hooks that a configuration names; only the installation is there already."""
+    hooks, scripts, environment = project.parent / "hooks", sysconfig.get_path("scripts"), of_commits(project, installed)
+    hooks.mkdir()
+    shipped = (CHECKOUT / ".pre-commit-hooks.yaml").read_text("utf-8")
+    (hooks / ".pre-commit-hooks.yaml").write_text(shipped.replace("language: python", "language: system"), "utf-8")
+    made = run("git init -q -b main . && git add . && git commit -qm one && git rev-parse HEAD", hooks, environment)
+    assert made.returncode == 0, made.stderr
+    java = project.parent / "java"
+    for name, text in JAVA.items():
+        (java / name).parent.mkdir(parents=True, exist_ok=True)
+        (java / name).write_text(text, "utf-8")
+    asked = {"id": "acked-audit", "args": ["--kafka-version", "4.1", "--ask", "loss", "--no-advice"]}
+    config = {"repos": [{"repo": str(hooks), "rev": made.stdout.strip(), "hooks": [asked]}]}
+    (java / ".pre-commit-config.yaml").write_text(yaml.safe_dump(config), "utf-8")
+    commit = f"git add . && {scripts}/pre-commit run"
+    done = run(f"git init -q -b main . && {commit}", java, environment)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "Passed" in done.stdout
+    assert run("git commit -qm one", java, environment).returncode == 0
+    (java / "src/main/resources/messages_de.properties").write_text("greeting=Hallo\n", "utf-8")
+    assert run(commit, java, environment).returncode == 0, "a commit of nothing of Kafka's"
+    (java / "envs/prod/server.properties").write_text(
+        "default.replication.factor=3\nmin.insync.replicas=1\nunclean.leader.election.enable=true\n", "utf-8"
+    )
+    done = run(commit, java, environment)
+    assert done.returncode == 1, done.stdout + done.stderr
+    said = " ".join(done.stdout.split())
+    assert "envs/prod/server.properties: every topic: lost (clean): yes" in said
+    assert "FAIL: 1 group of topics (1): acknowledged records can be lost" in said
 
 
 def test_pytest_has_an_item_per_spec_beside_the_users_own_folders(project: Path, installed: dict[str, str]) -> None:

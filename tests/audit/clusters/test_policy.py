@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from acked.audit.clusters.policy import Policy, judge, policy_schema, read_policy
+from acked.audit.clusters.policy import Judgement, Policy, judge, policy_schema, read_policy
 from acked.audit.clusters.several import Asked, Audited, audit_groups
 from acked.audit.clusters.topics import TopicGroup
 from acked.audit.decision.faults import read_faults
@@ -114,18 +114,22 @@ def audited(*topics: str, acks: str = "1", unit: str = "") -> list[Audited]:
     return audit_groups([TopicGroup(topics, given, unit=unit)], asked)
 
 
+def words(judged: Judgement) -> list[str]:
+    return [line.in_words for line in judged.lines]
+
+
 @pytest.mark.slow
 def test_an_accepted_risk_is_green_until_its_day_is_over_and_red_after_it(tmp_path: Path) -> None:
     read = policy(tmp_path)
     found = audited("clicks-eu", "clicks-us", unit="eu")
     before = judge(read, found, date(2027, 1, 31))
     assert before.verdict is AuditVerdict.NO
-    assert [text for _, text in before.lines] == [
+    assert words(before) == [
         "eu: clicks-eu, eu: clicks-us: loss (clean) is yes, accepted until 2027-01-31: they are counted again at night"
     ]
     after = judge(read, found, date(2027, 2, 1))
     assert after.verdict is AuditVerdict.YES
-    assert "was accepted until 2027-01-31 (they are counted again at night): decide anew" in after.lines[0][1]
+    assert "was accepted until 2027-01-31 (they are counted again at night): decide anew" in words(after)[0]
     assert judge(read, audited("other", unit="eu"), date(2027, 1, 1)).verdict is AuditVerdict.YES
 
 
@@ -133,10 +137,11 @@ def test_an_accepted_risk_is_green_until_its_day_is_over_and_red_after_it(tmp_pa
 def test_what_was_not_asked_is_undecided_and_what_is_accepted_for_nothing_is_said(tmp_path: Path) -> None:
     read = policy(tmp_path)
     kept = judge(read, audited("clicks", acks="all", unit="eu"), date(2027, 1, 1))
-    assert kept.lines == ((AuditVerdict.NO, f"loss of clicks* is accepted and does not happen: remove it from {read.file}"),)
+    assert kept.verdict is AuditVerdict.NO
+    assert words(kept) == [f"loss of clicks* is accepted and does not happen: remove it from {read.file}"]
     undecided = judge(read, audited("orders", acks="all"), date(2027, 1, 1))
     assert undecided.verdict is AuditVerdict.UNDECIDED
-    assert [text for _, text in undecided.lines] == ["orders: duplicates (clean) is undecided"]
+    assert words(undecided) == ["orders: duplicates (clean) is undecided"]
     refused = [Audited(TopicGroup(("orders",), gather([]), refusal="it may not be read"), None, None, "it may not be read")]
     assert judge(read, refused, date(2027, 1, 1)).verdict is AuditVerdict.UNDECIDED
 

@@ -64,6 +64,18 @@ def test_a_partition_that_lacks_a_replica_in_sync_is_remarked_with_its_line() ->
     assert second.given.findings == ()
 
 
+@pytest.mark.parametrize("nobody", ["none", "-1"])
+def test_a_partition_without_a_leader_is_remarked_with_its_line(nobody: str) -> None:
+    listed = LISTED.replace("1	Leader: 1	Replicas: 1,2	Isr: 1	", f"1	Leader: {nobody}	Replicas: 1,2	Isr:	")
+    (first, _) = groups_of(recognise(entries(listed)))
+    remarks = {finding.rule: finding for finding in first.given.findings}
+    assert set(remarks) == {"short-isr", "no-leader"}
+    found = remarks["no-leader"]
+    assert found.text == "topic orders has partitions without a leader now, which nobody writes or reads: partition 1 of 1,2"
+    assert found.entry is not None
+    assert found.entry.where == "topics.txt:3"
+
+
 def test_brokers_of_one_listing_that_differ_are_each_answered_and_only_where_topics_take_it_from_them() -> None:
     groups = groups_of(recognise([*entries(LISTED), *entries(BROKERS, "brokers.txt")]))
     found = {(group.topics, group.brokers): group.given.entries[keys.MIN_ISR].value for group in groups}

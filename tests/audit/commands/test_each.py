@@ -55,6 +55,15 @@ def test_files_that_differ_are_each_audited_and_a_weak_one_is_red(java: Path) ->
     assert "producer.properties" in red.output
 
 
+@pytest.mark.slow
+def test_the_only_file_that_changed_is_named(java: Path) -> None:
+    (java / "server.properties").write_text("default.replication.factor=2\nunclean.leader.election.enable=true\n", "utf-8")
+    red = run("server.properties")
+    assert (red.exception, red.return_value) == (None, 12)
+    assert "server.properties: every topic" in red.output
+    assert "0 topics" not in red.output
+
+
 def test_a_name_with_a_slip_stops_the_commit(java: Path) -> None:
     (java / "server.properties").write_text("min.insync.replica=2\n", "utf-8")
     assert "min.insync.replicas seems to be meant" in str(run(java / "server.properties").exception)

@@ -21,6 +21,7 @@ from acked.cluster.wire.codec import request_head, write_response
 
 API_VERSIONS, METADATA = 18, 3
 SECONDS = 1.5
+SECONDS_OF_ALL = live.SECONDS
 
 Answers = Callable[[bytes], bytes]
 
@@ -108,6 +109,18 @@ def test_an_answer_at_which_the_client_library_ends_its_process_ends_the_asking_
 def test_a_cluster_that_is_refused_apart_is_refused_as_here() -> None:
     with pytest.raises(ConfigurationError, match=r"--bootstrap-server kafka\.example is not HOST:PORT"):
         ask_apart("kafka.example", {})
+
+
+@pytest.mark.slow
+def test_a_cluster_that_says_nothing_is_told_of_soon_and_given_up_early() -> None:
+    told: list[str] = []
+    with broker(lambda request: b"") as address:
+        began = time.monotonic()
+        with pytest.raises(SystemFailure, match=r"does not answer: .*; look at .*, or wait longer with --timeout"):
+            ask_apart(address, {}, on_silence=told.append)
+    assert time.monotonic() - began < SECONDS_OF_ALL / 2
+    (text,) = told
+    assert text.startswith(f"the cluster at {address} does not answer yet: it says nothing; it is asked for ")
 
 
 @pytest.mark.slow

@@ -164,6 +164,14 @@ def test_a_short_isr_and_replicas_that_share_a_rack_are_remarked(admin: type[Fak
     assert "controllers-unread" in remarks
 
 
+def test_a_partition_without_a_leader_is_remarked(admin: type[FakeAdmin]) -> None:
+    partitions = [([3, 2, 1], []), ([3, 2, 1], [1, 2, 3])]
+    admin.topics = {**admin.topics, "payments": (partitions, {"min.insync.replicas": ("2", TOPIC)})}
+    remarks = [finding.text for group in asked() for finding in group.given.findings if finding.rule == "no-leader"]
+    said = "topic payments has partitions without a leader now, which nobody writes or reads: partition 0 of 3,2,1"
+    assert remarks == [said]
+
+
 def test_brokers_that_differ_are_a_finding_and_each_variant_is_answered(admin: type[FakeAdmin]) -> None:
     admin.brokers = {1: BROKER, 2: {**BROKER, "min.insync.replicas": ("2", DYNAMIC)}, 3: BROKER}
     found = {(group.topics, group.brokers): group for group in asked()}
@@ -262,6 +270,8 @@ def test_a_clients_properties_are_taken_over_and_programs_are_not_run(tmp_path: 
     ("ssl://kafka:9093/bootstrap: SSL handshake failed: error:0A000086:SSL routines::certificate verify failed: no issuer "
      "(after 3ms in state SSL_HANDSHAKE, 1 identical error(s) suppressed)",
      "SSL handshake failed: certificate verify failed: no issuer"),
+    ("kafka:9092/bootstrap: Connect to ipv4#10.0.0.1:9092 failed: Connection refused (after 0ms in state CONNECT)",
+     "Connection refused"),
     ("Failed to resolve 'kafka:9092'", "Failed to resolve 'kafka:9092'"),
 ])  # fmt: skip
 def test_what_the_client_library_met_is_told_in_its_words_alone(said: str, plain: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -80,8 +81,12 @@ def values_of(text: str, name: str, folder: Path) -> Mapping[str, str] | None:
 
 
 def in_effect(found: Given) -> Mapping[str, str] | None:
+    """The same of what was read; where nothing says how many replicas there are, one, so that a client's file counts, too."""
+    entries = found.entries
+    if not entries.keys() & {REPLICATION_FACTOR, keys.DEFAULT_FACTOR}:
+        entries = {**entries, REPLICATION_FACTOR: SettingEntry(REPLICATION_FACTOR, "1", "assumed", 0)}
     try:
-        configuration = configure(found, release("3.9"))
+        configuration = configure(replace(found, entries=entries), release("3.9"))
     except ConfigurationError:
         return None
     return {key: configuration.values[key].value for key in _SAFER if key in configuration.values}
@@ -194,10 +199,10 @@ def test_reddened_files_are_read_and_lose_records(tmp_path: Path) -> None:
 
 @cache
 def deciding_lines(path: Path, lines: tuple[str, ...]) -> Mapping[int, frozenset[str]]:
-    """The settings that decide, by the line on which they stand."""
+    """The settings that decide, by the line on which they stand; the Scala producer's defaults by the one that shows it."""
     found: dict[int, frozenset[str]] = {}
     for entry in settings_of(read_text(path, "\n".join(lines))):
-        if entry.key in DECIDING and not entry.default_of:
+        if entry.key in DECIDING and entry.default_of in ("", "the Scala producer"):
             found[entry.line] = found.get(entry.line, frozenset()) | {entry.key}
     return found
 

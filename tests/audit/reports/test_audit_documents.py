@@ -214,14 +214,15 @@ def test_the_table_of_groups_is_two_where_the_console_is_narrow() -> None:
 
 def test_a_yes_that_is_not_required_is_a_note_even_where_its_faults_decide() -> None:
     """Code scanning fails at an error: only what the exit code is red for may be one."""
-    view = audit(answer("loss", "clean", "yes"), answer("duplicates", "clean", "yes"))
+    lost, twice = answer("loss", "clean", "yes"), answer("duplicates", "clean", "yes")
 
     def levels(shown: View) -> list[tuple[str, str]]:
         log: Any = audit_sarif(shown, ["p"], "1")
         return [(result["ruleId"], result["level"]) for result in log["runs"][0]["results"]]
 
-    assert levels(view) == [("audit/loss", "error"), ("audit/duplicates", "note")]
-    (one,) = groups((("orders",), view)).groups
+    assert levels(audit(lost)) == [("audit/loss", "error")]
+    assert levels(audit(twice)) == [("audit/duplicates", "note")]
+    (one,) = groups((("orders",), audit(lost, twice))).groups
     compared = replace(groups(), groups=(replace(one, decides=False),))
     assert {level for _, level in levels(compared)} == {"note"}
 
