@@ -56,7 +56,8 @@ class ShippedAnswers:
 
     def get(self, task: Task) -> Outcome | None:
         """What ships of a task, if it is of the very same question."""
-        row = self._rows.get(_key(task, self._file.get("names", [])))
+        key = _key(task, self._file.get("names", []))
+        row = self._rows.get(key) if key is not None and task.asked.protocol == self._file["protocol"] else None
         if row is None or not _answers(row, task):
             return None
         if self._file["stamp"] != stamp() and row[-1] != self._fingerprint(task):

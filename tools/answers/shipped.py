@@ -82,6 +82,7 @@ class Kept:
     def __init__(self) -> None:
         self.warnings: list[str] = []
         self.answers: dict[Task, Outcome] = {}
+        self.asked: dict[Task, None] = {}
         self._tracings = Tracings()
         KEPT.parent.mkdir(exist_ok=True)
         lines = KEPT.read_text().splitlines() if KEPT.exists() else []
@@ -97,6 +98,7 @@ class Kept:
 
     def get(self, task: Task) -> Outcome | None:
         """What was found before."""
+        self.asked[task] = None
         return self.answers.get(task)
 
     def put(self, task: Task, outcome: Outcome) -> None:
@@ -143,16 +145,19 @@ def ask(case: Case, kept: Any, runner: KeptProcesses | None) -> Audit | None:
 
 
 def deepen(kept: Kept, runner: KeptProcesses, states: int) -> None:
-    """Decides what is undecided of the commonest settings with more states."""
+    """Decides what is undecided of the commonest settings with more states; what is then still undecided is only told."""
     for case in (case for case in cases() if case[:3] == SETTINGS[0]):
-        audit = ask(case, kept, None)
-        assert audit is not None
-        undecided = [answer.task for answer in audit.answers if answer.reply is AuditVerdict.UNDECIDED]
-        tasks = [replace(task, every_property=False, until_decided=False, max_states=states) for task in undecided]
-        for answered in answer_all(tasks, runner, kept):  # type: ignore[arg-type]
+        kept.asked.clear()
+        ask(case, kept, runner)
+        bounded = [task for task in kept.asked if task in kept.answers and not _decides(kept.answers[task])]
+        tasks = [replace(task, max_states=states) for task in bounded]
+        tasks = [task for task in tasks if task not in kept.answers]
+        for answered in answer_all(tasks, runner):
             outcome, task = answered.outcome, tasks[answered.task]
-            said = answered.failure if outcome is None else f"{outcome.verdict.value}: {outcome.distinct_states:,} states"
-            print(f"  {in_words(case)}: {task.asked.properties}: {said}", flush=True)
+            if outcome is not None and _decides(outcome):
+                kept.put(task, outcome)
+            said = answered.failure if outcome is None else f"{outcome.verdict.value}, {outcome.distinct_states:,} states"
+            print(f"{in_words(case)}: {', '.join(task.asked.properties)}: {said}", flush=True)
 
 
 def main() -> None:
