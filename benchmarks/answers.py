@@ -40,9 +40,8 @@ def topics(count: int) -> Iterator[str]:
 def timed(program: Sequence[str], arguments: Sequence[str], cache: str) -> str:
     """Wall and processor seconds of one audit."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    done = subprocess.run(
-        [*program, "audit", *arguments], env={**os.environ, "ACKED_CACHE_DIR": cache}, cwd=ROOT, capture_output=True, text=True
-    )
+    environment = {**os.environ, "ACKED_CACHE_DIR": cache}
+    done = subprocess.run([*program, "audit", *arguments], env=environment, cwd=ROOT, capture_output=True, text=True)
     wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode not in (0, 12, 152):
         raise SystemExit(f"{' '.join(arguments)} ended with {done.returncode}: {done.stderr}")

@@ -59,7 +59,7 @@ class BatchOptions:
 
 
 SHIPPED = option("--shipped/--no-shipped", default=True,
-                 help="Use answers that ship with acked, which its makers searched; with --no-shipped search them here.")  # fmt: skip
+                 help="Use answers that ship with acked; with --no-shipped search them here.")  # fmt: skip
 searches_many = collects("batch", BatchOptions, jobs=JOBS, memory=MEMORY_EACH, use_cache=CACHE)
 searches_what_ships = collects(
     "batch", BatchOptions, jobs=JOBS, memory=MEMORY_EACH, use_cache=CACHE, use_shipped=SHIPPED

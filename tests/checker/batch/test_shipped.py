@@ -16,12 +16,13 @@ from acked.checker.question.result import StopReason, Verdict
 from acked.checker.spec.question_text import QuestionText
 
 
-def asked(*properties: str, protocol: str = "kip320", max_states: int | None = 1_000, **constants: int) -> Task:
+def asked(*properties: str, protocol: str = "truncate-to-hw", max_states: int | None = 1_000, **constants: int) -> Task:
     sizes = {"replicas": 2, "log_size": 1, "max_records": 1, "max_leader_epoch": 1} | constants
     return Task(QuestionText(protocol, tuple(sizes.items()), properties), max_states=max_states)
 
 
-HOLDS, STRONG, BOUNDED = asked("WeakIsr"), asked("StrongIsr"), asked("WeakIsr", max_states=5, log_size=2)
+HOLDS, BROKEN = asked("LeaderEpochsOnlyGrow"), asked("WeakIsr")
+BOUNDED = asked("WeakIsr", max_states=5, log_size=2)
 
 
 def found(task: Task) -> Outcome:
@@ -32,7 +33,7 @@ def found(task: Task) -> Outcome:
 
 @pytest.fixture(scope="module")
 def answers() -> dict[Task, Outcome]:
-    return {task: found(task) for task in (HOLDS, STRONG, BOUNDED)}
+    return {task: found(task) for task in (HOLDS, BROKEN, BOUNDED)}
 
 
 def shipping(answers: dict[Task, Outcome], folder: Path) -> ShippedAnswers:
@@ -53,7 +54,7 @@ def test_what_ships_is_what_was_found(answers: dict[Task, Outcome], tmp_path: Pa
 def test_an_answer_is_of_its_own_question_alone(answers: dict[Task, Outcome], tmp_path: Path) -> None:
     ships = shipping(answers, tmp_path)
     others = [
-        asked("WeakIsr", log_size=3), asked("WeakIsr", "StrongIsr"), asked("WeakIsr", protocol="kip101"),
+        asked("WeakIsr", log_size=3), asked("WeakIsr", "StrongIsr"), asked("WeakIsr", protocol="kip320"),
         replace(HOLDS, every_property=True), replace(HOLDS, probing=Probing.VACUITY), replace(HOLDS, max_depth=9),
         replace(HOLDS, asked=HOLDS.asked.without(("LeaderWrite", "room in the log"))),
     ]  # fmt: skip
@@ -73,10 +74,10 @@ def test_a_bound_of_states_keeps_back_no_answer_and_what_met_its_bound_answers_n
 def test_a_change_of_a_rule_takes_its_answers_out_of_use_and_no_others(
     answers: dict[Task, Outcome], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    before = replace(answers[STRONG], fingerprint="f" * 64, verdict=Verdict.HOLDS, violations=())
-    ships = shipping({**answers, STRONG: before}, tmp_path)
+    before = replace(answers[BROKEN], fingerprint="f" * 64, verdict=Verdict.HOLDS, stopped=StopReason.COMPLETE, violations=())
+    ships = shipping({**answers, BROKEN: before}, tmp_path)
     monkeypatch.setattr(shipped, "stamp", lambda: "other sources")
-    assert ships.get(STRONG) is None
+    assert ships.get(BROKEN) is None
     assert ships.get(HOLDS) == shippable(answers[HOLDS])
 
 
@@ -102,15 +103,15 @@ def test_the_cache_asks_what_ships_first_and_stores_none_of_it(answers: dict[Tas
     cache = ResultCache(tmp_path / "cache", "1", ships)
     cache.put(HOLDS, replace(answers[HOLDS], depth=99))
     assert cache.get(HOLDS) == shippable(answers[HOLDS])
-    assert ResultCache(tmp_path / "cache", "1").get(STRONG) is None
+    assert ResultCache(tmp_path / "cache", "1").get(BROKEN) is None
 
 
 @pytest.mark.slow
 def test_without_a_folder_a_cache_has_what_ships_and_keeps_nothing(answers: dict[Task, Outcome], tmp_path: Path) -> None:
     cache = ResultCache(None, "1", shipping({HOLDS: answers[HOLDS]}, tmp_path))
-    cache.put(STRONG, answers[STRONG])
+    cache.put(BROKEN, answers[BROKEN])
     cache.keep("told", "words", "a run")
-    assert (cache.get(HOLDS), cache.get(STRONG)) == (shippable(answers[HOLDS]), None)
+    assert (cache.get(HOLDS), cache.get(BROKEN)) == (shippable(answers[HOLDS]), None)
     assert cache.recall("told", "a run") is None
 
 
