@@ -2,7 +2,7 @@
 
     python tools/answers/shipped.py [--jobs N] [--minutes N] [--deeper STATES] [--list]
 
-Settings are audited as `acked audit` does by default, with advice, the commonest first; what was searched is kept in
+Settings are audited as `acked audit` and `acked audit --ask loss` do, with advice, the commonest first; what was searched is kept in
 build/shipped.jsonl, so the script goes on where it was stopped, and asks anew only what a change of the model made another
 question. At the end, and after `--minutes`, everything is packed. `--deeper` searches what is undecided of three replicas,
 two of them in sync, and acks=all, with so many states.
@@ -55,16 +55,20 @@ SETTINGS: Sequence[tuple[int, int, Mapping[str, str]]] = (
     (3, 2, _ALL), (3, 1, _ALL), (3, 2, _ONE), (3, 1, _ONE), (1, 1, _ALL), (1, 1, _ONE), (2, 1, _ALL), (2, 1, _ONE),
     (2, 2, _ALL), (3, 3, _ALL), (3, 2, {**_ALL, keys.UNCLEAN: "true"}), (3, 2, {keys.ACKS: "all", keys.IDEMPOTENCE: "false"}),
     (3, 2, {keys.ACKS: "0", keys.IDEMPOTENCE: "false"}), (3, 1, {**_ALL, keys.UNCLEAN: "true"}),
+    (2, 1, {**_ALL, keys.UNCLEAN: "true"}), (2, 2, {**_ALL, keys.UNCLEAN: "true"}), (3, 3, {**_ALL, keys.UNCLEAN: "true"}),
     (3, 1, {**_ONE, keys.UNCLEAN: "true"}), (5, 3, _ALL), (5, 2, _ALL),
 )  # fmt: skip
 """Replicas, min.insync.replicas, and what else is set."""
+
+ALONE = replace(BY_DEFAULT, besides=(), of_loss_besides=())
+"""What is asked besides: the question of lost records alone, whose search has no consumer."""
 
 Case = tuple[int, int, Mapping[str, str], tuple[str, str, str | None]]
 
 
 def cases() -> Iterator[Case]:
     """Settings and a release, the commonest first."""
-    order = [(at + of, at, of) for at in range(len(SETTINGS)) for of in range(len(RELEASES))]
+    order = [(at + 2 * of, at, of) for at in range(len(SETTINGS)) for of in range(len(RELEASES))]
     for _, at, of in sorted(order):
         yield (*SETTINGS[at], RELEASES[of])
 
@@ -139,6 +143,7 @@ def ask(case: Case, kept: Any, runner: KeptProcesses | None) -> Audit | None:
     try:
         auditor = Auditor(group.given, found.first.release, found.first.plane, BY_DEFAULT, others=found.others,
                           searches=searches)  # fmt: skip
+        replace(auditor, assumed=ALONE).run((AuditQuestion.LOSS,))
         return auditor.run(everywhere=(AuditQuestion.LOSS,))
     except RefusedByKafka:
         return None
