@@ -32,6 +32,7 @@ from acked.audit.commands.plan import CODES, plan
 from acked.audit.commands.read_settings import print_settings, settings_document
 from acked.audit.commands.summary import policy_view, print_summary
 from acked.audit.decision.gather import Recognised
+from acked.audit.decision.joint import SHIPPED
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
@@ -48,7 +49,7 @@ from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import KeptProcesses
 from acked.cluster.vocabulary.entry import Scope
 from acked.reports.console import Console, harmless
-from acked.reports.shell.batches import BatchOptions, searches_many
+from acked.reports.shell.batches import BatchOptions, searches_what_ships
 from acked.reports.shell.groups import Branching
 from acked.reports.shell.options import FORMAT, OUT, QUIET, collects
 from acked.reports.shell.output import json_text, put_drawn, put_text, say
@@ -63,7 +64,7 @@ from acked.reports.shell.output import json_text, put_drawn, put_text, say
 @describes_cluster
 @assumes
 @asks
-@searches_many
+@searches_what_ships
 @shows
 @OUT.under("out")
 def audit(**asked: Any) -> int:
@@ -106,7 +107,7 @@ def audit(**asked: Any) -> int:
 @describes_cluster
 @assumes
 @asks_upgrade
-@searches_many
+@searches_what_ships
 @collects("output", Shown, quiet=QUIET,
           form=FORMAT.having(type=click.Choice(["text", "markdown", "json"]), help="The form of the answer."))  # fmt: skip
 @OUT.under("out")
@@ -157,7 +158,7 @@ def _audit(
     if is_live and not any(entry.scope is Scope.PRODUCER for _, part in parts for entry in part.known):
         groups = assume_producers(groups)
     check_fixable(groups, wanted.fix)
-    cache = batch.cache()
+    cache = batch.cache(SHIPPED)
     with output.batch_progress("searches") as progress, KeptProcesses(batch.limits) as runner:
         asked = Asked(questions, required, assumptions, wanted.advice, cluster.version, cluster.control_plane, runner,
                       cache, progress, wanted.target)  # fmt: skip

@@ -16,7 +16,7 @@ from acked.audit.decision.gather import Severity
 from acked.audit.decision.questions import AuditVerdict
 from acked.audit.reports.baseline import unknown_brokers
 from acked.audit.reports.telling import HEADS, SHORT, STYLES, signs
-from acked.audit.reports.terminal import head_of, overview, print_answers
+from acked.audit.reports.terminal import decided_by, head_of, overview, print_answers
 from acked.audit.reports.topics import Heads, groups_table, print_groups, short_name
 from acked.audit.reports.view import (
     AcceptedView,
@@ -113,6 +113,8 @@ def _print(console: Console, view: View, points: Sequence[_Point], rows: int, co
     if len(points) > count:
         _put(console, f"and {len(points) - count} more like these", "dim")
     put(console, [])
+    for line in decided_by(audit for _, audit in audits_of(view)):
+        _put(console, line, "dim")
     _put(console, f"{_remarks(view)}{_FULL}", "dim")
     last = verdict_view(view)
     _put(console, last.verdict_in_words, STYLES[last.verdict], f"{sign[last.verdict]} ")

@@ -6,7 +6,7 @@ Changes, their order of preference and their price, and finding those that help.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import combinations
 
 from acked.audit.decision.faults import CrashKind, Faults
@@ -243,6 +243,7 @@ class Adviser:
     configuration: Configuration
     assumed: Assumptions
     searches: Searches
+    _tasks: dict[tuple[Open, Several], Task | None] = field(default_factory=dict, init=False, compare=False)
 
     def prepare(self, bad: Sequence[Open], others: Sequence[Open]) -> None:
         """Searches at once what `advise` will ask first of each yes.
@@ -383,8 +384,11 @@ class Adviser:
         return reply_of(outcome)
 
     def _task(self, item: Open, change: Several) -> Task | None:
-        changed = self.after(change)
-        return None if changed is None else task_of(item.question, changed.configuration, self.assumed, item.faults)
+        if (item, change) not in self._tasks:
+            after = self.after(change)
+            task = None if after is None else task_of(item.question, after.configuration, self.assumed, item.faults)
+            self._tasks[item, change] = task
+        return self._tasks[item, change]
 
 
 def _changes(found: Iterable[Several]) -> tuple[SettingsChange, ...]:

@@ -164,6 +164,7 @@ class Auditor:
     on_decided: OnDecided = lambda done, total: None
     others: Sequence[Deployment] = ()
     searches: Searches | None = None
+    _plans: dict[tuple[tuple[AuditQuestion, ...], tuple[AuditQuestion, ...]], _Plan] = field(default_factory=dict, init=False)
 
     def tasks(
         self, asked: Sequence[AuditQuestion] = tuple(AuditQuestion), everywhere: Sequence[AuditQuestion] | None = None
@@ -230,6 +231,12 @@ class Auditor:
         return recommend(adviser, [_open(answer) for answer in wanted], [_open(answer) for answer in others])
 
     def _plan(self, asked: Sequence[AuditQuestion], everywhere: Sequence[AuditQuestion]) -> _Plan:
+        wanted = tuple(asked), tuple(everywhere)
+        if wanted not in self._plans:
+            self._plans[wanted] = self._make_plan(*wanted)
+        return self._plans[wanted]
+
+    def _make_plan(self, asked: Sequence[AuditQuestion], everywhere: Sequence[AuditQuestion]) -> _Plan:
         configuration = configure(self.given, self.release, self.plane)
         possible, refused = self._elsewhere()
         here = [*self._open(asked), *self._besides(asked)]

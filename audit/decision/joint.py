@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from acked.audit.decision.questions import QUESTIONS, AuditQuestion
+from acked.base.files import PACKAGE
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Answered, Runner, answer_all
 from acked.checker.batch.outcome import Outcome, Task
@@ -24,6 +25,9 @@ from acked.model.partition.rules import settings
 
 OnDecided = Callable[[int, int], None]
 """Told how many searches are done, of how many."""
+
+SHIPPED = PACKAGE / "audit" / "decision" / "shipped.xz"
+"""The answers that ship, which `tools/answers/shipped.py` makes."""
 
 _PROPERTY = {question.asked: question.property for question in QUESTIONS}
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum, unique
+from functools import cache
 
 from acked.audit.decision.fault_words import MOVES, ZOMBIES
 from acked.audit.decision.faults import BEFORE_KIP_380, CrashKind, Faults
@@ -193,7 +194,7 @@ def task_of(
 
 def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]:
     """What is in effect as constants of `partition`, without sizes of logs."""
-    constants = {name: setting.value for name, setting in partition.profile(configuration.rules, configuration.plane).items()}
+    constants = dict(_profile(configuration.rules, configuration.plane))
     constants |= faults.constants(VERSIONS.index(configuration.rules) < VERSIONS.index(BEFORE_KIP_380))
     given = {item.constant.name: item.constant_value(configuration[name].value) for name, item in keys.KEYS.items()
              if item.constant is not None and name in configuration.values}  # fmt: skip
@@ -207,6 +208,11 @@ def constants_of(configuration: Configuration, faults: Faults) -> dict[str, int]
         # What is acknowledged or fetched has been flushed before: no crash loses a suffix.
         constants |= CrashKind.CLEAN.constants()
     return constants
+
+
+@cache
+def _profile(rules: str, plane: str) -> Mapping[str, int]:
+    return {name: setting.value for name, setting in partition.profile(rules, plane).items()}
 
 
 NEEDS: Mapping[Constant, tuple[Constant, ...]] = {

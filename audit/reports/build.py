@@ -22,6 +22,7 @@ from acked.audit.reports.view import (
     CauseView,
     ColumnView,
     ContextView,
+    DecidedBy,
     ElsewhereView,
     FaultsView,
     FindingView,
@@ -303,6 +304,7 @@ def _answer(configuration: Configuration, answer: Answer, audit: Audit, cache: R
         remedy=None if advice is None or advice.remedy is None else _remedy(advice.remedy),
         undecided=None if advice is None else _words(advice.undecided),
         undecided_in_words="" if advice is None else undecided_in_words(advice.undecided),
+        decided_by=None if outcome is None else DecidedBy.SHIPPED if outcome.is_shipped else DecidedBy.SEARCH,
     )
 
 

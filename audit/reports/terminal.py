@@ -12,7 +12,7 @@ from acked.audit.decision.release import plane_words
 from acked.audit.reports.telling import LEVELS, MARKS, SHORT, STYLES, print_story, sentence, signs, story_markdown
 from acked.audit.reports.transactional import print_transactions, transactions_markdown
 from acked.audit.reports.upgrading import print_upgrade, upgrade_markdown
-from acked.audit.reports.view import AnswerView, AuditView, FindingView, PolicyView, View, verdict_view
+from acked.audit.reports.view import AnswerView, AuditView, DecidedBy, FindingView, PolicyView, View, verdict_view
 from acked.reports.console import Console, put, put_paragraph
 from acked.reports.escaping import md_text
 from acked.reports.table import Table, TableCell, fits, print_table, table, table_markdown
@@ -46,7 +46,17 @@ def legend(view: AuditView) -> list[str]:
     replies = {other.answer for answer in view.answers for other in answer.elsewhere}
     if AuditVerdict.UNDECIDED in replies | {answer.answer for answer in view.answers}:
         lines.append("undecided: the search met its bound; --max-states and --memory raise it")
-    return lines
+    return [*lines, *decided_by([view])]
+
+
+def decided_by(audits: Iterable[AuditView]) -> list[str]:
+    """What the answers stand on, where some were not searched by this user."""
+    found = Counter(answer.decided_by for audit in audits for answer in audit.answers if answer.decided_by is not None)
+    shipped = found.pop(DecidedBy.SHIPPED, 0)
+    if not shipped:
+        return []
+    others = ", the others by search" if found else ""
+    return [f"decided by {plural(shipped, 'shipped answer')}{others} (--no-shipped searches all)"]
 
 
 def _worst(answers: Iterable[AnswerView]) -> tuple[int, int]:

@@ -12,6 +12,7 @@ from acked.audit.reports.build import always, view_of
 from acked.audit.reports.telling import HEADS, MARKS, SHORT, STYLES, sentence
 from acked.audit.reports.terminal import (
     body_markdown,
+    decided_by,
     head_of,
     legend,
     not_asked_of,
@@ -142,6 +143,7 @@ def table_legend(view: TopicsView) -> list[str]:
         "? with a fault: not decided there, and no yes elsewhere; no: under none of them"
     ]
     lines += legend(view.first)[: len(view.first.columns)] if view.first is not None else []
+    lines += decided_by(group.audit for group in view.groups if group.audit is not None)
     own = [name for name in view.left_out if name in INTERNAL]
     others = [name for name in view.left_out if name not in INTERNAL]
     if own:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from enum import Enum
+from enum import Enum, unique
 from typing import Any
 
 from acked.audit.clusters.policy import topic_name
@@ -190,13 +190,21 @@ class RecommendedView:
     in_words: str
 
 
+@unique
+class DecidedBy(Enum):
+    """What an answer stands on: a search, here or before and kept in the cache, or one whose answer ships with acked."""
+
+    SEARCH = "search"
+    SHIPPED = "shipped answer"
+
+
 @dataclass(frozen=True)
 class AnswerView:
     """The answer to a question under faults: `answer` in the first context, `worst` what is so in all that may be meant,
     undecided where they differ.
 
     `tried`, `causes` and `undecided` are None without advice. `same_as` names the faults, or the group of topics, with which
-    the same steps were told before.
+    the same steps were told before. `decided_by` is None where nothing was found.
     """
 
     question: AuditQuestion
@@ -221,6 +229,7 @@ class AnswerView:
     undecided: tuple[str, ...] | None
     undecided_in_words: str
     same_as: str | None = None
+    decided_by: DecidedBy | None = None
 
     @property
     def new_story(self) -> TraceSentences | None:

@@ -20,6 +20,7 @@ from acked.base.errors import AckedError
 from acked.base.files import ROOMS, sources_hash
 from acked.base.plain import from_plain, to_plain
 from acked.checker.batch.outcome import Outcome, Task
+from acked.checker.batch.shipped import ShippedAnswers
 from acked.checker.spec.user_protocol import is_reference
 from acked.model.formulas.errors import ModelError
 
@@ -27,17 +28,24 @@ _FORMAT = "acked-answer/1"
 
 
 class ResultCache:
-    """Answers in a folder. `warnings` collects one sentence for every entry that was passed over."""
+    """Answers in a folder, and before them those that ship, if any. Without a folder nothing is kept.
 
-    def __init__(self, folder: Path, version: str) -> None:
-        self._store = SealedStore.of(folder)
-        self.warnings: list[str] = []
+    `warnings` collects one sentence for every entry that was passed over.
+    """
+
+    def __init__(self, folder: Path | None, version: str, shipped: ShippedAnswers | None = None) -> None:
+        self._store = None if folder is None else SealedStore.of(folder)
+        self._shipped = shipped
+        self.warnings: list[str] = [] if shipped is None else shipped.warnings
         self._version = version
         self._engine = f"{version} {sources_hash(('base', 'checker'))}"
         self._model = f"{version} {sources_hash(('base', 'model', 'invariants', 'checker'))}"
 
     def get(self, task: Task) -> Outcome | None:
         """The stored answer to a task, if there is one that can be believed."""
+        shipped = None if self._shipped is None else self._shipped.get(task)
+        if shipped is not None:
+            return shipped
         if is_reference(task.asked.protocol):
             # A user's file may import others, so only its expressions tell whether it is what it was.
             try:
@@ -96,6 +104,8 @@ class ResultCache:
         return _hash(_FORMAT, self._version, sources_hash(ROOMS), kind, *parts)
 
     def _read(self, kind: str, key: str) -> Any:
+        if self._store is None:
+            return None
         try:
             content = self._store.read(_name(kind, key))
         except OSError:
@@ -117,9 +127,11 @@ class ResultCache:
             return None
 
     def _write(self, kind: str, key: str, content: Any) -> None:
-        self._store.write(_name(kind, key), json.dumps({"key": key, "content": content}).encode())
+        if self._store is not None:
+            self._store.write(_name(kind, key), json.dumps({"key": key, "content": content}).encode())
 
     def _warn(self, kind: str, key: str, what: str) -> None:
+        assert self._store is not None
         self.warnings.append(f"the cache entry {self._store.path(_name(kind, key))} {what}; it is not used")
 
 

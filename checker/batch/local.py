@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from types import TracebackType
 from typing import Protocol, Self
@@ -170,17 +170,28 @@ def _answers(reply: Done | Lost, task: Task, numbers: Sequence[int], cache: Resu
 
 
 class BatchProcess:
-    """What a process of the batch does with a task; it is given first how many bytes of states its searches may have."""
+    """What a process of the batch does with a task; it is given first how many bytes of states its searches may have.
+
+    Questions under other constants that come out the same, by their expressions, are searched once.
+    """
 
     def __init__(self, memory: int, _: float) -> None:
         self._memory = memory
         self._tracings = Tracings()
+        self._known: dict[tuple[str, Task], Outcome] = {}
 
     def answer(self, task: Task, tell: Callable[[Progress], None]) -> Outcome | InvalidTask:
         """Runs the search; an invalid task yields `InvalidTask` with a one-sentence reason."""
         try:
-            bounds = Bounds(1, self._memory, task.max_depth, task.max_states)
-            return Outcome.of(search(task.question(self._tracings), bounds, task.policy, _Throttled(tell)))
+            question = task.question(self._tracings)
+            alike = question.fingerprint, replace(task, asked=replace(task.asked, constants=()))
+            if alike not in self._known:
+                bounds = Bounds(1, self._memory, task.max_depth, task.max_states)
+                self._known[alike] = Outcome.of(search(question, bounds, task.policy, _Throttled(tell)))
+            outcome = self._known[alike]
+            if not outcome.is_repeatable:
+                del self._known[alike]
+            return outcome
         except (AckedError, ModelError, DomainOverflow) as error:
             return InvalidTask(str(error), isinstance(error, DomainOverflow))
 

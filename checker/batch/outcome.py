@@ -142,6 +142,8 @@ class Outcome:
     notes: tuple[str, ...] = field(default=())
     besides: Mapping[str, int] = field(default_factory=dict)
     """What else the runs of the violations violate: see `Result.violated`."""
+    is_shipped: bool = False
+    """Whether it came with acked (`shipped.py`), and was not searched here."""
 
     @classmethod
     def of(cls, result: Result) -> Outcome:

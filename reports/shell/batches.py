@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from acked.base.cache import cache_folder
 from acked.base.errors import ConfigurationError
 from acked.base.version import __version__
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import BatchLimits, Runner
+from acked.checker.batch.shipped import ShippedAnswers
 from acked.reports.shell.engines import spark_driver
 from acked.reports.shell.options import CACHE, JOBS, MEMORY, collects, option, warn_without_cache
 
@@ -24,6 +26,7 @@ class BatchOptions:
     memory: int | None = None
     master: str | None = None
     use_cache: bool = True
+    use_shipped: bool = True
 
     @property
     def limits(self) -> BatchLimits:
@@ -42,14 +45,23 @@ class BatchOptions:
         settings = SparkSettings(self.master)
         return SparkBatch(lambda: spark_driver(settings), self.memory)
 
-    def cache(self) -> ResultCache | None:
-        """Where answers are kept between runs; None with --no-cache and, with a warning, where nothing can be kept."""
+    def cache(self, shipped: Path | None = None) -> ResultCache | None:
+        """Where answers are kept between runs, and before it those that ship in a file, unless the user wants none of them.
+
+        None with --no-cache and, with a warning, where nothing can be kept and nothing ships.
+        """
         if not self.use_cache:
             return None
         warn_without_cache()
         folder = cache_folder("results")
-        return None if folder is None else ResultCache(folder, __version__)
+        answers = ShippedAnswers(shipped) if shipped is not None and self.use_shipped else None
+        return None if folder is None and answers is None else ResultCache(folder, __version__, answers)
 
 
+SHIPPED = option("--shipped/--no-shipped", default=True,
+                 help="Use answers that ship with acked; with --no-shipped search them here.")  # fmt: skip
 searches_many = collects("batch", BatchOptions, jobs=JOBS, memory=MEMORY_EACH, use_cache=CACHE)
+searches_what_ships = collects(
+    "batch", BatchOptions, jobs=JOBS, memory=MEMORY_EACH, use_cache=CACHE, use_shipped=SHIPPED
+)
 searches_many_anywhere = collects("batch", BatchOptions, jobs=JOBS, master=MASTER, memory=MEMORY_EACH, use_cache=CACHE)

@@ -1,0 +1,93 @@
+"""How long an audit takes: of one topic, and of 200 topics in ten groups, by what ships, by search, and again.
+
+Wall and processor seconds of whole commands, those of their processes too; beside another checkout's, such as the commit
+before a change, in turn. What ships has most of one topic's answers; with --no-shipped everything is searched, first with
+nothing compiled, then with what was compiled. 200 topics by search take minutes, and are asked with --long alone.
+
+    python benchmarks/answers.py [--long] [--other ../before]
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from local import ROOT, acked
+
+SERVER = "process.roles=broker,controller\nmin.insync.replicas=1\n"
+RELEASE = ("--kafka-version", "4.1", "--set", "eligible.leader.replicas.version=1", "--quiet")
+ONE = ("--set", "replication.factor=3", "--set", "min.insync.replicas=2", "--set", "acks=all", *RELEASE)
+
+
+def topics(count: int) -> Iterator[str]:
+    """What `kafka-topics --describe` prints of topics in ten groups: by replicas, min.insync.replicas, unclean elections."""
+    kinds = [(least, factor, unclean) for factor in (2, 3) for least in range(1, factor + 1) for unclean in (False, True)]
+    for at in range(count):
+        least, factor, unclean = kinds[at % len(kinds)]
+        own = f"min.insync.replicas={least}" + (",unclean.leader.election.enable=true" if unclean else "")
+        replicas = ",".join(map(str, range(1, factor + 1)))
+        yield f"Topic: topic-{at}\tPartitionCount: 1\tReplicationFactor: {factor}\tConfigs: {own}"
+        yield f"\tTopic: topic-{at}\tPartition: 0\tLeader: 1\tReplicas: {replicas}\tIsr: {replicas}"
+
+
+def timed(program: Sequence[str], arguments: Sequence[str], cache: str) -> str:
+    """Wall and processor seconds of one audit."""
+    before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+    environment = {**os.environ, "ACKED_CACHE_DIR": cache}
+    done = subprocess.run([*program, "audit", *arguments], env=environment, cwd=ROOT, capture_output=True, text=True)
+    wall, after = time.perf_counter() - begin, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode not in (0, 12, 152):
+        raise SystemExit(f"{' '.join(arguments)} ended with {done.returncode}: {done.stderr}")
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return f"{wall:7.2f} /{used:7.2f}"
+
+
+def is_shipping(program: Sequence[str]) -> bool:
+    """Whether a checkout has answers that ship."""
+    told = subprocess.run([*program, "audit", "--help"], capture_output=True, text=True, cwd=ROOT)
+    return "--no-shipped" in told.stdout
+
+
+def without_objects(cache: str) -> None:
+    """Forgets answers, and keeps what was compiled."""
+    shutil.rmtree(Path(cache) / "results", ignore_errors=True)
+
+
+def main() -> None:
+    """Runs and prints everything."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--long", action="store_true", help="ask about 200 topics by search, too")
+    parser.add_argument("--other", type=Path, help="a checkout that is set up")
+    options = parser.parse_args()
+    programs = [acked()] if options.other is None else [acked(), [str(options.other / ".venv" / "bin" / "acked")]]
+    print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start; wall / processor seconds")
+    with tempfile.TemporaryDirectory() as folder:
+        server, listing = Path(folder, "server.properties"), Path(folder, "topics.txt")
+        server.write_text(SERVER)
+        listing.write_text("\n".join(topics(200)) + "\n")
+        many = (str(server), str(listing), *RELEASE)
+        for name, arguments, has_search in (("one topic", ONE, True), ("200 topics, 10 groups", many, options.long)):
+            for at, program in enumerate(programs):
+                cache, ships = tempfile.mkdtemp(dir=folder), is_shipping(program)
+                whose = f"{name}{', before' if at else ''}"
+                if ships:
+                    print(f"{whose + ': what ships':<44}{timed(program, arguments, cache)}", flush=True)
+                    print(f"{whose + ': again':<44}{timed(program, arguments, cache)}", flush=True)
+                if not has_search:
+                    continue
+                searched = [*arguments, *(["--no-shipped"] if ships else [])]
+                print(f"{whose + ': searched, nothing compiled':<44}{timed(program, searched, cache)}", flush=True)
+                print(f"{whose + ': again':<44}{timed(program, searched, cache)}", flush=True)
+                without_objects(cache)
+                print(f"{whose + ': searched, compiled':<44}{timed(program, searched, cache)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,197 @@
+"""Makes audit/decision/shipped.xz, the answers that ship: what `acked audit` asks of the commonest settings and releases.
+
+    python tools/answers/shipped.py [--jobs N] [--minutes N] [--deeper STATES] [--list]
+
+Settings are audited as `acked audit` and `acked audit --ask loss` do, with advice, the commonest first; what was searched is kept in
+build/shipped.jsonl, so the script goes on where it was stopped, and asks anew only what a change of the model made another
+question. At the end, and after `--minutes`, everything is packed. `--deeper` searches what is undecided of three replicas,
+two of them in sync, and acks=all, with so many states.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT))
+
+from acked.audit.clusters.units import groups_of_units, units_of  # noqa: E402
+from acked.audit.decision.audit import Audit, Auditor  # noqa: E402
+from acked.audit.decision.gather import recognise  # noqa: E402
+from acked.audit.decision.joint import SHIPPED, Searches  # noqa: E402
+from acked.audit.decision.questions import BY_DEFAULT, AuditQuestion, AuditVerdict  # noqa: E402
+from acked.audit.decision.release import contexts  # noqa: E402
+from acked.audit.decision.settings import RefusedByKafka  # noqa: E402
+from acked.base.files import replace_text  # noqa: E402
+from acked.base.plain import from_plain, to_plain  # noqa: E402
+from acked.checker.batch.local import BatchLimits, KeptProcesses, answer_all  # noqa: E402
+from acked.checker.batch.outcome import Outcome, Task  # noqa: E402
+from acked.checker.batch.shipped import pack, stamp  # noqa: E402
+from acked.checker.question.result import StopReason  # noqa: E402
+from acked.cluster.vocabulary import keys  # noqa: E402
+from acked.cluster.vocabulary.entry import OPTION, REPLICATION_FACTOR, SettingEntry  # noqa: E402
+from acked.model.language.tracings import Tracings  # noqa: E402
+
+KEPT = ROOT / "build" / "shipped.jsonl"
+
+RELEASES: Sequence[tuple[str, str, str | None]] = (
+    ("4.1", "kraft", "1"), ("3.9", "kraft", None), ("4.4", "kraft", "1"), ("4.0", "kraft", "0"), ("3.9", "zookeeper", None),
+    ("3.7", "kraft", None), ("3.6", "zookeeper", None), ("3.4", "zookeeper", None), ("3.5", "zookeeper", None),
+    ("2.8", "zookeeper", None), ("3.6", "kraft", None), ("3.2", "zookeeper", None), ("3.0", "zookeeper", None),
+    ("3.1", "zookeeper", None), ("3.5", "kraft", None), ("3.4", "kraft", None), ("4.1", "kraft", "0"), ("4.4", "kraft", "0"),
+)  # fmt: skip
+"""One of those with equal rules, on a control plane, with eligible leader replicas on or off where it has the feature."""
+
+_ALL = {keys.ACKS: "all", keys.IDEMPOTENCE: "true"}
+_ONE = {keys.ACKS: "1", keys.IDEMPOTENCE: "false"}
+SETTINGS: Sequence[tuple[int, int, Mapping[str, str]]] = (
+    (3, 2, _ALL), (3, 1, _ALL), (3, 2, _ONE), (3, 1, _ONE), (1, 1, _ALL), (1, 1, _ONE), (2, 1, _ALL), (2, 1, _ONE),
+    (2, 2, _ALL), (3, 3, _ALL), (3, 2, {**_ALL, keys.UNCLEAN: "true"}), (3, 2, {keys.ACKS: "all", keys.IDEMPOTENCE: "false"}),
+    (3, 2, {keys.ACKS: "0", keys.IDEMPOTENCE: "false"}), (3, 1, {**_ALL, keys.UNCLEAN: "true"}),
+    (2, 1, {**_ALL, keys.UNCLEAN: "true"}), (2, 2, {**_ALL, keys.UNCLEAN: "true"}), (3, 3, {**_ALL, keys.UNCLEAN: "true"}),
+    (3, 1, {**_ONE, keys.UNCLEAN: "true"}), (5, 3, _ALL), (5, 2, _ALL),
+)  # fmt: skip
+"""Replicas, min.insync.replicas, and what else is set."""
+
+ALONE = replace(BY_DEFAULT, besides=(), of_loss_besides=())
+"""What is asked besides: the question of lost records alone, whose search has no consumer."""
+
+Case = tuple[int, int, Mapping[str, str], tuple[str, str, str | None]]
+
+
+def cases() -> Iterator[Case]:
+    """Settings and a release, the commonest first."""
+    order = [(at + 2 * of, at, of) for at in range(len(SETTINGS)) for of in range(len(RELEASES))]
+    for _, at, of in sorted(order):
+        yield (*SETTINGS[at], RELEASES[of])
+
+
+def in_words(case: Case) -> str:
+    """`3 replicas, 2 in sync, acks=all, …; Kafka 4.1 kraft`."""
+    replicas, least, more, (version, plane, feature) = case
+    said = [f"{replicas} replicas, {least} in sync", *(f"{key}={value}" for key, value in more.items())]
+    return ", ".join(said) + f"; Kafka {version} {plane}" + ("" if feature is None else f", eligible leaders {feature}")
+
+
+class Kept:
+    """What was searched, in a file of lines, in place of the cache of answers."""
+
+    def __init__(self) -> None:
+        self.warnings: list[str] = []
+        self.answers: dict[Task, Outcome] = {}
+        self.asked: dict[Task, None] = {}
+        self._tracings = Tracings()
+        KEPT.parent.mkdir(exist_ok=True)
+        lines = KEPT.read_text().splitlines() if KEPT.exists() else []
+        for line in lines:
+            entry = json.loads(line)
+            task, outcome = from_plain(Task, entry["task"]), from_plain(Outcome, entry["outcome"])
+            if entry["stamp"] == stamp() or self._is_same(task, outcome):
+                self.answers[task] = outcome
+        replace_text(KEPT, "".join(map(_line, self.answers, self.answers.values())))
+
+    def _is_same(self, task: Task, outcome: Outcome) -> bool:
+        return task.question(self._tracings).fingerprint == outcome.fingerprint
+
+    def get(self, task: Task) -> Outcome | None:
+        """What was found before."""
+        self.asked[task] = None
+        return self.answers.get(task)
+
+    def put(self, task: Task, outcome: Outcome) -> None:
+        """Keeps what was found, if any machine would have found it."""
+        if outcome.is_repeatable:
+            self.answers[task] = outcome
+            with KEPT.open("a") as file:
+                file.write(_line(task, outcome))
+
+    def pack(self) -> int:
+        """Writes the file that ships; its bytes."""
+        best: dict[Task, tuple[Task, Outcome]] = {}
+        for task, outcome in sorted(self.answers.items(), key=lambda item: _decides(item[1])):
+            best[replace(task, max_states=None)] = task, outcome
+        packed = pack(best.values())
+        SHIPPED.write_bytes(packed)
+        return len(packed)
+
+
+def _line(task: Task, outcome: Outcome) -> str:
+    return json.dumps({"stamp": stamp(), "task": to_plain(task), "outcome": to_plain(outcome)}) + "\n"
+
+
+def _decides(outcome: Outcome) -> bool:
+    return outcome.stopped is not StopReason.MAX_STATES
+
+
+def ask(case: Case, kept: Any, runner: KeptProcesses | None) -> Audit | None:
+    """The audit of a case, by what is kept and, if anything is missing, by searches; None where Kafka refuses it."""
+    replicas, least, more, (version, plane, feature) = case
+    values = {REPLICATION_FACTOR: str(replicas), keys.MIN_ISR: str(least), **more}
+    if feature is not None:
+        values[keys.ELR] = feature
+    entries = [SettingEntry(key, value, OPTION, 0) for key, value in values.items()]
+    (group,) = groups_of_units(units_of(recognise([], entries, False)), None, (), False)
+    found = contexts(group.given, version, plane)
+    searches = Searches(runner, kept)
+    try:
+        auditor = Auditor(group.given, found.first.release, found.first.plane, BY_DEFAULT, others=found.others,
+                          searches=searches)  # fmt: skip
+        replace(auditor, assumed=ALONE).run((AuditQuestion.LOSS,))
+        return auditor.run(everywhere=(AuditQuestion.LOSS,))
+    except RefusedByKafka:
+        return None
+
+
+def deepen(kept: Kept, runner: KeptProcesses, states: int) -> None:
+    """Decides what is undecided of the commonest settings with more states; what is then still undecided is only told."""
+    for case in (case for case in cases() if case[:3] == SETTINGS[0]):
+        kept.asked.clear()
+        ask(case, kept, runner)
+        bounded = [task for task in kept.asked if task in kept.answers and not _decides(kept.answers[task])]
+        tasks = [replace(task, max_states=states) for task in bounded]
+        tasks = [task for task in tasks if task not in kept.answers]
+        for answered in answer_all(tasks, runner):
+            outcome, task = answered.outcome, tasks[answered.task]
+            if outcome is not None and _decides(outcome):
+                kept.put(task, outcome)
+            said = answered.failure if outcome is None else f"{outcome.verdict.value}, {outcome.distinct_states:,} states"
+            print(f"{in_words(case)}: {', '.join(task.asked.properties)}: {said}", flush=True)
+
+
+def main() -> None:
+    """Asks, keeps and packs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--jobs", type=int, help="searches at a time")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="end after so many")
+    parser.add_argument("--deeper", type=int, metavar="STATES", help="only decide the commonest settings with more states")
+    parser.add_argument("--list", action="store_true", help="only name the cases, in their order")
+    options = parser.parse_args()
+    every = list(cases())
+    if options.list:
+        print("\n".join(map(in_words, every)))
+        return
+    kept, begin = Kept(), time.monotonic()
+    with KeptProcesses(BatchLimits.default(options.jobs)) as runner:
+        if options.deeper is not None:
+            deepen(kept, runner, options.deeper)
+            every = []
+        for at, case in enumerate(every, 1):
+            if time.monotonic() - begin > 60 * options.minutes:
+                break
+            audit = ask(case, kept, runner)
+            undecided = 0 if audit is None else sum(one.reply is AuditVerdict.UNDECIDED for one in audit.answers)
+            said = "refused" if audit is None else f"{len(audit.answers)} cells, {undecided} undecided"
+            print(f"{at}/{len(every)} {in_words(case)}: {said}; {len(kept.answers):,} answers, "
+                  f"{time.monotonic() - begin:,.0f} s", flush=True)  # fmt: skip
+    print(f"{SHIPPED.relative_to(ROOT)}: {len(kept.answers):,} answers, {kept.pack():,} bytes")
+
+
+if __name__ == "__main__":
+    main()
