@@ -141,6 +141,7 @@ class SparkDriver:
         self.settings = settings
         self.log = log
         self.context: Any = None
+        self._offered = 0, 0.0
         self._gateway: Any = None
         self._handler: Callable[[int, FrameType | None], object] | int | None = None
 
@@ -290,15 +291,19 @@ class SparkDriver:
         """Ends all jobs."""
         _within(5.0, self.context.cancelAllJobs)
 
-    def slots(self, wanted: int = 1, patience: float = SLOT_SECONDS) -> int:
-        """How many tasks can run at once; waits for the first, and for up to `patience` seconds for as many as wanted."""
-        deadline = time.monotonic() + (patience if wanted > 1 else SLOT_SECONDS)
-        last, since = 0, time.monotonic()
+    def slots(self, wanted: int = 1, patience: float | None = None) -> int:
+        """How many tasks can run at once; waits for the first, and for up to `patience` seconds for as many as wanted.
+
+        Without a patience it is believed that those of the last time have not changed meanwhile, if they are as many.
+        """
+        if patience is not None:
+            self._offered = 0, 0.0
+        deadline = time.monotonic() + (patience if patience is not None and wanted > 1 else SLOT_SECONDS)
         while True:
             now = self.slots_now()
-            if now != last:
-                last, since = now, time.monotonic()
-            is_steady = self.settings.is_local or time.monotonic() - since > STEADY_SECONDS
+            if now != self._offered[0]:
+                self._offered = now, time.monotonic()
+            is_steady = self.settings.is_local or time.monotonic() - self._offered[1] > STEADY_SECONDS
             if now and (now >= wanted > 1 or (is_steady and wanted == 1) or time.monotonic() > deadline):
                 return now
             if time.monotonic() > deadline and not now:
