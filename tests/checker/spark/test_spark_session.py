@@ -137,6 +137,7 @@ def test_masters_of_one_java_process_are_told_from_those_of_several(master: str,
         ("sc://host:15002", {}, "Spark Connect has no barrier tasks"),
         ("yarn", {"spark.dynamicAllocation.enabled": "true"}, r"no barrier tasks under dynamic.*spark.executor.instances"),
         ("yarn", {"spark.acked.port": "http"}, r"spark.acked.port=http is no port"),
+        ("yarn", {"spark.executor.instances": "few"}, r"spark.executor.instances=few is no number of at least 1"),
     ],
 )
 def test_what_spark_has_no_barrier_tasks_for_is_refused_with_the_reason(
@@ -144,6 +145,22 @@ def test_what_spark_has_no_barrier_tasks_for_is_refused_with_the_reason(
 ) -> None:
     with pytest.raises(ConfigurationError, match=reason):
         SparkSettings(master, conf)
+
+
+@pytest.mark.parametrize(
+    ("master", "conf", "slots"),
+    [
+        ("yarn", {}, 2),
+        ("k8s://https://host", {"spark.executor.instances": "8", "spark.executor.cores": "4"}, 26),
+        ("yarn", {"spark.executor.instances": "8", "spark.scheduler.minRegisteredResourcesRatio": "1.0"}, 8),
+        ("yarn", {"spark.executor.instances": "8", "spark.executor.cores": "4", "spark.task.cpus": "2"}, 13),
+        ("spark://host:7077", {"spark.cores.max": "8"}, 0),
+        ("spark://host:7077", {"spark.cores.max": "8", "spark.scheduler.minRegisteredResourcesRatio": "0.5"}, 4),
+    ],
+)
+def test_as_many_slots_are_waited_for_as_spark_waits_for(master: str, conf: dict[str, str], slots: int) -> None:
+    """Its documented defaults: 0.8 of what is asked for on YARN and Kubernetes, nothing on a standalone cluster."""
+    assert SparkSettings(master, conf).wanted_slots == slots
 
 
 def test_executors_in_containers_ask_for_the_memory_of_their_states_beside_the_heap() -> None:
