@@ -318,8 +318,8 @@ class SparkDriver:
     def slots(self, wanted: int = 1, patience: float | None = None) -> int:
         """How many tasks can run at once; waits for the first, and for up to `patience` seconds for as many as wanted.
 
-        Without a patience for those that Spark's settings ask for, as long as these say, and until no further one comes, which
-        is believed of those of the last time if they are as many.
+        Without a patience for those that Spark's settings ask for, as long as these say, and until no further one comes:
+        which is believed of those of the last time, if they are as many.
         """
         if patience is not None:
             self._offered = 0, 0.0
@@ -333,12 +333,22 @@ class SparkDriver:
             is_steady = self.settings.is_local or (is_complete and time.monotonic() - self._offered[1] > STEADY_SECONDS)
             if now and (now >= wanted > 1 or (is_steady and wanted == 1) or time.monotonic() > deadline):
                 return now
+            if not now:
+                self._refuse_secret()
             if time.monotonic() > deadline and not now:
                 raise SystemFailure(
                     f"{self.settings.master} has offered no slot for {deadline - begin:.0f} seconds; see whether it has "
                     "workers with free cores and memory"
                 )
-            time.sleep(0.05)
+            time.sleep(0.05 if now else 0.2)
+
+    def _refuse_secret(self) -> None:
+        """Spark says in its log alone that a cluster has another secret, and tries again for a minute."""
+        if re.search("sasl", self.log.read_text(encoding="utf-8", errors="replace"), re.IGNORECASE):
+            raise SystemFailure(
+                f"{self.settings.master} has another secret than this driver; give --conf spark.authenticate=true and "
+                f"--conf spark.authenticate.secret=… as the cluster has them; Spark's log is {self.log}"
+            )
 
     def slots_now(self) -> int:
         """How many tasks can run at once, as Spark sees it at this moment."""

@@ -1,6 +1,6 @@
 """A cluster of three hosts that share no folder, as namespaces of this machine: answers, and failures round by round.
 
-    python -m tests.checker.spark.play_hosts answers [SPEC …]       the local answer, field by field; --all: of all bundled specs
+    python -m tests.checker.spark.play_hosts answers [SPEC …]       the local answer, field by field; of --all, too
     python -m tests.checker.spark.play_hosts failures --rounds 20   what fails at any moment
     python -m tests.checker.spark.play_hosts cost [--runs 3]        processor seconds and milliseconds a level
 
@@ -42,7 +42,7 @@ from acked.checker.spec.spec import Spec  # noqa: E402
 from acked.checker.store.run_directory import RunDirectory  # noqa: E402
 from acked.reports.shell.specs import all_bundled  # noqa: E402
 from tests.checker.spark.hosts import DRIVER, Hosts, enter, hosts, missing  # noqa: E402
-from tests.checker.spark.spark_cluster import kill  # noqa: E402
+from tests.checker.spark.spark_cluster import command_of, kill  # noqa: E402
 from tests.checker.toys import always, answer, ask, counters  # noqa: E402
 
 SPECS = (
@@ -81,11 +81,12 @@ class Round:
     machines: Hosts
     driver: SparkDriver
     home: Path
+    kind: str | None = None
 
     def __post_init__(self) -> None:
         chance = random.Random(self.seed)
         kinds = sorted(self.KINDS)
-        self.kind = kinds[self.number % len(kinds)]
+        self.kind = self.kind or kinds[self.number % len(kinds)]
         self.host, self.depth = chance.randrange(3), chance.randrange(1, LAST)
         self.seconds = chance.choice([2.0, 12.0])
         self.run = self.home / f"run-{self.number}"
@@ -156,6 +157,12 @@ class Round:
         subprocess.run([*mount, "remount,size=1g", "tmpfs", str(self.run)], check=True)
         return self._resume(), "cannot write" in told and "make room" in told
 
+    def full(self) -> tuple[Result, bool]:
+        """The disk of a worker is full, on which a search writes nothing."""
+        result = self._search(lambda: self.machines.fill(self.host))
+        self.machines.empty(self.host)
+        return result, not result.notes
+
     def driver_killed(self) -> tuple[Result, bool]:
         """The driver is killed, and another one resumes its run."""
         command = [sys.executable, "-m", "acked", "check", LARGE, "--quiet", "--engine", "spark", "--no-ship"]
@@ -176,6 +183,7 @@ class Round:
 
     KINDS: ClassVar[dict[str, Callable[[Round], tuple[Result, bool]]]] = {
         "driver": driver_killed, "executor": executor, "network": network, "slow": slow, "task": task, "disk": disk,
+        "full": full,
     }  # fmt: skip
 
 
@@ -203,7 +211,7 @@ def failures(machines: Hosts, driver: SparkDriver, home: Path, options: argparse
     print(f"{'round':>5} {'what fails':<10} {'host':>4} {'level':>5} {'seconds':>7}  outcome")
     for number in range(options.rounds):
         wait_for_all(driver)
-        now = Round(number, options.seed + number, machines, driver, home)
+        now = Round(number, options.seed + number, machines, driver, home, options.only)
         signal.alarm(options.limit)
         begin = time.monotonic()
         notes: Any = ()
@@ -256,38 +264,44 @@ def answers(driver: SparkDriver, home: Path, options: argparse.Namespace) -> int
     return sum(found[DIFFERS] for found in outcomes.values())
 
 
-def processor_seconds() -> float:
-    """Of all processes within these namespaces."""
-    ticks = 0
+def processor_seconds() -> Counter[str]:
+    """Of all processes within these namespaces, by what they are."""
+    ticks: Counter[str] = Counter()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            ticks += sum(map(int, fields[11:13]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+            command = command_of(int(entry.name))
+            kind = "Java" if "java" in command else "tasks" if "pyspark.daemon" in command else "the driver"
+            ticks[kind] += sum(map(int, fields[11:13]))
+    return Counter({kind: count / os.sysconf("SC_CLK_TCK") for kind, count in ticks.items()})
 
 
 def cost(driver: SparkDriver, home: Path, options: argparse.Namespace) -> int:
     """Processor seconds of three hosts beside those of the local search, and of a level of one state."""
-    spec = load_spec(options.spec)
+    constants = dict(item.split("=") for item in options.constant)
+    spec = load_spec(options.spec, **{name: int(value) for name, value in constants.items()})
     for number in range(options.runs + 1):
-        begin = time.process_time()
+        started = time.process_time()
         here = search(spec.question(), Bounds(workers=2))
-        local = time.process_time() - begin
+        local = time.process_time() - started
         begin = processor_seconds()
         with RunDirectory.create(home / f"cost-{number}", spec.question()) as stored:
             there = SparkSearch(spec.question(), stored, driver).run()
-        spent = processor_seconds() - begin
+        spent = processor_seconds()
+        spent.subtract(begin)
         assert answer(here) == answer(there), "the engines disagree"
         question = ask(counters(1, 5000), always("Any", lambda s: s.n0 >= 0))
         with RunDirectory.create(home / f"line-{number}", question) as stored:
             line = SparkSearch(question, stored, driver).run()
         if number:  # The first compiles and loads.
+            parts = ", ".join(f"{kind} {seconds:.2f}" for kind, seconds in spent.most_common())
+            times, level = spent.total() / local, line.seconds / line.depth * 1000
             print(
-                f"{spec.name}: {there.distinct_states:,} states; processor seconds {local:.2f} locally and {spent:.2f} on "
-                f"three hosts, {spent / local:.2f} times; {line.seconds / line.depth * 1000:.2f} ms a level of one state",
+                f"{spec.name}: {there.distinct_states:,} states; processor seconds {local:.2f} locally and "
+                f"{spent.total():.2f} on three hosts ({parts}), {times:.2f} times; {level:.2f} ms a level of one state",
                 flush=True,
             )
     return 0
@@ -307,10 +321,12 @@ def main() -> int:
     parser.add_argument("--up-to", type=int, default=20_000_000, help="but for those that expect more states")
     parser.add_argument("--master", help="a Spark that `answers` asks instead of the hosts, e.g. local[2]")
     parser.add_argument("--rounds", type=int, default=20, help="rounds of `failures`")
+    parser.add_argument("--only", help="what fails in all of them, e.g. full")
     parser.add_argument("--seed", type=int, default=1, help="of the first round")
     parser.add_argument("--limit", type=int, default=300, help="seconds after which a round hangs")
     parser.add_argument("--runs", type=int, default=3, help="runs of `cost`")
     parser.add_argument("--spec", default="kip320-large", help="the spec of `cost`")
+    parser.add_argument("-c", "--constant", action="append", default=[], help="of that spec, e.g. max_leader_epoch=4")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_intermixed_args()
     if options.master:

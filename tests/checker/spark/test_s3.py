@@ -1,4 +1,4 @@
-"""Run directories in S3: a search whose driver is killed goes on from there. Its jars come from Maven, the server from PyPI."""
+"""Run directories in S3: a search whose driver is killed goes on from there."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def jars(tmp_path_factory: pytest.TempPathFactory) -> str:
     modules = "".join(MODULE.format(name, AMAZON) for name in ("s3", "s3-transfer-manager", "sts"))
     home = tmp_path_factory.mktemp("jars")
     (home / "pom.xml").write_text(POM.format(hadoop=client.stem.rpartition("-")[2], modules=modules))
-    copy = ["mvn", "-q", "-B", "-f", "pom.xml", "dependency:copy-dependencies", "-DoutputDirectory=.", "-DincludeScope=runtime"]
+    copy = ["mvn", "-q", "-B", "dependency:copy-dependencies", "-DoutputDirectory=.", "-DincludeScope=runtime"]
     subprocess.run(copy, cwd=home, check=True)
     return ",".join(str(path) for path in home.glob("*.jar") if not path.name.startswith(SPARKS_OWN))
 
@@ -89,12 +89,12 @@ def test_a_search_whose_driver_is_killed_is_resumed_from_s3(jars: str, server: s
         child.kill()
     question = load_spec(SPEC).question()
     (tmp_path / "run").mkdir()
-    with SparkDriver(SparkSettings("local[2]", settings(jars, server)), tmp_path / "spark.log") as driver:
-        with HadoopRun(driver, RUN) as copied:
-            copied.fetch(tmp_path / "run")
-            with RunDirectory.open(tmp_path / "run", question) as run:
-                run.copy = copied.copy
-                result = SparkSearch(question, run, driver).run()
+    spark = SparkSettings("local[2]", settings(jars, server))
+    with SparkDriver(spark, tmp_path / "spark.log") as driver, HadoopRun(driver, RUN) as copied:
+        copied.fetch(tmp_path / "run")
+        with RunDirectory.open(tmp_path / "run", question) as run:
+            run.copy = copied.copy
+            result = SparkSearch(question, run, driver).run()
     assert answer(result) == answer(search(question, Bounds(workers=2)))
     assert LEVEL <= result.stored_levels < result.depth
     assert f"one/commits/{result.depth:05}.json" in kept(server)

@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 
 from acked.base.bounds import Bounds
+from acked.base.errors import SystemFailure
 from acked.checker.search.local import search
 from acked.checker.spark.driver import SparkBounds, SparkSearch
-from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.spark.session import QUICK_START, STEADY_SECONDS, SparkDriver, SparkSettings
 from acked.checker.store.run_directory import RunDirectory
+from tests.checker.spark import spark_cluster
 from tests.checker.spark.spark_cluster import Cluster, cluster, command_of, descendants, kill, python_daemons
 from tests.checker.spark.test_spark import At, spec
 from tests.checker.toys import answer
@@ -139,10 +141,17 @@ def test_a_worker_that_comes_late_is_waited_for_as_long_as_sparks_settings_say(t
     assert (result.workers, answer(result)) == (2, answer(search(spec("kip101"), BOUNDS)))
 
 
-def test_a_wrong_secret_is_told_in_a_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("conf", [{"spark.authenticate": "true", "spark.authenticate.secret": "wrong"}, {}])
+def test_a_wrong_secret_or_none_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conf: dict[str, str]
+) -> None:
     """Of Spark's own authentication, which a cluster may have on."""
-    monkeypatch.setattr(spark_cluster, "QUICK_START", f"{QUICK_START} {SECRET.format('right')}")
-    with cluster(tmp_path, workers=1) as machines:
-        conf = {"spark.authenticate": "true", "spark.authenticate.secret": "wrong", "spark.executor.memory": "512m"}
-        with pytest.raises(SystemFailure, match=r"secret"), SparkDriver(SparkSettings(machines.master, conf), tmp_path / "log"):
-            pass
+    secret = "-Dspark.authenticate=true -Dspark.authenticate.secret=right"
+    monkeypatch.setattr(spark_cluster, "QUICK_START", f"{QUICK_START} {secret}")
+    with (
+        cluster(tmp_path, workers=1) as machines,
+        SparkDriver(SparkSettings(machines.master, conf), tmp_path / "spark.log") as driver,
+        pytest.raises(SystemFailure, match=r"has another secret than this driver; give --conf spark.authenticate=true"),
+    ):
+        driver.slots()
