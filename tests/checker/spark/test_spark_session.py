@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 
 from acked.base.errors import ConfigurationError, SystemFailure
+from acked.checker.search.local import search
 from acked.checker.spark import java
+from acked.checker.spark.driver import SparkSearch
 from acked.checker.spark.java import find_java, java_version
 from acked.checker.spark.session import SparkDriver, SparkSettings
+from acked.checker.store.run_directory import RunDirectory
 from tests.checker.spark.spark_cluster import descendants
+from tests.checker.toys import always, answer, ask, counters
 
 
 def fake_java(home: Path, version: str) -> Path:
@@ -90,6 +94,30 @@ def test_spark_runs_where_no_java_is_installed_and_nothing_that_it_started_outli
     assert set(descendants(os.getpid())) - before == set()
     assert capfd.readouterr() == ("", ""), "Spark's own noise stays out of the terminal"
     assert (tmp_path / "spark.log").stat().st_size > 0
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("master", ["local[2,3]", "local-cluster[2,1,1024]"])
+def test_tasks_that_spark_may_repeat_change_no_answer(tmp_path: Path, master: str) -> None:
+    """Speculation, as eager as it can be, and the check of slots are the user's to set; a level of these has 21 states."""
+    conf = {
+        "spark.executor.memory": "512m",
+        "spark.speculation": "true",
+        "spark.speculation.interval": "10ms",
+        "spark.speculation.multiplier": "1",
+        "spark.speculation.quantile": "0.1",
+        "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "2s",
+        "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "3",
+    }
+    question = ask(counters(2, 20), always("Any", lambda s: s.n0 >= 0))
+    with (
+        SparkDriver(SparkSettings(master, conf), tmp_path / "spark.log") as driver,
+        RunDirectory.create(tmp_path / "run", question) as run,
+    ):
+        result = SparkSearch(question, run, driver).run()
+    assert (answer(result), result.workers) == (answer(search(question)), 2)
 
 
 @pytest.mark.spark
