@@ -163,6 +163,7 @@ class SparkDriver:
         self.context: Any = None
         self._offered = 0, 0.0
         self._late = 0.0
+        self._log_begin = 0
         self._gateway: Any = None
         self._handler: Callable[[int, FrameType | None], object] | int | None = None
 
@@ -216,6 +217,7 @@ class SparkDriver:
         self._handler = signal.getsignal(signal.SIGINT) if is_main_thread else None
         try:
             with open(self.log, "ab") as log, _environment(environment):
+                self._log_begin = log.tell()
                 streams = {"stdout": log, "stderr": log}
                 self._gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
                 self.context = SparkContext(conf=conf, gateway=self._gateway, environment={"PYTHONSAFEPATH": "1"})
@@ -344,7 +346,7 @@ class SparkDriver:
 
     def _refuse_secret(self) -> None:
         """Spark says in its log alone that a cluster has another secret, and tries again for a minute."""
-        if re.search("sasl", self.log.read_text(encoding="utf-8", errors="replace"), re.IGNORECASE):
+        if b"sasl" in self.log.read_bytes()[self._log_begin :].lower():
             raise SystemFailure(
                 f"{self.settings.master} has another secret than this driver; give --conf spark.authenticate=true and "
                 f"--conf spark.authenticate.secret=… as the cluster has them; Spark's log is {self.log}"

@@ -87,7 +87,8 @@ class Hosts(Cluster):
         """The disk of a host for temporary files is full."""
         within = ["nsenter", "--mount", "--target", str(self.processes[host + 1].pid)]
         shown = subprocess.run([*within, "df", "--output=used", str(self.home)], check=True, capture_output=True, text=True)
-        run(*within, "mount", "-o", f"remount,size={int(shown.stdout.split()[-1])}k", str(self.home))
+        used = max(int(shown.stdout.split()[-1]), 4)  # No room at all would be any.
+        run(*within, "mount", "-o", f"remount,size={used}k", str(self.home))
 
     def empty(self, host: int) -> None:
         """It has room again."""

@@ -13,6 +13,7 @@ from acked.checker.spark import shipping
 from acked.checker.spark.jobs import reason_of
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.spark.shipping import SHIPPED, environment_archive, remote
+from tests.checker.spark.spark_cluster import PATIENT
 from tests.checker.toys import always, ask, counters
 
 BARE = Path(sys.base_prefix) / "bin" / "python3"
@@ -87,9 +88,8 @@ def test_executors_of_another_python_or_none_are_told_with_their_host(tmp_path: 
         python.write_text(text.format(python=sys.executable))
         python.chmod(0o755)
     question = ask(counters(3, 5), always("Any", lambda s: s.n0 >= 0))
-    settings = SparkSettings(
-        "local-cluster[1,1,1024]", {"spark.executor.memory": "512m", "spark.pyspark.python": str(python)}
-    )
+    conf = {"spark.executor.memory": "512m", "spark.pyspark.python": str(python), **PATIENT}
+    settings = SparkSettings("local-cluster[1,1,1024]", conf)
     with (
         SparkDriver(settings, tmp_path / "spark.log") as driver,
         RunDirectory.create(tmp_path / "run", question) as run,

@@ -16,7 +16,7 @@ from acked.checker.spark.driver import SparkBounds, SparkSearch
 from acked.checker.spark.session import QUICK_START, STEADY_SECONDS, SparkDriver, SparkSettings
 from acked.checker.store.run_directory import RunDirectory
 from tests.checker.spark import spark_cluster
-from tests.checker.spark.spark_cluster import Cluster, cluster, command_of, descendants, kill, python_daemons
+from tests.checker.spark.spark_cluster import PATIENT, Cluster, cluster, command_of, descendants, kill, python_daemons
 from tests.checker.spark.test_spark import At, spec
 from tests.checker.toys import answer
 
@@ -126,7 +126,7 @@ def test_a_worker_that_comes_late_is_waited_for_as_long_as_sparks_settings_say(t
         "spark.executor.memory": "512m",
         "spark.cores.max": "2",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-        "spark.scheduler.maxRegisteredResourcesWaitingTime": "300s",
+        **PATIENT,
     }
     with (
         cluster(tmp_path, workers=1) as machines,

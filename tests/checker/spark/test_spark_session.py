@@ -16,7 +16,7 @@ from acked.checker.spark.driver import SparkSearch
 from acked.checker.spark.java import find_java, java_version
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.store.run_directory import RunDirectory
-from tests.checker.spark.spark_cluster import descendants
+from tests.checker.spark.spark_cluster import PATIENT, descendants
 from tests.checker.toys import always, answer, ask, counters
 
 
@@ -103,6 +103,7 @@ def test_spark_runs_where_no_java_is_installed_and_nothing_that_it_started_outli
 def test_tasks_that_spark_may_repeat_change_no_answer(tmp_path: Path, master: str) -> None:
     """Speculation, as eager as it can be, and the check of slots are the user's to set; a level of these has 21 states."""
     conf = {
+        **PATIENT,
         "spark.executor.memory": "512m",
         "spark.speculation": "true",
         "spark.speculation.interval": "10ms",
