@@ -24,14 +24,14 @@ LOST_MILLISECONDS = 8000
 
 def read_exactly(connection: socket.socket, size: int) -> bytes:
     """So many bytes; ConnectionError if the other side closes before."""
-    data = bytearray(size)
-    left = memoryview(data)
-    while len(left):
-        count = connection.recv_into(left)
-        if count == 0:
+    pieces: list[bytes] = []
+    while size:
+        # At once, where the system waits for all, so that nothing is copied a second time.
+        pieces.append(connection.recv(size, socket.MSG_WAITALL))
+        if not pieces[-1]:
             raise ConnectionError("it closed the connection")
-        left = left[count:]
-    return bytes(data)
+        size -= len(pieces[-1])
+    return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
 def listen(host: str, port: int, backlog: int) -> socket.socket:

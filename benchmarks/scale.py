@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 from acked.checker.spark.grid import Place, columns_for
 
 # Measured, with the commands that docs/scale.md names; two cores, local disk, kip320 at (3, 2, 2, 3).
-RATE = 3.5e6
+RATE = 5.9e6
 """Distinct states a second of one task, its exchange included."""
 GENERATED = 2.67
 """Generated states for each distinct one."""
@@ -27,13 +27,13 @@ PARCEL = 12
 """Bytes of a state on its way to its owner."""
 RECORD = 11
 """Bytes of a stored state."""
-IN_MEMORY = 15.6
+IN_MEMORY = 15.5
 """Bytes of a state in a task's set, and of the two levels that are at hand."""
 HAND_ON = 7e-9
 """Seconds that a task takes to hand on a candidate to another of its column."""
 WALK = 5e-8
 """Seconds of a processor for a state of a level in which the source of another is looked for, the reading included."""
-LEVEL = 0.005
+LEVEL = 0.0035
 """Seconds that a small level costs with two tasks."""
 PROFILE = (
     1, 6, 30, 138, 594, 1854, 5673, 13923, 31362, 64401, 119877, 200070, 305475, 435318, 580302, 733053, 875298, 993060,

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import pickle
+import re
 import secrets
 import sys
 import threading
@@ -89,8 +90,14 @@ class Job:
         text = str(self._error)
         self._driver.note_failure(text)
         if any(sign in text for sign in _CANNOT):
-            raise SystemFailure(reason_of(text))
+            raise SystemFailure(reason_of(text) + self._place(text))
         raise TaskLost(reason_of(text))
+
+    def _place(self, text: str) -> str:
+        """On which executor no task could begin to say where it is: Spark's log alone knows."""
+        is_unknown = any(sign in text for sign in _NO_PYTHON)
+        hosts = _PLACE.findall(self._driver.log.read_text(encoding="utf-8", errors="replace")) if is_unknown else []
+        return f" (on the executor {hosts[-1]})" if hosts else ""
 
     def explain(self, lost: TaskLost) -> str:
         """What Spark says, if it says it soon, of a task that is gone without a word."""
@@ -115,7 +122,9 @@ _ANOTHER_PYTHON = (
     f"an executor's Python is of another minor version than the driver's {sys.version_info[0]}.{sys.version_info[1]}; set "
     "PYSPARK_PYTHON, or --conf spark.pyspark.python=…, to one that all have"
 )
-_CANNOT = ("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: ", "PYTHON_VERSION_MISMATCH", "Cannot run program")
+_NO_PYTHON = ("PYTHON_VERSION_MISMATCH", "Cannot run program")
+_PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (?!driver)")
+_CANNOT = ("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: ", *_NO_PYTHON)
 """What a task raises that cannot go on, and would not the next time."""
 _RAISED = (*_CANNOT, f"{Alone.__module__}.{Alone.__qualname__}: ", f"{Orphaned.__module__}.{Orphaned.__qualname__}: ")
 

@@ -134,17 +134,19 @@ class Meeting:
         buffer = guest.received
         buffer += data
         at = 0
-        while len(buffer) - at >= FRAME.size:
-            length, size = FRAME.unpack_from(buffer, at)
-            begin = at + FRAME.size + length
-            if len(buffer) < begin + size:
-                break
-            body = json.loads(buffer[at + FRAME.size : begin])
-            self._take(worker, guest, body, bytes(buffer[begin : begin + size]))
-            at = begin + size
+        with memoryview(buffer) as view:
+            while len(view) - at >= FRAME.size:
+                length, size = FRAME.unpack_from(view, at)
+                begin = at + FRAME.size + length
+                if len(view) < begin + size:
+                    break
+                body = json.loads(bytes(view[at + FRAME.size : begin]))
+                with view[begin : begin + size] as part:
+                    self._take(worker, guest, body, part)
+                at = begin + size
         del buffer[:at]
 
-    def _take(self, worker: int, guest: _Guest, body: dict[str, Any], data: bytes) -> None:
+    def _take(self, worker: int, guest: _Guest, body: dict[str, Any], data: memoryview) -> None:
         kind = body.pop("kind")
         if kind == "write":
             self._write(guest, body["name"], data)
@@ -169,7 +171,7 @@ class Meeting:
             raise SystemFailure(f"a task asks for the level file {name!r}, which is none; please report this")
         return self._levels / name
 
-    def _write(self, guest: _Guest, name: str, data: bytes) -> None:
+    def _write(self, guest: _Guest, name: str, data: memoryview) -> None:
         path = self._path(name)
         try:
             if name not in guest.files:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import signal
@@ -98,11 +99,29 @@ class SparkSettings:
         return int(self.conf.get(PORT, "0"))
 
     @property
+    def asks_for_containers(self) -> bool:
+        """Whether Spark asks somebody else to start executors, in containers of a size."""
+        return self.master.startswith(("yarn", "k8s://"))
+
+    @property
+    def wanted_slots(self) -> int:
+        """How many slots are waited for: the share of the executors that are asked for, without which Spark begins no job."""
+        cores, share = self._number("spark.cores.max", "0"), "0"
+        if self.asks_for_containers:
+            cores = self._number("spark.executor.instances", "2") * self._number("spark.executor.cores", "1")
+            share = "0.8"
+        share = self.conf.get("spark.scheduler.minRegisteredResourcesRatio", share)
+        return math.ceil(cores // self._number("spark.task.cpus", "1") * float(share))
+
+    def _number(self, name: str, otherwise: str) -> int:
+        return int(self.conf.get(name, otherwise))
+
+    @property
     def overhead(self) -> dict[str, str]:
         """The setting that asks for the memory of states, where Spark asks somebody for containers."""
-        if self.memory is None or not self.master.startswith(("yarn", "k8s://")):
+        if self.memory is None or not self.asks_for_containers:
             return {}
-        states = int(self.conf.get("spark.executor.cores", "1")) * self.memory
+        states = self._number("spark.executor.cores", "1") * self.memory
         return {"spark.executor.memoryOverhead": f"{(states * 5 // 4 >> 20) + LEAST_OVERHEAD}m"}
 
     def __post_init__(self) -> None:
@@ -120,8 +139,9 @@ class SparkSettings:
                 raise ConfigurationError(
                     f"--conf {name}: Spark's settings begin with “spark.”; use e.g. spark.driver.memory=2g"
                 )
-        if not self.conf.get("spark.executor.cores", "1").isdigit():
-            raise ConfigurationError(f"--conf spark.executor.cores={self.conf['spark.executor.cores']} is no number")
+        for name in ("spark.executor.cores", "spark.executor.instances", "spark.cores.max", "spark.task.cpus"):
+            if not re.fullmatch(r"[1-9]\d*", self.conf.get(name, "1")):
+                raise ConfigurationError(f"--conf {name}={self.conf[name]} is no number of at least 1")
         if self.conf.get(_DYNAMIC, "").lower() == "true":
             raise ConfigurationError(
                 f"--conf {_DYNAMIC}=true: Spark has no barrier tasks under dynamic allocation, and acked searches in such; "
@@ -141,6 +161,9 @@ class SparkDriver:
         self.settings = settings
         self.log = log
         self.context: Any = None
+        self._offered = 0, 0.0
+        self._late = 0.0
+        self._log_begin = 0
         self._gateway: Any = None
         self._handler: Callable[[int, FrameType | None], object] | int | None = None
 
@@ -194,9 +217,13 @@ class SparkDriver:
         self._handler = signal.getsignal(signal.SIGINT) if is_main_thread else None
         try:
             with open(self.log, "ab") as log, _environment(environment):
+                self._log_begin = log.tell()
                 streams = {"stdout": log, "stderr": log}
                 self._gateway = launch_gateway(conf, streams)  # type: ignore[no-untyped-call]
                 self.context = SparkContext(conf=conf, gateway=self._gateway, environment={"PYTHONSAFEPATH": "1"})
+            wait = self.settings.conf.get("spark.scheduler.maxRegisteredResourcesWaitingTime", "30s")
+            java_utils = self.context._jvm.org.apache.spark.network.util.JavaUtils
+            self._late = time.monotonic() + float(java_utils.timeStringAsSec(wait))
             if self.settings.ships:
                 self.context.addArchive(environment_archive(self.log.parent))
         except OSError as error:
@@ -290,23 +317,40 @@ class SparkDriver:
         """Ends all jobs."""
         _within(5.0, self.context.cancelAllJobs)
 
-    def slots(self, wanted: int = 1, patience: float = SLOT_SECONDS) -> int:
-        """How many tasks can run at once; waits for the first, and for up to `patience` seconds for as many as wanted."""
-        deadline = time.monotonic() + (patience if wanted > 1 else SLOT_SECONDS)
-        last, since = 0, time.monotonic()
+    def slots(self, wanted: int = 1, patience: float | None = None) -> int:
+        """How many tasks can run at once; waits for the first, and for up to `patience` seconds for as many as wanted.
+
+        Without a patience for those that Spark's settings ask for, as long as these say, and until no further one comes:
+        which is believed of those of the last time, if they are as many.
+        """
+        if patience is not None:
+            self._offered = 0, 0.0
+        begin = time.monotonic()
+        deadline = begin + patience if patience is not None and wanted > 1 else max(begin + SLOT_SECONDS, self._late)
         while True:
             now = self.slots_now()
-            if now != last:
-                last, since = now, time.monotonic()
-            is_steady = self.settings.is_local or time.monotonic() - since > STEADY_SECONDS
+            if now != self._offered[0]:
+                self._offered = now, time.monotonic()
+            is_complete = now >= self.settings.wanted_slots or time.monotonic() > self._late
+            is_steady = self.settings.is_local or (is_complete and time.monotonic() - self._offered[1] > STEADY_SECONDS)
             if now and (now >= wanted > 1 or (is_steady and wanted == 1) or time.monotonic() > deadline):
                 return now
+            if not now:
+                self._refuse_secret()
             if time.monotonic() > deadline and not now:
                 raise SystemFailure(
-                    f"{self.settings.master} has offered no slot for {SLOT_SECONDS:.0f} seconds; see whether it has workers "
-                    "with free cores and memory"
+                    f"{self.settings.master} has offered no slot for {deadline - begin:.0f} seconds; see whether it has "
+                    "workers with free cores and memory"
                 )
-            time.sleep(0.05)
+            time.sleep(0.05 if now else 0.2)
+
+    def _refuse_secret(self) -> None:
+        """Spark says in its log alone that a cluster has another secret, and tries again for a minute."""
+        if b"sasl" in self.log.read_bytes()[self._log_begin :].lower():
+            raise SystemFailure(
+                f"{self.settings.master} has another secret than this driver; give --conf spark.authenticate=true and "
+                f"--conf spark.authenticate.secret=… as the cluster has them; Spark's log is {self.log}"
+            )
 
     def slots_now(self) -> int:
         """How many tasks can run at once, as Spark sees it at this moment."""

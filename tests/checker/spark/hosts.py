@@ -83,6 +83,18 @@ class Hosts(Cluster):
         """The network of a host is there again."""
         run("ip", "link", "set", self.links[host], "up")
 
+    def fill(self, host: int) -> None:
+        """The disk of a host for temporary files is full."""
+        within = ["nsenter", "--mount", "--target", str(self.processes[host + 1].pid)]
+        shown = subprocess.run([*within, "df", "--output=used", str(self.home)], check=True, capture_output=True, text=True)
+        used = max(int(shown.stdout.split()[-1]), 4)  # No room at all would be any.
+        run(*within, "mount", "-o", f"remount,size={used}k", str(self.home))
+
+    def empty(self, host: int) -> None:
+        """It has room again."""
+        within = ["nsenter", "--mount", "--target", str(self.processes[host + 1].pid)]
+        run(*within, "mount", "-o", "remount,size=1g", str(self.home))
+
     def executors(self, host: int) -> list[int]:
         """The executors of a host."""
         below = descendants(self.processes[host + 1].pid)

@@ -1,11 +1,12 @@
 """A cluster of three hosts that share no folder, as namespaces of this machine: answers, and failures round by round.
 
-    python -m tests.checker.spark.play_hosts answers [SPEC …]       the local answer, field by field
+    python -m tests.checker.spark.play_hosts answers [SPEC …]       the local answer, field by field; of --all, too
     python -m tests.checker.spark.play_hosts failures --rounds 20   what fails at any moment
     python -m tests.checker.spark.play_hosts cost [--runs 3]        processor seconds and milliseconds a level
 
 A round of `failures` is wrong if the answer is not the local one, hung if it takes longer than `--limit`, and silent if
-nothing tells of a failure that cost something. The exit code is 1 if there is any such round. It needs root.
+nothing tells of a failure that cost something. The exit code is 1 if there is any such round. It needs root, but for
+`answers --master 'local[2]'`, which asks that Spark instead of the hosts.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ from __future__ import annotations
 import argparse
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,15 +32,17 @@ sys.path.insert(0, str(ROOT))
 
 from acked.api import load_spec  # noqa: E402
 from acked.base.bounds import Bounds  # noqa: E402
-from acked.base.errors import AckedError  # noqa: E402
+from acked.base.errors import AckedError, ConfigurationError  # noqa: E402
 from acked.base.observer import Observer, Progress  # noqa: E402
 from acked.checker.question.result import Result  # noqa: E402
 from acked.checker.search.local import search  # noqa: E402
-from acked.checker.spark.driver import SparkBounds, SparkSearch  # noqa: E402
+from acked.checker.spark.driver import SPARK, SparkBounds, SparkSearch  # noqa: E402
 from acked.checker.spark.session import SparkDriver, SparkSettings  # noqa: E402
+from acked.checker.spec.spec import Spec  # noqa: E402
 from acked.checker.store.run_directory import RunDirectory  # noqa: E402
+from acked.reports.shell.specs import all_bundled  # noqa: E402
 from tests.checker.spark.hosts import DRIVER, Hosts, enter, hosts, missing  # noqa: E402
-from tests.checker.spark.spark_cluster import kill  # noqa: E402
+from tests.checker.spark.spark_cluster import command_of, kill  # noqa: E402
 from tests.checker.toys import always, answer, ask, counters  # noqa: E402
 
 SPECS = (
@@ -46,6 +51,7 @@ SPECS = (
     "kip890-no-add-fix", "txn-zombie-3-5", "kip101-names",
 )  # fmt: skip
 MEMORY = 1 << 28
+DIFFERS = "NOT as locally"
 LARGE = "kip320-3222"
 LAST = 18
 """The last level of that spec, of 26, at which something fails."""
@@ -75,11 +81,12 @@ class Round:
     machines: Hosts
     driver: SparkDriver
     home: Path
+    kind: str | None = None
 
     def __post_init__(self) -> None:
         chance = random.Random(self.seed)
         kinds = sorted(self.KINDS)
-        self.kind = kinds[self.number % len(kinds)]
+        self.kind = self.kind or kinds[self.number % len(kinds)]
         self.host, self.depth = chance.randrange(3), chance.randrange(1, LAST)
         self.seconds = chance.choice([2.0, 12.0])
         self.run = self.home / f"run-{self.number}"
@@ -150,6 +157,12 @@ class Round:
         subprocess.run([*mount, "remount,size=1g", "tmpfs", str(self.run)], check=True)
         return self._resume(), "cannot write" in told and "make room" in told
 
+    def full(self) -> tuple[Result, bool]:
+        """The disk of a worker is full, on which a search writes nothing."""
+        result = self._search(lambda: self.machines.fill(self.host))
+        self.machines.empty(self.host)
+        return result, not result.notes
+
     def driver_killed(self) -> tuple[Result, bool]:
         """The driver is killed, and another one resumes its run."""
         command = [sys.executable, "-m", "acked", "check", LARGE, "--quiet", "--engine", "spark", "--no-ship"]
@@ -170,6 +183,7 @@ class Round:
 
     KINDS: ClassVar[dict[str, Callable[[Round], tuple[Result, bool]]]] = {
         "driver": driver_killed, "executor": executor, "network": network, "slow": slow, "task": task, "disk": disk,
+        "full": full,
     }  # fmt: skip
 
 
@@ -197,7 +211,7 @@ def failures(machines: Hosts, driver: SparkDriver, home: Path, options: argparse
     print(f"{'round':>5} {'what fails':<10} {'host':>4} {'level':>5} {'seconds':>7}  outcome")
     for number in range(options.rounds):
         wait_for_all(driver)
-        now = Round(number, options.seed + number, machines, driver, home)
+        now = Round(number, options.seed + number, machines, driver, home, options.only)
         signal.alarm(options.limit)
         begin = time.monotonic()
         notes: Any = ()
@@ -217,54 +231,77 @@ def failures(machines: Hosts, driver: SparkDriver, home: Path, options: argparse
     return bad
 
 
-def answers(driver: SparkDriver, home: Path, names: list[str]) -> int:
+def compared(driver: SparkDriver, home: Path, spec: Spec, up_to: int) -> tuple[str, Result | None]:
+    """The answer to a spec, and how it is to the local one."""
+    question = spec.question()
+    if spec.expect and (spec.expect.distinct_states or 0) > up_to:
+        return "left out", None
+    try:
+        SPARK.check(question)
+    except ConfigurationError:
+        return "refused, as it asks of the graph of all states", None
+    here = search(question, Bounds(workers=2, memory=1 << 30), spec.policy)
+    with RunDirectory.create(home / "answer", question) as stored:
+        there = SparkSearch(question, stored, driver, spec.policy, bounds=SparkBounds(memory=MEMORY)).run()
+    shutil.rmtree(home / "answer")
+    return "as locally" if answer(here) == answer(there) else DIFFERS, there
+
+
+def answers(driver: SparkDriver, home: Path, options: argparse.Namespace) -> int:
     """Compares specs; how many differ."""
-    bad = 0
-    print(f"{'spec':<28} {'states':>10} {'levels':>6}  fields as locally")
-    for name in names or SPECS:
+    names = [str(path) for path in all_bundled()] if options.all else options.names or SPECS
+    outcomes: dict[str, Counter[str]] = defaultdict(Counter)
+    print(f"{'spec':<36} {'states':>10} {'levels':>6}  fields")
+    for name in names:
         spec = load_spec(name)
-        expected = answer(search(spec.question(), Bounds(workers=2, memory=1 << 30), spec.policy))
-        with RunDirectory.create(home / f"answer-{name}", spec.question()) as stored:
-            bounds = SparkBounds(memory=MEMORY)
-            result = SparkSearch(spec.question(), stored, driver, spec.policy, bounds=bounds).run()
-        is_same = answer(result) == expected
-        bad += not is_same
-        print(f"{name:<28} {result.distinct_states:>10,} {result.depth:>6}  {'yes' if is_same else 'NO'}", flush=True)
-    return bad
+        outcome, there = compared(driver, home, spec, options.up_to)
+        seen = (f"{there.distinct_states:,}", there.depth) if there else ("", "")
+        outcomes[spec.protocol.name][outcome] += 1
+        outcomes[spec.protocol.name]["states"] += there.distinct_states if there else 0
+        print(f"{spec.name:<36} {seen[0]:>10} {seen[1]:>6}  {outcome}", flush=True)
+    for protocol, found in sorted(outcomes.items()):
+        print(f"{protocol}: " + ", ".join(f"{count:,} {what}" for what, count in sorted(found.items())))
+    return sum(found[DIFFERS] for found in outcomes.values())
 
 
-def processor_seconds() -> float:
-    """Of all processes within these namespaces."""
-    ticks = 0
+def processor_seconds() -> Counter[str]:
+    """Of all processes within these namespaces, by what they are."""
+    ticks: Counter[str] = Counter()
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 fields = (entry / "stat").read_text().rpartition(")")[2].split()
             except OSError:
                 continue
-            ticks += sum(map(int, fields[11:13]))
-    return ticks / os.sysconf("SC_CLK_TCK")
+            command = command_of(int(entry.name))
+            kind = "Java" if "java" in command else "tasks" if "pyspark.daemon" in command else "the driver"
+            ticks[kind] += sum(map(int, fields[11:13]))
+    return Counter({kind: count / os.sysconf("SC_CLK_TCK") for kind, count in ticks.items()})
 
 
 def cost(driver: SparkDriver, home: Path, options: argparse.Namespace) -> int:
     """Processor seconds of three hosts beside those of the local search, and of a level of one state."""
-    spec = load_spec(options.spec)
+    constants = dict(item.split("=") for item in options.constant)
+    spec = load_spec(options.spec, **{name: int(value) for name, value in constants.items()})
     for number in range(options.runs + 1):
-        begin = time.process_time()
+        started = time.process_time()
         here = search(spec.question(), Bounds(workers=2))
-        local = time.process_time() - begin
+        local = time.process_time() - started
         begin = processor_seconds()
         with RunDirectory.create(home / f"cost-{number}", spec.question()) as stored:
             there = SparkSearch(spec.question(), stored, driver).run()
-        spent = processor_seconds() - begin
+        spent = processor_seconds()
+        spent.subtract(begin)
         assert answer(here) == answer(there), "the engines disagree"
         question = ask(counters(1, 5000), always("Any", lambda s: s.n0 >= 0))
         with RunDirectory.create(home / f"line-{number}", question) as stored:
             line = SparkSearch(question, stored, driver).run()
         if number:  # The first compiles and loads.
+            parts = ", ".join(f"{kind} {seconds:.2f}" for kind, seconds in spent.most_common())
+            times, level = spent.total() / local, line.seconds / line.depth * 1000
             print(
-                f"{spec.name}: {there.distinct_states:,} states; processor seconds {local:.2f} locally and {spent:.2f} on "
-                f"three hosts, {spent / local:.2f} times; {line.seconds / line.depth * 1000:.2f} ms a level of one state",
+                f"{spec.name}: {there.distinct_states:,} states; processor seconds {local:.2f} locally and "
+                f"{spent.total():.2f} on three hosts ({parts}), {times:.2f} times; {level:.2f} ms a level of one state",
                 flush=True,
             )
     return 0
@@ -280,13 +317,23 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0] if __doc__ else None)
     parser.add_argument("what", choices=["answers", "failures", "cost"])
     parser.add_argument("names", nargs="*", help="specs of `answers`")
+    parser.add_argument("--all", action="store_true", help="all bundled specs in `answers`")
+    parser.add_argument("--up-to", type=int, default=20_000_000, help="but for those that expect more states")
+    parser.add_argument("--master", help="a Spark that `answers` asks instead of the hosts, e.g. local[2]")
     parser.add_argument("--rounds", type=int, default=20, help="rounds of `failures`")
+    parser.add_argument("--only", help="what fails in all of them, e.g. full")
     parser.add_argument("--seed", type=int, default=1, help="of the first round")
     parser.add_argument("--limit", type=int, default=300, help="seconds after which a round hangs")
     parser.add_argument("--runs", type=int, default=3, help="runs of `cost`")
     parser.add_argument("--spec", default="kip320-large", help="the spec of `cost`")
+    parser.add_argument("-c", "--constant", action="append", default=[], help="of that spec, e.g. max_leader_epoch=4")
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
+    if options.master:
+        with tempfile.TemporaryDirectory(prefix="acked-answers-") as folder:
+            home = Path(folder)
+            with SparkDriver(SparkSettings(options.master, {"spark.executor.memory": "512m"}), home / "spark.log") as driver:
+                return min(answers(driver, home, options), 1)
     if not options.inside:
         if reason := missing():
             print(reason, file=sys.stderr)
@@ -301,7 +348,7 @@ def main() -> int:
         ):
             wait_for_all(driver)
             if options.what == "answers":
-                return min(answers(driver, home, options.names), 1)
+                return min(answers(driver, home, options), 1)
             if options.what == "cost":
                 return cost(driver, home, options)
             return min(failures(machines, driver, home, options), 1)

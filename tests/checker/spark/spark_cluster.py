@@ -22,6 +22,8 @@ from acked.checker.spark.java import find_java
 from acked.checker.spark.session import QUICK_START
 
 START_SECONDS = 120.0
+PATIENT = {"spark.scheduler.maxRegisteredResourcesWaitingTime": "300s"}
+"""For a machine that has other work: how long a first slot is waited for."""
 
 
 @dataclass

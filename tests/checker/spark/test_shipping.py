@@ -13,6 +13,7 @@ from acked.checker.spark import shipping
 from acked.checker.spark.jobs import reason_of
 from acked.checker.spark.session import SparkDriver, SparkSettings
 from acked.checker.spark.shipping import SHIPPED, environment_archive, remote
+from tests.checker.spark.spark_cluster import PATIENT
 from tests.checker.toys import always, ask, counters
 
 BARE = Path(sys.base_prefix) / "bin" / "python3"
@@ -53,6 +54,48 @@ def test_failures_that_another_attempt_would_have_too_are_told_by_their_remedy()
     mismatch = "x.PythonException: [PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in driver"
     assert "spark.pyspark.python" in reason_of(mismatch)
     assert "name one with" in reason_of('java.io.IOException: Cannot run program "/nowhere/python": error=2')
+
+
+ANOTHER_PYTHON = """\
+#!{python}
+import collections, runpy, sys
+
+Version = collections.namedtuple("Version", "major minor micro releaselevel serial")
+sys.version_info = Version(3, 99, *sys.version_info[2:])
+sys.argv = sys.argv[2:]  # of -m pyspark.daemon pyspark.worker
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+"""A Python that says it is of another minor version."""
+AT = r" \(on the executor 127\.0\.0\.1\)"
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (ANOTHER_PYTHON, r"another minor version than the driver's 3\.\d+; set PYSPARK_PYTHON, .*"),
+        (None, r"has no Python there; name one with --conf spark.pyspark.python=…"),
+    ],
+)
+def test_executors_of_another_python_or_none_are_told_with_their_host(tmp_path: Path, text: str | None, told: str) -> None:
+    from acked.checker.spark.driver import SparkSearch
+    from acked.checker.store.run_directory import RunDirectory
+
+    python = tmp_path / "python"
+    if text is not None:
+        python.write_text(text.format(python=sys.executable))
+        python.chmod(0o755)
+    question = ask(counters(3, 5), always("Any", lambda s: s.n0 >= 0))
+    conf = {"spark.executor.memory": "512m", "spark.pyspark.python": str(python), **PATIENT}
+    settings = SparkSettings("local-cluster[1,1,1024]", conf)
+    with (
+        SparkDriver(settings, tmp_path / "spark.log") as driver,
+        RunDirectory.create(tmp_path / "run", question) as run,
+        pytest.raises(SystemFailure, match=told + AT),
+    ):
+        SparkSearch(question, run, driver).run()
 
 
 @pytest.mark.long

@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 
 from acked.base.errors import ConfigurationError, SystemFailure
+from acked.checker.search.local import search
 from acked.checker.spark import java
+from acked.checker.spark.driver import SparkSearch
 from acked.checker.spark.java import find_java, java_version
 from acked.checker.spark.session import SparkDriver, SparkSettings
-from tests.checker.spark.spark_cluster import descendants
+from acked.checker.store.run_directory import RunDirectory
+from tests.checker.spark.spark_cluster import PATIENT, descendants
+from tests.checker.toys import always, answer, ask, counters
 
 
 def fake_java(home: Path, version: str) -> Path:
@@ -92,6 +96,31 @@ def test_spark_runs_where_no_java_is_installed_and_nothing_that_it_started_outli
     assert (tmp_path / "spark.log").stat().st_size > 0
 
 
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("master", ["local[2,3]", "local-cluster[2,1,1024]"])
+def test_tasks_that_spark_may_repeat_change_no_answer(tmp_path: Path, master: str) -> None:
+    """Speculation, as eager as it can be, and the check of slots are the user's to set; a level of these has 21 states."""
+    conf = {
+        **PATIENT,
+        "spark.executor.memory": "512m",
+        "spark.speculation": "true",
+        "spark.speculation.interval": "10ms",
+        "spark.speculation.multiplier": "1",
+        "spark.speculation.quantile": "0.1",
+        "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "2s",
+        "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "3",
+    }
+    question = ask(counters(2, 20), always("Any", lambda s: s.n0 >= 0))
+    with (
+        SparkDriver(SparkSettings(master, conf), tmp_path / "spark.log") as driver,
+        RunDirectory.create(tmp_path / "run", question) as run,
+    ):
+        result = SparkSearch(question, run, driver).run()
+    assert (answer(result), result.workers) == (answer(search(question)), 2)
+
+
 @pytest.mark.spark
 def test_settings_that_spark_refuses_are_one_sentence_with_the_log(tmp_path: Path) -> None:
     log = tmp_path / "spark.log"
@@ -137,6 +166,7 @@ def test_masters_of_one_java_process_are_told_from_those_of_several(master: str,
         ("sc://host:15002", {}, "Spark Connect has no barrier tasks"),
         ("yarn", {"spark.dynamicAllocation.enabled": "true"}, r"no barrier tasks under dynamic.*spark.executor.instances"),
         ("yarn", {"spark.acked.port": "http"}, r"spark.acked.port=http is no port"),
+        ("yarn", {"spark.executor.instances": "few"}, r"spark.executor.instances=few is no number of at least 1"),
     ],
 )
 def test_what_spark_has_no_barrier_tasks_for_is_refused_with_the_reason(
@@ -144,6 +174,22 @@ def test_what_spark_has_no_barrier_tasks_for_is_refused_with_the_reason(
 ) -> None:
     with pytest.raises(ConfigurationError, match=reason):
         SparkSettings(master, conf)
+
+
+@pytest.mark.parametrize(
+    ("master", "conf", "slots"),
+    [
+        ("yarn", {}, 2),
+        ("k8s://https://host", {"spark.executor.instances": "8", "spark.executor.cores": "4"}, 26),
+        ("yarn", {"spark.executor.instances": "8", "spark.scheduler.minRegisteredResourcesRatio": "1.0"}, 8),
+        ("yarn", {"spark.executor.instances": "8", "spark.executor.cores": "4", "spark.task.cpus": "2"}, 13),
+        ("spark://host:7077", {"spark.cores.max": "8"}, 0),
+        ("spark://host:7077", {"spark.cores.max": "8", "spark.scheduler.minRegisteredResourcesRatio": "0.5"}, 4),
+    ],
+)
+def test_as_many_slots_are_waited_for_as_spark_waits_for(master: str, conf: dict[str, str], slots: int) -> None:
+    """Its documented defaults: 0.8 of what is asked for on YARN and Kubernetes, nothing on a standalone cluster."""
+    assert SparkSettings(master, conf).wanted_slots == slots
 
 
 def test_executors_in_containers_ask_for_the_memory_of_their_states_beside_the_heap() -> None:
