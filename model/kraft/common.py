@@ -12,6 +12,7 @@ from acked.model.kraft.settings import (
     leader_change_committed,
     leader_may_be_outside,
     records,
+    redirects,
     some_join,
     splits,
 )
@@ -109,13 +110,14 @@ def leave_office(s: State, r: Server, leaves: Bool | None = None) -> None:
     mine.hw = ite(leaves, 0, mine.hw)
     for other in each(Server):
         s.fetched[r][other] = ite(leaves, 0, s.fetched[r][other])
+        if redirects.on:
+            s.watched[r][other] = ite(leaves, 0, s.watched[r][other])
 
 
 def advance(s: State, leader: Server) -> None:
     """A leader's high watermark moves to what a majority of its newest voters holds (`LeaderState.maybeUpdateHighWatermark`).
 
-    Entries of earlier epochs are committed only along with one of the leader's own. If that commits a voter set without the
-    leader, it resigns (`RemoveVoterHandler.highWatermarkUpdated`).
+    Entries of earlier epochs are committed only along with one of the leader's own.
     """
     mine, log, voters = s.server[leader], s.log[leader], voters_of(s, leader)
 
@@ -138,5 +140,3 @@ def advance(s: State, leader: Server) -> None:
     reached = greatest(Offset, lambda o: (o == mine.hw) | ((o > mine.hw) & may_commit(o)))
     mine.hw = reached
     s.committed.copy(log, reached)
-    if changing.on:
-        leave_office(s, leader, ~voters.contains(leader) & ~knows_change(s, leader, reached))

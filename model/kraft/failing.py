@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from acked.model.kraft.common import last_epoch, leave_office, voters_of
+from acked.model.kraft.common import knows_change, last_epoch, leave_office, voters_of
 from acked.model.kraft.settings import (
     LEADING,
     UNATTACHED,
+    changing,
     check_quorum,
     formats,
     keeps_directories,
     quorum_state_lost,
+    redirects,
     restarted_leader,
     restarts,
     splits,
@@ -17,6 +19,7 @@ from acked.model.kraft.settings import (
 )
 from acked.model.kraft.state import Offset, Server, State
 from acked.model.language.action import action, require
+from acked.model.language.quantify import each
 from acked.model.language.telling import Fault, Telling
 
 
@@ -78,6 +81,23 @@ def resign(s: State, leader: Server) -> None:
 
 
 @action(
+    says=lambda t: f"leader {t.leader}, which is no voter any more, resigns as its removal is committed",
+    when=lambda: changing.on, actor="leader",
+)
+def resign_removed(s: State, leader: Server) -> None:
+    """A leader whose removal is committed resigns (`RemoveVoterHandler.highWatermarkUpdated`), or leads on.
+
+    It resigns only while the request waits for the commit, or with the next removal. A request waits for two seconds
+    (`controller.quorum.request.timeout.ms`, `LeaderState.maybeExpirePendingOperation`); then it leads on without being a
+    voter, until it stops.
+    """
+    require("leads", s.server[leader].leads)
+    require("is no voter", ~voters_of(s, leader).contains(leader))
+    require("no change is under way", ~knows_change(s, leader, s.server[leader].hw))
+    leave_office(s, leader)
+
+
+@action(
     says=lambda t: (
         f"controller {t.server} loses its quorum-state file, and its vote in epoch {t.before.server[t.server].epoch} with it"
     ),
@@ -110,5 +130,8 @@ def format_disk(s: State, server: Server) -> None:
     s.log[server].truncate(0)
     if keeps_directories.on:
         mine.disk = mine.disk + 1
+    if redirects.on:
+        for leader in each(Server):
+            s.watched[leader][server] = 0
     if splits.on:
         mine.alone = True

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from acked.model.kraft.common import advance, counts, end_of_epoch, last_epoch, leave_office
-from acked.model.kraft.settings import records
+from acked.model.kraft.settings import changing, records, redirects
 from acked.model.kraft.state import Entry, Offset, Server, State
 from acked.model.language.action import action, require
 from acked.model.language.quantify import ite
@@ -83,9 +83,14 @@ def follow(s: State, follower: Server, leader: Server) -> None:
 
 
 def report(s: State, follower: Server, leader: Server) -> None:
-    """The leader learns how far the follower is, if that is one of its voters (`LeaderState.updateReplicaState`)."""
-    known = s.fetched[leader][follower]
-    s.fetched[leader][follower] = ite(counts(s, leader, follower), s.log[follower].end, known)
+    """The leader learns how far the follower is, which matters of others than voters too: they may become voters.
+
+    `LeaderState.updateReplicaState`.
+    """
+    known, end, is_voter = s.fetched[leader][follower], s.log[follower].end, counts(s, leader, follower)
+    s.fetched[leader][follower] = ite(is_voter, end, known if redirects.on or not changing.on else end)
+    if redirects.on:
+        s.watched[leader][follower] = ite(is_voter, s.watched[leader][follower], end)
     advance(s, leader)
 
 

@@ -86,7 +86,11 @@ class State(Struct):
 
     log = field(Array(Server, Log(Entry, Offset, log_size)), "each server's log")
     server = field(Array(Server, ServerState), "each server's own view")
-    fetched = field(Array(Server, Array(Server, Offset)), "of a leader: the offset of each other voter's last fetch")
+    fetched = field(Array(Server, Array(Server, Offset)), "of a leader: the offset of each other server's last fetch")
+    watched = field(
+        Array(Server, Array(Server, Present(Offset, redirects))),
+        "the same of a server with another disk than that under which its id is, or may be, a voter",
+    )
     first = field(Present(SetOf(Server), some_join), "the voters in the beginning")
     change = field(Array(Change, VoterSet), "the voter sets that were written")
     next_record = field(Between(EntryId, 0, records), "how many metadata records were written so far")

@@ -48,7 +48,7 @@ class Node:
     promised: int | None = None  # the leader it knows, or whom it voted for
     leader: bool = False
     hw: int = 0
-    fetched: tuple[int, ...] = ()
+    fetched: tuple[tuple[Key, int], ...] = ()
     disk: int = 0
     alone: bool = False
 
@@ -74,8 +74,7 @@ class World:
 
 
 def beginning(rules: Rules) -> World:
-    blank = Node(fetched=(0,) * rules.servers)
-    return World((blank,) * rules.servers, formats_left=rules.formats)
+    return World((Node(),) * rules.servers, formats_left=rules.formats)
 
 
 # -- voters -----------------------------------------------------------------------------------------------------------
@@ -96,8 +95,20 @@ def is_voter(rules: Rules, w: World, voters: dict[int, int], i: int) -> bool:
     return i in voters and (not rules.dynamic or voters[i] == w.nodes[i].disk)
 
 
-def in_memory_gone(rules: Rules, w: World, i: int) -> World:
-    return w.node(i, leader=False, hw=0, fetched=(0,) * rules.servers)
+def in_memory_gone(w: World, i: int) -> World:
+    return w.node(i, leader=False, hw=0, fetched=())
+
+
+def key_of(rules: Rules, w: World, i: int) -> Key:
+    return (i, w.nodes[i].disk if rules.dynamic else 0)
+
+
+def keep_offsets(rules: Rules, w: World, i: int, known: dict[Key, int]) -> World:
+    """A leader keeps offsets of its voters, and of what may become one."""
+    matter = set(voter_set(rules, w, i).items())
+    if rules.changes:
+        matter |= {key_of(rules, w, other) for other in range(rules.servers)}
+    return w.node(i, fetched=tuple(sorted((key, offset) for key, offset in known.items() if offset and key in matter)))
 
 
 # -- the high watermark -------------------------------------------------------------------------------------------------
@@ -106,7 +117,8 @@ def in_memory_gone(rules: Rules, w: World, i: int) -> World:
 def update_high_watermark(rules: Rules, w: World, i: int) -> World:
     me = w.nodes[i]
     voters = voter_set(rules, w, i)
-    ends = {v: len(me.log) if v == i else me.fetched[v] for v in voters}
+    fetched = dict(me.fetched)
+    ends = {v: len(me.log) if v == i else fetched.get((v, disk), 0) for v, disk in voters.items()}
     if not rules.leader_may_be_outside and i not in voters:
         at = (len(voters) // 2 + 1) - 1
         held = sorted([*ends.values(), len(me.log)], reverse=True)[at]
@@ -118,10 +130,6 @@ def update_high_watermark(rules: Rules, w: World, i: int) -> World:
         w = w.node(i, hw=held)
         if held > len(w.committed):
             w = replace(w, committed=w.committed + me.log[len(w.committed) : held])
-    me = w.nodes[i]
-    newest = max((o for o, entry in enumerate(me.log) if entry[0] == "voters"), default=-1)
-    if rules.changes and i not in voters and newest < me.hw:
-        w = in_memory_gone(rules, w, i)
     return w
 
 
@@ -145,7 +153,7 @@ def elections(rules: Rules, w: World) -> Iterator[World]:
             for chosen in combinations(others, len(voters) // 2):
                 won = w
                 for v in (*chosen, i):
-                    won = in_memory_gone(rules, won, v).node(v, epoch=epoch, promised=i)
+                    won = in_memory_gone(won, v).node(v, epoch=epoch, promised=i)
                 won = won.node(i, leader=True, log=(*me.log, ("leader change", 0, epoch)))
                 yield update_high_watermark(rules, won, i)
 
@@ -158,10 +166,10 @@ def candidacies(rules: Rules, w: World) -> Iterator[World]:
         if not me.leader and me.epoch < rules.max_epoch and is_voter(rules, w, voters, i):
             granted = [v for v in voters if v == i or (is_voter(rules, w, voters, v) and pre_votes(w, v, me))]
             if not rules.pre_vote or len(granted) > len(voters) // 2:
-                yield in_memory_gone(rules, w, i).node(i, epoch=me.epoch + 1, promised=i)
+                yield in_memory_gone(w, i).node(i, epoch=me.epoch + 1, promised=i)
         for other in w.nodes:
             if other.epoch > me.epoch:
-                yield in_memory_gone(rules, w, i).node(i, epoch=other.epoch, promised=None)
+                yield in_memory_gone(w, i).node(i, epoch=other.epoch, promised=None)
 
 
 def pre_votes(w: World, v: int, candidate: Node) -> bool:
@@ -198,7 +206,7 @@ def fetches(rules: Rules, w: World) -> Iterator[World]:
                 continue
             if follower.epoch == leader.epoch and (follower.promised not in (None, i, f) or follower.leader):
                 continue
-            bound = in_memory_gone(rules, w, f).node(f, epoch=leader.epoch, promised=i)
+            bound = in_memory_gone(w, f).node(f, epoch=leader.epoch, promised=i)
             last, end = follower.end
             epoch, known = end_for(leader.log, last)
             if end and (epoch != last or known < end):
@@ -206,11 +214,7 @@ def fetches(rules: Rules, w: World) -> Iterator[World]:
                 cut = min(local, known) if mine == epoch or not epoch else local
                 yield bound.node(f, log=follower.log[:cut])
                 continue
-            voters = voter_set(rules, w, i)
-            if is_voter(rules, w, voters, f):
-                fetched = list(leader.fetched)
-                fetched[f] = end
-                bound = bound.node(i, fetched=tuple(fetched))
+            bound = keep_offsets(rules, bound, i, {**dict(leader.fetched), key_of(rules, w, f): end})
             bound = update_high_watermark(rules, bound, i)
             for until in range(end, len(leader.log) + 1):
                 yield bound.node(f, log=follower.log + leader.log[end:until])
@@ -222,6 +226,8 @@ def fetches(rules: Rules, w: World) -> Iterator[World]:
 def reconfigurations(rules: Rules, w: World) -> Iterator[World]:
     for i, me in enumerate(w.nodes):
         newest = max((o for o, entry in enumerate(me.log) if entry[0] == "voters"), default=-1)
+        if rules.changes and me.leader and i not in voter_set(rules, w, i) and newest < me.hw:
+            yield in_memory_gone(w, i)
         if not me.leader or len(w.sets) == rules.changes or not me.hw or newest >= me.hw:
             continue
         voters = voter_set(rules, w, i)
@@ -245,9 +251,9 @@ def reconfigurations(rules: Rules, w: World) -> Iterator[World]:
 
 def append_voters(rules: Rules, w: World, i: int, voters: dict[int, int]) -> World:
     me = w.nodes[i]
-    fetched = tuple(offset if v in voters else 0 for v, offset in enumerate(me.fetched))
-    changed = w.node(i, log=(*me.log, ("voters", len(w.sets), me.epoch)), fetched=fetched)
+    changed = w.node(i, log=(*me.log, ("voters", len(w.sets), me.epoch)))
     changed = replace(changed, sets=(*w.sets, tuple(sorted(voters.items()))))
+    changed = keep_offsets(rules, changed, i, dict(me.fetched))
     return update_high_watermark(rules, changed, i)
 
 
@@ -256,7 +262,7 @@ def append_voters(rules: Rules, w: World, i: int, voters: dict[int, int]) -> Wor
 
 def failures(rules: Rules, w: World) -> Iterator[World]:
     for i, me in enumerate(w.nodes):
-        gone = in_memory_gone(rules, w, i)
+        gone = in_memory_gone(w, i)
         if me.leader:
             back = gone.node(i, leader=rules.restarted_leader == "leading")
             if rules.restarted_leader == "unattached":
@@ -275,6 +281,8 @@ def failures(rules: Rules, w: World) -> Iterator[World]:
             formatted = replace(gone, formats_left=w.formats_left - 1).node(i, log=(), epoch=0, promised=None)
             if rules.dynamic:
                 formatted = formatted.node(i, disk=me.disk + 1, alone=rules.standalone)
+            for leader, node in enumerate(w.nodes):
+                formatted = keep_offsets(rules, formatted, leader, dict(node.fetched) if leader != i else {})
             yield formatted
 
 

@@ -41,6 +41,10 @@ REPLACING: dict[str, Any] = {
     "restarts": False, "check_quorum": False,
 }  # fmt: skip
 
+REMOVING: dict[str, Any] = {
+    "servers": 2, "max_epoch": 1, "voters": "dynamic", "changes": 1, "restarts": False, "check_quorum": False,
+}  # fmt: skip
+
 
 def constants_of(rules: Rules) -> dict[str, int]:
     has = asdict(rules)
@@ -68,6 +72,7 @@ QUICK = [
     Rules(servers=2, records=2, restarted_leader="leading", unflushed=True),
     Rules(servers=2, records=2, restarted_leader="unattached", unflushed=True, leader_change_committed=False),
     Rules(servers=2, dynamic=True, changes=2, leader_may_be_outside=False),
+    Rules(servers=2, dynamic=True, changes=2, formats=1, max_epoch=1),
 ]
 LARGER = [
     Rules(records=2, max_epoch=3),
@@ -117,7 +122,7 @@ def test_servers_are_interchangeable() -> None:
 @pytest.mark.slow
 def test_every_action_says_in_a_sentence_what_it_does() -> None:
     told: dict[str, str] = {}
-    for constants, length in ((FAILING, 40), (CHANGING, 40), (REPLACING, 60)):
+    for constants, length in ((FAILING, 40), (CHANGING, 40), (REPLACING, 60), (REMOVING, 20)):
         for kind, text in sentences(kraft.instantiate(constants), 3000, length):
             assert text[0].islower()
             assert "None" not in text
@@ -221,4 +226,4 @@ def test_one_change_in_flight_among_three_is_complete() -> None:
     constants = {"records": 2, "max_epoch": 3, "voters": "dynamic", "changes": 1}
     result = search(Question(kraft.instantiate(constants), ALWAYS, is_symmetric=True))
     assert result.verdict is Verdict.HOLDS
-    assert result.distinct_states == 598_525
+    assert result.distinct_states == 675_837
