@@ -9,10 +9,12 @@ from acked.model.kraft.settings import (
     changes,
     changing,
     keeps_directories,
+    lags_on_disk,
     leader_change_committed,
     leader_may_be_outside,
     records,
     redirects,
+    snapshots,
     some_join,
     splits,
 )
@@ -99,6 +101,12 @@ def end_of_epoch(s: State, r: Server, epoch: Epoch) -> Offset:
     return greatest(Offset, lambda o: (o == 0) | ((o <= log.end) & (log.at(o - 1).epoch <= epoch)))
 
 
+def forget(s: State, r: Server) -> None:
+    """A process that starts knows no more to be committed than its snapshot has (`KafkaRaftLog`)."""
+    if snapshots.on:
+        s.server[r].known = s.server[r].start
+
+
 # -- leaders ----------------------------------------------------------------------------------------------------------
 
 
@@ -139,4 +147,8 @@ def advance(s: State, leader: Server) -> None:
 
     reached = greatest(Offset, lambda o: (o == mine.hw) | ((o > mine.hw) & may_commit(o)))
     mine.hw = reached
+    if lags_on_disk.on:
+        mine.flushed = log.end
+    if snapshots.on:
+        mine.known = ite(reached > mine.known, reached, mine.known)
     s.committed.copy(log, reached)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from acked.model.kraft.common import knows_change, last_epoch, leave_office, voters_of
+from acked.model.kraft.common import forget, knows_change, last_epoch, leave_office, voters_of
 from acked.model.kraft.settings import (
     LEADING,
     UNATTACHED,
@@ -10,10 +10,12 @@ from acked.model.kraft.settings import (
     check_quorum,
     formats,
     keeps_directories,
+    lags_on_disk,
     quorum_state_lost,
     redirects,
     restarted_leader,
     restarts,
+    snapshots,
     splits,
     unflushed,
 )
@@ -27,6 +29,7 @@ def come_back(s: State, leader: Server) -> None:
     """What a leader is once it has started again, from its quorum-state file (`QuorumState.initialize`)."""
     mine = s.server[leader]
     leave_office(s, leader)
+    forget(s, leader)
     mine.leads = restarted_leader.value == LEADING
     if restarted_leader.value == UNATTACHED:
         mine.bond = None
@@ -70,6 +73,22 @@ def lose_unflushed(s: State, leader: Server, log_end: Offset) -> None:
 
 
 @action(
+    says=lambda t: (
+        f"the machine of controller {t.server} fails before what it has fetched from offset {t.log_end} on is on its disk"
+    ),
+    when=lambda: lags_on_disk.on, actor="server", fault=Fault.STOPS,
+)
+def lose_fetched(s: State, server: Server, log_end: Offset) -> None:
+    """A machine fails with what its controller fetched as no voter, and did not flush (`appendAsFollower`)."""
+    mine, log = s.server[server], s.log[server]
+    require("does not lead", ~mine.leads)
+    require("something is lost", log_end < log.end)
+    require("none of it is on its disk", log_end >= mine.flushed)
+    log.truncate(log_end)
+    forget(s, server)
+
+
+@action(
     says=lambda t: f"leader {t.leader} has had no fetch of a majority for too long and resigns",
     when=lambda: check_quorum.on, actor="leader", fault=Fault.UNHEARD,
 )
@@ -110,6 +129,7 @@ def lose_quorum_state(s: State, server: Server) -> None:
     leave_office(s, server)
     mine.epoch = last_epoch(s, server)
     mine.bond = None
+    forget(s, server)
 
 
 def _says_format(t: Telling) -> str:
@@ -128,6 +148,11 @@ def format_disk(s: State, server: Server) -> None:
     mine.epoch = 0
     mine.bond = None
     s.log[server].truncate(0)
+    if snapshots.on:
+        mine.start = 0
+    if lags_on_disk.on:
+        mine.flushed = 0
+    forget(s, server)
     if keeps_directories.on:
         mine.disk = mine.disk + 1
     if redirects.on:

@@ -59,7 +59,7 @@ def append_voters(s: State, leader: Server, members: SetValue[Server], now: Serv
 
 
 def move_offsets(s: State, leader: Server, members: SetValue[Server]) -> None:
-    """What a leader knows of a disk stays known as that becomes a voter, or is one no more (`updateVoterAndObserverStates`)."""
+    """What a leader knows of a disk stays known as that joins or leaves the voters (`updateVoterAndObserverStates`)."""
     for r in each(Server):
         fetched, watched, is_voter = s.fetched[leader][r], s.watched[leader][r], voters_of(s, leader).contains(r)
         joins, leaves = members.contains(r) & ~is_voter, ~members.contains(r) & is_voter

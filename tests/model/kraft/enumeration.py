@@ -33,11 +33,13 @@ class Rules:
     formats: int = 0
     unflushed: bool = False
     quorum_state_lost: bool = False
+    snapshots: bool = False
     stands: bool = False
     restarted_leader: str = "resigned"
     leader_change_committed: bool = True
     check_quorum: bool = True
     leader_may_be_outside: bool = True
+    observers_flush: bool = True
     pre_vote: bool = True
 
 
@@ -51,6 +53,9 @@ class Node:
     fetched: tuple[tuple[Key, int], ...] = ()
     disk: int = 0
     alone: bool = False
+    start: int = 0
+    flushed: int = 0  # kept where observers do not flush
+    high: int = 0  # the log's own high watermark, which outlives a change of roles
 
     @property
     def end(self) -> tuple[int, int]:
@@ -114,7 +119,13 @@ def keep_offsets(rules: Rules, w: World, i: int, known: dict[Key, int]) -> World
 # -- the high watermark -------------------------------------------------------------------------------------------------
 
 
+def flushes_late(rules: Rules) -> bool:
+    return rules.unflushed and not rules.observers_flush
+
+
 def update_high_watermark(rules: Rules, w: World, i: int) -> World:
+    if flushes_late(rules):
+        w = w.node(i, flushed=len(w.nodes[i].log))
     me = w.nodes[i]
     voters = voter_set(rules, w, i)
     fetched = dict(me.fetched)
@@ -127,7 +138,7 @@ def update_high_watermark(rules: Rules, w: World, i: int) -> World:
     start = next((o for o, entry in enumerate(me.log) if entry[2] == me.epoch), len(me.log))
     known = held > start if rules.leader_change_committed else held >= start
     if known and held > me.hw:
-        w = w.node(i, hw=held)
+        w = w.node(i, hw=held, high=max(me.high, held) if rules.snapshots else 0)
         if held > len(w.committed):
             w = replace(w, committed=w.committed + me.log[len(w.committed) : held])
     return w
@@ -208,16 +219,39 @@ def fetches(rules: Rules, w: World) -> Iterator[World]:
                 continue
             bound = in_memory_gone(w, f).node(f, epoch=leader.epoch, promised=i)
             last, end = follower.end
+            if leader.start:
+                first = leader.log[leader.start - 1][2]
+                if end < leader.start or (end == leader.start and last != first) or last < first:
+                    newest = last if end > follower.start else 0
+                    if (first, leader.start) > (newest, end if newest else 0):
+                        on_disk = leader.start if flushes_late(rules) else 0
+                        bound = bound.node(f, start=leader.start, high=leader.start, flushed=on_disk)
+                        yield bound.node(f, log=leader.log[: leader.start])
+                    continue
             epoch, known = end_for(leader.log, last)
             if end and (epoch != last or known < end):
                 mine, local = end_for(follower.log, epoch)
                 cut = min(local, known) if mine == epoch or not epoch else local
-                yield bound.node(f, log=follower.log[:cut])
+                cut = max(cut, follower.start)
+                bound = bound.node(f, high=follower.start if cut < follower.high else follower.high)
+                yield bound.node(f, log=follower.log[:cut], flushed=min(cut, follower.flushed))
                 continue
             bound = keep_offsets(rules, bound, i, {**dict(leader.fetched), key_of(rules, w, f): end})
             bound = update_high_watermark(rules, bound, i)
             for until in range(end, len(leader.log) + 1):
-                yield bound.node(f, log=follower.log + leader.log[end:until])
+                told = min(bound.nodes[i].hw, until) if rules.snapshots else 0
+                flushed = follower.flushed
+                if flushes_late(rules) and until > end and is_voter(rules, w, voter_set(rules, w, f), f):
+                    flushed = until
+                taken = bound.node(f, high=max(follower.high, told), flushed=flushed)
+                yield taken.node(f, log=follower.log + leader.log[end:until])
+
+
+def compactions(rules: Rules, w: World) -> Iterator[World]:
+    if rules.snapshots:
+        for i, node in enumerate(w.nodes):
+            for end in range(node.start + 1, node.high + 1):
+                yield w.node(i, start=end)
 
 
 # -- voter changes ------------------------------------------------------------------------------------------------------
@@ -264,7 +298,7 @@ def failures(rules: Rules, w: World) -> Iterator[World]:
     for i, me in enumerate(w.nodes):
         gone = in_memory_gone(w, i)
         if me.leader:
-            back = gone.node(i, leader=rules.restarted_leader == "leading")
+            back = gone.node(i, high=me.start, leader=rules.restarted_leader == "leading")
             if rules.restarted_leader == "unattached":
                 back = back.node(i, promised=None)
             if rules.restarts:
@@ -275,10 +309,15 @@ def failures(rules: Rules, w: World) -> Iterator[World]:
                         yield back.node(i, log=me.log[:end])
             if rules.check_quorum and len(voter_set(rules, w, i)) > 1:
                 yield gone
+        if flushes_late(rules) and not me.leader:
+            for end in range(me.flushed, len(me.log)):
+                yield w.node(i, log=me.log[:end], high=me.start)
         if rules.quorum_state_lost and me.epoch:
-            yield gone.node(i, epoch=me.end[0], promised=None)
+            yield gone.node(i, epoch=me.end[0], promised=None, high=me.start)
         if w.formats_left:
-            formatted = replace(gone, formats_left=w.formats_left - 1).node(i, log=(), epoch=0, promised=None)
+            formatted = replace(gone, formats_left=w.formats_left - 1).node(
+                i, log=(), epoch=0, promised=None, start=0, high=0, flushed=0
+            )
             if rules.dynamic:
                 formatted = formatted.node(i, disk=me.disk + 1, alone=rules.standalone)
             for leader, node in enumerate(w.nodes):
@@ -287,7 +326,7 @@ def failures(rules: Rules, w: World) -> Iterator[World]:
 
 
 def steps(rules: Rules, w: World) -> Iterator[World]:
-    for party in (elections, candidacies, appends, fetches, reconfigurations, failures):
+    for party in (elections, candidacies, appends, fetches, compactions, reconfigurations, failures):
         yield from party(rules, w)
 
 
@@ -314,7 +353,8 @@ def complete(w: World) -> bool:
 
 
 def same_machine(w: World) -> bool:
-    return all(node.log[: node.hw] == w.committed[: node.hw] for node in w.nodes if node.leader)
+    applied = [(node.log, max(node.high, node.hw if node.leader else 0)) for node in w.nodes]
+    return all(log[:end] == w.committed[:end] for log, end in applied)
 
 
 def logs_match(w: World) -> bool:
