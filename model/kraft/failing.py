@@ -69,6 +69,8 @@ def lose_unflushed(s: State, leader: Server, log_end: Offset) -> None:
     require("all of it is its own", log.at(log_end).epoch == mine.epoch)
     require("none of it is committed", log_end >= mine.hw)
     log.truncate(log_end)
+    if lags_on_disk.on:
+        mine.flushed = log_end
     come_back(s, leader)
 
 

@@ -306,7 +306,7 @@ def failures(rules: Rules, w: World) -> Iterator[World]:
             if rules.unflushed:
                 for end in range(me.hw, len(me.log)):
                     if me.log[end][2] == me.epoch:
-                        yield back.node(i, log=me.log[:end])
+                        yield back.node(i, log=me.log[:end], flushed=min(end, me.flushed))
             if rules.check_quorum and len(voter_set(rules, w, i)) > 1:
                 yield gone
         if flushes_late(rules) and not me.leader:
