@@ -8,7 +8,8 @@ from __future__ import annotations
 from acked.invariants.property import Property, promise
 from acked.invariants.quantifiers import every_three, every_two, same_until
 from acked.model.kraft.common import counts, is_no_newer, majority, voters_of
-from acked.model.kraft.settings import dismisses, records
+from acked.model.kraft.replicating import takes_up, wants_snapshot
+from acked.model.kraft.settings import dismisses, records, snapshots
 from acked.model.kraft.state import EntryId, Offset, Server, State
 from acked.model.language.quantify import count, every, implies, some
 from acked.model.language.values import Bool
@@ -65,12 +66,14 @@ def leader_completeness(s: State) -> Bool:
     "brokers and controllers never apply different metadata at one offset", f"{_RAFT}, State Machine Safety (§5.4.3)", _SINCE
 )
 def state_machine_safety(s: State) -> Bool:
-    """What a leader has below its high watermark is what was committed there first."""
+    """What a controller has below its high watermark is what was committed there first: a leader, or with snapshots any."""
+
+    def is_applied(r: Server, o: Offset) -> Bool:
+        mine = s.server[r]
+        return (o < mine.known) | (o < mine.start) if snapshots.on else mine.leads & (o < mine.hw)
 
     def agrees(r: Server) -> Bool:
-        return every(
-            Offset, lambda o: implies(s.server[r].leads & (o < s.server[r].hw), s.committed.same_record_at(s.log[r], o))
-        )
+        return every(Offset, lambda o: implies(is_applied(r, o), s.committed.same_record_at(s.log[r], o)))
 
     return every(Server, agrees)
 
@@ -141,8 +144,24 @@ def removed_voters_stay_out(s: State) -> Bool:
     return every(Server, lambda r: implies(_is_newest_leader(s, r), (voters_of(s, r) & s.dismissed).is_empty))
 
 
+@promise(
+    "a controller that was away takes up the leader's snapshot and goes on",
+    "KIP-630",
+    "as long as its last entry is of no newer epoch than the snapshot",
+    lacks=lambda has: "" if has["snapshots"] else "nobody takes snapshots; set snapshots = true",
+)
+def snapshots_are_taken_up(s: State) -> Bool:
+    """Whoever the leader of the newest epoch answers with its snapshot has a log that gives way to it."""
+
+    def can(follower: Server, leader: Server) -> Bool:
+        is_asked = _is_newest_leader(s, leader) & (follower != leader) & wants_snapshot(s, follower, leader)
+        return implies(is_asked, takes_up(s, follower, leader))
+
+    return every_two(Server, Server, can)
+
+
 PROPERTIES: tuple[Property, ...] = (
     one_leader_per_epoch, metadata_survives, leader_completeness, state_machine_safety, log_matching, quorum_can_elect,
-    followed_leaders_stay, removed_voters_stay_out,
+    followed_leaders_stay, removed_voters_stay_out, snapshots_are_taken_up,
 )  # fmt: skip
 """Every promise of the protocol."""

@@ -9,9 +9,12 @@ from acked.model.kraft.settings import (
     changes,
     changing,
     keeps_directories,
+    lags_on_disk,
     leader_change_committed,
     leader_may_be_outside,
     records,
+    redirects,
+    snapshots,
     some_join,
     splits,
 )
@@ -98,6 +101,12 @@ def end_of_epoch(s: State, r: Server, epoch: Epoch) -> Offset:
     return greatest(Offset, lambda o: (o == 0) | ((o <= log.end) & (log.at(o - 1).epoch <= epoch)))
 
 
+def forget(s: State, r: Server) -> None:
+    """A process that starts knows no more to be committed than its snapshot has (`KafkaRaftLog`)."""
+    if snapshots.on:
+        s.server[r].known = s.server[r].start
+
+
 # -- leaders ----------------------------------------------------------------------------------------------------------
 
 
@@ -109,13 +118,14 @@ def leave_office(s: State, r: Server, leaves: Bool | None = None) -> None:
     mine.hw = ite(leaves, 0, mine.hw)
     for other in each(Server):
         s.fetched[r][other] = ite(leaves, 0, s.fetched[r][other])
+        if redirects.on:
+            s.watched[r][other] = ite(leaves, 0, s.watched[r][other])
 
 
 def advance(s: State, leader: Server) -> None:
     """A leader's high watermark moves to what a majority of its newest voters holds (`LeaderState.maybeUpdateHighWatermark`).
 
-    Entries of earlier epochs are committed only along with one of the leader's own. If that commits a voter set without the
-    leader, it resigns (`RemoveVoterHandler.highWatermarkUpdated`).
+    Entries of earlier epochs are committed only along with one of the leader's own.
     """
     mine, log, voters = s.server[leader], s.log[leader], voters_of(s, leader)
 
@@ -137,6 +147,8 @@ def advance(s: State, leader: Server) -> None:
 
     reached = greatest(Offset, lambda o: (o == mine.hw) | ((o > mine.hw) & may_commit(o)))
     mine.hw = reached
+    if lags_on_disk.on:
+        mine.flushed = log.end
+    if snapshots.on:
+        mine.known = ite(reached > mine.known, reached, mine.known)
     s.committed.copy(log, reached)
-    if changing.on:
-        leave_office(s, leader, ~voters.contains(leader) & ~knows_change(s, leader, reached))

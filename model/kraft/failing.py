@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from acked.model.kraft.common import last_epoch, leave_office, voters_of
+from acked.model.kraft.common import forget, knows_change, last_epoch, leave_office, voters_of
 from acked.model.kraft.settings import (
     LEADING,
     UNATTACHED,
+    changing,
     check_quorum,
     formats,
     keeps_directories,
+    lags_on_disk,
     quorum_state_lost,
+    redirects,
     restarted_leader,
     restarts,
+    snapshots,
     splits,
     unflushed,
 )
 from acked.model.kraft.state import Offset, Server, State
 from acked.model.language.action import action, require
+from acked.model.language.quantify import each
 from acked.model.language.telling import Fault, Telling
 
 
@@ -24,6 +29,7 @@ def come_back(s: State, leader: Server) -> None:
     """What a leader is once it has started again, from its quorum-state file (`QuorumState.initialize`)."""
     mine = s.server[leader]
     leave_office(s, leader)
+    forget(s, leader)
     mine.leads = restarted_leader.value == LEADING
     if restarted_leader.value == UNATTACHED:
         mine.bond = None
@@ -63,7 +69,25 @@ def lose_unflushed(s: State, leader: Server, log_end: Offset) -> None:
     require("all of it is its own", log.at(log_end).epoch == mine.epoch)
     require("none of it is committed", log_end >= mine.hw)
     log.truncate(log_end)
+    if lags_on_disk.on:
+        mine.flushed = log_end
     come_back(s, leader)
+
+
+@action(
+    says=lambda t: (
+        f"the machine of controller {t.server} fails before what it has fetched from offset {t.log_end} on is on its disk"
+    ),
+    when=lambda: lags_on_disk.on, actor="server", fault=Fault.STOPS,
+)
+def lose_fetched(s: State, server: Server, log_end: Offset) -> None:
+    """A machine fails with what its controller fetched as no voter, and did not flush (`appendAsFollower`)."""
+    mine, log = s.server[server], s.log[server]
+    require("does not lead", ~mine.leads)
+    require("something is lost", log_end < log.end)
+    require("none of it is on its disk", log_end >= mine.flushed)
+    log.truncate(log_end)
+    forget(s, server)
 
 
 @action(
@@ -74,6 +98,23 @@ def resign(s: State, leader: Server) -> None:
     """A leader that no majority has fetched from in time resigns (`LeaderState.timeUntilCheckQuorumExpires`; KAFKA-15489)."""
     require("leads", s.server[leader].leads)
     require("is not the only voter", voters_of(s, leader).size > 1)
+    leave_office(s, leader)
+
+
+@action(
+    says=lambda t: f"leader {t.leader}, which is no voter any more, resigns as its removal is committed",
+    when=lambda: changing.on, actor="leader",
+)
+def resign_removed(s: State, leader: Server) -> None:
+    """A leader whose removal is committed resigns (`RemoveVoterHandler.highWatermarkUpdated`), or leads on.
+
+    It resigns only while the request waits for the commit, or with the next removal. A request waits for two seconds
+    (`controller.quorum.request.timeout.ms`, `LeaderState.maybeExpirePendingOperation`); then it leads on without being a
+    voter, until it stops.
+    """
+    require("leads", s.server[leader].leads)
+    require("is no voter", ~voters_of(s, leader).contains(leader))
+    require("no change is under way", ~knows_change(s, leader, s.server[leader].hw))
     leave_office(s, leader)
 
 
@@ -90,6 +131,7 @@ def lose_quorum_state(s: State, server: Server) -> None:
     leave_office(s, server)
     mine.epoch = last_epoch(s, server)
     mine.bond = None
+    forget(s, server)
 
 
 def _says_format(t: Telling) -> str:
@@ -108,7 +150,15 @@ def format_disk(s: State, server: Server) -> None:
     mine.epoch = 0
     mine.bond = None
     s.log[server].truncate(0)
+    if snapshots.on:
+        mine.start = 0
+    if lags_on_disk.on:
+        mine.flushed = 0
+    forget(s, server)
     if keeps_directories.on:
         mine.disk = mine.disk + 1
+    if redirects.on:
+        for leader in each(Server):
+            s.watched[leader][server] = 0
     if splits.on:
         mine.alone = True

@@ -7,7 +7,16 @@ from __future__ import annotations
 
 from acked.model.kraft.common import OPERATOR, advance, counts, disk_of, knows_change, voters_of
 from acked.model.kraft.replicating import says_committed
-from acked.model.kraft.settings import auto_join, by_operator, changes, changing, dismisses, keeps_directories, records
+from acked.model.kraft.settings import (
+    auto_join,
+    by_operator,
+    changes,
+    changing,
+    dismisses,
+    keeps_directories,
+    records,
+    redirects,
+)
 from acked.model.kraft.state import Change, Entry, EntryId, Server, State
 from acked.model.language.action import action, require
 from acked.model.language.quantify import each, ite
@@ -42,11 +51,20 @@ def append_voters(s: State, leader: Server, members: SetValue[Server], now: Serv
                 known = disk_of(s, leader, r)
                 known = known if now is None else ite(r == now, s.server[r].disk, known)
                 slot.disk[r] = ite(is_it, ite(members.contains(r), known, 0), slot.disk[r])
-    for r in each(Server):
-        s.fetched[leader][r] = ite(members.contains(r), s.fetched[leader][r], 0)
+    if redirects.on:
+        move_offsets(s, leader, members)
     s.log[leader].append(Entry(id=EntryId(s.next_change.expr) + records.value, epoch=s.server[leader].epoch))
     s.next_change = s.next_change + 1
     advance(s, leader)
+
+
+def move_offsets(s: State, leader: Server, members: SetValue[Server]) -> None:
+    """What a leader knows of a disk stays known as that joins or leaves the voters (`updateVoterAndObserverStates`)."""
+    for r in each(Server):
+        fetched, watched, is_voter = s.fetched[leader][r], s.watched[leader][r], voters_of(s, leader).contains(r)
+        joins, leaves = members.contains(r) & ~is_voter, ~members.contains(r) & is_voter
+        s.fetched[leader][r] = ite(joins, watched, ite(leaves, 0, fetched))
+        s.watched[leader][r] = ite(joins, 0, ite(leaves & counts(s, leader, r), fetched, watched))
 
 
 def add(s: State, leader: Server, server: Server) -> None:

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from acked.model.kraft.common import advance, counts, end_of_epoch, last_epoch, leave_office
-from acked.model.kraft.settings import records
+from acked.model.kraft.common import advance, counts, end_of_epoch, forget, last_epoch, leave_office
+from acked.model.kraft.settings import changing, lags_on_disk, records, redirects, snapshots
 from acked.model.kraft.state import Entry, Offset, Server, State
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite
+from acked.model.language.quantify import ite, truth
 from acked.model.language.telling import CLIENT, Telling, Tells, asks
 from acked.model.language.values import Bool
 
@@ -63,6 +63,37 @@ def is_valid(s: State, leader: Server, follower: Server) -> Bool:
     return mine.is_empty | (same_epoch & (mine.end <= end))
 
 
+def wants_snapshot(s: State, follower: Server, leader: Server) -> Bool:
+    """The leader's log begins too late for the follower's last entry to be looked up (`validateOffsetAndEpoch`).
+
+    A leader keeps one snapshot, that at the beginning of its log.
+    """
+    if not snapshots.on:
+        return truth(False)
+    start, end, epoch = s.server[leader].start, s.log[follower].end, last_epoch(s, follower)
+    of_snapshot = s.log[leader].at(start - 1).epoch
+    return (start > 0) & ((end < start) | ((end == start) & (epoch != of_snapshot)) | (epoch < of_snapshot))
+
+
+def takes_up(s: State, follower: Server, leader: Server) -> Bool:
+    """The follower's log gives way to the leader's snapshot: that is of a newer epoch, or ends later.
+
+    `KafkaRaftLog.truncateToLatestSnapshot`. Else `handleFetchSnapshotResponse` throws an IllegalStateException, which stops
+    the follower, and it meets the same again (4.3.1).
+    """
+    start, mine = s.server[leader].start, s.log[follower]
+    epoch, of_snapshot = last_epoch(s, follower), s.log[leader].at(start - 1).epoch
+    has_no_entry = mine.end == s.server[follower].start
+    return has_no_entry | (of_snapshot > epoch) | ((of_snapshot == epoch) & (start > mine.end))
+
+
+def hear_of(s: State, server: Server, offset: Offset) -> None:
+    """A follower is told a high watermark, which counts as far as it has a log (`updateFollowerHighWatermark`)."""
+    mine, end = s.server[server], s.log[server].end
+    reached = ite(offset < end, offset, end)
+    mine.known = ite(reached > mine.known, reached, mine.known)
+
+
 def require_follows(s: State, follower: Server, leader: Server) -> None:
     """The follower takes the other for the leader of an epoch that is not over for it (`maybeTransition`)."""
     mine, theirs = s.server[follower], s.server[leader]
@@ -83,9 +114,14 @@ def follow(s: State, follower: Server, leader: Server) -> None:
 
 
 def report(s: State, follower: Server, leader: Server) -> None:
-    """The leader learns how far the follower is, if that is one of its voters (`LeaderState.updateReplicaState`)."""
-    known = s.fetched[leader][follower]
-    s.fetched[leader][follower] = ite(counts(s, leader, follower), s.log[follower].end, known)
+    """The leader learns how far the follower is, which matters of others than voters too: they may become voters.
+
+    `LeaderState.updateReplicaState`.
+    """
+    known, end, is_voter = s.fetched[leader][follower], s.log[follower].end, counts(s, leader, follower)
+    s.fetched[leader][follower] = ite(is_voter, end, known if redirects.on or not changing.on else end)
+    if redirects.on:
+        s.watched[leader][follower] = ite(is_voter, s.watched[leader][follower], end)
     advance(s, leader)
 
 
@@ -119,11 +155,18 @@ def fetch(s: State, follower: Server, leader: Server, log_end: Offset) -> None:
     It writes that to its disk before it fetches again (`appendAsFollower`). An answer that is lost is one without entries.
     """
     require_follows(s, follower, leader)
+    if snapshots.on:
+        require("leader's log begins early enough", ~wants_snapshot(s, follower, leader))
     require("leader has its last entry", is_valid(s, leader, follower))
     require("leader has what it takes", (s.log[follower].end <= log_end) & (log_end <= s.log[leader].end))
     follow(s, follower, leader)
     report(s, follower, leader)
+    if lags_on_disk.on:
+        flushes = counts(s, follower, follower) & (s.log[follower].end < log_end)
+        s.server[follower].flushed = ite(flushes, log_end, s.server[follower].flushed)
     s.log[follower].copy(s.log[leader], log_end)
+    if snapshots.on:
+        hear_of(s, follower, s.server[leader].hw)
 
 
 @action(
@@ -137,9 +180,59 @@ def fetch(s: State, follower: Server, leader: Server, log_end: Offset) -> None:
 def fetch_diverging(s: State, follower: Server, leader: Server) -> None:
     """A follower whose last entry the leader lacks is told where that epoch ends, and truncates (`truncateToEndOffset`)."""
     require_follows(s, follower, leader)
+    if snapshots.on:
+        require("leader's log begins early enough", ~wants_snapshot(s, follower, leader))
     require("leader lacks its last entry", ~is_valid(s, leader, follower))
     end = end_of_epoch(s, leader, last_epoch(s, follower))
     epoch = ite(end == 0, 0, s.log[leader].at(end - 1).epoch)
     own = end_of_epoch(s, follower, epoch)
     follow(s, follower, leader)
-    s.log[follower].truncate(ite(own < end, own, end))
+    cut = ite(own < end, own, end)
+    if snapshots.on:
+        mine = s.server[follower]
+        cut = ite(cut < mine.start, mine.start, cut)
+        mine.known = ite(cut < mine.known, mine.start, mine.known)
+    if lags_on_disk.on:
+        s.server[follower].flushed = ite(cut < s.server[follower].flushed, cut, s.server[follower].flushed)
+    s.log[follower].truncate(cut)
+
+
+# -- snapshots --------------------------------------------------------------------------------------------------------
+
+
+@action(
+    says=lambda t: (
+        f"controller {t.server} puts what stands below offset {t.end} into a snapshot and deletes its log up to there"
+    ),
+    when=lambda: snapshots.on, actor="server",
+)
+def take_snapshot(s: State, server: Server, end: Offset) -> None:
+    """A controller writes a snapshot of what it knows to be committed, and its log begins there (`createNewSnapshot`)."""
+    mine = s.server[server]
+    require("ends later than its last one", end > mine.start)
+    require("is in its log", end <= s.log[server].end)
+    require("is committed", end <= mine.known)
+    mine.start = end
+
+
+@action(
+    says=lambda t: (
+        f"controller {t.follower} fetches from leader {t.leader} at offset {t.before.log[t.follower].end}{_says_news(t)}, "
+        f"whose log begins at offset {t.before.server[t.leader].start}, and takes its snapshot in place of its own log"
+    ),
+    when=lambda: snapshots.on,
+    actor="follower", messages=asks("follower", "leader", _says_offset, "snapshot"),
+)
+def fetch_snapshot(s: State, follower: Server, leader: Server) -> None:
+    """A follower whose log the leader's begins too late for fetches its snapshot (`handleFetchSnapshotResponse`)."""
+    require_follows(s, follower, leader)
+    require("leader's log begins too late", wants_snapshot(s, follower, leader))
+    require("snapshot is newer than its log", takes_up(s, follower, leader))
+    follow(s, follower, leader)
+    log, mine, start = s.log[follower], s.server[follower], s.server[leader].start
+    log.truncate(0)
+    log.copy(s.log[leader], start)
+    mine.start = start
+    if lags_on_disk.on:
+        mine.flushed = start
+    forget(s, follower)

@@ -64,6 +64,12 @@ quorum_state_lost = switch(
     "a controller's quorum-state file, with its epoch and its vote, may be lost; its log is not",
     default=False,
 )
+snapshots = switch(
+    "snapshots",
+    "controllers put what is committed into a snapshot and delete their log up to there; who lacks that fetches the snapshot "
+    "(KIP-630)",
+    default=False,
+)
 stands = switch(
     "stands",
     "a voter that hears no leader may stand without being elected; whoever hears of its epoch leads and follows no more",
@@ -96,6 +102,12 @@ check_quorum = switch(
 leader_may_be_outside = switch(
     "leader_may_be_outside",
     "a leader that is not in its voter set does not count as one of the majority that holds a record (3.8, KAFKA-16530)",
+    default=True,
+)
+observers_flush = switch(
+    "observers_flush",
+    "a controller that is no voter has what it fetched on its disk before it fetches again, as it may be added (3.9, "
+    "KAFKA-17332; only with unflushed)",
     default=True,
 )
 pre_vote = switch(
@@ -147,6 +159,9 @@ redirects = fact(lambda has: keeps_directories.make(has) and _changes(has))
 
 splits = fact(lambda has: keeps_directories.make(has) and has["formatted"] == STANDALONE)
 """Whether a server may be formatted as a quorum of its own."""
+
+lags_on_disk = fact(lambda has: has["unflushed"] and not has["observers_flush"])
+"""Whether less of what a controller has fetched may be on its disk."""
 
 some_join = fact(lambda has: 0 < _initial_voters(has) < has["servers"])
 """Whether there are servers that are no voters in the beginning."""

@@ -13,6 +13,7 @@ from acked.model.kraft.settings import (
     formats,
     initial_voters,
     keeps_directories,
+    lags_on_disk,
     last_change,
     last_entry,
     log_size,
@@ -20,6 +21,7 @@ from acked.model.kraft.settings import (
     records,
     redirects,
     servers,
+    snapshots,
     some_join,
     splits,
 )
@@ -78,6 +80,9 @@ class ServerState(Struct):
     leads = field(Bool, "it is the leader of its epoch, as far as it knows")
     hw = field(Offset, "a leader's high watermark; 0 until it has committed in its epoch")
     disk = field(Present(Disk, keeps_directories), "the directory id of its disk")
+    start = field(Present(Offset, snapshots), "where its log begins; its newest snapshot has what was before")
+    known = field(Present(Offset, snapshots), "the high watermark that it has heard of since it started, leader or not")
+    flushed = field(Present(Offset, lags_on_disk), "up to where its log is surely on its disk")
     alone = field(Present(Bool, splits), "its disk was formatted as a quorum of its own")
 
 
@@ -86,7 +91,11 @@ class State(Struct):
 
     log = field(Array(Server, Log(Entry, Offset, log_size)), "each server's log")
     server = field(Array(Server, ServerState), "each server's own view")
-    fetched = field(Array(Server, Array(Server, Offset)), "of a leader: the offset of each other voter's last fetch")
+    fetched = field(Array(Server, Array(Server, Offset)), "of a leader: the offset of each other server's last fetch")
+    watched = field(
+        Array(Server, Array(Server, Present(Offset, redirects))),
+        "the same of a server with another disk than that under which its id is, or may be, a voter",
+    )
     first = field(Present(SetOf(Server), some_join), "the voters in the beginning")
     change = field(Array(Change, VoterSet), "the voter sets that were written")
     next_record = field(Between(EntryId, 0, records), "how many metadata records were written so far")

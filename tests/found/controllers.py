@@ -1,13 +1,14 @@
-"""Controllers alone, of a dynamic quorum (KIP-853), and what is done to them: unmodified Kafka with its own timeouts."""
+"""Controllers alone, of a dynamic quorum (KIP-853) or a static one: unmodified Kafka with its own timeouts."""
 
 from __future__ import annotations
 
 import base64
 import os
+import shutil
 import signal
 import socket
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -27,20 +28,26 @@ _METADATA = {"topics": [{"topic_name": "__cluster_metadata", "partitions": [{"pa
 
 
 class Controllers:
-    """So many controllers, all of them voters, each with a folder of its own; all end when the context does."""
+    """So many controllers, all of them voters, each with a folder of its own; all end when the context does.
 
-    def __init__(self, version: str, count: int, folder: Path) -> None:
+    The voters are static without directory ids (`controller.quorum.voters`).
+    """
+
+    def __init__(
+        self, version: str, count: int, folder: Path, *, is_static: bool = False, settings: Mapping[str, str] | None = None
+    ) -> None:
         self._release, self._jars, self._folder = release(version), kafka(version), folder
         self._watchdog = Watchdog(None)
         self.ports = _free_ports(count)
         self.disks = [_directory_id() for _ in range(count)]
         self.running: dict[int, Jvm] = {}
-        voters = zip(range(count), self.ports, self.disks, strict=True)
-        text = ",".join(f"{one}@127.0.0.1:{port}:{_written(disk)}" for one, port, disk in voters)
+        addresses = [f"{one}@127.0.0.1:{port}" for one, port in enumerate(self.ports)]
+        bootstrap = ",".join(address.partition("@")[2] for address in addresses)
+        quorum = {"voters": ",".join(addresses)} if is_static else {"bootstrap.servers": bootstrap}
+        named = ",".join(f"{address}:{_written(disk)}" for address, disk in zip(addresses, self.disks, strict=True))
         for one in range(count):
-            self._configure(one)
-            arguments = ("format", "-t", CLUSTER_ID, "-c", self._configuration(one), "--initial-controllers", text)
-            run_to_end("Kafka's format tool", self._program(one, FORMAT_CLASS, *arguments), self._folder, 120.0)
+            self._configure(one, {**{f"controller.quorum.{key}": text for key, text in quorum.items()}, **(settings or {})})
+            self._format(one, *(() if is_static else ("--initial-controllers", named)))
 
     def __enter__(self) -> Self:
         for one in range(len(self.ports)):
@@ -61,6 +68,33 @@ class Controllers:
         """A crash of the process."""
         self.running.pop(one).kill()
 
+    def lose_disk(self, one: int, *how: str) -> None:
+        """An empty disk takes the place of a controller's own while it is down, formatted as the arguments say."""
+        shutil.rmtree(self._data(one))
+        self._format(one, *how)
+
+    def has_written(self, one: int, text: bytes) -> bool:
+        """Whether a text stands in a controller's log of metadata, on its disk."""
+        return any(text in path.read_bytes() for path in self._data(one).glob("__cluster_metadata-0/*.log"))
+
+    def write_default(self, value: str) -> int:
+        """Has the leader write a default of all brokers, and returns it; the answer comes once that is committed."""
+
+        def is_answered() -> bool:
+            leader = self.leader()
+            return leader is not None and self._altered(leader, value) == 0
+
+        wait_for(is_answered, "that a leader commits", 60.0)
+        leader = self.leader()
+        assert leader is not None
+        return leader
+
+    def _altered(self, leader: int, value: str) -> int:
+        change = {"name": "log.retention.ms", "config_operation": 0, "value": value}
+        asked = {"resources": [{"resource_type": 4, "resource_name": "", "configs": [change]}], "validate_only": False}
+        with self._client(leader) as ask:
+            return int(ask.ask(Api.INCREMENTAL_ALTER_CONFIGS, asked, 1).responses[0].error_code)
+
     def signal(self, some: Iterable[int], number: signal.Signals) -> None:
         """SIGSTOP: the processes stand still; SIGCONT: they go on."""
         for one in some:
@@ -74,7 +108,7 @@ class Controllers:
         """The quorum as a leader describes it, in kio's form; None by one that does not lead, or does not answer."""
         try:
             with self._client(one) as ask:
-                found = ask.ask(Api.DESCRIBE_QUORUM, _METADATA, 2).topics[0].partitions[0]
+                found = ask.ask(Api.DESCRIBE_QUORUM, _METADATA, 1).topics[0].partitions[0]
         except BrokerGone:
             return None
         return None if found.error_code else found
@@ -111,16 +145,22 @@ class Controllers:
     def _client(self, one: int) -> Client:
         return Client(("127.0.0.1", self.ports[one]), Dialect(self._release.number), 5.0)
 
-    def _configure(self, one: int) -> None:
+    def _format(self, one: int, *how: str) -> None:
+        arguments = ("format", "-t", CLUSTER_ID, "-c", self._configuration(one), *how)
+        run_to_end("Kafka's format tool", self._program(one, FORMAT_CLASS, *arguments), self._folder, 120.0)
+
+    def _configure(self, one: int, more: Mapping[str, str]) -> None:
         (self._folder / str(one)).mkdir()
         self._logging(one).write_text(log_configuration(self._release.log_binding, self._folder / str(one) / "log"))
         settings = {
-            "node.id": str(one), "process.roles": "controller", "log.dirs": str(self._folder / str(one) / "data"),
+            "node.id": str(one), "process.roles": "controller", "log.dirs": str(self._data(one)),
             "controller.listener.names": "CONTROLLER", "listeners": f"CONTROLLER://127.0.0.1:{self.ports[one]}",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT",
-            "controller.quorum.bootstrap.servers": ",".join(f"127.0.0.1:{port}" for port in self.ports),
+            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT", **more,
         }  # fmt: skip
         write_properties(Path(self._configuration(one)), settings)
+
+    def _data(self, one: int) -> Path:
+        return self._folder / str(one) / "data"
 
     def _configuration(self, one: int) -> str:
         return str(self._folder / str(one) / "server.properties")

@@ -123,6 +123,7 @@ KINDS = {
     "quorum-majority-3-keeps": (2, 2),
     "quorum-majority-3-lost-log": (7, 2),
     "kip101-1-fix": (2, 1),
+    "two-voter-changes": (2, 2),
     "kafka19975-bug": (2, 2),
     "kip890-no-add-fix": (7, 2),
     "txn-zombie-3-5": (7, 1),  # A violated property of steps.

@@ -33,11 +33,13 @@ class Rules:
     formats: int = 0
     unflushed: bool = False
     quorum_state_lost: bool = False
+    snapshots: bool = False
     stands: bool = False
     restarted_leader: str = "resigned"
     leader_change_committed: bool = True
     check_quorum: bool = True
     leader_may_be_outside: bool = True
+    observers_flush: bool = True
     pre_vote: bool = True
 
 
@@ -48,9 +50,12 @@ class Node:
     promised: int | None = None  # the leader it knows, or whom it voted for
     leader: bool = False
     hw: int = 0
-    fetched: tuple[int, ...] = ()
+    fetched: tuple[tuple[Key, int], ...] = ()
     disk: int = 0
     alone: bool = False
+    start: int = 0
+    flushed: int = 0  # kept where observers do not flush
+    high: int = 0  # the log's own high watermark, which outlives a change of roles
 
     @property
     def end(self) -> tuple[int, int]:
@@ -74,8 +79,7 @@ class World:
 
 
 def beginning(rules: Rules) -> World:
-    blank = Node(fetched=(0,) * rules.servers)
-    return World((blank,) * rules.servers, formats_left=rules.formats)
+    return World((Node(),) * rules.servers, formats_left=rules.formats)
 
 
 # -- voters -----------------------------------------------------------------------------------------------------------
@@ -96,17 +100,36 @@ def is_voter(rules: Rules, w: World, voters: dict[int, int], i: int) -> bool:
     return i in voters and (not rules.dynamic or voters[i] == w.nodes[i].disk)
 
 
-def in_memory_gone(rules: Rules, w: World, i: int) -> World:
-    return w.node(i, leader=False, hw=0, fetched=(0,) * rules.servers)
+def in_memory_gone(w: World, i: int) -> World:
+    return w.node(i, leader=False, hw=0, fetched=())
+
+
+def key_of(rules: Rules, w: World, i: int) -> Key:
+    return (i, w.nodes[i].disk if rules.dynamic else 0)
+
+
+def keep_offsets(rules: Rules, w: World, i: int, known: dict[Key, int]) -> World:
+    """A leader keeps offsets of its voters, and of what may become one."""
+    matter = set(voter_set(rules, w, i).items())
+    if rules.changes:
+        matter |= {key_of(rules, w, other) for other in range(rules.servers)}
+    return w.node(i, fetched=tuple(sorted((key, offset) for key, offset in known.items() if offset and key in matter)))
 
 
 # -- the high watermark -------------------------------------------------------------------------------------------------
 
 
+def flushes_late(rules: Rules) -> bool:
+    return rules.unflushed and not rules.observers_flush
+
+
 def update_high_watermark(rules: Rules, w: World, i: int) -> World:
+    if flushes_late(rules):
+        w = w.node(i, flushed=len(w.nodes[i].log))
     me = w.nodes[i]
     voters = voter_set(rules, w, i)
-    ends = {v: len(me.log) if v == i else me.fetched[v] for v in voters}
+    fetched = dict(me.fetched)
+    ends = {v: len(me.log) if v == i else fetched.get((v, disk), 0) for v, disk in voters.items()}
     if not rules.leader_may_be_outside and i not in voters:
         at = (len(voters) // 2 + 1) - 1
         held = sorted([*ends.values(), len(me.log)], reverse=True)[at]
@@ -115,13 +138,9 @@ def update_high_watermark(rules: Rules, w: World, i: int) -> World:
     start = next((o for o, entry in enumerate(me.log) if entry[2] == me.epoch), len(me.log))
     known = held > start if rules.leader_change_committed else held >= start
     if known and held > me.hw:
-        w = w.node(i, hw=held)
+        w = w.node(i, hw=held, high=max(me.high, held) if rules.snapshots else 0)
         if held > len(w.committed):
             w = replace(w, committed=w.committed + me.log[len(w.committed) : held])
-    me = w.nodes[i]
-    newest = max((o for o, entry in enumerate(me.log) if entry[0] == "voters"), default=-1)
-    if rules.changes and i not in voters and newest < me.hw:
-        w = in_memory_gone(rules, w, i)
     return w
 
 
@@ -145,7 +164,7 @@ def elections(rules: Rules, w: World) -> Iterator[World]:
             for chosen in combinations(others, len(voters) // 2):
                 won = w
                 for v in (*chosen, i):
-                    won = in_memory_gone(rules, won, v).node(v, epoch=epoch, promised=i)
+                    won = in_memory_gone(won, v).node(v, epoch=epoch, promised=i)
                 won = won.node(i, leader=True, log=(*me.log, ("leader change", 0, epoch)))
                 yield update_high_watermark(rules, won, i)
 
@@ -158,10 +177,10 @@ def candidacies(rules: Rules, w: World) -> Iterator[World]:
         if not me.leader and me.epoch < rules.max_epoch and is_voter(rules, w, voters, i):
             granted = [v for v in voters if v == i or (is_voter(rules, w, voters, v) and pre_votes(w, v, me))]
             if not rules.pre_vote or len(granted) > len(voters) // 2:
-                yield in_memory_gone(rules, w, i).node(i, epoch=me.epoch + 1, promised=i)
+                yield in_memory_gone(w, i).node(i, epoch=me.epoch + 1, promised=i)
         for other in w.nodes:
             if other.epoch > me.epoch:
-                yield in_memory_gone(rules, w, i).node(i, epoch=other.epoch, promised=None)
+                yield in_memory_gone(w, i).node(i, epoch=other.epoch, promised=None)
 
 
 def pre_votes(w: World, v: int, candidate: Node) -> bool:
@@ -198,22 +217,41 @@ def fetches(rules: Rules, w: World) -> Iterator[World]:
                 continue
             if follower.epoch == leader.epoch and (follower.promised not in (None, i, f) or follower.leader):
                 continue
-            bound = in_memory_gone(rules, w, f).node(f, epoch=leader.epoch, promised=i)
+            bound = in_memory_gone(w, f).node(f, epoch=leader.epoch, promised=i)
             last, end = follower.end
+            if leader.start:
+                first = leader.log[leader.start - 1][2]
+                if end < leader.start or (end == leader.start and last != first) or last < first:
+                    newest = last if end > follower.start else 0
+                    if (first, leader.start) > (newest, end if newest else 0):
+                        on_disk = leader.start if flushes_late(rules) else 0
+                        bound = bound.node(f, start=leader.start, high=leader.start, flushed=on_disk)
+                        yield bound.node(f, log=leader.log[: leader.start])
+                    continue
             epoch, known = end_for(leader.log, last)
             if end and (epoch != last or known < end):
                 mine, local = end_for(follower.log, epoch)
                 cut = min(local, known) if mine == epoch or not epoch else local
-                yield bound.node(f, log=follower.log[:cut])
+                cut = max(cut, follower.start)
+                bound = bound.node(f, high=follower.start if cut < follower.high else follower.high)
+                yield bound.node(f, log=follower.log[:cut], flushed=min(cut, follower.flushed))
                 continue
-            voters = voter_set(rules, w, i)
-            if is_voter(rules, w, voters, f):
-                fetched = list(leader.fetched)
-                fetched[f] = end
-                bound = bound.node(i, fetched=tuple(fetched))
+            bound = keep_offsets(rules, bound, i, {**dict(leader.fetched), key_of(rules, w, f): end})
             bound = update_high_watermark(rules, bound, i)
             for until in range(end, len(leader.log) + 1):
-                yield bound.node(f, log=follower.log + leader.log[end:until])
+                told = min(bound.nodes[i].hw, until) if rules.snapshots else 0
+                flushed = follower.flushed
+                if flushes_late(rules) and until > end and is_voter(rules, w, voter_set(rules, w, f), f):
+                    flushed = until
+                taken = bound.node(f, high=max(follower.high, told), flushed=flushed)
+                yield taken.node(f, log=follower.log + leader.log[end:until])
+
+
+def compactions(rules: Rules, w: World) -> Iterator[World]:
+    if rules.snapshots:
+        for i, node in enumerate(w.nodes):
+            for end in range(node.start + 1, node.high + 1):
+                yield w.node(i, start=end)
 
 
 # -- voter changes ------------------------------------------------------------------------------------------------------
@@ -222,6 +260,8 @@ def fetches(rules: Rules, w: World) -> Iterator[World]:
 def reconfigurations(rules: Rules, w: World) -> Iterator[World]:
     for i, me in enumerate(w.nodes):
         newest = max((o for o, entry in enumerate(me.log) if entry[0] == "voters"), default=-1)
+        if rules.changes and me.leader and i not in voter_set(rules, w, i) and newest < me.hw:
+            yield in_memory_gone(w, i)
         if not me.leader or len(w.sets) == rules.changes or not me.hw or newest >= me.hw:
             continue
         voters = voter_set(rules, w, i)
@@ -245,9 +285,9 @@ def reconfigurations(rules: Rules, w: World) -> Iterator[World]:
 
 def append_voters(rules: Rules, w: World, i: int, voters: dict[int, int]) -> World:
     me = w.nodes[i]
-    fetched = tuple(offset if v in voters else 0 for v, offset in enumerate(me.fetched))
-    changed = w.node(i, log=(*me.log, ("voters", len(w.sets), me.epoch)), fetched=fetched)
+    changed = w.node(i, log=(*me.log, ("voters", len(w.sets), me.epoch)))
     changed = replace(changed, sets=(*w.sets, tuple(sorted(voters.items()))))
+    changed = keep_offsets(rules, changed, i, dict(me.fetched))
     return update_high_watermark(rules, changed, i)
 
 
@@ -256,9 +296,9 @@ def append_voters(rules: Rules, w: World, i: int, voters: dict[int, int]) -> Wor
 
 def failures(rules: Rules, w: World) -> Iterator[World]:
     for i, me in enumerate(w.nodes):
-        gone = in_memory_gone(rules, w, i)
+        gone = in_memory_gone(w, i)
         if me.leader:
-            back = gone.node(i, leader=rules.restarted_leader == "leading")
+            back = gone.node(i, high=me.start, leader=rules.restarted_leader == "leading")
             if rules.restarted_leader == "unattached":
                 back = back.node(i, promised=None)
             if rules.restarts:
@@ -266,20 +306,27 @@ def failures(rules: Rules, w: World) -> Iterator[World]:
             if rules.unflushed:
                 for end in range(me.hw, len(me.log)):
                     if me.log[end][2] == me.epoch:
-                        yield back.node(i, log=me.log[:end])
+                        yield back.node(i, log=me.log[:end], flushed=min(end, me.flushed))
             if rules.check_quorum and len(voter_set(rules, w, i)) > 1:
                 yield gone
+        if flushes_late(rules) and not me.leader:
+            for end in range(me.flushed, len(me.log)):
+                yield w.node(i, log=me.log[:end], high=me.start)
         if rules.quorum_state_lost and me.epoch:
-            yield gone.node(i, epoch=me.end[0], promised=None)
+            yield gone.node(i, epoch=me.end[0], promised=None, high=me.start)
         if w.formats_left:
-            formatted = replace(gone, formats_left=w.formats_left - 1).node(i, log=(), epoch=0, promised=None)
+            formatted = replace(gone, formats_left=w.formats_left - 1).node(
+                i, log=(), epoch=0, promised=None, start=0, high=0, flushed=0
+            )
             if rules.dynamic:
                 formatted = formatted.node(i, disk=me.disk + 1, alone=rules.standalone)
+            for leader, node in enumerate(w.nodes):
+                formatted = keep_offsets(rules, formatted, leader, dict(node.fetched) if leader != i else {})
             yield formatted
 
 
 def steps(rules: Rules, w: World) -> Iterator[World]:
-    for party in (elections, candidacies, appends, fetches, reconfigurations, failures):
+    for party in (elections, candidacies, appends, fetches, compactions, reconfigurations, failures):
         yield from party(rules, w)
 
 
@@ -306,7 +353,8 @@ def complete(w: World) -> bool:
 
 
 def same_machine(w: World) -> bool:
-    return all(node.log[: node.hw] == w.committed[: node.hw] for node in w.nodes if node.leader)
+    applied = [(node.log, max(node.high, node.hw if node.leader else 0)) for node in w.nodes]
+    return all(log[:end] == w.committed[:end] for log, end in applied)
 
 
 def logs_match(w: World) -> bool:
