@@ -38,7 +38,8 @@ def acknowledged_commits_survive(s: State) -> Bool:
 @promise(
     "a fetch of offsets that does not require stable ones returns no older offset than was acknowledged",
     "OffsetFetch without requireStable, which reads what the coordinator knows to be committed",
-    "3.9 and earlier",
+    "no release from 4.0 on",
+    lacks=lambda has: "" if has["queues_requests"] else "before 4.0 such a fetch reads what is loaded; set queues_requests",
 )
 def plain_fetches_are_current(s: State) -> Bool:
     """What an active coordinator on the newest leader knows to be committed is no older than what was acknowledged."""

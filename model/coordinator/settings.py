@@ -56,8 +56,8 @@ listens_as_leader = switch(
 own_load_only = switch(
     "own_load_only",
     "a coordinator becomes active with the end of its own load, not with that of one that was begun for a former leadership "
-    "(to 3.9 loads and unloads were one after the other; not in 4.x)",
-    default=False,
+    "(to 3.9, where loads and unloads are one after the other; in no 4.x so far)",
+    default=True,
 )
 duties_in_order = switch(
     "duties_in_order", "loads and unloads are done in the order of leader epochs (2.8.1, 3.0, KAFKA-10614)", default=True
