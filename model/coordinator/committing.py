@@ -20,10 +20,10 @@ from acked.model.coordinator.common import (
 )
 from acked.model.coordinator.coordinating import end_txn
 from acked.model.coordinator.settings import (
-    batches,
     commits,
     delays_markers,
     expiry,
+    holds_back,
     keeps_default_timestamps,
     rebalances,
     some_rebalances,
@@ -88,7 +88,7 @@ def commit(s: State, broker: Broker) -> None:
     require("an offset is left", s.sent < commits)
     _require_member(s, broker)
     entry = record(COMMITTED, s.sent + 1)
-    if batches.on:
+    if holds_back.on:
         require("is active, and asked", is_asked(s, broker))
         require("the view has room", ~s.view[broker].is_full)
         s.view[broker].append(entry)

@@ -16,10 +16,10 @@ from acked.model.coordinator.common import (
     says,
 )
 from acked.model.coordinator.settings import (
-    batches,
     delays_markers,
     duties_in_order,
     expiry,
+    holds_back,
     listens_as_leader,
     own_load_only,
     skips,
@@ -41,6 +41,7 @@ from acked.model.coordinator.state import (
     NO_TXN,
     OPEN,
     Broker,
+    Commit,
     Epoch,
     Offset,
     Phase,
@@ -125,7 +126,7 @@ def end_load(s: State, broker: Broker, epoch: Epoch, buffer: Offset) -> None:
     mine.phase = ite(fails, named(Phase, FAILED), ite(begins, named(Phase, ACTIVE), mine.phase))
     mine.listens = begins | mine.listens
     s.view[broker].copy(s.log[broker], ite(fills, s.log[broker].end, s.view[broker].end))
-    mine.written = s.view[broker].end
+    mine.written = ite(fills, s.view[broker].end, mine.written)
     mine.committed = ite(fills, smaller(mine.hw, s.view[broker].end), mine.committed)
     if tells_loaded.on:
         mine.loaded = ite(fills, s.view[broker].end, mine.loaded)
@@ -138,13 +139,18 @@ def end_load(s: State, broker: Broker, epoch: Epoch, buffer: Offset) -> None:
 # -- answers ----------------------------------------------------------------------------------------------------------
 
 
+def _acknowledge(s: State, commit: Commit, acknowledges: Bool) -> None:
+    """A commit is one that the group counts on, unless a later one is, or it could be expired and was."""
+    is_newer = acknowledges & (commit > s.acked)
+    if expiry.on:
+        is_newer = is_newer & (commit > s.expired)
+    s.acked = ite(is_newer, commit, s.acked)
+
+
 def _answer(s: State, broker: Broker, offset: Offset, answers: Bool) -> None:
     """The client of one record that is committed, as the coordinator knows, hears of it."""
     entry = s.view[broker].at(offset)
-    is_newer = answers & says(entry, COMMITTED) & (entry.commit > s.acked)
-    if expiry.on:
-        is_newer = is_newer & (entry.commit > s.expired)
-    s.acked = ite(is_newer, entry.commit, s.acked)
+    _acknowledge(s, entry.commit, answers & says(entry, COMMITTED))
     if transactions.on:
         is_its = answers & (entry.commit == s.txn_commit) & (s.txn != NO_TXN)
         s.txn_acked = s.txn_acked | (is_its & says(entry, IN_TXN) & (s.txn == OPEN))
@@ -157,8 +163,7 @@ def _answer(s: State, broker: Broker, offset: Offset, answers: Bool) -> None:
 
 def end_txn(s: State, ends: Bool) -> None:
     """The transaction coordinator has the answer to the marker: the transaction is over."""
-    committed = ends & (s.txn == COMMITTING) & (s.txn_commit > s.acked)
-    s.acked = ite(committed, s.txn_commit, s.acked)
+    _acknowledge(s, s.txn_commit, ends & (s.txn == COMMITTING))
     s.txn = ite(ends, named(TxnPhase, NO_TXN), s.txn)
     s.txn_commit = ite(ends, 0, s.txn_commit)
     s.txn_acked = ~ends & s.txn_acked
@@ -196,7 +201,7 @@ def answer(s: State, broker: Broker) -> None:
     says=lambda t: (
         f"the coordinator of broker {t.broker} appends its batch from offset {t.before.broker[t.broker].written} on"
     ),
-    when=lambda: batches.on, actor="broker",
+    when=lambda: holds_back.on, actor="broker",
 )
 def flush(s: State, broker: Broker) -> None:
     """A batch is written once it is full or its time is up (`CoordinatorContext.flushCurrentBatch`)."""
@@ -210,17 +215,17 @@ def flush(s: State, broker: Broker) -> None:
 
 @action(
     says=lambda t: (
-        f"the coordinator of broker {t.broker}, a follower, cannot append its batch, rolls back to offset "
+        f"the coordinator of broker {t.broker} cannot append its batch, rolls back to offset "
         f"{t.after.broker[t.broker].written} and refuses what waits for it"
     ),
-    when=lambda: batches.on, actor="broker",
+    when=lambda: holds_back.on, actor="broker",
 )
 def roll_back(s: State, broker: Broker) -> None:
     """An append fails, and the state goes back to the snapshot before the batch (`CoordinatorContext.failCurrentBatch`)."""
     mine = s.broker[broker]
     require("is active", mine.phase == ACTIVE)
     require("holds something back", mine.written < s.view[broker].end)
-    require("is no leader", ~leads(s, broker))
+    require("cannot append it", ~(leads(s, broker) & is_in_sync(s, broker)))
     s.view[broker].truncate(mine.written)
 
 

@@ -12,8 +12,20 @@ from acked.model.coordinator.state import ABSENT, Broker, Epoch, Offset, State
 from acked.model.language.action import action, require
 from acked.model.language.quantify import each, every, greatest, implies, ite, smaller
 from acked.model.language.state import none_of
-from acked.model.language.telling import CONTROLLER, Fault, Telling, Tells
+from acked.model.language.telling import CONTROLLER, Course, Fault, Telling, Tells, Those, says_set
 from acked.model.language.values import Bool
+
+
+def _news(receiver: str | Those, course: Course) -> Tells:
+    """What the controller's metadata say of the leader, on its way to a broker."""
+    return Tells(CONTROLLER, receiver, lambda t: f"leader {t.after.leader[t.after.epoch]}, epoch {t.after.epoch}", course)
+
+
+ELECTION = (_news(Those(Broker, lambda t: range(len(t.after.broker))), Course.DEPARTS),)
+ISR = (Tells("leader", CONTROLLER, lambda t: f"ISR {says_set(t.after.isr)}"),)
+NEW_ELECTION = (
+    _news(Those(Broker, lambda t: range(len(t.after.broker)) if t.after.epoch > t.before.epoch else ()), Course.DEPARTS),
+)
 
 
 def _elect(s: State, broker: Broker) -> None:
@@ -25,7 +37,7 @@ def _elect(s: State, broker: Broker) -> None:
 
 @action(
     says=lambda t: f"the controller makes broker {t.broker} the leader of __consumer_offsets in epoch {t.after.epoch}",
-    actor=CONTROLLER,
+    actor=CONTROLLER, messages=ELECTION,
 )
 def elect(s: State, broker: Broker) -> None:
     """The controller elects a replica in sync (`PartitionChangeBuilder.electLeader`)."""
@@ -38,7 +50,7 @@ def elect(s: State, broker: Broker) -> None:
         f"the controller makes broker {t.broker}, which is not in sync, the leader of __consumer_offsets in epoch "
         f"{t.after.epoch}"
     ),
-    when=lambda: unclean.on, actor=CONTROLLER, fault=Fault.UNCLEAN,
+    when=lambda: unclean.on, actor=CONTROLLER, fault=Fault.UNCLEAN, messages=ELECTION,
 )
 def elect_unclean(s: State, broker: Broker) -> None:
     """The controller elects a replica that is not in sync (unclean.leader.election.enable)."""
@@ -52,10 +64,7 @@ def _says_role(t: Telling) -> str:
     return f"broker {t.broker} learns of epoch {t.after.broker[t.broker].epoch}, in which it is {role}"
 
 
-@action(
-    says=_says_role, actor="broker",
-    messages=(Tells(CONTROLLER, "broker", lambda t: f"epoch {t.after.broker[t.broker].epoch}"),),
-)
+@action(says=_says_role, actor="broker", messages=(_news("broker", Course.ARRIVES),))
 def learn(s: State, broker: Broker) -> None:
     """A broker applies the controller's newest metadata; its coordinator is to load or to unload (`BrokerMetadataPublisher`).
 
@@ -130,7 +139,7 @@ def advance(s: State, leader: Broker) -> None:
 
 @action(
     says=lambda t: f"leader {t.leader} takes broker {t.broker}, which does not fetch, out of the replicas in sync",
-    when=lambda: shrinks.on, actor="leader",
+    when=lambda: shrinks.on, actor="leader", messages=ISR,
 )
 def shrink(s: State, leader: Broker, broker: Broker) -> None:
     """A leader has a follower removed that lags (`Partition.maybeShrinkIsr`)."""
@@ -142,7 +151,7 @@ def shrink(s: State, leader: Broker, broker: Broker) -> None:
 
 @action(
     says=lambda t: f"leader {t.leader} has broker {t.broker}, which has caught up, in sync again",
-    when=lambda: shrinks.on or unclean.on or lost_disks.value > 0, actor="leader",
+    when=lambda: shrinks.on or unclean.on or lost_disks.value > 0, actor="leader", messages=ISR,
 )
 def expand(s: State, leader: Broker, broker: Broker) -> None:
     """A leader has a follower added that has caught up (`Partition.maybeExpandIsr`)."""
@@ -159,7 +168,7 @@ def _says_disk(t: Telling) -> str:
     return f"the disk of broker {t.broker} is lost; it starts with an empty one{again}"
 
 
-@action(says=_says_disk, when=lambda: lost_disks.value > 0, actor="broker", fault=Fault.DISK)
+@action(says=_says_disk, when=lambda: lost_disks.value > 0, actor="broker", fault=Fault.DISK, messages=NEW_ELECTION)
 def lose_disk(s: State, broker: Broker) -> None:
     """A broker loses its disk and starts with an empty one; it leads on only if nobody else is in sync."""
     require("a disk may be lost", s.disks_left > 0)

@@ -97,6 +97,12 @@ def _delays_markers(constants: Mapping[str, int]) -> int:
     return constants["transactions"] and not constants["applies_markers_first"]
 
 
+def _holds_back(constants: Mapping[str, int]) -> int:
+    if constants["batches"] and not constants["own_load_only"]:
+        raise ModelError("what becomes of a batch where a foreign load ends is not modelled; set own_load_only")
+    return constants["batches"]
+
+
 def _tells_loaded(constants: Mapping[str, int]) -> int:
     if constants["lost_disks"] and constants["max_epoch"] < 2:
         raise ModelError("a broker whose disk was lost leads in a later epoch; set max_epoch to 2 at least")
@@ -111,6 +117,9 @@ some_disks = fact(lambda has: has["lost_disks"])
 
 delays_markers = fact(_delays_markers)
 """Whether a marker is answered before it is applied."""
+
+holds_back = fact(_holds_back)
+"""Whether records are replayed before they are written."""
 
 tells_loaded = fact(_tells_loaded)
 """Whether it matters which offsets were loaded rather than committed here."""
