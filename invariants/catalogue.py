@@ -19,6 +19,7 @@ _SHIPPED = {
     "majority": ("majority",),
     "kraft": ("kraft",),
     "transactions": ("transactions.properties",),
+    "coordinator": ("coordinator",),
     "delivery": ("delivery",),
 }
 """For each package of protocols the modules with properties of its state; they are what each calls ``PROPERTIES``."""

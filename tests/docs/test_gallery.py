@@ -16,6 +16,9 @@ from acked.base.release import LATEST
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec, load_spec
 from acked.checker.spec.variants import specs_under
+from acked.model.coordinator import settings as of_coordinator
+from acked.model.coordinator.protocol import coordinator
+from acked.model.coordinator.versions import HISTORY as COORDINATOR_HISTORY
 from acked.model.kraft import settings as of_kraft
 from acked.model.kraft.protocol import kraft
 from acked.model.kraft.versions import HISTORY as KRAFT_HISTORY
@@ -51,7 +54,11 @@ OF_CONTROLLERS = {*range(55, 61)}
 """Rows of several controllers with ZooKeeper."""
 OF_KRAFT = set(range(80, 87))
 """Rows of the quorum of KRaft controllers."""
-HISTORIES = {partition: PARTITION_HISTORY, transactions: TRANSACTION_HISTORY, kraft: KRAFT_HISTORY}
+OF_COORDINATORS = set(range(90, 97))
+"""Rows of coordinators."""
+HISTORIES = {
+    partition: PARTITION_HISTORY, transactions: TRANSACTION_HISTORY, kraft: KRAFT_HISTORY, coordinator: COORDINATOR_HISTORY,
+}  # fmt: skip
 
 
 def rows(specs: list[Spec] = GALLERY) -> dict[int, dict[str, Spec]]:
@@ -84,7 +91,7 @@ def test_at_least_sixteen_bugs_that_break_more_than_availability_are_told() -> N
 
 def test_every_known_row_is_told_or_an_open_question() -> None:
     assert set(rows()) | set(rows(STANDSTILLS)) | {item.number for item in untold()} == (
-        KNOWN | FOUND_SINCE | OF_TRANSACTIONS | OF_REASSIGNMENT | OF_CONTROLLERS | OF_KRAFT
+        KNOWN | FOUND_SINCE | OF_TRANSACTIONS | OF_REASSIGNMENT | OF_CONTROLLERS | OF_KRAFT | OF_COORDINATORS
     )
 
 
@@ -127,6 +134,9 @@ def test_a_told_bug_is_violated_and_mended_at_the_same_constants(number: int) ->
         assert not differing & kept
     elif number in OF_KRAFT:
         kept = {item.name for item in (*of_kraft.SIZES, *of_kraft.QUORUM, *of_kraft.CIRCUMSTANCES)}
+        assert not differing & kept
+    elif number in OF_COORDINATORS:
+        kept = {item.name for item in (*of_coordinator.SIZES, *of_coordinator.CLIENTS, *of_coordinator.CIRCUMSTANCES)}
         assert not differing & kept
     elif number not in BOUNDED:
         assert bug.constants["max_leader_epoch"] == 0, "any number of elections"

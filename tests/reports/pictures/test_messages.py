@@ -65,6 +65,12 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         ("latest", {}),
         ("2.4", {"client_bumps_epoch": 1}),
     ],
+    "coordinator": [
+        (None, {"max_epoch": 3, "own_load_only": 0, "commits": 4, "records": 4}),
+        (None, {"transactions": 1, "rebalances": 1, "expiry": 1, "applies_markers_first": 0, "records": 4, "commits": 4}),
+        (None, {"transactions": 1, "records": 4}),
+        (None, {"batches": 1, "shrinks": 1, "unclean": 1, "lost_disks": 1, "max_epoch": 3}),
+    ],
     "delivery": [
         ("latest", {}),
         ("latest", {"commits": "after"}),
@@ -90,6 +96,10 @@ RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
                                   "moved_to": 2}),
         "AnswerFromBehind": ("3.2", {**ONE, "crashes": "none", "leadership_moves": 1, "controllers": 1, "acks": "0",
                                      "behind_controller_resent": 0}),
+    },
+    "coordinator": {
+        "CommitOutOfStep": ("latest", {"max_epoch": 3, "own_load_only": 0}),
+        "AnswerMarker": ("latest", {"transactions": 1, "records": 3}),
     },
     "transactions": {
         "VerifyAnotherCopy": ("3.6", {"guard_unique": 0, "partitions": 1, "producers": 1, "transactions": 1, "timeouts": 0}),
@@ -117,6 +127,7 @@ TWO_PARTIES: dict[str, set[str]] = {
     },
     "majority": {"Elect", "Vote", "HearOfTerm", "Write", "Replicate", "Heartbeat"},
     "kraft": {"Elect", "Hear", "AddVoter", "RemoveVoter", "UpdateVoter", "Join", "Fetch", "FetchDiverging"},
+    "coordinator": {"Elect", "ElectUnclean", "Fetch", "Shrink", "Expand"},
     "transactions": {
         *("AddPartitionToTxn", "DelayAdd", "LateAddArrives", "Produce", "ProduceAgain", "DelayProduce"),
         *("WriteMarker", "DelayMarker"),
