@@ -230,7 +230,8 @@ def ask_settings(watched: Watched, live: LiveCluster, today: date) -> SettingsAn
                       watched.batch.cache())  # fmt: skip
         audited = audit_groups(groups, asked)
     judged = judge(watched.own_policy, audited, today)
-    return SettingsAnswer(judged.verdict, judged.lines, _answers(audited, wanted_of(assumed)))
+    lines = tuple((line.judged.verdict, line.in_words) for line in judged.lines)
+    return SettingsAnswer(judged.verdict, lines, _answers(audited, wanted_of(assumed)))
 
 
 def unknown_settings(watched: Watched, live: LiveCluster, reason: str) -> SettingsAnswer:
