@@ -212,7 +212,7 @@ def dataframes(spec: Spec, driver: SparkDriver) -> None:
 
         if home not in sys.path:
             sys.path.insert(0, home)
-        from benchmarks.baseline import fire_batches
+        from benchmarks.parts.baseline import fire_batches
 
         yield from fire_batches(shape, code, batches)
 

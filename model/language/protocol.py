@@ -376,9 +376,8 @@ class Instance:
 
     def step_predicate(self, name: str, predicate: Callable[[Any, Any], Bool], step: ActionInstance) -> Expr:
         """A predicate over a state and its successor by `step`, as an expression over the leaves of the former."""
-        after = list(self.fields)
-        for leaf, code in step.updates:
-            after[leaf] = code
+        codes = dict(step.updates)
+        after = [codes.get(leaf, before) for leaf, before in enumerate(self.fields)]
         return self._step_readings.expression(
             predicate, after, lambda codes: self._predicate(name, predicate, self.codes(), codes)
         )
@@ -402,23 +401,22 @@ class Instance:
 
     def fire(self, step: ActionInstance, codes: Sequence[int]) -> list[int]:
         """The successor by an enabled action instance; `DomainOverflow` if it leaves a field's domain."""
-        after = list(codes)
+        after, said = list(codes), f"{self.protocol.name}: {step.label} assigns"
         for (leaf, _), value in zip(step.updates, step.updated(codes), strict=True):
             target = self.schema.leaves[leaf]
             if not 0 <= value < target.cardinality:
                 told, held = (target.code_text(value, self.constants), target.range_text(self.constants))
-                text = f"{self.protocol.name}: {step.label} assigns {target.name} a value outside its domain"
-                raise DomainOverflow(f"{text}: {told}, and it holds {held}; the state is {self.schema.decode(codes)}")
+                text = f"{said} {target.name} a value outside its domain: {told}, and it holds {held}"
+                raise DomainOverflow(f"{text}; the state is {self.schema.decode(codes)}")
             after[leaf] = value
         if (stray := step.overflowing(codes)) is not None:
-            text = f"{self.protocol.name}: {step.label} assigns an element beyond the last, {self.schema.leaves[stray].name}"
-            raise DomainOverflow(f"{text}; the state is {self.schema.decode(codes)}")
+            said += f" an element beyond the last, {self.schema.leaves[stray].name}"
+            raise DomainOverflow(f"{said}; the state is {self.schema.decode(codes)}")
         return after
 
     def tell(self, step: ActionInstance, before: Sequence[int], after: Sequence[int]) -> str:
         """One plain sentence about a step, in the action's own words; `ModelError` if its author's function has none."""
-        says = step.action.says
-        if says is None:
+        if (says := step.action.says) is None:
             return step.label
         telling = Telling(self.schema.decode(before), self.schema.decode(after), step.arguments)
         if is_shipped(says):
