@@ -110,7 +110,8 @@ def test_a_question_may_be_required_under_some_faults_only() -> None:
 @pytest.mark.slow
 def test_what_is_recommended_says_what_else_is_a_yes_and_takes() -> None:
     options = ("--set", "replication.factor=2", "--set", "min.insync.replicas=2", "--set", "acks=1", "--set",
-               "retries=3", "--set", "enable.idempotence=false", "--kafka-version", "4.1", "--faults", "clean", "-q", "-j", "1")  # fmt: skip
+               "retries=3", "--set", "enable.idempotence=false", "--kafka-version", "4.1", "--faults", "clean", "-q",
+               "-j", "1")  # fmt: skip
     done = run(*options, "--ask", "loss,duplicates", "--require", "loss=clean", "--format", "json")
     assert done.return_value == 12
     said = json.loads(done.output)["recommended"]["in_words"]
