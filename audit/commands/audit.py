@@ -32,7 +32,7 @@ from acked.audit.commands.plan import CODES, plan
 from acked.audit.commands.read_settings import print_settings, settings_document
 from acked.audit.commands.summary import policy_view, print_summary
 from acked.audit.decision.gather import Recognised
-from acked.audit.decision.questions import AuditQuestion
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
@@ -170,7 +170,7 @@ def _audit(
         view, verdict = replace(view, policy=policy_view(policy.file, judged)), judged.verdict
     if before is not None and wanted.baseline is not None:
         changed = since(view, before, wanted.baseline)
-        view, verdict = replace(view, baseline=changed), changed.verdict
+        view, verdict = replace(view, baseline=changed), changed.verdict if policy is None else verdict
     if wanted.prove_it:
         return _prove(audited, view, required, CODES[verdict], output, out)
     _show(view, output, out, [str(file) for file in files])
@@ -251,7 +251,9 @@ def _render(view: View, form: str, files: list[str]) -> str:
     match form:
         case "text":
             assert view.baseline is not None
-            lines = (*view.baseline.notes, *(one.in_words for one in view.baseline.differences))
+            lines = [*view.baseline.notes, *(one.in_words for one in view.baseline.differences)]
+            if view.policy is not None and view.policy.verdict is not AuditVerdict.NO:
+                lines.append(view.policy.verdict_in_words)
             return "".join(f"{harmless(line)}\n" for line in lines)
         case "markdown":
             text = audit_markdown(view) if isinstance(view, AuditView) else topics_markdown(view)
