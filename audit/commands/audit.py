@@ -32,7 +32,7 @@ from acked.audit.commands.plan import CODES, plan
 from acked.audit.commands.read_settings import print_settings, settings_document
 from acked.audit.commands.summary import policy_view, print_summary
 from acked.audit.decision.gather import Recognised
-from acked.audit.decision.questions import AuditQuestion, AuditVerdict
+from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.baseline import read_baseline, since
 from acked.audit.reports.build import view_of
 from acked.audit.reports.junit import audit_junit
@@ -252,7 +252,7 @@ def _render(view: View, form: str, files: list[str]) -> str:
         case "text":
             assert view.baseline is not None
             lines = [*view.baseline.notes, *(one.in_words for one in view.baseline.differences)]
-            if view.policy is not None and view.policy.verdict is not AuditVerdict.NO:
+            if view.policy is not None and CODES[view.policy.verdict] is not ExitCode.HOLDS:
                 lines.append(view.policy.verdict_in_words)
             return "".join(f"{harmless(line)}\n" for line in lines)
         case "markdown":
