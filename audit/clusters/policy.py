@@ -77,9 +77,10 @@ class Policy:
 
     @property
     def every(self) -> tuple[Wanted, ...]:
-        """All that is required of any topic."""
-        return tuple(dict.fromkeys(wanted for answers in (*(one.answers for one in self.required), _BY_DEFAULT)
-                                   for wanted in answers))  # fmt: skip
+        """All that is required of any topic; what is by default only where some topic may be in no requirement."""
+        is_whole = any("*" in one.topics and one.unit == "*" for one in self.required)
+        every = [one.answers for one in self.required] + ([] if is_whole else [_BY_DEFAULT])
+        return tuple(dict.fromkeys(wanted for answers in every for wanted in answers))
 
 
 def _is_about(one: Requirement | Accepted, topic: str, unit: str) -> bool:

@@ -171,7 +171,7 @@ def _audit(
         view, verdict = replace(view, policy=policy_view(policy.file, judged)), judged.verdict
     if before is not None and wanted.baseline is not None:
         changed = since(view, before, wanted.baseline)
-        view, verdict = replace(view, baseline=changed), changed.verdict
+        view, verdict = replace(view, baseline=changed), changed.verdict if policy is None else verdict
     if wanted.prove_it:
         return _prove(audited, view, required, CODES[verdict], output, out)
     _show(view, output, out, [str(file) for file in files])
@@ -252,7 +252,9 @@ def _render(view: View, form: str, files: list[str]) -> str:
     match form:
         case "text":
             assert view.baseline is not None
-            lines = (*view.baseline.notes, *(one.in_words for one in view.baseline.differences))
+            lines = [*view.baseline.notes, *(one.in_words for one in view.baseline.differences)]
+            if view.policy is not None and CODES[view.policy.verdict] is not ExitCode.HOLDS:
+                lines.append(view.policy.verdict_in_words)
             return "".join(f"{harmless(line)}\n" for line in lines)
         case "markdown":
             text = audit_markdown(view) if isinstance(view, AuditView) else topics_markdown(view)

@@ -60,9 +60,9 @@ class Wanted:
 
     def check(self, form: str) -> None:
         """Refuses forms and options that do not go with what is wanted."""
-        if self.policy is not None and (self.prove_it or self.baseline is not None or self.require != LOSS):
-            raise click.UsageError("--policy says what is required and decides the exit code; leave out --require, "
-                                   "--baseline and --prove-it")  # fmt: skip
+        if self.policy is not None and (self.prove_it or self.require != LOSS):
+            raise click.UsageError("--policy says what is required and decides the exit code; leave out --require and "
+                                   "--prove-it")  # fmt: skip
         if self.prove_it and (form not in ("text", "json") or self.show_settings):
             raise click.UsageError("--prove-it is text or JSON, and goes without --show-settings")
         if self.prove_it and (self.fix is not None or self.pages is not None or self.trace_out is not None):
@@ -124,8 +124,8 @@ _ASKS = {
                    "or all; of a question under one fault only: loss=one-machine, loss=one-lossy+zombies."),
     "advice": option("--advice/--no-advice", default=True, help="Find the settings that cause a yes, and the smallest fix."),
     "baseline": option("--baseline", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
-                    help="An earlier audit (--format json): only what got worse since is red, and text has only what "
-                    "changed."),
+                    help="An earlier audit (--format json): only what got worse since is red (with --policy, what that "
+                    "says), and text has only what changed."),
     "policy": option("--policy", metavar="FILE", type=click.Path(path_type=Path, dir_okay=False),
                   help="What is required of which topics, accepted risks with reason and day, and clusters: acked.toml. "
                   "It decides the exit code, and where nothing else is named its clusters are audited."),

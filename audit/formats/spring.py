@@ -64,7 +64,12 @@ def spring_properties(file: str, text: str) -> list[Read]:
 
 
 def spring_variable(whose: Whose, name: str, value: str, line: int) -> SettingEntry | None:
-    """`SPRING_KAFKA_PRODUCER_PROPERTIES_ENABLE_IDEMPOTENCE`; None for a variable that is not Spring's."""
+    """`SPRING_KAFKA_PRODUCER_PROPERTIES_ENABLE_IDEMPOTENCE`; None for a variable that is not Spring's.
+
+    One alone does not tell what a binder of Spring Cloud Stream makes of all, so there is none of it that is read.
+    """
+    if name.startswith("SPRING_CLOUD_STREAM_") and (means := meaning(name.split("_"))) is not None:
+        return whose.suspect(name, value, line, means)
     if not name.startswith("SPRING_KAFKA_"):
         return None
     return next(settings_of(_settings(whose, [Property(tuple(name.lower().split("_")), value, line)])), None)

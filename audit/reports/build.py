@@ -394,7 +394,20 @@ def _recommendation(audit: Audit) -> RecommendedView | None:
     held = "" if is_upgrade else f"with {audit.context.words} "
     words = remedy_in_words(SettingsChange(found.settings))
     words += f"; {held}every required answer ({_names(audit.everywhere)}) is then a no (checked)"
+    for remedy, asked in _beside(audit, found).items():
+        words += f"; {_names(asked)}, not required and a yes now: {remedy} (checked alone)"
     return RecommendedView(_values(found.settings), found.price, words)
+
+
+def _beside(audit: Audit, found: SettingsChange) -> dict[str, list[AuditQuestion]]:
+    """What makes other answers a no that decide and are a yes, and is not recommended already: by that, which answers."""
+    beside: dict[str, list[AuditQuestion]] = {}
+    for answer in audit.answers:
+        remedy = None if answer.advice is None else answer.advice.remedy
+        is_open = answer.decides and answer.question.asked not in audit.everywhere and answer.worst is AuditVerdict.YES
+        if is_open and remedy is not None and not set(remedy.settings) <= set(found.settings):
+            beside.setdefault(remedy_in_words(SettingsChange(remedy.settings)), []).append(answer.question.asked)
+    return beside
 
 
 def _remedy(change: SettingsChange) -> RemedyView:

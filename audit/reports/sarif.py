@@ -49,9 +49,9 @@ _RULES: Mapping[str, tuple[str, str]] = {
 """Rules that are about no question and no setting: what they say, and the place of docs/audit.md that explains it."""
 
 _HELP = (
-    "A result is an answer that was decided by exhaustive search of a model of Kafka's replication under the rules of "
-    "your release: its message has the shortest run that shows it, the setting that causes it, and the smallest change after "
-    "which it was checked to be a no. `none` as level is what could not be decided, and no pass."
+    "A result is an answer that was decided by exhaustive search of a model of Kafka's replication under the rules of your "
+    "release: its message has the shortest run that shows it and, unless advice was left out, the setting that it hangs on "
+    "and a change that was checked. `none` as level is what could not be decided, and no pass."
 )
 _HELP_ON_SETTINGS = "A remark on the settings themselves; it decides no answer."
 

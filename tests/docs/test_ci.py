@@ -164,10 +164,10 @@ def test_the_action_runs_the_gate_and_the_audit(project: Path, installed: dict[s
     assert in_the_action("Gate", project, environment).returncode == 1
 
 
-def commented(project: Path, environment: dict[str, str], settings: str) -> str:
+def commented(project: Path, environment: dict[str, str], settings: str, more: str = "") -> str:
     """What the action's step says of a pull request with these settings, in the place of which `gh` writes it down."""
     (project / "own.properties").write_text(settings, "utf-8")
-    asked = {"settings": "own.properties", "audit-arguments": "--kafka-version 4.1 --ask loss --faults clean"}
+    asked = {"settings": "own.properties", "audit-arguments": f"--kafka-version 4.1 --ask loss --faults clean{more}"}
     done = in_the_action("Comment", project, environment, **asked, **{"comment-token": "secret"})
     assert done.returncode == 0, done.stdout + done.stderr
     said = project.parent / "said"
@@ -192,6 +192,11 @@ def test_the_action_tells_a_pull_request_what_it_turns(project: Path, installed:
     assert first.startswith("pr comment 12 --edit-last --create-if-none --body-file ")
     assert lines[2:] == ["`````text", "worse: lost (clean): no before, yes now", "`````"]
     assert run("git worktree list | wc -l", project, environment).stdout.strip() == "1"
+    (project.parent / "said").unlink()
+    (project / "acked.toml").write_text('[[require]]\ntopics = ["*"]\nanswers = ["loss=clean"]\n', "utf-8")
+    assert run("git add acked.toml && git commit -qm three acked.toml", project, environment).returncode == 0
+    _, *lines = commented(project, environment, safe.replace("all", "1"), " --policy acked.toml").splitlines()
+    assert lines[2:] == ["`````text", "worse: lost (clean): no before, yes now", "`````"]
 
 
 @pytest.mark.parametrize("name", ["docs/ci.md", "docs/install.md", "docs/agents.md", "README.md", "action.yml"])

@@ -66,6 +66,12 @@ def test_of_several_requirements_the_first_that_is_about_a_topic_counts_and_loss
     assert (cluster.name, cluster.bootstrap, cluster.command_config) == ("eu", "kafka:9092", tmp_path / "client.properties")
 
 
+def test_where_a_requirement_is_about_every_topic_nothing_is_required_by_default(tmp_path: Path) -> None:
+    assert policy(tmp_path, WHOLE.replace('cluster = "eu"\n', "")).every == (
+        CLEAN, (AuditQuestion.DUPLICATES, read_faults("clean"))
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize(("old", "new", "why"), [
     ("[[require]]\ntopics", "[[requre]]\ntopics", r"there is no key 'requre' \(did you mean require\?\)"),
     ("answers = [\"loss=clean\"]", "answer = [\"loss=clean\"]", r"require 2: .* 'answer' \(did you mean answers"),

@@ -107,6 +107,32 @@ def test_a_question_may_be_required_under_some_faults_only() -> None:
         CliRunner().invoke(audit, [*options, "--require", "loss=lossey"], standalone_mode=False, catch_exceptions=False)
 
 
+@pytest.mark.slow
+def test_what_is_recommended_says_what_else_is_a_yes_and_takes() -> None:
+    options = ("--set", "replication.factor=2", "--set", "min.insync.replicas=2", "--set", "acks=1", "--set",
+               "retries=3", "--set", "enable.idempotence=false", "--kafka-version", "4.1", "--faults", "clean", "-q",
+               "-j", "1")  # fmt: skip
+    done = run(*options, "--ask", "loss,duplicates", "--require", "loss=clean", "--format", "json")
+    assert done.return_value == 12
+    said = json.loads(done.output)["recommended"]["in_words"]
+    assert "every required answer (loss) is then a no (checked)" in said
+    assert "duplicates, not required and a yes now: set acks=all and enable.idempotence=true (checked alone)" in said
+    whole = run(*options, "--ask", "loss,duplicates", "--require", "all", "--format", "json")
+    assert "not required" not in json.loads(whole.output)["recommended"]["in_words"]
+
+
+@pytest.mark.slow
+def test_what_was_read_of_several_topics_is_told_of_each_group_and_nothing_is_asked(tmp_path: Path) -> None:
+    place = tmp_path / "topics.txt"
+    place.write_text(TOPICS)
+    done = run(str(place), "--show-settings")
+    assert (done.exception, done.return_value) == (None, 0)
+    assert [line for line in done.output.splitlines() if line in ("orders", "logs")] == ["orders", "logs"]
+    assert "flush.messages=1" in done.output
+    groups = json.loads(run(str(place), "--show-settings", "--format", "json").output)["groups"]
+    assert [group["topics"] for group in groups] == [["orders"], ["logs"]]
+
+
 @pytest.mark.long
 def test_what_is_said_of_transactions_is_in_every_form_with_a_page_for_each_trace(tmp_path: Path) -> None:
     (tmp_path / "p.properties").write_text("acks=all\ntransactional.id=orders\n")

@@ -111,6 +111,29 @@ def test_what_a_policy_requires_and_nobody_asked_is_no_pass_in_any_form(tmp_path
 
 
 @pytest.mark.slow
+def test_beside_an_earlier_audit_text_has_what_changed_and_the_policy_decides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("acked.toml").write_text(POLICY, "utf-8")
+    arguments = ["server.properties", "--policy", "acked.toml", "--kafka-version", "4.1", "--ask", "loss", "--faults",
+                 "clean", "--no-advice", "-q", "-j", "1"]  # fmt: skip
+
+    def run(acks: str, *more: str) -> tuple[object, str]:
+        Path("server.properties").write_text(f"default.replication.factor=2\nmin.insync.replicas=2\nacks={acks}\n", "utf-8")
+        done = CliRunner().invoke(command, [*arguments, *more], standalone_mode=False)
+        assert done.exception is None
+        return done.return_value, done.output
+
+    assert run("all", "--format", "json", "--out", "before.json") == (0, "")
+    assert run("all", "--baseline", "before.json") == (0, "")
+    told = "worse: lost (clean): no before, yes now\nFAIL: by acked.toml: 1 required and not kept, 0 undecided\n"
+    assert run("1", "--baseline", "before.json") == (12, told)
+    assert run("1", "--format", "json", "--out", "before.json")[0] == 12
+    assert run("1", "--baseline", "before.json") == (12, told.split("\n", 1)[1])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "shown"), [
     ("sarif", '"level": "error"'), ("junit", 'failures="1"'), ("html", "FAIL: by "), ("markdown", "**FAIL: by "),
 ])  # fmt: skip
