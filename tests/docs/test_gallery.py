@@ -49,7 +49,7 @@ OF_REASSIGNMENT = {48, 49, 50}
 """Rows of reassignment."""
 OF_CONTROLLERS = {*range(55, 61)}
 """Rows of several controllers with ZooKeeper."""
-OF_KRAFT = set(range(80, 87))
+OF_KRAFT = set(range(80, 88))
 """Rows of the quorum of KRaft controllers."""
 HISTORIES = {partition: PARTITION_HISTORY, transactions: TRANSACTION_HISTORY, kraft: KRAFT_HISTORY}
 
