@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from acked.invariants.property import Property, promise
 from acked.invariants.quantifiers import every_three, every_two, same_until
-from acked.model.kraft.common import counts, is_no_newer, majority, voters_of
+from acked.model.kraft.common import counts, is_majority, is_no_newer, voters_of
 from acked.model.kraft.replicating import takes_up, wants_snapshot
 from acked.model.kraft.settings import dismisses, records, snapshots
 from acked.model.kraft.state import EntryId, Offset, Server, State
 from acked.model.language.quantify import count, every, implies, some
+from acked.model.language.state import all_of
 from acked.model.language.values import Bool
 
 _RAFT = "KIP-595; Raft (Ongaro and Ousterhout 2014)"
@@ -103,7 +104,7 @@ def quorum_can_elect(s: State) -> Bool:
 
     def could_win(r: Server) -> Bool:
         votes = count(Server, lambda v: counts(s, r, v) & is_no_newer(s, v, r))
-        return counts(s, r, r) & (votes >= majority(voters_of(s, r)))
+        return counts(s, r, r) & is_majority(votes, voters_of(s, r))
 
     return some(Server, lambda r: s.server[r].leads | could_win(r))
 
@@ -124,7 +125,7 @@ def followed_leaders_stay(before: State, after: State) -> Bool:
             return (after.server[r].bond == leader) & (after.server[r].epoch == mine.epoch)
 
         followers = count(Server, lambda r: counts(before, leader, r) & follows(r))
-        return _is_newest_leader(before, leader) & (followers >= majority(voters_of(before, leader)))
+        return _is_newest_leader(before, leader) & is_majority(followers, voters_of(before, leader))
 
     def is_replaced(leader: Server) -> Bool:
         is_newest = every(Server, lambda r: after.server[r].epoch <= before.server[leader].epoch)
@@ -159,6 +160,25 @@ def snapshots_are_taken_up(s: State) -> Bool:
 
     return every_two(Server, Server, can)
 
+
+def _has_majority(s: State, leader: Server) -> Bool:
+    mine = s.server[leader]
+
+    def is_taken(r: Server) -> Bool:
+        one = s.server[r]
+        return (one.epoch > mine.epoch) | ((one.epoch == mine.epoch) & (one.bond == leader))
+
+    return is_majority(count(Server, is_taken), all_of(Server))
+
+
+@promise("static voters that have elected a leader elect no other in its epoch", _RAFT, _SINCE)
+def leaders_have_a_majority(s: State) -> Bool:
+    """Of every leader: more than half of the servers are bound to it, or know a newer epoch."""
+    return every(Server, lambda r: implies(s.server[r].leads, _has_majority(s, r)))
+
+
+ELECTION_LEMMAS: tuple[Property, ...] = (leaders_have_a_majority, one_leader_per_epoch)
+"""What is kept by every step, and makes two leaders in one epoch impossible."""
 
 PROPERTIES: tuple[Property, ...] = (
     one_leader_per_epoch, metadata_survives, leader_completeness, state_machine_safety, log_matching, quorum_can_elect,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from acked.invariants.kraft import ELECTION_LEMMAS, one_leader_per_epoch
 from acked.invariants.partition.domains import EPOCHS_ARE_DENSE
 from acked.invariants.partition.lemmas.catalogue import (
     CONTROLLER_EPOCHS_ARE_DENSE,
@@ -29,6 +30,7 @@ from acked.invariants.replication.properties import PROPERTIES
 from acked.invariants.transactions.lemmas import TRANSACTIONS_LEMMAS
 from acked.invariants.transactions.properties import PROPERTIES as TRANSACTIONS_PROPERTIES
 from acked.model.catalogue import PROTOCOLS
+from acked.model.kraft.state import State as KraftState
 from acked.model.language.protocol import Protocol
 from acked.model.partition.rules import settings
 from acked.model.partition.rules.controllers import controllers, max_controller_epoch
@@ -156,6 +158,17 @@ _UNCOVERED_FETCHES = (
 )
 
 
+_UNCOVERED_ELECTIONS = {
+    "voters": "its lemma is about static voters, whose majorities have one in common",
+    "initial_voters": "its lemma is about servers all of which are voters",
+    "formats": "a disk that is lost takes the vote with it",
+    "quorum_state_lost": "a vote that is lost may be given again",
+    "unflushed": "it was not tried there",
+    "snapshots": "it was not tried there",
+    "stands": "it was not tried there",
+}
+
+
 def _instances(names: tuple[str, ...], *sizes: tuple[int, ...]) -> tuple[Mapping[str, int], ...]:
     return tuple(dict(zip(names, values, strict=True)) for values in sizes)
 
@@ -222,13 +235,17 @@ def argument_of(
     return None if argument is None else argument.asking(asked)
 
 
+def _given(protocol: Protocol, switches: Mapping[str, object] | None) -> dict[str, int]:
+    """The code of every constant, of those that are not asked for the default."""
+    asked = switches or {}
+    return {
+        item.name: item.read(asked[item.name]) if item.name in asked else item.default or 0 for item in protocol.constants
+    }
+
+
 def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> Argument | None:
     if protocol.state is PartitionState:
-        asked = switches or {}
-        given = {
-            item.name: item.read(asked[item.name]) if item.name in asked else item.default or 0
-            for item in protocol.constants
-        }
+        given = _given(protocol, switches)
         is_idempotent = bool(given[settings.idempotence.name] and given[settings.sequence_check.name])
         is_one_producer = is_idempotent and not given[settings.producer_restarts.name]
         goals = (*_PARTITION_GOALS, *(_IDEMPOTENCE_GOALS if is_one_producer else ()))
@@ -254,6 +271,16 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> A
             {"FetchDiverging": "who has truncated has nothing that diverges"} if truncates_by_request.make(given) else {},
             _other_cores(given),
             tuple(item for item in PARTITION_PROPERTIES if item.name in _PARTITION_FURTHER and not item.lacks(given)),
+        )
+    if protocol.state is KraftState:
+        return Argument(
+            ELECTION_LEMMAS,
+            (),
+            (one_leader_per_epoch.name,),
+            _instances(("servers", "records", "max_epoch"), (2, 1, 2), (3, 1, 2)),
+            "kraft_cores.json",
+            uncovered={name: why for name, why in _UNCOVERED_ELECTIONS.items() if _given(protocol, switches)[name]},
+            is_exact=True,
         )
     if protocol.state is ReplicationState:
         return Argument(

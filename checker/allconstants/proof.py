@@ -299,9 +299,9 @@ def covering_argument(protocol: Protocol, constants: Mapping[str, object], asked
     argument = argument_of(protocol, constants, asked) if PROTOCOLS.get(protocol.name) is protocol else None
     if argument is None:
         raise ModelError(
-            f"no argument for all constants is known of {protocol.name}; there is one of partition and of the replication "
-            "family (kip320 and its ancestors), as acked has them, and of a protocol of your own what its spec writes under "
-            "[invariants.NAME] and [lemmas.NAME] can be proved"
+            f"no argument for all constants is known of {protocol.name}; there is one of partition, of the elections of "
+            "kraft, and of the replication family (kip320 and its ancestors), as acked has them, and of a protocol of your "
+            "own what its spec writes under [invariants.NAME] and [lemmas.NAME] can be proved"
         )
     for name, why in argument.uncovered.items():
         if constants.get(name):

@@ -17,8 +17,8 @@ def least(number: Term) -> float:
     match number.op:
         case Op.CONST:
             return float(number.value)
-        case Op.ADD if number.args[1].is_const:
-            return least(number.args[0]) + float(number.args[1].value)
+        case Op.ADD:
+            return sum(map(least, number.args))
         case Op.ITE:
             return min(map(least, number.args[1:]))
         case Op.VARIABLE | Op.APPLY if number.value in ranges:

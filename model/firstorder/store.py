@@ -84,15 +84,15 @@ class FunctionStore(StateStore):
         self.logic = logic
         self.contents = dict(contents)
         self.families = families
-        self._loop: _Loop | None = None
+        self._loops: list[_Loop] = []
 
     def read(self, path: SymbolicPath, moment: int | None = None) -> Code:
         key, at = self._split(path)
         if self.logic.is_exact:
             indices = self.families[key].indices
             at = tuple(inside(self.logic, index, term) for index, term in zip(indices, at, strict=True))
-        if self._loop is not None:
-            self._loop.read.append((key, at))
+        for loop in self._loops:
+            loop.read.append((key, at))
         content = self.contents[key](at)
         return self.logic.ite(content, self.logic.int(1), self.logic.int(0)) if self.families[key].is_truth else content
 
@@ -100,8 +100,8 @@ class FunctionStore(StateStore):
         key, at = self._split(path)
         where = self.logic.true if when is None else when
         content = self.logic.eq(code, self.logic.int(1)) if self.families[key].is_truth else code
-        if self._loop is not None:
-            self._loop.note(key, at)
+        for loop in self._loops:
+            loop.note(key, at)
         self._replace(key, lambda index: self.logic.and_(self._is_at(index, at), where), lambda _: content)
 
     def blank_from(self, slots: SymbolicPath, log: LogDomain, cut: Code) -> None:
@@ -139,11 +139,10 @@ class FunctionStore(StateStore):
 
         `ModelError` if what is written does not have it as an index, or if it matters in which order values are taken.
         """
-        if self._loop is not None:
-            raise ModelError("for_each(…) within for_each(…) has no first-order reading; assign to one family at a time")
-        loop = self._loop = _Loop(element)
+        loop = _Loop(element)
+        self._loops.append(loop)
         yield
-        self._loop = None
+        self._loops.pop()
         for key, at in loop.read:
             if key in loop.places and at[loop.places[key]] is not element:
                 raise ModelError(

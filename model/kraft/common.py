@@ -20,7 +20,7 @@ from acked.model.kraft.settings import (
 )
 from acked.model.kraft.state import Change, Disk, EntryId, Epoch, Offset, Server, State, VoterSet
 from acked.model.language.context import literal
-from acked.model.language.quantify import count, each, greatest, ite, truth
+from acked.model.language.quantify import count, each, for_each, greatest, ite, truth
 from acked.model.language.sets import SetValue
 from acked.model.language.state import all_of, none_of
 from acked.model.language.telling import Role
@@ -75,9 +75,9 @@ def counts(s: State, r: Server, voter: Server) -> Bool:
     return is_member & (disk_of(s, r, voter) == s.server[voter].disk) if keeps_directories.on else is_member
 
 
-def majority(voters: SetValue[Server]) -> Count:
-    """How many voters more than half of them are at least."""
-    return voters.size // 2 + 1
+def is_majority(some: Count, voters: SetValue[Server]) -> Bool:
+    """So many of the voters are more than half of them."""
+    return 2 * some > voters.size
 
 
 # -- logs -------------------------------------------------------------------------------------------------------------
@@ -116,10 +116,14 @@ def leave_office(s: State, r: Server, leaves: Bool | None = None) -> None:
     mine = s.server[r]
     mine.leads = ~leaves & mine.leads
     mine.hw = ite(leaves, 0, mine.hw)
-    for other in each(Server):
+
+
+    def forget_fetches(other: Server) -> None:
         s.fetched[r][other] = ite(leaves, 0, s.fetched[r][other])
         if redirects.on:
             s.watched[r][other] = ite(leaves, 0, s.watched[r][other])
+
+    for_each(Server, forget_fetches)
 
 
 def advance(s: State, leader: Server) -> None:
@@ -142,7 +146,7 @@ def advance(s: State, leader: Server) -> None:
         return (log.at(until - 1).epoch == mine.epoch) | (log.has(until) & (log.at(until).epoch == mine.epoch))
 
     def may_commit(until: Offset) -> Bool:
-        held = count(Server, lambda r: holds(r, until)) >= majority(voters)
+        held = is_majority(count(Server, lambda r: holds(r, until)), voters)
         return (until > 0) & (until <= log.end) & is_of_own_epoch(until) & held
 
     reached = greatest(Offset, lambda o: (o == mine.hw) | ((o > mine.hw) & may_commit(o)))

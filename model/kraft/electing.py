@@ -6,11 +6,11 @@ An election that is won is one step. One that nobody wins takes an epoch, unseat
 
 from __future__ import annotations
 
-from acked.model.kraft.common import advance, counts, is_no_newer, leave_office, majority, voters_of
+from acked.model.kraft.common import advance, counts, is_majority, is_no_newer, leave_office, voters_of
 from acked.model.kraft.settings import max_epoch, pre_vote, stands
 from acked.model.kraft.state import Entry, Epoch, Server, State
 from acked.model.language.action import action, require
-from acked.model.language.quantify import count, each, every, ite, some
+from acked.model.language.quantify import count, every, for_each, ite, some
 from acked.model.language.sets import SetValue
 from acked.model.language.telling import Fault, Telling, Tells, Those, says_set
 from acked.model.language.values import Bool
@@ -43,7 +43,7 @@ def elect(s: State, candidate: Server, voters: SetValue[Server], epoch: Epoch) -
     require("epoch is new to it", epoch > mine.epoch)
     require("votes for itself", voters.contains(candidate))
     require("votes of voters", every(voters, lambda v: electorate.contains(v)))
-    require("votes of a majority", voters.size == majority(electorate))
+    require("votes of a majority", is_majority(voters.size, electorate) & ~is_majority(voters.size - 1, electorate))
     require("voters have the disks that are meant", every(voters, lambda v: counts(s, candidate, v)))
     require("voters know no newer epoch", every(voters, lambda v: s.server[v].epoch <= epoch))
     require(
@@ -51,12 +51,16 @@ def elect(s: State, candidate: Server, voters: SetValue[Server], epoch: Epoch) -
         every(voters, lambda v: (s.server[v].epoch < epoch) | (s.server[v].bond.is_none & ~s.server[v].leads)),
     )
     require("voters' logs are no newer", every(voters, lambda v: is_no_newer(s, v, candidate)))
-    for r in each(Server):
-        gives = voters.contains(r)
-        one = s.server[r]
+    # It has: a LeaderChange for each epoch, each record once. A proof for all constants need not count them.
+    require("log has room", ~s.log[candidate].is_full)
+
+    def vote(r: Server) -> None:
+        gives, one = voters.contains(r), s.server[r]
         one.epoch = ite(gives, epoch, one.epoch)
         one.bond = ite(gives, candidate, one.bond)
         leave_office(s, r, gives)
+
+    for_each(Server, vote)
     mine.leads = True
     s.log[candidate].append(Entry(id=None, epoch=epoch))
     advance(s, candidate)
@@ -81,8 +85,9 @@ def stand(s: State, voter: Server) -> None:
     if pre_vote.on:
         require(
             "a majority would vote for it",
-            count(Server, lambda v: counts(s, voter, v) & ((v == voter) | would_vote(s, v, voter)))
-            >= majority(voters_of(s, voter)),
+            is_majority(
+                count(Server, lambda v: counts(s, voter, v) & ((v == voter) | would_vote(s, v, voter))), voters_of(s, voter)
+            ),
         )
     mine.epoch = mine.epoch + 1
     mine.bond = voter

@@ -47,6 +47,7 @@ def write(s: State, leader: Server) -> None:
     """A leader appends the metadata of a request that it was sent (`KafkaRaftClient.prepareAppend`, `maybeAppendBatches`)."""
     require("leads", s.server[leader].leads)
     require("a record is left", s.next_record < records)
+    require("log has room", ~s.log[leader].is_full)
     s.log[leader].append(Entry(id=s.next_record, epoch=s.server[leader].epoch))
     s.next_record = s.next_record + 1
     advance(s, leader)

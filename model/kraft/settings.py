@@ -134,7 +134,7 @@ def _changes(constants: Mapping[str, int]) -> int:
 
 
 def _initial_voters(constants: Mapping[str, int]) -> int:
-    if constants["initial_voters"] > constants["servers"]:
+    if constants["initial_voters"] and constants["initial_voters"] > constants["servers"]:
         raise ModelError("there are more initial_voters than servers; lower initial_voters, or 0 for all servers")
     return constants["initial_voters"]
 

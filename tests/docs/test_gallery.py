@@ -52,7 +52,7 @@ OF_REASSIGNMENT = {48, 49, 50}
 """Rows of reassignment."""
 OF_CONTROLLERS = {*range(55, 61)}
 """Rows of several controllers with ZooKeeper."""
-OF_KRAFT = set(range(80, 87))
+OF_KRAFT = set(range(80, 88))
 """Rows of the quorum of KRaft controllers."""
 OF_COORDINATORS = set(range(90, 97))
 """Rows of coordinators."""

@@ -37,6 +37,7 @@ from acked.model.firstorder.definitions import compare_cardinalities
 from acked.model.firstorder.reading import Reading
 from acked.model.formulas.errors import ModelError
 from acked.model.formulas.evaluate import Evaluator
+from acked.model.kraft.protocol import kraft
 from acked.model.language.protocol import Instance
 from tests.model.firstorder.comparing import Comparison
 from tests.model.firstorder.expansion import Expansion
@@ -261,6 +262,12 @@ def test_an_example_is_read_for_all_constants_as_its_instances_say(name: str) ->
     small = {**spec.constants, **dict.fromkeys(spec.protocol.sizes, 2)}
     texts = {item.name: item.text or "" for item in (*spec.properties, *spec.lemmas)}
     compare(read, spec.protocol.instantiate(small), 40, texts)
+
+
+@pytest.mark.slow
+def test_controllers_are_read_for_all_constants_where_an_assignment_to_all_is_within_another() -> None:
+    small = {"servers": 2, "records": 1, "max_epoch": 2}
+    compare(Reading(kraft, is_exact=True), kraft.instantiate(small), 40, {})
 
 
 def test_what_is_said_of_sizes_is_true_of_all_sets() -> None:
