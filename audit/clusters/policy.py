@@ -261,7 +261,8 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
                 elif excuse is not None:
                     key = AuditVerdict.YES, f"{what}, and was accepted until {excuse.until} ({excuse.reason}): decide anew"
                 else:
-                    key = reply, f"{what}{f': {one.refusal}' if one.refusal else ''}"
+                    why = one.refusal or _hangs_on(one, question, faults)
+                    key = reply, f"{what}{f': {why}' if why else ''}"
                 name = topic or "every topic"
                 found.setdefault(key, []).append(f"{one.group.unit}: {name}" if one.group.unit else name)
     lines = [(verdict, f"{first_of(topics, _NAMED)}: {text}") for (verdict, text), topics in found.items()]
@@ -285,6 +286,12 @@ def reply_of_group(one: Audited, question: AuditQuestion, faults: Faults) -> Aud
     answers += [answer.on_the_way for answer in on_the_way
                 if answer.question.asked is question and answer.faults == faults]  # fmt: skip
     return worst_of(answers) if answers else AuditVerdict.UNDECIDED
+
+
+def _hangs_on(one: Audited, question: AuditQuestion, faults: Faults) -> str:
+    """What an answer hangs on that is not known; nothing where it hangs on nothing."""
+    found = (hinge.on for hinge in one.hinges if (hinge.answer.question.asked, hinge.answer.faults) == (question, faults))
+    return next((f"it hangs on {on}" for on in found), "")
 
 
 def _excuse(policy: Policy, topic: str, unit: str, question: AuditQuestion, faults: Faults) -> Accepted | None:
