@@ -88,8 +88,9 @@ def test_what_hangs_on_controllers_of_their_own_is_undecided_with_the_reason(her
     assert known(watcher)["acked_answer", "clean", "loss", "orders"] == 1
     assert watcher.seen.settings is not None
     assert watcher.seen.settings.value.lines[0] == (
-        AuditVerdict.UNDECIDED, "orders: loss (clean) is undecided: it hangs on the controllers' unclean.leader.election.enable, "
-        "which brokers cannot tell",
+        AuditVerdict.UNDECIDED,
+        "orders: loss (clean) is undecided: it hangs on the controllers' unclean.leader.election.enable, which brokers "
+        "cannot tell",
     )  # fmt: skip
 
 
