@@ -255,14 +255,13 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
                     continue
                 excuse = _excuse(policy, topic, one.group.unit, question, faults)
                 used |= set() if excuse is None else {excuse}
-                what = f"{question.value} ({faults.name}) is {reply.value}"
+                what = f"{question.value} ({faults.name}) is {reply.value}{_hinge(one, question, faults)}"
                 if excuse is not None and excuse.until >= today:
                     key = AuditVerdict.NO, f"{what}, accepted until {excuse.until}: {excuse.reason}"
                 elif excuse is not None:
                     key = AuditVerdict.YES, f"{what}, and was accepted until {excuse.until} ({excuse.reason}): decide anew"
                 else:
-                    why = one.refusal or _hangs_on(one, question, faults)
-                    key = reply, f"{what}{f': {why}' if why else ''}"
+                    key = reply, f"{what}{f': {one.refusal}' if one.refusal else ''}"
                 name = topic or "every topic"
                 found.setdefault(key, []).append(f"{one.group.unit}: {name}" if one.group.unit else name)
     lines = [(verdict, f"{first_of(topics, _NAMED)}: {text}") for (verdict, text), topics in found.items()]
@@ -288,10 +287,10 @@ def reply_of_group(one: Audited, question: AuditQuestion, faults: Faults) -> Aud
     return worst_of(answers) if answers else AuditVerdict.UNDECIDED
 
 
-def _hangs_on(one: Audited, question: AuditQuestion, faults: Faults) -> str:
-    """What an answer hangs on that is not known; nothing where it hangs on nothing."""
+def _hinge(one: Audited, question: AuditQuestion, faults: Faults) -> str:
+    """What an answer hangs on that is not known, as the end of a sentence; empty where it hangs on nothing."""
     found = (hinge.on for hinge in one.hinges if (hinge.answer.question.asked, hinge.answer.faults) == (question, faults))
-    return next((f"it hangs on {on}" for on in found), "")
+    return next((f": it hangs on {on}" for on in found), "")
 
 
 def _excuse(policy: Policy, topic: str, unit: str, question: AuditQuestion, faults: Faults) -> Accepted | None:
