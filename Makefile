@@ -29,7 +29,7 @@ help:
 	@echo 'make gate       run every specification and compare it with what it expects'
 	@echo 'make test       run all tests, then the gate, without specs of more than $(MOST_STATES) states'
 	@echo 'make test-long  run what is left out of the above: the longest proofs and refutations, and the gate with its largest specs'
-	@echo 'make test-real  play counterexamples on real Kafka brokers; needs Java 17, and Maven until the releases are in the cache'
+	@echo 'make test-real  play counterexamples on real Kafka brokers; needs Java 17, Maven until releases are in the cache, and Prometheus'
 	@echo 'make test-brokers  the ones of those that CI plays, in at most three minutes'
 	@echo 'make test-fast  run the tests that are neither slow nor need Spark or a browser, on all cores'
 	@echo 'make bench      measure this machine'

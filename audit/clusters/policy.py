@@ -292,7 +292,7 @@ def judge(policy: Policy, audited: Sequence[Audited], today: date) -> Judgement:
                     continue
                 excuse = _excuse(policy, topic, one.group.unit, question, faults)
                 used |= set() if excuse is None else {excuse}
-                what = f"{question.value} ({faults.name}) is {reply.value}"
+                what = f"{question.value} ({faults.name}) is {reply.value}{_hinge(one, question, faults)}"
                 if excuse is not None and excuse.until >= today:
                     verdict, text = AuditVerdict.NO, f"{what}, accepted until {excuse.until}: {excuse.reason}"
                 elif excuse is not None:
@@ -330,6 +330,12 @@ def reply_of_group(one: Audited, question: AuditQuestion, faults: Faults) -> Aud
     answers += [answer.on_the_way for answer in on_the_way
                 if answer.question.asked is question and answer.faults == faults]  # fmt: skip
     return worst_of(answers) if answers else AuditVerdict.UNDECIDED
+
+
+def _hinge(one: Audited, question: AuditQuestion, faults: Faults) -> str:
+    """What an answer hangs on that is not known, as the end of a sentence; empty where it hangs on nothing."""
+    found = (hinge.on for hinge in one.hinges if (hinge.answer.question.asked, hinge.answer.faults) == (question, faults))
+    return next((f": it hangs on {on}" for on in found), "")
 
 
 def _excuse(policy: Policy, topic: str, unit: str, question: AuditQuestion, faults: Faults) -> Accepted | None:

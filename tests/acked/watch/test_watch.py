@@ -15,7 +15,8 @@ import yaml
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 from prometheus_client.parser import text_string_to_metric_families as older_families
 
-from acked.audit.clusters.live import LiveCluster
+from acked.audit.clusters.live import LiveCluster, LiveValue
+from acked.audit.decision.questions import AuditVerdict
 from acked.base.errors import SystemFailure
 from acked.cli import main
 from acked.roll.decision.judge import Verdict
@@ -24,7 +25,7 @@ from acked.watch.answers import Cause, Risk, StateAnswer, TopicState, ask_apart
 from acked.watch.clusters import Watcher
 from acked.watch.metrics import FAMILIES, Metrics
 from acked.watch.page import watch_page
-from tests.acked.watch.clusters import GONE, ODD, live, samples, scripted, unreadable
+from tests.acked.watch.clusters import GONE, ODD, VALUES, live, samples, scripted, unreadable
 from tests.places import CHECKOUT
 
 OTHERS = "prod: settings: orders: judged by the other brokers' settings: the settings of broker"
@@ -75,6 +76,22 @@ def test_what_settings_bring_at_the_best_of_times_is_told_apart_from_what_is_dow
     assert found["acked_partitions_losing_after_failure", "state", "orders"] == 0
     assert found["acked_answer", "one-machine", "loss", "orders"] == 2
     assert found["acked_audit_verdict",] == 2
+
+
+@pytest.mark.slow
+def test_what_hangs_on_controllers_of_their_own_is_undecided_with_the_reason(here: None) -> None:
+    found = live()
+    apart = tuple(replace(one, values=(VALUES[0], LiveValue("process.roles", "broker", "static"))) for one in found.brokers)
+    watcher = Watcher(scripted(replace(found, brokers=apart)), print)
+    watcher.look()
+    watcher.audit()
+    assert known(watcher)["acked_answer", "clean", "loss", "orders"] == 1
+    assert watcher.seen.settings is not None
+    assert watcher.seen.settings.value.lines[0] == (
+        AuditVerdict.UNDECIDED,
+        "orders: loss (clean) is undecided: it hangs on the controllers' unclean.leader.election.enable, which brokers "
+        "cannot tell",
+    )  # fmt: skip
 
 
 @pytest.mark.slow
