@@ -58,7 +58,7 @@ class Hosts(Cluster):
 
     def _start_worker(self) -> tuple[subprocess.Popen[bytes], Path]:
         number = len(self.links) + 1
-        host, link = f"{NETWORK}.{number + 1}", f"host{number}"
+        host, link = self.address(number - 1), f"host{number}"
         folder = self.home / "tmp"
         options = {"SPARK_LOCAL_IP": host, "TMPDIR": str(folder), "SPARK_LOCAL_DIRS": str(folder)}
         arguments = ["--host", host, "--port", "0", "--webui-port", "0", "-c", str(self.cores), "-m", "1g"]
@@ -74,6 +74,11 @@ class Hosts(Cluster):
         run("ip", "link", "set", link, "master", BRIDGE, "up")
         self.links.append(link)
         return started
+
+    @staticmethod
+    def address(host: int) -> str:
+        """Where a host is, counted from 0."""
+        return f"{NETWORK}.{host + 2}"
 
     def cut(self, host: int) -> None:
         """Nothing gets to or from a host, counted from 0."""
