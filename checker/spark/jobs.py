@@ -125,7 +125,8 @@ _ANOTHER_PYTHON = (
 _NO_ROOM = "No space left on device"
 _NOT_BEGUN = ("PYTHON_VERSION_MISMATCH", "Cannot run program", _NO_ROOM)
 """Why a task never gets as far as acked."""
-_PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (?!driver)")
+_PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (?!driver)\S+\): (?!TaskKilled)")
+"""Of Spark's log: where a task was lost, but for those that were ended because another one was."""
 _CANNOT = ("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: ", *_NOT_BEGUN)
 """What a task raises that cannot go on, and would not the next time."""
 _RAISED = (*_CANNOT, f"{Alone.__module__}.{Alone.__qualname__}: ", f"{Orphaned.__module__}.{Orphaned.__qualname__}: ")

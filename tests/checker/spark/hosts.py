@@ -88,12 +88,11 @@ class Hosts(Cluster):
         """The network of a host is there again."""
         run("ip", "link", "set", self.links[host], "up")
 
-    def fill(self, host: int) -> None:
-        """The disk of a host for temporary files is full."""
+    def fill(self, host: int, room: int = 4) -> None:
+        """The disk of a host for temporary files is full, but for so many kilobytes."""
         within = ["nsenter", "--mount", "--target", str(self.processes[host + 1].pid)]
         shown = subprocess.run([*within, "df", "--output=used", str(self.home)], check=True, capture_output=True, text=True)
-        used = max(int(shown.stdout.split()[-1]), 4)  # No room at all would be any.
-        run(*within, "mount", "-o", f"remount,size={used}k", str(self.home))
+        run(*within, "mount", "-o", f"remount,size={int(shown.stdout.split()[-1]) + room}k", str(self.home))
 
     def empty(self, host: int) -> None:
         """It has room again."""

@@ -164,9 +164,9 @@ class Round:
         return result, not result.notes
 
     def shipping(self) -> tuple[Result, bool]:
-        """The disk of a worker has no room for what is brought along."""
+        """The disk of a worker has room for an executor's log, and none for what is brought along."""
         self.driver.stop()
-        self.machines.fill(self.host)
+        self.machines.fill(self.host, 8 << 10)
         question, spark = load_spec(LARGE).question(), SparkSettings(self.machines.master, settings(), ship=True)
         try:
             with (
