@@ -95,7 +95,7 @@ class Job:
 
     def _place(self, text: str) -> str:
         """On which executor no task could begin to say where it is: Spark's log alone knows."""
-        is_unknown = any(sign in text for sign in _NO_PYTHON)
+        is_unknown = any(sign in text for sign in _NOT_BEGUN)
         hosts = _PLACE.findall(self._driver.log.read_text(encoding="utf-8", errors="replace")) if is_unknown else []
         return f" (on the executor {hosts[-1]})" if hosts else ""
 
@@ -122,9 +122,12 @@ _ANOTHER_PYTHON = (
     f"an executor's Python is of another minor version than the driver's {sys.version_info[0]}.{sys.version_info[1]}; set "
     "PYSPARK_PYTHON, or --conf spark.pyspark.python=…, to one that all have"
 )
-_NO_PYTHON = ("PYTHON_VERSION_MISMATCH", "Cannot run program")
-_PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (?!driver)")
-_CANNOT = ("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: ", *_NO_PYTHON)
+_NO_ROOM = "No space left on device"
+_NOT_BEGUN = ("PYTHON_VERSION_MISMATCH", "Cannot run program", _NO_ROOM)
+"""Why a task never gets as far as acked."""
+_PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (?!driver)\S+\): (?!TaskKilled)")
+"""Of Spark's log: where a task was lost, but for those that were ended because another one was."""
+_CANNOT = ("RuntimeError: ", "ModuleNotFoundError: ", "ImportError: ", *_NOT_BEGUN)
 """What a task raises that cannot go on, and would not the next time."""
 _RAISED = (*_CANNOT, f"{Alone.__module__}.{Alone.__qualname__}: ", f"{Orphaned.__module__}.{Orphaned.__qualname__}: ")
 
@@ -134,6 +137,7 @@ def reason_of(text: str) -> str:
     known = (
         ("PYTHON_VERSION_MISMATCH", _ANOTHER_PYTHON),
         ("Cannot run program", "an executor has no Python there; name one with --conf spark.pyspark.python=…"),
+        (_NO_ROOM, "an executor has no room on its disk for what is brought along; make some, or use --no-ship"),
         ("ExecutorLostFailure", "an executor was lost"),
         ("Python worker exited unexpectedly", "a Python worker died"),
         ("EOFException", "a Python worker died"),

@@ -58,7 +58,7 @@ class Hosts(Cluster):
 
     def _start_worker(self) -> tuple[subprocess.Popen[bytes], Path]:
         number = len(self.links) + 1
-        host, link = f"{NETWORK}.{number + 1}", f"host{number}"
+        host, link = self.address(number - 1), f"host{number}"
         folder = self.home / "tmp"
         options = {"SPARK_LOCAL_IP": host, "TMPDIR": str(folder), "SPARK_LOCAL_DIRS": str(folder)}
         arguments = ["--host", host, "--port", "0", "--webui-port", "0", "-c", str(self.cores), "-m", "1g"]
@@ -75,6 +75,11 @@ class Hosts(Cluster):
         self.links.append(link)
         return started
 
+    @staticmethod
+    def address(host: int) -> str:
+        """Where a host is, counted from 0."""
+        return f"{NETWORK}.{host + 2}"
+
     def cut(self, host: int) -> None:
         """Nothing gets to or from a host, counted from 0."""
         run("ip", "link", "set", self.links[host], "down")
@@ -83,12 +88,11 @@ class Hosts(Cluster):
         """The network of a host is there again."""
         run("ip", "link", "set", self.links[host], "up")
 
-    def fill(self, host: int) -> None:
-        """The disk of a host for temporary files is full."""
+    def fill(self, host: int, room: int = 4) -> None:
+        """The disk of a host for temporary files is full, but for so many kilobytes."""
         within = ["nsenter", "--mount", "--target", str(self.processes[host + 1].pid)]
         shown = subprocess.run([*within, "df", "--output=used", str(self.home)], check=True, capture_output=True, text=True)
-        used = max(int(shown.stdout.split()[-1]), 4)  # No room at all would be any.
-        run(*within, "mount", "-o", f"remount,size={used}k", str(self.home))
+        run(*within, "mount", "-o", f"remount,size={int(shown.stdout.split()[-1]) + room}k", str(self.home))
 
     def empty(self, host: int) -> None:
         """It has room again."""

@@ -163,6 +163,25 @@ class Round:
         self.machines.empty(self.host)
         return result, not result.notes
 
+    def shipping(self) -> tuple[Result, bool]:
+        """The disk of a worker has room for an executor's log, and none for what is brought along."""
+        self.driver.stop()
+        self.machines.fill(self.host, 8 << 10)
+        question, spark = load_spec(LARGE).question(), SparkSettings(self.machines.master, settings(), ship=True)
+        try:
+            with (
+                SparkDriver(spark, self.home / f"shipping-{self.number}.log") as driver,
+                RunDirectory.create(self.home / f"shipped-{self.number}", question) as stored,
+            ):
+                SparkSearch(question, stored, driver, bounds=SparkBounds(memory=MEMORY)).run()
+            told = "nothing"
+        except AckedError as error:
+            told = str(error)
+        self.machines.empty(self.host)
+        self.driver.__enter__()
+        wait_for_all(self.driver)
+        return self._search(lambda: None), "no room on its disk" in told and self.machines.address(self.host) in told
+
     def driver_killed(self) -> tuple[Result, bool]:
         """The driver is killed, and another one resumes its run."""
         command = [sys.executable, "-m", "acked", "check", LARGE, "--quiet", "--engine", "spark", "--no-ship"]
@@ -183,7 +202,7 @@ class Round:
 
     KINDS: ClassVar[dict[str, Callable[[Round], tuple[Result, bool]]]] = {
         "driver": driver_killed, "executor": executor, "network": network, "slow": slow, "task": task, "disk": disk,
-        "full": full,
+        "full": full, "shipping": shipping,
     }  # fmt: skip
 
 

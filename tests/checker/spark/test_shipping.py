@@ -53,6 +53,8 @@ def test_without_what_is_needed_a_task_says_where_it_ran_and_what_helps(monkeypa
 def test_failures_that_another_attempt_would_have_too_are_told_by_their_remedy() -> None:
     mismatch = "x.PythonException: [PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.9 than that in driver"
     assert "spark.pyspark.python" in reason_of(mismatch)
+    full = "Stage failed because barrier task ResultTask(0, 0) finished.\njava.io.IOException: No space left on device"
+    assert "no room on its disk for what is brought along; make some" in reason_of(full)
     assert "name one with" in reason_of('java.io.IOException: Cannot run program "/nowhere/python": error=2')
 
 
