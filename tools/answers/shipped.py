@@ -4,8 +4,8 @@
 
 Settings are audited as `acked audit` and `acked audit --ask loss` do, with advice, the commonest first; what was searched is
 kept in build/shipped.jsonl, so the script goes on where it was stopped, and asks anew only what a change of the model made
-another question. At the end, and after `--minutes`, everything is packed. `--deeper` searches what is undecided of three replicas,
-two of them in sync, and acks=all, with so many states.
+another question. At the end, and after `--minutes`, everything is packed. `--deeper` searches what is undecided of three
+replicas, two of them in sync, and acks=all, with so many states.
 """
 
 from __future__ import annotations
