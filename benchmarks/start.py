@@ -2,7 +2,9 @@
 
 Wall and processor seconds of whole commands, medians; beside another checkout's, such as the commit before a change, in turn.
 
-    python benchmarks/start.py [--runs N] [--other ../before]
+With --audits whole audits instead, by what ships and by search; with --long 200 topics are searched, too.
+
+    python benchmarks/start.py [--runs N] [--audits] [--long] [--other ../before]
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from local import ROOT, acked
+from parts.audits import print_audits
 
 COMPLETING = {"_ACKED_COMPLETE": "bash_complete"}
 
@@ -49,10 +52,15 @@ def main() -> None:
     """Runs and prints everything."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5, help="runs of each command")
+    parser.add_argument("--audits", action="store_true", help="time audits")
+    parser.add_argument("--long", action="store_true", help="time a search for 200 topics, too")
     parser.add_argument("--other", type=Path, help="a checkout that is set up")
     options = parser.parse_args()
     programs = [acked()] if options.other is None else [acked(), [str(options.other / ".venv" / "bin" / "acked")]]
     print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start; wall / processor seconds")
+    if options.audits:
+        print_audits(programs, options.long)
+        return
     for is_first in (False, True):
         print("\nwith nothing in the cache" if is_first else "\nas it was asked before")
         for name, arguments, environment in COMMANDS:

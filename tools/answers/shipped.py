@@ -139,11 +139,11 @@ def ask(case: Case, kept: Any, runner: KeptProcesses | None) -> Audit | None:
     entries = [SettingEntry(key, value, OPTION, 0) for key, value in values.items()]
     (group,) = groups_of_units(units_of(recognise([], entries, False)), None, (), False)
     found = contexts(group.given, version, plane)
-    searches = Searches(runner, kept)
     try:
         auditor = Auditor(group.given, found.first.release, found.first.plane, BY_DEFAULT, others=found.others,
-                          searches=searches)  # fmt: skip
-        replace(auditor, assumed=ALONE).run((AuditQuestion.LOSS,))
+                          searches=Searches(runner, kept))  # fmt: skip
+        # With searches of its own: what is known of lost records alone would not be searched together with others.
+        replace(auditor, assumed=ALONE, searches=Searches(runner, kept)).run((AuditQuestion.LOSS,))
         return auditor.run(everywhere=(AuditQuestion.LOSS,))
     except RefusedByKafka:
         return None

@@ -1,15 +1,11 @@
 """How long an audit takes: of one topic, and of 200 topics in ten groups, by what ships, by search, and again.
 
-Wall and processor seconds of whole commands, those of their processes too; beside another checkout's, such as the commit
-before a change, in turn. What ships has most of one topic's answers; with --no-shipped everything is searched, first with
-nothing compiled, then with what was compiled. 200 topics by search take minutes, and are asked with --long alone.
-
-    python benchmarks/answers.py [--long] [--other ../before]
+Wall and processor seconds of whole commands, those of their processes too. With --no-shipped everything is searched, first
+with nothing compiled, then with what was compiled. 200 topics by search take minutes.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import shutil
@@ -19,7 +15,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from local import ROOT, acked
+from local import ROOT
 
 SERVER = "process.roles=broker,controller\nmin.insync.replicas=1\n"
 RELEASE = ("--kafka-version", "4.1", "--set", "eligible.leader.replicas.version=1", "--quiet")
@@ -55,25 +51,14 @@ def is_shipping(program: Sequence[str]) -> bool:
     return "--no-shipped" in told.stdout
 
 
-def without_objects(cache: str) -> None:
-    """Forgets answers, and keeps what was compiled."""
-    shutil.rmtree(Path(cache) / "results", ignore_errors=True)
-
-
-def main() -> None:
-    """Runs and prints everything."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--long", action="store_true", help="ask about 200 topics by search, too")
-    parser.add_argument("--other", type=Path, help="a checkout that is set up")
-    options = parser.parse_args()
-    programs = [acked()] if options.other is None else [acked(), [str(options.other / ".venv" / "bin" / "acked")]]
-    print(f"{os.cpu_count()} processors, load average {os.getloadavg()[0]:.2f} at the start; wall / processor seconds")
+def print_audits(programs: Sequence[Sequence[str]], searches_many: bool) -> None:
+    """Runs and prints everything, of each program in turn; 200 topics by search if `searches_many`."""
     with tempfile.TemporaryDirectory() as folder:
         server, listing = Path(folder, "server.properties"), Path(folder, "topics.txt")
         server.write_text(SERVER)
         listing.write_text("\n".join(topics(200)) + "\n")
         many = (str(server), str(listing), *RELEASE)
-        for name, arguments, has_search in (("one topic", ONE, True), ("200 topics, 10 groups", many, options.long)):
+        for name, arguments, has_search in (("one topic", ONE, True), ("200 topics, 10 groups", many, searches_many)):
             for at, program in enumerate(programs):
                 cache, ships = tempfile.mkdtemp(dir=folder), is_shipping(program)
                 whose = f"{name}{', before' if at else ''}"
@@ -85,9 +70,5 @@ def main() -> None:
                 searched = [*arguments, *(["--no-shipped"] if ships else [])]
                 print(f"{whose + ': searched, nothing compiled':<44}{timed(program, searched, cache)}", flush=True)
                 print(f"{whose + ': again':<44}{timed(program, searched, cache)}", flush=True)
-                without_objects(cache)
+                shutil.rmtree(Path(cache) / "results", ignore_errors=True)
                 print(f"{whose + ': searched, compiled':<44}{timed(program, searched, cache)}", flush=True)
-
-
-if __name__ == "__main__":
-    main()
