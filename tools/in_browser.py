@@ -4,7 +4,8 @@
 
 Without SPEC: all of `specs/gallery` and `specs/claims`, among which the found losses are. Verdict, states, states generated,
 levels and every violation, step by step, must be equal; else it says where they are not and exits with 1. What the native
-search does not answer within N states (2,000,000) is left out. `--keep` writes the data file.
+search does not answer within N states (2,000,000) is left out. `--keep` writes the data file, in which rows of other specs
+stay if some are named.
 """
 
 from __future__ import annotations
@@ -160,6 +161,17 @@ def all_specs() -> list[Path]:
     return [path for folder in FOLDERS for path in specs_under(ROOT / folder)]
 
 
+def _keep(rows: list[Row], are_some: bool) -> None:
+    heading = [item.name for item in fields(Row)][:-1]
+    told = {row.spec: [*map(str, astuple(row)[:-1])] for row in rows}
+    if are_some:
+        with DATA.open(newline="", encoding="utf-8") as file:
+            told = {name: [name, *others] for name, *others in [*csv.reader(file)][1:]} | told
+    order = [name for path in all_specs() if (name := load_spec(path).name) in told]
+    with DATA.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file, lineterminator="\n").writerows([heading, *(told[name] for name in order)])
+
+
 def main() -> int:
     """The table, and whether all is equal."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -178,9 +190,7 @@ def main() -> int:
             except LeftOut as why:
                 print(f"{spec.name}: left out, because {why}", flush=True)
     if options.keep:
-        with DATA.open("w", newline="", encoding="utf-8") as file:
-            kept = [item.name for item in fields(Row)][:-1]
-            csv.writer(file, lineterminator="\n").writerows([kept, *(astuple(row)[:-1] for row in rows)])
+        _keep(rows, bool(options.specs))
     wrong = sum(bool(row.wrong) for row in rows)
     print(f"{len(rows) - wrong} of {len(rows)} are equal in {options.browser}, {options.bits}-bit addresses")
     return 1 if wrong or not rows else 0

@@ -427,8 +427,7 @@ def undecided_in_words(changes: Sequence[SettingsChange]) -> str:
     if not changes:
         return ""
     named = [change.words.replace(", ", " with ") for change in changes[:_SEVERAL]]
-    if len(changes) > _SEVERAL:
-        named.append(f"{len(changes) - _SEVERAL} more")
+    named += [f"{len(changes) - _SEVERAL} more"] * (len(changes) > _SEVERAL)
     return f"; whether {_join(named, 'or')} would do was not decided (give it more --max-states or --memory)"
 
 
