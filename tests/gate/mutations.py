@@ -319,7 +319,7 @@ MUTATIONS: tuple[Mutation, ...] = (
     Mutation(
         "the search's process dies",
         "checker/batch/local.py",
-        r"( {12})(return Outcome\.of\(search\()",
+        r"( {16})(bounds = Bounds\(1, self\._memory)",
         r"\1import os; os._exit(3)\n\1\2",
         HOLDS,
         "no-answer",

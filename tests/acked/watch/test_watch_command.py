@@ -25,6 +25,7 @@ from acked.watch.answers import Watched
 from acked.watch.clusters import Watch, without_secrets
 from acked.watch.server import WatchServer
 from tests.acked.watch.clusters import GONE, live, samples, scripted, unreadable
+from tests.e2e.driver import heed_interrupts
 
 # -- the server ------------------------------------------------------------------------------------------------------------
 
@@ -95,7 +96,8 @@ def hung() -> Iterator[str]:
 
 
 def start(*words: str) -> subprocess.Popen[str]:
-    process = subprocess.Popen([sys.executable, "-m", "acked", "watch", *words], stderr=subprocess.PIPE, text=True)
+    command = [sys.executable, "-m", "acked", "watch", *words]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=heed_interrupts)
     assert process.stderr is not None
     assert process.stderr.readline().startswith("watching ")
     return process

@@ -60,6 +60,7 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         (None, {"servers": 3, "voters": "dynamic", "changes": 2, "max_epoch": 3, "formats": 1, "auto_join": 1}),
         (None, {"servers": 3, "voters": "dynamic", "initial_voters": 2, "changes": 2, "max_epoch": 3, "auto_join": 1}),
         (None, {"servers": 3, "unflushed": 1, "quorum_state_lost": 1, "stands": 1}),
+        (None, {"servers": 3, "snapshots": 1, "records": 2}),
     ],
     "transactions": [
         ("latest", {}),
@@ -107,6 +108,10 @@ RARE: dict[str, dict[str, tuple[str | None, dict[str, Any]]]] = {
         "Restart": ("latest", {"restarts": 1, "producers": 1, "transactions": 1, "timeouts": 0}),
         "FetchOffset": ("latest", {"offsets": 1, "producers": 1, "transactions": 1}),
         "AbortBeforeBump": ("3.9", {"partitions": 1, "producers": 1, "transactions": 1, "timeouts": 0, "late_end": 0}),
+    },
+    "kraft": {
+        "LoseFetched": (None, {"servers": 2, "voters": "dynamic", "initial_voters": 1, "unflushed": 1, "observers_flush": 0}),
+        "ResignRemoved": (None, {"servers": 2, "voters": "dynamic", "changes": 1}),
     },
 }
 """What random runs do not come to."""

@@ -1,0 +1,61 @@
+"""How a driver begins: workers that come late, and a cluster that has another secret. Each has a cluster of its own."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from acked.base.bounds import Bounds
+from acked.base.errors import SystemFailure
+from acked.checker.search.local import search
+from acked.checker.spark.driver import SparkSearch
+from acked.checker.spark.session import QUICK_START, STEADY_SECONDS, SparkDriver, SparkSettings
+from acked.checker.store.run_directory import RunDirectory
+from tests.checker.spark import spark_cluster
+from tests.checker.spark.spark_cluster import PATIENT, cluster
+from tests.checker.spark.test_spark import spec
+from tests.checker.toys import answer
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+BOUNDS = Bounds(workers=2, memory=1 << 30)
+
+
+@pytest.mark.timeout(600)
+def test_a_worker_that_comes_late_is_waited_for_as_long_as_sparks_settings_say(tmp_path: Path) -> None:
+    """Of two that are asked for one comes when the search waits already; without its settings Spark would not wait."""
+    conf = {
+        "spark.executor.memory": "512m",
+        "spark.cores.max": "2",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        **PATIENT,
+    }
+    with (
+        cluster(tmp_path, workers=1) as machines,
+        SparkDriver(SparkSettings(machines.master, conf), tmp_path / "spark.log") as driver,
+    ):
+        late = threading.Timer(STEADY_SECONDS + 2, machines.start_workers, [1])
+        late.start()
+        question = spec("kip101")
+        with RunDirectory.create(tmp_path / "run", question) as run:
+            result = SparkSearch(question, run, driver).run()
+        late.join()
+    assert (result.workers, answer(result)) == (2, answer(search(spec("kip101"), BOUNDS)))
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("conf", [{"spark.authenticate": "true", "spark.authenticate.secret": "wrong"}, {}])
+def test_a_wrong_secret_or_none_is_told_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, conf: dict[str, str]
+) -> None:
+    """Of Spark's own authentication, which a cluster may have on."""
+    secret = "-Dspark.authenticate=true -Dspark.authenticate.secret=right"
+    monkeypatch.setattr(spark_cluster, "QUICK_START", f"{QUICK_START} {secret}")
+    with (
+        cluster(tmp_path, workers=1) as machines,
+        SparkDriver(SparkSettings(machines.master, conf), tmp_path / "spark.log") as driver,
+        pytest.raises(SystemFailure, match=r"has another secret than this driver; give --conf spark.authenticate=true"),
+    ):
+        driver.slots()
