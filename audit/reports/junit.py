@@ -1,4 +1,4 @@
-"""An audit as JUnit XML: a case for every cell of the tables, red where the exit code is.
+"""An audit as JUnit XML: a case for every cell of the tables, red where the exit code is, and for a verdict that none shows.
 
 By a policy red is what it says is not kept: a case for each of its lines, and those of cells are then for reading alone.
 """
@@ -18,6 +18,9 @@ from acked.reports.gate.junit import xml_document, xml_text
 def audit_junit(view: View) -> str:
     """The document; what was asked besides, and for comparison, is a case that is not red, and the verdict is the output."""
     cases = list(_cases(view))
+    verdict = verdict_view(view)
+    if _KINDS[verdict.verdict] and not any(kind in _RED for _, _, kind, _ in cases):
+        cases.append(("verdict", verdict.verdict_in_words, _KINDS[verdict.verdict], [verdict.verdict_in_words]))
     root = ET.Element("testsuites", name="acked audit")
     kinds = [kind for _, _, kind, _ in cases]
     suite = ET.SubElement(root, "testsuite", name="acked audit", tests=str(len(cases)), failures=str(kinds.count("failure")),
@@ -29,7 +32,7 @@ def audit_junit(view: View) -> str:
             shown.text = xml_text("\n".join(lines))
         elif lines:
             ET.SubElement(case, "system-out").text = xml_text("\n".join(lines))
-    said = [verdict_view(view).verdict_in_words, *_passed_over_lines(view)]
+    said = [verdict.verdict_in_words, *_passed_over_lines(view)]
     ET.SubElement(suite, "system-out").text = xml_text("\n".join(said))
     return xml_document(root)
 
@@ -60,6 +63,7 @@ def _cases(view: View) -> Iterator[tuple[str, str, str, list[str]]]:
 
 
 _KINDS = {AuditVerdict.YES: "failure", AuditVerdict.UNDECIDED: "error", AuditVerdict.NO: ""}
+_RED = ("failure", "error")
 
 
 def _audit_cases(of: str, audit: AuditView, decides: bool) -> Iterator[tuple[str, str, str, list[str]]]:

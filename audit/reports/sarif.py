@@ -173,7 +173,8 @@ def _points(view: View, files: Sequence[str]) -> Iterator[_Point]:
 def _of_policy(policy: PolicyView, view: View, files: Sequence[str]) -> Iterator[_Point]:
     """What the policy says that is about no answer at a line: what was not asked, an acceptance that is over or unused."""
     answered = {(name, answer.question, answer.faults.name)
-                for group, audit in audits_of(view) for name in names_in_policy(group, audit)
+                for group, audit in audits_of(view) if group is None or group.decides
+                for name in names_in_policy(group, audit)
                 for answer in audit.answers if answer.worst is not AuditVerdict.NO}  # fmt: skip
     for line in policy.lines:
         is_over = line.accepted is not None and line.verdict is AuditVerdict.YES

@@ -80,6 +80,17 @@ def test_junit_is_red_where_the_exit_code_is_and_nowhere_else() -> None:
     assert red == {"loss (clean)": "failure", "loss (one-machine)": "error", "asked": "error"}
 
 
+@pytest.mark.parametrize(("verdict", "red"), [(AuditVerdict.YES, ["1", "0"]), (AuditVerdict.UNDECIDED, ["0", "1"])])
+def test_a_verdict_that_no_answer_shows_is_a_red_case_of_its_own(verdict: AuditVerdict, red: list[str]) -> None:
+    said: dict[str, Any] = {"verdict": verdict, "verdict_in_words": "it hangs on the controllers"}
+    one = audit(answer("loss", "clean", "no"), **said)
+    for view in (one, groups((("orders",), one), **said)):
+        suite = ET.fromstring(audit_junit(view)).find("testsuite")
+        assert suite is not None
+        assert [suite.get("failures"), suite.get("errors")] == red
+        assert suite.findall("testcase")[-1][0].get("message") == "it hangs on the controllers"
+
+
 def test_the_table_has_the_worst_question_first_and_a_cell_for_every_class_of_faults() -> None:
     shown = overview(audit(
         answer("loss", "clean", "no"), answer("loss", "lossy", "yes", False), answer("duplicates", "clean", "undecided"),
