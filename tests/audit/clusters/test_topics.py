@@ -178,7 +178,8 @@ def test_what_the_controllers_have_by_an_option_hides_no_unclean_topic_of_a_runn
 def test_what_the_controllers_have_by_an_option_takes_the_place_of_brokers_own_and_not_of_what_holds_for_all() -> None:
     option = [SettingEntry(UNCLEAN, "false", OPTION, 0)]
     for source, value in (("static", "false"), ("dynamic", "false"), ("dynamic for all brokers", "true")):
-        (other,) = (group for group in groups_of(recognise(running("true", "true", source), option)) if "other" in group.topics)
+        groups = groups_of(recognise(running("true", "true", source), option))
+        (other,) = (group for group in groups if "other" in group.topics)
         assert other.given.entries[UNCLEAN].value == value, source
 
 
