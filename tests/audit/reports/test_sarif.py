@@ -73,7 +73,7 @@ def test_what_a_policy_leaves_undecided_is_told_though_an_audit_for_comparison_s
     careful = group(1, ("orders",), audit(answer("loss", "clean", "no"), topics=("orders",)))
     loose = group(2, ("orders",), audit(answer("loss", "clean", "yes"), topics=("orders",)), decides=False)
     other = group(3, ("clicks",), audit(answer("loss", "clean", "undecided"), topics=("clicks",)))
-    asked = {"question": AuditQuestion.LOSS, "faults": "clean"}
+    asked: dict[str, Any] = {"question": AuditQuestion.LOSS, "faults": "clean"}
     lines = (PolicyLineView(AuditVerdict.UNDECIDED, "orders: it hangs on the controllers", ("orders",), **asked),
              PolicyLineView(AuditVerdict.UNDECIDED, "clicks: loss (clean) is undecided", ("clicks",), **asked))  # fmt: skip
     policy = PolicyView("acked.toml", AuditVerdict.UNDECIDED, "UNDECIDED", lines)
