@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree as ET
+
 import pytest
 
 from acked.audit.clusters.several import Asked, Audited, audit_groups, is_unclean_open, worst_of_groups
@@ -10,6 +12,9 @@ from acked.audit.decision.faults import CrashKind, Faults
 from acked.audit.decision.gather import recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.formats.listings import described_entries
+from acked.audit.reports.baseline import cells_of
+from acked.audit.reports.junit import audit_junit
+from acked.audit.reports.sarif import audit_sarif
 from acked.audit.reports.topics import groups_table, topics_markdown, topics_view
 from acked.base.errors import ConfigurationError
 from acked.cluster.vocabulary import keys
@@ -137,6 +142,11 @@ def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_
     view = topics_view([one], required, [])
     assert view.verdict is AuditVerdict.UNDECIDED
     assert "hangs on the controllers' unclean.leader.election.enable" in view.verdict_in_words
+    red = {cell.tag for cell in ET.fromstring(audit_junit(view)).iter() if cell.tag in ("failure", "error")}
+    levels = {result["level"] for result in audit_sarif(view, ["t"], "1")["runs"][0]["results"]}  # type: ignore[index]
+    assert (red, "warning" in levels) == ({"error"}, True)
+    assert [row[-1].text for row in groups_table(view).rows] == ["process dies"]
+    assert AuditVerdict.UNDECIDED in cells_of(view).values()
     said = "broker 1 (dynamic for all brokers)"
     of_all = SettingEntry("unclean.leader.election.enable", "false", "live", 0, Scope.BROKER, said_by=said)
     assert audited(of_all).worst(required) is AuditVerdict.NO
