@@ -178,6 +178,7 @@ def test_what_cannot_be_asked_is_undecided_and_never_no(here: None) -> None:
     assert {*replies, found["acked_audit_verdict",]} == {1}
 
 
+@pytest.mark.slow
 def test_risks_of_which_nothing_is_known_are_missing_and_those_that_are_known_are_not(here: None) -> None:
     def at_risk(found: LiveCluster) -> set[str]:
         watcher = Watcher(scripted(found), print)
