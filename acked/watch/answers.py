@@ -12,6 +12,7 @@ from datetime import date
 from enum import Enum, unique
 from fnmatch import fnmatchcase
 from io import StringIO
+from itertools import product
 from typing import TypeVar
 
 from acked.audit.clusters.live import NOT_RUNNING, LiveCluster, LivePartition, assume_producers, is_kraft
@@ -104,16 +105,20 @@ class Cause(Enum):
 
 @dataclass(frozen=True)
 class TopicState:
-    """A topic's partitions: how many there are, how many are undecided, and at each risk; None where nothing is known."""
+    """A topic's partitions: how many there are, how many are undecided, and at each risk, of which some are known."""
 
     topic: str
     partitions: int
     undecided: int
-    at_risk: Mapping[tuple[Risk, Cause], int] | None
+    at_risk: Mapping[tuple[Risk, Cause], int]
 
     def count(self, risk: Risk, *causes: Cause) -> int:
         """How many are known to be at a risk of any of these causes."""
-        return sum((self.at_risk or {}).get((risk, cause), 0) for cause in causes)
+        return sum(self.at_risk.get((risk, cause), 0) for cause in causes)
+
+    def is_known(self, risk: Risk) -> bool:
+        """Whether anything is known of a risk."""
+        return (risk, Cause.STATE) in self.at_risk
 
 
 @dataclass(frozen=True)
@@ -157,7 +162,7 @@ def ask_state(watched: Watched, live: LiveCluster) -> StateAnswer:
 
 def unknown_state(live: LiveCluster, reason: str) -> StateAnswer:
     """The answer where nothing can be asked: all undecided."""
-    topics = (TopicState(one.name, len(one.partitions), len(one.partitions), None) for one in live.topics)
+    topics = (TopicState(one.name, len(one.partitions), len(one.partitions), {}) for one in live.topics)
     return StateAnswer(tuple(_brokers(live, {})), tuple(topics), Verdict.UNDECIDED, reason)
 
 
@@ -170,6 +175,13 @@ def _brokers(live: LiveCluster, verdicts: Mapping[int, Verdict]) -> Iterable[Bro
 def _topics(now: ClusterNow, present: Iterable[Case], answers: Iterable[BrokerAnswer]) -> Iterable[TopicState]:
     risks: dict[PartitionNow, dict[Risk, Cause]] = {one: {} for one in now.partitions}
     undecided = {*now.partitions} if now.unread else set[PartitionNow]()
+    unknown = {risk: {*undecided} for risk in Risk}
+
+    def doubt(case: Case, refusing: Risk, losing: Risk) -> None:
+        if case.open_:
+            undecided.update(case.partitions)
+            unknown[losing].update(case.partitions)
+            unknown[refusing].update(() if case.losses else case.partitions)  # Who refuses is known once it was asked.
 
     def note(partitions: Iterable[PartitionNow], risk: Risk, is_by_settings: bool) -> None:
         for one in partitions:
@@ -182,19 +194,21 @@ def _topics(now: ClusterNow, present: Iterable[Case], answers: Iterable[BrokerAn
                 note([one], Risk.REFUSES, one.leader is not None and {*one.replicas} == {*(one.isr or ())})
         if case.worst is not None:
             note(case.partitions, Risk.LOSES_AFTER_FAILURE, case.loss_by_settings)
-        undecided.update(case.partitions if case.open_ else ())
+        doubt(case, Risk.REFUSES, Risk.LOSES_AFTER_FAILURE)
     for case in (case for answer in answers for case in answer.cases):
         if case.refuses:
             note(case.partitions, Risk.REFUSES_AFTER_STOP, case.refuses_by_settings)
         if case.worst is not None:
             note(case.partitions, Risk.LOSES_AFTER_STOP, case.loss_by_settings)
-        undecided.update(case.partitions if case.open_ else ())
+        doubt(case, Risk.REFUSES_AFTER_STOP, Risk.LOSES_AFTER_STOP)
     by_topic: dict[str, list[PartitionNow]] = {}
     for one in now.partitions:
         by_topic.setdefault(one.topic, []).append(one)
     for topic, own in by_topic.items():
         counts = Counter(risk for one in own for risk in risks[one].items())
-        yield TopicState(topic, len(own), sum(one in undecided for one in own), dict(counts))
+        known = [risk for risk in Risk if any(risk in risks[one] or one not in unknown[risk] for one in own)]
+        at_risk = {(risk, cause): counts[risk, cause] for risk, cause in product(known, Cause)}
+        yield TopicState(topic, len(own), sum(one in undecided for one in own), at_risk)
 
 
 def _text(answered: Answered) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import product
 
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import GaugeMetricFamily, Metric
@@ -12,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from acked.audit.decision.questions import AuditVerdict
 from acked.roll.decision.judge import Verdict
-from acked.watch.answers import Cause, Risk, StateAnswer
+from acked.watch.answers import Risk, StateAnswer
 from acked.watch.clusters import Seen
 
 _WORST = "0 no, 1 undecided, 2 yes"
@@ -97,5 +96,5 @@ def _of_state(state: StateAnswer) -> Iterator[Sample]:
     for topic in state.topics:
         yield "acked_partitions", (topic.topic,), topic.partitions
         yield "acked_partitions_undecided", (topic.topic,), topic.undecided
-        for risk, cause in product(Risk, Cause) if topic.at_risk is not None else ():
-            yield f"acked_partitions_{risk.value}", (topic.topic, cause.value), topic.count(risk, cause)
+        for (risk, cause), count in topic.at_risk.items():
+            yield f"acked_partitions_{risk.value}", (topic.topic, cause.value), count

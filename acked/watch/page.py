@@ -10,7 +10,7 @@ from acked.audit.decision.questions import AuditVerdict
 from acked.reports.pages.page import render_report
 from acked.reports.units import plural
 from acked.roll.decision.judge import Verdict
-from acked.watch.answers import BrokerState, Cause, Risk, SettingsAnswer, StateAnswer, TopicState
+from acked.watch.answers import BrokerState, Cause, Risk, SettingsAnswer, StateAnswer
 from acked.watch.clusters import Seen
 
 MOST_ROWS = 100
@@ -60,7 +60,7 @@ def _strip(one: Seen, state: StateAnswer | None, settings: SettingsAnswer | None
         undecided = sum(topic.undecided for topic in state.topics)
         for risk in (Risk.LOSES_AFTER_FAILURE, Risk.REFUSES):
             count = sum(topic.count(risk, *Cause) for topic in state.topics)
-            if count or undecided < sum(topic.partitions for topic in state.topics):
+            if any(topic.is_known(risk) for topic in state.topics):
                 yield f"{plural(count, 'partition')} {_HEADS[risk]}", "bad" if count else "good"
         if undecided:
             yield f"{plural(undecided, 'partition')} undecided", "undecided"
@@ -88,9 +88,9 @@ def _of_state(state: StateAnswer | None) -> Iterator[tuple[str, tuple[str, ...],
         "Partitions at risk, by topic",
         ("topic", "partitions", *_HEADS.values(), "by settings alone", "undecided"),
         [[(topic.topic, ""), (str(topic.partitions), ""),
-          *(_count(topic, topic.count(risk, Cause.STATE), "bad") for risk in _HEADS),
-          _count(topic, max(topic.count(risk, Cause.SETTINGS) for risk in Risk), "undecided"),
-          _count(topic, topic.undecided, "undecided")]
+          *(_count(topic.count(risk, Cause.STATE), "bad", topic.is_known(risk)) for risk in _HEADS),
+          _count(max(topic.count(risk, Cause.SETTINGS) for risk in Risk), "undecided", bool(topic.at_risk)),
+          _count(topic.undecided, "undecided")]
          for weight, topic in sorted(rows, key=lambda row: row[0], reverse=True) if any(weight)],
     )  # fmt: skip
 
@@ -99,8 +99,8 @@ def _answer(one: BrokerState) -> Cell:
     return ("is down", "bad") if one.verdict is None else _MAY[one.verdict]
 
 
-def _count(topic: TopicState, number: int, mark: str) -> Cell:
-    if topic.at_risk is None and not number:
+def _count(number: int, mark: str, is_known: bool = True) -> Cell:
+    if not is_known:
         return "?", "undecided"
     return str(number), mark if number else "soft"
 

@@ -87,7 +87,8 @@ _watches = collects(
     producer=option("--producer", type=KeyValue("acks=1"), multiple=True,
                     help="A setting of the producers; default: acks=all with idempotence."),
     overrides=option("--set", type=KeyValue("eligible.leader.replicas.version=1"), multiple=True,
-                     help="A setting that brokers do not tell, or instead of one."),
+                     help="A setting that brokers do not tell, as the controllers' unclean.leader.election.enable, or "
+                     "instead of one; what a topic itself says of unclean elections stays."),
     timeout=option("--timeout", type=click.FloatRange(1, 3600), metavar="SECONDS",
                    help="How long a cluster may be asked; default: 30."),
     every=option("--every", type=click.FloatRange(1, 86_400), default=30.0, metavar="SECONDS",

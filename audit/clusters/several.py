@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from acked.audit.clusters.topics import CONTROLLERS_UNREAD, TopicGroup
 from acked.audit.decision.audit import Answer, Audit, Auditor
 from acked.audit.decision.faults import CrashKind
-from acked.audit.decision.gather import Given
+from acked.audit.decision.gather import FOR_ALL_BROKERS, Given
 from acked.audit.decision.joint import OnDecided, Searches
 from acked.audit.decision.questions import (
     Assumptions,
@@ -26,11 +26,7 @@ from acked.base.release import Release
 from acked.checker.batch.cache import ResultCache
 from acked.checker.batch.local import Runner
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import OPTION, Scope, SettingEntry
-
-_FOR_ALL = "(dynamic for all brokers)"
-"""How a broker names a setting that is in the metadata, so that controllers have it too."""
-
+from acked.cluster.vocabulary.entry import SettingEntry
 
 _REFUSED_SINCE = "2.2"
 """Since then a broker refuses what a controller sent to it before it was restarted (KIP-380)."""
@@ -96,9 +92,7 @@ def is_unclean_open(given: Given) -> bool:
     if not any(finding.rule == CONTROLLERS_UNREAD for finding in given.findings):
         return False
     entry = given.entries.get(keys.UNCLEAN)
-    if entry is None:
-        return True
-    return entry.file != OPTION and entry.scope is not Scope.TOPIC and _FOR_ALL not in entry.said_by
+    return entry is None or FOR_ALL_BROKERS not in entry.said_by
 
 
 # -- the audits of all groups -------------------------------------------------------------------------------------------

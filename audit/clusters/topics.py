@@ -67,7 +67,7 @@ def groups_of(
     wanted = [topic] if topic is not None else [name for name in described if with_internal or name not in INTERNAL]
     own = _split_by_topic(found, wanted or described)
     shared = found.only(())
-    members: dict[tuple[Signature, frozenset[str]], tuple[Given, list[str], list[str]]] = {}
+    members: dict[tuple[Signature, frozenset[str], bool], tuple[Given, list[str], list[str]]] = {}
     refused: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     first_error: ConfigurationError | None = None
     names: Sequence[str | None] = wanted or described or [None]
@@ -86,7 +86,9 @@ def groups_of(
         for brokers, given in variants.items():
             remarked = replace(given, findings=(*given.findings, *_now(mine)))
             signature = frozenset((key, entry.value) for key, entry in given.entries.items())
-            key = (signature, frozenset(brokers))
+            # Of equal values only those that controllers may have otherwise hang on them.
+            hangs = any(finding.rule == CONTROLLERS_UNREAD for finding in remarked.findings)
+            key = (signature, frozenset(brokers), hangs)
             _, alike, _ = members.setdefault(key, (remarked, [], list(brokers)))
             alike += [name] if name is not None else []
     if first_error is not None and (not members or len(wanted or described) < 2):
@@ -208,8 +210,8 @@ def _now(found: Recognised) -> list[Remark]:
         if isinstance(fact, Noticed):
             noticed.setdefault((fact.condition, note.entity), []).append((fact.words, note))
     remarks = []
-    own = {entry.key for entry in found.known if entry.scope is Scope.TOPIC}
-    if any(isinstance(fact, Unread) and note.scope is None for fact, note in facts) and keys.UNCLEAN not in own:
+    said = {entry.key for entry in found.known if entry.scope is Scope.TOPIC} | found.instead.keys()
+    if any(isinstance(fact, Unread) and note.scope is None for fact, note in facts) and keys.UNCLEAN not in said:
         text = (
             f"the controllers decide by their own {keys.UNCLEAN}, which brokers cannot tell; what hangs on it is undecided: "
             f"say it with --set {keys.UNCLEAN}=false, or =true, or set it for the topic"

@@ -303,7 +303,8 @@ describes_cluster = collects(
     entities=option("--entity", multiple=True, metavar="NAME",
                     help="The cluster, node, service or profile to audit, where the files describe several that differ."),
     overrides=option("--set", type=KeyValue("replication.factor=3"), multiple=True,
-                     help="A setting besides those of the files, or instead of one: replication.factor=3."),
+                     help="A setting besides those of the files, or instead of one: replication.factor=3. Of a running "
+                     "cluster a topic's own unclean.leader.election.enable stays: this is that of its controllers."),
     lenient=option("--lenient", is_flag=True, help="Warn of names that resemble settings instead of refusing them."),
     bootstrap=option("--bootstrap-server", metavar="HOST:PORT,…",
                      help="Read a running cluster: brokers, topics and features, and change nothing."),

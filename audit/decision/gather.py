@@ -151,7 +151,8 @@ def settle(found: Recognised, topic: str | None = None, entities: Collection[str
         chosen.update({key: entry for (key, of), entry in counted.items() if of is scope})
     for key, entry in instead.items():
         old = [item for item in known if item.key in (key, _HIDES.get(key)) and item.value != entry.value]
-        chosen[key] = replace(entry, instead_of=tuple({(item.value, item.where): item for item in old}.values()))
+        replaced = replace(entry, instead_of=tuple({(item.value, item.where): item for item in old}.values()))
+        chosen[key] = _own_of_cluster(key, known) or replaced
     findings += _overridden(instead, chosen)
     return Given({key: entry for key, entry in chosen.items() if entry.value or key not in _UNSET_IF_EMPTY}, tuple(findings))
 
@@ -264,11 +265,31 @@ def _instead(overrides: Iterable[SettingEntry]) -> dict[str, SettingEntry]:
     return instead
 
 
+FOR_ALL_BROKERS = "(dynamic for all brokers)"
+"""How a broker names a setting that is in the metadata, so that controllers have it too."""
+
+
+def _own_of_cluster(key: str, known: Iterable[SettingEntry]) -> SettingEntry | None:
+    """What a running cluster says of unclean elections for a topic, or for all brokers.
+
+    Controllers go by that before they go by their own, which brokers cannot tell and which is given in place of the brokers'.
+    """
+    said = [one for one in known if one.key == key == keys.UNCLEAN and one.said_by
+            and (one.scope is Scope.TOPIC or FOR_ALL_BROKERS in one.said_by)]  # fmt: skip
+    return min(said, key=lambda one: one.scope is not Scope.TOPIC, default=None)
+
+
 def _overridden(instead: Mapping[str, SettingEntry], chosen: Mapping[str, SettingEntry]) -> list[Remark]:
     """What is asked about in the place of what the files say, with both values and places."""
     findings = []
-    for key in instead:
+    for key, wanted in instead.items():
         entry = chosen[key]
+        if entry.value != wanted.value:
+            text = (
+                f"{key}={wanted.value} ({wanted.where}) changes nothing: {entry.where} says {entry.value}, which counts "
+                "before what brokers or controllers have"
+            )
+            findings.append(Remark("override-unused", Severity.WARNING, text, entry))
         for old in entry.instead_of:
             text = f"{key}={entry.value} ({entry.where}) is asked about instead of {old.key}={old.value} ({old.where})"
             findings.append(Remark("overridden", Severity.NOTE, text, old))

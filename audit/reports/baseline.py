@@ -16,6 +16,7 @@ from acked.audit.reports.view import (
     AuditView,
     BaselineView,
     DifferenceView,
+    GroupView,
     TopicsView,
     View,
     document_of,
@@ -24,7 +25,9 @@ from acked.base.errors import SpecUnreadable
 from acked.base.files import read_text
 from acked.reports.units import plural
 
-_NOT_ASKED = "-"
+NOT_ASKED = "-"
+"""The faults of what was not asked."""
+
 _ORDER = (AuditVerdict.NO, AuditVerdict.UNDECIDED, AuditVerdict.YES)
 
 
@@ -64,7 +67,7 @@ def _cells_in(document: Mapping[str, Any]) -> Iterator[tuple[Cell, AuditVerdict]
             audit = group["audit"]
             is_known = group.get("unread") and topic in answered
             for asked in document["required"] if audit is None and not is_known else ():
-                yield Cell(topic, AuditQuestion(asked), _NOT_ASKED), AuditVerdict.UNDECIDED
+                yield Cell(topic, AuditQuestion(asked), NOT_ASKED), AuditVerdict.UNDECIDED
             for answer in () if audit is None else audit["answers"]:
                 if answer["decides"] and answer["question"] in audit["required"]:
                     cell = Cell(topic, AuditQuestion(answer["question"]), answer["faults"]["name"])
@@ -108,6 +111,19 @@ def since(view: View, before: Cells, path: Path) -> BaselineView:
     found = differences(before, cells_of(view))
     notes = () if isinstance(view, AuditView) else unknown_brokers(view)
     return BaselineView(str(path), worst_of(one.now for one in found if one.is_worse), tuple(found), notes)
+
+
+def counts_beside(view: View, group: GroupView | None, question: AuditQuestion, faults: str) -> bool:
+    """Whether the exit code counts a required answer: of those beside an earlier audit only what got worse."""
+    if view.baseline is None or view.policy is not None:
+        return True
+    topics = group.topics if group is not None else view.topics if isinstance(view, AuditView) else ()
+    unit = f"{group.unit}: " if group is not None and group.unit else ""
+    names = {f"{unit}{topic}" for topic in topics or ("",)}
+    return any(
+        one.is_worse and one.topic in names and one.question is question and one.faults == faults
+        for one in view.baseline.differences
+    )
 
 
 def unknown_brokers(view: TopicsView) -> tuple[str, ...]:

@@ -216,18 +216,23 @@ def _hanging_on_release(answers: Iterable[Answer]) -> str:
 
 def apply_hinges(view: AuditView, hinges: Sequence[Hinge]) -> AuditView:
     """The view, undecided where answers that are no hang on what is not known of controllers."""
+    view = replace(view, answers=tuple(_on_hinge(answer, hinges) for answer in view.answers))
     if not hinges or view.verdict is AuditVerdict.YES:
         return view
-    by_words: dict[str, list[Answer]] = {}
+    by_words: dict[str, list[str]] = {}
     for hinge in hinges:
-        by_words.setdefault(hinge.on, []).append(hinge.answer)
-    said = "; ".join(
-        f"{_join([f'{_claim(AuditVerdict.UNDECIDED, one.question.asked)} (faults: {one.faults.name})' for one in answers])} "
-        f"hangs on {on}"
-        for on, answers in by_words.items()
-    )
+        claim = _claim(AuditVerdict.UNDECIDED, hinge.answer.question.asked)
+        by_words.setdefault(hinge.on, []).append(f"{claim} (faults: {hinge.answer.faults.name})")
+    said = "; ".join(f"{says_list(claims)} hangs on {on}" for on, claims in by_words.items())
     text = f"{HEADS[AuditVerdict.UNDECIDED]}: {said}"
     return replace(view, verdict=AuditVerdict.UNDECIDED, verdict_in_words=text)
+
+
+def _on_hinge(answer: AnswerView, hinges: Sequence[Hinge]) -> AnswerView:
+    of = answer.question, answer.faults.name
+    on = next((one.on for one in hinges if (one.answer.question.asked, one.answer.faults.name) == of), None)
+    words = f"undecided: it hangs on {on}; without that {answer.in_words}"
+    return answer if on is None else replace(answer, worst=AuditVerdict.UNDECIDED, in_words=words)
 
 
 def verdict_with(view: AuditView, required: Sequence[AuditQuestion]) -> AuditView:
@@ -428,7 +433,8 @@ def undecided_in_words(changes: Sequence[SettingsChange]) -> str:
         return ""
     named = [change.words.replace(", ", " with ") for change in changes[:_SEVERAL]]
     named += [f"{len(changes) - _SEVERAL} more"] * (len(changes) > _SEVERAL)
-    return f"; whether {_join(named, 'or')} would do was not decided (give it more --max-states or --memory)"
+    shown = " or ".join([", ".join(named[:-1]), named[-1]] if len(named) > 1 else named)
+    return f"; whether {shown} would do was not decided (give it more --max-states or --memory)"
 
 
 def remedy_in_words(change: SettingsChange) -> str:
@@ -436,15 +442,9 @@ def remedy_in_words(change: SettingsChange) -> str:
     phrases = [f"upgrade to Kafka {value}" for key, value in change.settings if key == VERSION_KEY]
     phrases += [f"give the topic {value} replicas" for key, value in change.settings if key == REPLICATION_FACTOR]
     values = [f"{key}={value}" for key, value in change.settings if value and key not in (VERSION_KEY, REPLICATION_FACTOR)]
-    phrases += [f"set {_join(values)}"] * bool(values)
+    phrases += [f"set {says_list(values)}"] if values else []
     phrases += [f"remove {key}" for key, value in change.settings if not value]
-    text = _join(phrases)
+    text = says_list(phrases)
     for asked, reply in change.turns:
-        what = _YES[asked]
-        text += f"; but then {what}" if reply is AuditVerdict.YES else f"; whether then {what} is undecided"
+        text += f"; but then {_YES[asked]}" if reply is AuditVerdict.YES else f"; whether then {_YES[asked]} is undecided"
     return text + "".join(f"; cost: {price}" for price in change.price)
-
-
-def _join(parts: Sequence[str], word: str = "and") -> str:
-    """`a`, `a and b`, `a, b and c`."""
-    return f" {word} ".join([", ".join(parts[:-1]), parts[-1]] if len(parts) > 1 else parts)

@@ -14,6 +14,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from acked.audit.decision.questions import AuditVerdict
+from acked.audit.reports.baseline import NOT_ASKED, counts_beside
 from acked.audit.reports.telling import number_steps, sentence
 from acked.audit.reports.topics import title_of
 from acked.audit.reports.transactional import plain_lines, transaction_place
@@ -85,7 +86,8 @@ def audit_sarif(view: View, files: Sequence[str], version: str, source: str | No
     `source` is the address of its repository, if that is known.
     """
     points = list(dict.fromkeys(_points(view, files)))
-    needed = _LEVEL[verdict_view(view).verdict]
+    is_by_baseline = view.baseline is not None and view.policy is None
+    needed = _NOTE if is_by_baseline else _LEVEL[verdict_view(view).verdict]
     if needed != _NOTE and not any(point.level == needed for point in points):
         points.append(_Point(_VERDICT, needed, _VERDICT, (files[0] if files else "", 1), verdict_view(view).verdict_in_words))
     results = list(_results(points))
@@ -152,7 +154,7 @@ def _points(view: View, files: Sequence[str]) -> Iterator[_Point]:
     policy = view.policy
     for group, audit in audits_of(view):
         for answer in audit.answers:
-            yield from _of_answer(answer, audit, group, policy, files)
+            yield from _of_answer(answer, audit, group, view, files)
         place = _place(transaction_place(audit) or audit.first_place, files)
         for item in audit.transactions:
             if item.answer is not AuditVerdict.NO:
@@ -163,7 +165,8 @@ def _points(view: View, files: Sequence[str]) -> Iterator[_Point]:
             yield _Point(f"settings/{found.rule}", found.level.value, found.text, place, found.text)
     for group in view.groups if isinstance(view, TopicsView) else ():
         if group.audit is None:
-            level = _WARNING if group.decides and policy is None else _NOTE
+            counts = any(counts_beside(view, group, asked, NOT_ASKED) for asked in view.required)
+            level = _WARNING if group.decides and policy is None and counts else _NOTE
             text = f"{title_of(group)}: {group.refusal}"
             yield _Point(_NOT_ASKED, level, text, _place(None, files), text)
     if policy is not None:
@@ -173,7 +176,8 @@ def _points(view: View, files: Sequence[str]) -> Iterator[_Point]:
 def _of_policy(policy: PolicyView, view: View, files: Sequence[str]) -> Iterator[_Point]:
     """What the policy says that is about no answer at a line: what was not asked, an acceptance that is over or unused."""
     answered = {(name, answer.question, answer.faults.name)
-                for group, audit in audits_of(view) for name in names_in_policy(group, audit)
+                for group, audit in audits_of(view) if group is None or group.decides
+                for name in names_in_policy(group, audit)
                 for answer in audit.answers if answer.worst is not AuditVerdict.NO}  # fmt: skip
     for line in policy.lines:
         is_over = line.accepted is not None and line.verdict is AuditVerdict.YES
@@ -190,16 +194,17 @@ def _justification(line: PolicyLineView) -> str:
 
 
 def _of_answer(
-    answer: AnswerView, audit: AuditView, group: GroupView | None, policy: PolicyView | None, files: Sequence[str]
+    answer: AnswerView, audit: AuditView, group: GroupView | None, view: View, files: Sequence[str]
 ) -> Iterator[_Point]:
     """A yes or what is undecided: more than a note where the exit code counts it, which it never does for comparison."""
     if answer.worst is AuditVerdict.NO:
         return
-    decides = group is None or group.decides
+    decides, policy = group is None or group.decides, view.policy
     is_required = decides and answer.decides and answer.question in audit.required
     besides = _NOTE if answer.worst is AuditVerdict.YES else _OPEN
     if policy is None:
-        told = [(_LEVEL[answer.worst] if is_required else besides, "")]
+        is_counted = is_required and counts_beside(view, group, answer.question, answer.faults.name)
+        told = [(_LEVEL[answer.worst] if is_counted else besides, "")]
     else:
         names = names_in_policy(group, audit) if decides else frozenset()
         lines = [line for line in policy.lines if line.question is answer.question and line.faults == answer.faults.name

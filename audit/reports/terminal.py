@@ -304,5 +304,5 @@ def policy_markdown(view: PolicyView | None) -> list[str]:
     """A section with a line for each thing that is required or accepted and not a no."""
     if view is None or not view.lines:
         return []
-    lines = (f"- **{_WORDS[line.verdict]}** {sentence(md_text(line.in_words))}" for line in view.lines)
+    lines = (f"- **{_WORDS[line.verdict]}** {md_text(line.in_words)}." for line in view.lines)
     return ["", f"## Policy: {md_text(view.file)}", "", *lines]

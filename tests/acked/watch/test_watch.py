@@ -178,6 +178,27 @@ def test_what_cannot_be_asked_is_undecided_and_never_no(here: None) -> None:
     assert {*replies, found["acked_audit_verdict",]} == {1}
 
 
+@pytest.mark.slow
+def test_risks_of_which_nothing_is_known_are_missing_and_those_that_are_known_are_not(here: None) -> None:
+    def at_risk(found: LiveCluster) -> set[str]:
+        watcher = Watcher(scripted(found), print)
+        watcher.look()
+        told = known(watcher)
+        assert told["acked_partitions_undecided", "orders"] == 1
+        return {risk.name for risk in Risk if ("acked_partitions_" + risk.value, "state", "orders") in told}
+
+    assert at_risk(replace(live(), are_moves_known=False)) == set()
+    assert at_risk(replace(live(down=(2, 3)), are_moves_known=False)) == {risk.name for risk in Risk}
+    found = live(down=(3,))
+    [topic] = found.topics
+    unread = replace(topic, partitions=(replace(topic.partitions[0], eligible=None),))
+    values = (LiveValue("min.insync.replicas", "3", "static"), VALUES[1])
+    brokers = tuple(one if one.values is None else replace(one, values=values) for one in found.brokers)
+    # Who refuses writes hangs on no eligible leader, and what a failure loses does.
+    known_ones = at_risk(replace(found, topics=(unread,), brokers=brokers))
+    assert known_ones == {"REFUSES", "REFUSES_AFTER_STOP", "LOSES_AFTER_STOP"}
+
+
 def test_a_question_without_an_answer_is_undecided_and_asked_again_after_a_while(
     answers: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from xml.etree import ElementTree as ET
+
 import pytest
 
-from acked.audit.clusters.several import Asked, Audited, audit_groups, worst_of_groups
+from acked.audit.clusters.several import Asked, Audited, audit_groups, is_unclean_open, worst_of_groups
 from acked.audit.clusters.topics import TopicGroup, groups_of, left_out
 from acked.audit.decision.faults import CrashKind, Faults
 from acked.audit.decision.gather import recognise
 from acked.audit.decision.questions import Assumptions, AuditQuestion, AuditVerdict
 from acked.audit.formats.listings import described_entries
+from acked.audit.reports.baseline import cells_of
+from acked.audit.reports.junit import audit_junit
+from acked.audit.reports.sarif import audit_sarif
 from acked.audit.reports.topics import groups_table, topics_markdown, topics_view
 from acked.base.errors import ConfigurationError
 from acked.cluster.vocabulary import keys
-from acked.cluster.vocabulary.entry import Scope, SettingEntry
-from acked.cluster.vocabulary.note import Note, Read, Unread
+from acked.cluster.vocabulary.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry
+from acked.cluster.vocabulary.note import Listed, Note, Read, Unread
 from tests.audit.decision.kept import KEPT
 
 LISTED = """\
@@ -137,9 +142,62 @@ def test_what_hangs_on_controllers_that_cannot_be_asked_is_undecided_and_is_not_
     view = topics_view([one], required, [])
     assert view.verdict is AuditVerdict.UNDECIDED
     assert "hangs on the controllers' unclean.leader.election.enable" in view.verdict_in_words
+    red = {cell.tag for cell in ET.fromstring(audit_junit(view)).iter() if cell.tag in ("failure", "error")}
+    levels = {result["level"] for result in audit_sarif(view, ["t"], "1")["runs"][0]["results"]}  # type: ignore[index]
+    assert (red, "warning" in levels) == ({"error"}, True)
+    assert [row[-1].text for row in groups_table(view).rows] == ["process dies"]
+    assert AuditVerdict.UNDECIDED in cells_of(view).values()
     said = "broker 1 (dynamic for all brokers)"
     of_all = SettingEntry("unclean.leader.election.enable", "false", "live", 0, Scope.BROKER, said_by=said)
     assert audited(of_all).worst(required) is AuditVerdict.NO
+
+
+UNCLEAN = "unclean.leader.election.enable"
+
+
+def running(own: str, brokers: str = "false", source: str = "default") -> list[Read]:
+    """A running cluster with controllers of their own, of whose topics one says whether unclean elections are allowed."""
+    said = f"broker 1 ({source})"
+    return [
+        Note(Unread("brokers cannot tell"), "live", 0, said_by="controllers"),
+        Note(Listed(), "live", 0, Scope.BROKER, "1", "broker 1"),
+        SettingEntry(UNCLEAN, brokers, "live", 0, Scope.BROKER, "1", said_by=said),
+        SettingEntry(REPLICATION_FACTOR, "3", "live", 0, Scope.TOPIC, "own", said_by="topic own"),
+        SettingEntry(UNCLEAN, own, "live", 0, Scope.TOPIC, "own", said_by="topic own (dynamic)"),
+        SettingEntry(REPLICATION_FACTOR, "3", "live", 0, Scope.TOPIC, "other", said_by="topic other"),
+    ]
+
+
+def test_a_topic_hangs_on_the_controllers_though_another_one_says_the_same_value_itself() -> None:
+    groups = groups_of(recognise(running("false")))
+    assert {group.topics: is_unclean_open(group.given) for group in groups} == {("own",): False, ("other",): True}
+
+
+def test_what_the_controllers_have_by_an_option_hides_no_unclean_topic_of_a_running_cluster() -> None:
+    option = [SettingEntry(UNCLEAN, "false", OPTION, 0)]
+    own, other = groups_of(recognise(running("true"), option))
+    assert (own.topics, own.given.entries[UNCLEAN].value, is_unclean_open(own.given)) == (("own",), "true", False)
+    [remark] = [one for one in own.given.findings if one.rule == "override-unused"]
+    assert remark.text == (
+        f"{UNCLEAN}=false (--set) changes nothing: live, topic own (dynamic) says true, which counts before what brokers or "
+        "controllers have"
+    )
+    assert (other.given.entries[UNCLEAN].value, is_unclean_open(other.given), other.given.findings) == ("false", False, ())
+
+
+def test_what_the_controllers_have_by_an_option_takes_the_place_of_brokers_own_and_not_of_what_holds_for_all() -> None:
+    option = [SettingEntry(UNCLEAN, "false", OPTION, 0)]
+    for source, value in (("static", "false"), ("dynamic", "false"), ("dynamic for all brokers", "true")):
+        groups = groups_of(recognise(running("true", "true", source), option))
+        (other,) = (group for group in groups if "other" in group.topics)
+        assert other.given.entries[UNCLEAN].value == value, source
+
+
+def test_of_files_an_option_asks_what_would_be_instead_of_a_topics_own() -> None:
+    files = [SettingEntry(UNCLEAN, "true", "topics.yml", 3, Scope.TOPIC, "own")]
+    (group,) = groups_of(recognise(files, [SettingEntry(UNCLEAN, "false", OPTION, 0)]))
+    assert group.given.entries[UNCLEAN].value == "false"
+    assert [one.rule for one in group.given.findings] == ["overridden"]
 
 
 @pytest.mark.slow

@@ -14,7 +14,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.reports.baseline import Cell, cells_of, differences, read_baseline
+from acked.audit.reports.baseline import Cell, cells_of, differences, read_baseline, since
 from acked.audit.reports.build import always
 from acked.audit.reports.junit import audit_junit
 from acked.audit.reports.pages import StoryPage, audit_page, link_pages
@@ -78,6 +78,34 @@ def test_junit_is_red_where_the_exit_code_is_and_nowhere_else() -> None:
     assert suite.findtext("system-out") == "FAIL: 1 group\npassed over (--lenient): ack.s (p:5)"
     red = {case.get("name"): child.tag for case in suite.iter("testcase") for child in case if child.tag != "system-out"}
     assert red == {"loss (clean)": "failure", "loss (one-machine)": "error", "asked": "error"}
+
+
+@pytest.mark.parametrize(("verdict", "red"), [(AuditVerdict.YES, ["1", "0"]), (AuditVerdict.UNDECIDED, ["0", "1"])])
+def test_a_verdict_that_no_answer_shows_is_a_red_case_of_its_own(verdict: AuditVerdict, red: list[str]) -> None:
+    said: dict[str, Any] = {"verdict": verdict, "verdict_in_words": "it hangs on the controllers"}
+    one = audit(answer("loss", "clean", "no"), **said)
+    for view in (one, groups((("orders",), one), **said)):
+        suite = ET.fromstring(audit_junit(view)).find("testsuite")
+        assert suite is not None
+        assert [suite.get("failures"), suite.get("errors")] == red
+        assert suite.findall("testcase")[-1][0].get("message") == "it hangs on the controllers"
+
+
+def test_beside_an_earlier_audit_what_did_not_get_worse_is_red_in_no_form_and_what_did_is_in_each() -> None:
+    def red(before: str) -> tuple[list[str | None], list[str]]:
+        one = audit(answer("loss", "clean", "yes"), topics=("orders",), verdict=AuditVerdict.YES)
+        view = groups((("orders",), one), (("secret",), None), verdict=AuditVerdict.YES, verdict_in_words="FAIL")
+        earlier = {Cell("orders", LOSS, "clean"): AuditVerdict(before), Cell("secret", LOSS, "-"): AuditVerdict(before)}
+        view = replace(view, baseline=since(view, earlier, Path("before.json")))
+        suite = ET.fromstring(audit_junit(view)).find("testsuite")
+        assert suite is not None
+        log: Any = audit_sarif(view, ["t"], "1")
+        levels = sorted(one["level"] for one in log["runs"][0]["results"])
+        return [suite.get("failures"), suite.get("errors")], levels
+
+    assert red("yes") == (["0", "0"], ["note", "note"])
+    assert red("undecided") == (["1", "0"], ["error", "note"])
+    assert red("no") == (["1", "1"], ["error", "warning"])
 
 
 def test_the_table_has_the_worst_question_first_and_a_cell_for_every_class_of_faults() -> None:

@@ -94,6 +94,10 @@ def test_an_acceptance_that_is_over_is_red_at_its_line_of_the_policy(tmp_path: P
     suite = ET.fromstring(audit_junit(view)).find("testsuite")
     assert suite is not None
     assert suite.get("failures") == "1"
+    page, text = audit_page(view), "\n".join(policy_markdown(view.policy))
+    assert "FAIL: by acked.toml: 1 required and not kept" in page
+    assert "- **not kept** clicks: loss" in text, "names of topics keep their letters"
+    assert all("decide anew" in form for form in (page, text))
 
 
 @pytest.mark.slow

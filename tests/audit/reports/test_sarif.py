@@ -9,10 +9,10 @@ from typing import Any
 import jsonschema
 import pytest
 
-from acked.audit.decision.questions import AuditVerdict
+from acked.audit.decision.questions import AuditQuestion, AuditVerdict
 from acked.audit.reports.sarif import audit_sarif
-from acked.audit.reports.view import CauseView, SettingView, View
-from tests.audit.made import answer, audit, finding, groups, whole
+from acked.audit.reports.view import CauseView, PolicyLineView, PolicyView, SettingView, View
+from tests.audit.made import answer, audit, finding, group, groups, whole
 from tests.places import DATA
 
 SCHEMA = json.loads((DATA / "sarif-schema-2.1.0.json").read_text("utf-8"))
@@ -66,6 +66,20 @@ def test_a_verdict_that_no_answer_shows_is_a_result_of_its_own(verdict: AuditVer
     (one,) = results(view)
     assert (one["ruleId"], one["level"], one["message"]["text"]) == ("audit/verdict", level, "it hangs on the controllers")
     assert results(replace(view, verdict=AuditVerdict.NO)) == []
+
+
+def test_what_a_policy_leaves_undecided_is_told_though_an_audit_for_comparison_says_yes() -> None:
+    """A no that hangs on controllers of acks=all stands beside the yes of acks=1, of the same topic and question."""
+    careful = group(1, ("orders",), audit(answer("loss", "clean", "no"), topics=("orders",)))
+    loose = group(2, ("orders",), audit(answer("loss", "clean", "yes"), topics=("orders",)), decides=False)
+    other = group(3, ("clicks",), audit(answer("loss", "clean", "undecided"), topics=("clicks",)))
+    asked: dict[str, Any] = {"question": AuditQuestion.LOSS, "faults": "clean"}
+    lines = (PolicyLineView(AuditVerdict.UNDECIDED, "orders: it hangs on the controllers", ("orders",), **asked),
+             PolicyLineView(AuditVerdict.UNDECIDED, "clicks: loss (clean) is undecided", ("clicks",), **asked))  # fmt: skip
+    policy = PolicyView("acked.toml", AuditVerdict.UNDECIDED, "UNDECIDED", lines)
+    told = results(replace(groups(), groups=(careful, loose, other), policy=policy))
+    warned = [one["message"]["text"].splitlines()[0] for one in told if one["level"] == "warning"]
+    assert sorted(text.partition(":")[0] for text in warned) == ["Topics clicks", "orders"]
 
 
 def test_every_rule_says_what_it_is_about_and_leads_to_its_page_where_the_repository_has_an_address() -> None:
