@@ -133,7 +133,7 @@ def _ending(plain: str) -> str | None:
     return keys.ACKS if parts[-1] == keys.ACKS and _ABOUT_PRODUCERS.search(plain) else None
 
 
-_ABOUT_PRODUCERS = re.compile("kafka|producer|outgoing|messaging")
+_ABOUT_PRODUCERS = re.compile("kafka|producer|outgoing|messaging|required")
 """What a name that ends with `acks` has in it where a producer's are meant, if with a slip."""
 
 
