@@ -16,10 +16,11 @@ from acked.base.errors import AckedError
 from acked.base.release import release
 from acked.cluster.vocabulary.entry import SettingEntry
 from acked.cluster.vocabulary.keys import AUTO_JOIN, QUORUM, QUORUM_VOTERS
-from tests.audit.decision.corpus import CORPUS
+from tests.audit.decision.corpus import expected, reading
 from tests.audit.reading import gather
+from tests.places import DATA
 
-FILES = CORPUS / "quorum"
+FILES = DATA / "audit" / "quorum"
 RULES = {
     "quorum-open", "voters-differ", "voter-twice", "voters-share-address", "one-voter", "even-voters", "voters-and-servers",
     "auto-join", "not-yet", "misspelt",
@@ -61,13 +62,18 @@ def test_every_file_about_a_quorum_has_its_answer() -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
+def test_every_setting_of_a_quorum_is_read_with_its_line(name: str) -> None:
+    assert reading(FILES / name) == expected(FILES / name)
+
+
+@pytest.mark.parametrize("name", EXPECTED)
 def test_the_remarks_are_those_that_the_file_deserves_or_kafka_refuses_it(name: str) -> None:
-    expected = EXPECTED[name]
-    if isinstance(expected, str):
-        with pytest.raises(RefusedByKafka, match=re.escape(expected)):
+    answer = EXPECTED[name]
+    if isinstance(answer, str):
+        with pytest.raises(RefusedByKafka, match=re.escape(answer)):
             remarks(FILES / name)
     else:
-        assert {rule for rule, _, _ in remarks(FILES / name)} == expected
+        assert {rule for rule, _, _ in remarks(FILES / name)} == answer
 
 
 def test_a_remark_names_what_it_is_about_and_its_line() -> None:
