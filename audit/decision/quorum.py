@@ -180,7 +180,7 @@ def _on_joining(
         static = f" (not as long as the voters are those of {QUORUM_VOTERS}: kraft.version=0)" if voters is not None else ""
         text = (
             f"{AUTO_JOIN}: a controller that is removed while it runs asks by itself to vote, and is a voter again"
-            f"{static}; stop it before kafka-metadata-quorum remove-controller (KAFKA-19850, no release is without)"
+            f"{static}; stop it before kafka-metadata-quorum remove-controller (KAFKA-19850, 4.2 to 4.4)"
         )
         yield Remark("auto-join", Severity.WARNING, text, joins)
 
