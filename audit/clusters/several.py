@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from acked.audit.clusters.topics import CONTROLLERS_UNREAD, TopicGroup
 from acked.audit.decision.audit import Answer, Audit, Auditor
 from acked.audit.decision.faults import CrashKind
-from acked.audit.decision.gather import FOR_ALL_BROKERS, Given
+from acked.audit.decision.gather import FOR_ALL_BROKERS, Given, RefusedByKafka
 from acked.audit.decision.joint import OnDecided, Searches
 from acked.audit.decision.questions import (
     Assumptions,
@@ -19,7 +19,7 @@ from acked.audit.decision.questions import (
     worst_of,
 )
 from acked.audit.decision.release import Contexts, contexts
-from acked.audit.decision.settings import RefusedByKafka, configure
+from acked.audit.decision.settings import configure
 from acked.audit.decision.upgrade import Upgrade, ask_upgrade, check_upgrade
 from acked.base.errors import ConfigurationError
 from acked.base.release import Release

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from acked.audit.decision.advice import Advice, Adviser, Open, SettingsChange, recommend
 from acked.audit.decision.faults import Faults
-from acked.audit.decision.gather import Given, Remark
+from acked.audit.decision.gather import Given, RefusedByKafka, Remark
 from acked.audit.decision.joint import OnDecided, Searches
 from acked.audit.decision.questions import (
     QUESTIONS,
@@ -20,7 +20,7 @@ from acked.audit.decision.questions import (
     worst_of,
 )
 from acked.audit.decision.release import Deployment
-from acked.audit.decision.settings import Configuration, RefusedByKafka, configure
+from acked.audit.decision.settings import Configuration, configure
 from acked.audit.decision.transactional import Asked, Clients, TransactionAnswer, answers_of, tasks_of
 from acked.base.release import Release
 from acked.checker.batch.cache import ResultCache

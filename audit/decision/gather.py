@@ -18,7 +18,7 @@ from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import INSTEAD, OLDEST, OPTION, REPLICATION_FACTOR, Scope, SettingEntry
 from acked.cluster.vocabulary.keys import KEYS
 from acked.cluster.vocabulary.names import DECIDING, MAX_UNKNOWN, is_known, likely_setting, setting_within
-from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, Unreleased, settings_of
+from acked.cluster.vocabulary.note import Controllers, Described, Fact, Imported, Note, Read, Unreleased, settings_of
 
 
 @unique
@@ -44,16 +44,22 @@ class Remark:
     is_passed_over: bool = False
 
 
+class RefusedByKafka(ConfigurationError):
+    """Kafka does not start with these settings; the message has its reason."""
+
+
 @dataclass(frozen=True)
 class Given:
     """What was found, one entry a key; what Kafka passes over is left out.
 
-    `clients` is the release whose defaults producers and consumers have; None for that of the brokers.
+    `clients` is the release whose defaults producers and consumers have; None for that of the brokers. `quorum` is what every
+    node says of the controllers' quorum, with its roles.
     """
 
     entries: Mapping[str, SettingEntry]
     findings: tuple[Remark, ...]
     clients: Release | None = None
+    quorum: tuple[Read, ...] = ()
 
     def but(self, changes: Mapping[str, str]) -> Given:
         """With other values; an empty one takes the setting out."""
@@ -126,7 +132,7 @@ def recognise(
             findings.append(Remark("no-release", Severity.WARNING, text, note))
     hidden = {*instead, *(_HIDES[key] for key in instead if key in _HIDES)}
     # What is filled in later is not asked about where something else is set in its place.
-    open_ = [entry for entry in settings_of(read) if not (entry.key in hidden and _TEMPLATE.search(entry.value))]
+    open_ = [entry for entry in settings_of(read) if not (entry.key in hidden and TEMPLATE.search(entry.value))]
     known = [entry for found in open_ if (entry := _recognise_one(found, findings, is_lenient)) is not None]
     return Recognised(read, tuple(known), instead, tuple(findings))
 
@@ -154,10 +160,18 @@ def settle(found: Recognised, topic: str | None = None, entities: Collection[str
         replaced = replace(entry, instead_of=tuple({(item.value, item.where): item for item in old}.values()))
         chosen[key] = _own_of_cluster(key, known) or replaced
     findings += _overridden(instead, chosen)
-    return Given({key: entry for key, entry in chosen.items() if entry.value or key not in _UNSET_IF_EMPTY}, tuple(findings))
+    entries = {key: entry for key, entry in chosen.items() if entry.value or key not in _UNSET_IF_EMPTY}
+    return Given(entries, tuple(findings), quorum=tuple(filter(_is_of_quorum, found.read)))
 
 
-_TEMPLATE = re.compile(r"\$\{|\$\(|\{\{|\{%|<%|^\$\w")
+def _is_of_quorum(one: Read) -> bool:
+    if isinstance(one, Note):
+        return isinstance(one.fact, Controllers)
+    return one.means is None and (one.key in keys.QUORUM or one.key == keys.ROLES)
+
+
+
+TEMPLATE = re.compile(r"\$\{|\$\(|\{\{|\{%|<%|^\$\w")
 """What somebody else fills in: a shell, Helm, Terraform, Spring."""
 
 _UNSET_IF_EMPTY = (keys.ROLES, keys.ZOOKEEPER_CONNECT, keys.IBP, keys.METADATA_VERSION)
@@ -244,7 +258,7 @@ def _value(entry: SettingEntry) -> str:
     try:
         return KEYS[entry.key].read(entry.value)
     except ValueError as error:
-        if _TEMPLATE.search(entry.value):
+        if TEMPLATE.search(entry.value):
             raise ConfigurationError(
                 f"{entry.where}: {entry.key} is {entry.value!r}, which is filled in elsewhere; name a file in which it is, "
                 f"or say its value with {OPTION} {entry.key}=…"

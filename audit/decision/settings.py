@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from acked.audit.decision.gather import Given, Remark, Severity
+from acked.audit.decision.gather import Given, RefusedByKafka, Remark, Severity
+from acked.audit.decision.quorum import quorum_remarks
 from acked.audit.decision.release import plane_given, plane_words, planes_in, spoken_release
 from acked.base.errors import ConfigurationError
 from acked.base.release import Release, release
@@ -45,10 +46,6 @@ class SettingValue:
     def on(self) -> bool:
         """The value of a setting that is true or false."""
         return self.value == "true"
-
-
-class RefusedByKafka(ConfigurationError):
-    """Kafka does not start with these settings; the message has its reason."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +124,7 @@ class _Configuring:
         self._features()
         self._silent()
         self._defects()
+        self.findings += quorum_remarks(self.given.quorum, self.version)
         leader_only = reads_from_leader(self.given, self.values)
         return Configuration(self.version, self.rules, self.plane, self.values, tuple(self.findings), leader_only)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, unique
 from pathlib import PurePath
 
-from acked.audit.formats.parts.places import Whose
+from acked.audit.formats.parts.places import Whose, quorum_of_controller
 from acked.audit.formats.parts.reader import Reader, Sign, Source
 from acked.audit.formats.parts.tree import Field
 from acked.audit.formats.spring import spring_variable
@@ -80,7 +80,7 @@ def container_entries(file: str, container: Container) -> list[Read]:
     whose = Whose(file, Scope.BROKER, name)
     found = list(broker_entries(whose, variables, family))
     if _is_controller_only(found):
-        return []
+        return list(quorum_of_controller(found))
     runs = () if image is None else whose.image(image.text, image.line)
     return [whose.description(container.line), *runs, *found]
 

@@ -28,6 +28,7 @@ from acked.audit.formats.parts.places import (
     find_suspects_in,
     mappings,
     one_value,
+    quorum_of_controller,
     settings_in,
     topic_entries,
 )
@@ -37,7 +38,7 @@ from acked.audit.formats.spring import spring_properties, spring_yaml
 from acked.base.errors import SpecUnreadable
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import OLDEST, Scope, SettingEntry
-from acked.cluster.vocabulary.note import Nodes, Read
+from acked.cluster.vocabulary.note import Controllers, Nodes, Note, Read
 
 _STRIMZI, _CONFLUENT = "kafka.strimzi.io/", "platform.confluent.io/"
 
@@ -210,6 +211,12 @@ def _nodes(whose: Whose, spec: Fields) -> Iterator[Read]:
         yield whose.note(Nodes(one_value(whose, replicas)), replicas.line)
 
 
+def _controllers(whose: Whose, spec: Fields) -> Iterator[Note]:
+    replicas = spec.field("replicas")
+    if replicas is not None:
+        yield Note(Controllers(one_value(whose, replicas)), whose.file, replicas.line, cluster=whose.cluster)
+
+
 def _oldest(whose: Whose, resource: Fields, is_pool: bool) -> Iterator[SettingEntry]:
     """What a resource says of the release by the operator that knows it: the API v1 also that there is no ZooKeeper."""
     version = resource.field("apiVersion")
@@ -228,6 +235,7 @@ def _pool(whose: Whose, resource: Fields) -> Iterator[Read]:
     named = [node.value for node in listed if isinstance(node, Text)]
     if roles is not None and "controller" in named:
         yield whose.entry(keys.ROLES, "controller", roles.line)
+        yield from _controllers(whose, spec)
     if "broker" in named or not named:
         yield from _nodes(whose, spec)
 
@@ -237,6 +245,8 @@ def _confluent(whose: Whose, resource: Fields) -> Iterator[Read]:
     overrides = spec.within("configOverrides")
     found = list(settings_in(whose, overrides.field("server")))
     if resource.text("kind") == "KRaftController" and not any(entry.key in _CONTROLLED for entry in found):
+        yield from quorum_of_controller(found)
+        yield from _controllers(whose, spec)
         return
     yield whose.description(resource.line)
     image = spec.field("image")

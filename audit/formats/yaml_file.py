@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Iterable
 
 from acked.audit.formats.compose import compose_entries, is_compose
@@ -21,6 +22,7 @@ from acked.cluster.vocabulary.note import Read
 
 _SECTIONS = {f"{scope.value}{end}": scope for scope in (Scope.BROKER, Scope.TOPIC, Scope.PRODUCER, Scope.CONSUMER)
              for end in ("", "s")}  # fmt: skip
+_LIKENESS = 0.8
 
 
 def _entries(file: str, text: str) -> list[Read]:
@@ -44,6 +46,7 @@ def _document(file: str, node: Node) -> list[Read]:
     if isinstance((broker := node.field("redpanda")) and broker.node, Fields):
         raise SpecUnreadable(f"{file}:{node.line}: this is Redpanda's, which replicates by Raft and not by Kafka's protocol; "
                              "nothing is known of it here")  # fmt: skip
+    _check_sections(file, node)
     read = next(read for recognises, read in _KINDS if recognises(node))
     return list(read(file, node))
 
@@ -66,10 +69,20 @@ def _variables(file: str, node: Fields) -> list[Read]:
 
 
 def _has_sections(node: Fields) -> bool:
-    """Whether there are mappings of names of Kafka's to single values, perhaps empty, and nothing else."""
+    """Whether there are mappings of names of Kafka's to single values, and besides only what is empty, by any name."""
     return any(isinstance(item.node, Fields) for item in node.fields) and all(
-        item.key in _SECTIONS and (_is_plain(item.node) or _is_empty(item.node)) for item in node.fields
+        (item.key in _SECTIONS and _is_plain(item.node)) or _is_empty(item.node) for item in node.fields
     )
+
+
+def _check_sections(file: str, node: Fields) -> None:
+    """Refuses a name beside sections that seems to mean one: with it the others would not be read as sections either."""
+    if any(isinstance(item.node, Fields) and _has_names(item.node) for item in node.fields):
+        for item in node.fields:
+            meant = difflib.get_close_matches(item.key, _SECTIONS, n=1, cutoff=_LIKENESS)
+            if meant and item.key not in _SECTIONS and (_is_plain(item.node) or _is_empty(item.node)):
+                raise SpecUnreadable(f"{file}:{item.line}: {item.key} is no section, and {meant[0]} seems to be meant; "
+                                     "write that, or leave it out")  # fmt: skip
 
 
 def _is_plain(node: Node) -> bool:

@@ -115,6 +115,12 @@ METADATA_VERSION = "metadata.version"
 ROLES = "process.roles"
 ZOOKEEPER_CONNECT = "zookeeper.connect"
 
+QUORUM_VOTERS = "controller.quorum.voters"
+QUORUM_BOOTSTRAP = "controller.quorum.bootstrap.servers"
+AUTO_JOIN = "controller.quorum.auto.join.enable"
+QUORUM = frozenset({QUORUM_VOTERS, QUORUM_BOOTSTRAP, AUTO_JOIN})
+"""Settings of the controllers' quorum: no answer about records hangs on them, and remarks are made on them."""
+
 _WHOSE = {
     "broker": (Scope.BROKER, Scope.DYNAMIC_BROKER), "topic": (Scope.TOPIC,), "producer": (Scope.PRODUCER,),
     "consumer": (Scope.CONSUMER,),

@@ -73,7 +73,7 @@ def is_known(name: str) -> bool:
 
 
 def likely_setting(name: str) -> str | None:
-    """The setting of `KEYS` that an unknown name seems to mean; None if Kafka has the name or nothing is near.
+    """The setting of `KEYS`, or of the quorum, that an unknown name seems to mean; None if Kafka has it or nothing is near.
 
     Names as environment variables, Terraform, Spring and other clients have them are recognised.
     """
@@ -133,12 +133,12 @@ def _ending(plain: str) -> str | None:
     return keys.ACKS if parts[-1] == keys.ACKS and _ABOUT_PRODUCERS.search(plain) else None
 
 
-_ABOUT_PRODUCERS = re.compile("kafka|producer|outgoing|messaging")
+_ABOUT_PRODUCERS = re.compile("kafka|producer|outgoing|messaging|required")
 """What a name that ends with `acks` has in it where a producer's are meant, if with a slip."""
 
 
 def _near(plain: str) -> str | None:
-    edited = next((key for key in KEYS if _is_one_edit(plain, key)), None)
+    edited = next((key for key in (*KEYS, *sorted(keys.QUORUM)) if _is_one_edit(plain, key)), None)
     edited = edited or next((key for name, key in _OTHER_WORDS.items() if len(name) > 8 and _is_one_edit(plain, name)), None)
     if edited is not None:
         return edited

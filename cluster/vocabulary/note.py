@@ -27,6 +27,13 @@ class Nodes:
 
 
 @dataclass(frozen=True)
+class Controllers:
+    """So many controllers are asked for, as it is written."""
+
+    count: str
+
+
+@dataclass(frozen=True)
 class Imported:
     """Another file (or a resource) counts as well, and has to be named too."""
 
@@ -91,7 +98,7 @@ class Assigned:
         return Note(self, file, line, Scope.TOPIC, self.topic, said_by)
 
 
-Fact = Described | Listed | Nodes | Imported | Unreleased | Noticed | Unread | UnreadLeader | Assigned
+Fact = Described | Listed | Nodes | Controllers | Imported | Unreleased | Noticed | Unread | UnreadLeader | Assigned
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from acked.audit.clusters.live import assume_producers
 from acked.audit.clusters.several import is_unclean_open
 from acked.audit.clusters.topics import TopicGroup, groups_of
 from acked.audit.decision.faults import CrashKind, Faults
-from acked.audit.decision.gather import Given, Recognised
+from acked.audit.decision.gather import Given, Recognised, RefusedByKafka
 from acked.audit.decision.questions import constants_of
 from acked.audit.decision.release import Deployment, contexts
-from acked.audit.decision.settings import MAX_REPLICAS, RefusedByKafka, configure
+from acked.audit.decision.settings import MAX_REPLICAS, configure
 from acked.base.errors import ConfigurationError
 from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import OPTION, REPLICATION_FACTOR, Scope, SettingEntry

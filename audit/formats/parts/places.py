@@ -11,6 +11,7 @@ from acked.audit.formats.parts.images import names_no_release, release_of_image
 from acked.audit.formats.parts.properties import property_entries
 from acked.audit.formats.parts.tree import Field, Fields, Items, Node, Text
 from acked.base.errors import SpecUnreadable
+from acked.cluster.vocabulary import keys
 from acked.cluster.vocabulary.entry import IMAGE, REPLICATION_FACTOR, STATED, Scope, SettingEntry
 from acked.cluster.vocabulary.names import likely_setting, likely_setting_elsewhere, setting_within
 from acked.cluster.vocabulary.note import Described, Fact, Imported, Note, Read, Unreleased, settings_of
@@ -92,6 +93,11 @@ def one_value(whose: Whose, field: Field) -> str:
         kind = "list" if isinstance(field.node, Items) else "mapping"
         raise whose.wrong(field.line, f"{field.key} is a {kind} (or a template that was not filled in); give one value")
     return field.node.value.strip()
+
+
+def quorum_of_controller(found: Iterable[SettingEntry]) -> Iterator[SettingEntry]:
+    """What a node that is only a controller says of the quorum; it holds no records, so nothing is said of its name."""
+    return (replace(entry, scope=None, entity=None) for entry in found if entry.key in keys.QUORUM)
 
 
 _OVERRIDE = re.compile(r"-{2}replication-factor[\s=]")

@@ -13,7 +13,18 @@ from acked.audit.decision.gather import Given, recognise
 from acked.audit.formats.reading import read_all
 from acked.base.errors import AckedError
 from acked.cluster.vocabulary.entry import SettingEntry
-from acked.cluster.vocabulary.note import Assigned, Described, Fact, Imported, Listed, Nodes, Noticed, Read, Unreleased
+from acked.cluster.vocabulary.note import (
+    Assigned,
+    Controllers,
+    Described,
+    Fact,
+    Imported,
+    Listed,
+    Nodes,
+    Noticed,
+    Read,
+    Unreleased,
+)
 from tests.audit.reading import gather
 from tests.places import DATA
 
@@ -49,6 +60,8 @@ def noted(fact: Fact, entity: str | None) -> str:
             return f"is listed = {entity}"
         case Nodes(count):
             return f"brokers = {count}"
+        case Controllers(count):
+            return f"controllers = {count}"
         case Unreleased(image):
             return f"image without release = {image}"
         case Imported(other):

@@ -88,6 +88,7 @@ def test_a_file_that_is_not_understood_is_refused_beside_one_that_is(tmp_path: P
      ("unclean.leader.election", "unclean.leader.election.enable"), ("replication_factor", "replication.factor"),
      ("replicationFactor", "replication.factor"), ("replicas", "replication.factor"),
      ("KAFKA_DEFAULT_REPLICATION_FACTOR", "default.replication.factor"), ("request.required.acks", "acks"),
+     ("opic.request.required.acks", "acks"),
      ("max.in.flight", "max.in.flight.requests.per.connection"), ("spring.kafka.producer.acks", "acks"),
      ("producer.retries", "retries"), ("broker.config.min.insync.replicas", "min.insync.replicas"),
      ("inter.broker.protocol", "inter.broker.protocol.version"), ("zookeeper.connection", "zookeeper.connect"),

@@ -11,10 +11,10 @@ import pytest
 from acked.audit.decision.audit import Answer
 from acked.audit.decision.fault_words import BESIDES
 from acked.audit.decision.faults import CrashKind, Faults, read_faults
-from acked.audit.decision.gather import Severity
+from acked.audit.decision.gather import RefusedByKafka, Severity
 from acked.audit.decision.questions import QUESTIONS, Assumptions, AuditQuestion, task_of
 from acked.audit.decision.release import Deployment
-from acked.audit.decision.settings import Configuration, RefusedByKafka, configure
+from acked.audit.decision.settings import Configuration, configure
 from acked.audit.formats.reading import read_file
 from acked.base.errors import AckedError, ConfigurationError, SpecUnreadable
 from acked.base.release import LATEST, release

@@ -58,7 +58,7 @@ def test_a_file_counts_like_the_same_settings_as_plain_properties(path: Path, tm
     plain = dict(lines)
     if any("topic" in line.split()[1] for line in expected(path).splitlines()):  # A topic's setting counts before a broker's.
         plain |= dict(re.findall(r"^\d+ topic \S+ (.+) = (.*)$", expected(path), re.MULTILINE))
-    notes = {"is described", "is listed", "brokers", "imported file", "replicas in sync now", "replicas now",
+    notes = {"is described", "is listed", "brokers", "controllers", "imported file", "replicas in sync now", "replicas now",
              "image without release"}
     written = [SettingEntry(key, value, "plain.properties", at)
                for at, (key, value) in enumerate(plain.items(), 1) if key not in notes]  # fmt: skip

@@ -60,3 +60,17 @@ def test_what_a_text_shows_for_certain_comes_before_its_suffix_and_that_before_i
     name: str, text: str, reader: str
 ) -> None:
     assert max(READERS, key=lambda one: one.sign(Source(name, text))).name == reader
+
+
+@pytest.mark.parametrize("own", ["", '  acks: "1"\n'])
+def test_a_section_with_a_slip_is_refused_and_does_not_make_the_others_unread(own: str, tmp_path: Path) -> None:
+    file = tmp_path / "kafka.yaml"
+    file.write_text(f"broker:\n  unclean.leader.election.enable: true\nroducer:\n{own}")
+    with pytest.raises(SpecUnreadable, match=r":3: roducer is no section, and producer seems to be meant"):
+        read_settings(file)
+
+
+def test_an_empty_section_of_any_name_does_not_make_the_others_unread(tmp_path: Path) -> None:
+    file = tmp_path / "kafka.yaml"
+    file.write_text("broker:\n  unclean.leader.election.enable: true\nremarks:\n")
+    assert [(entry.key, entry.value) for entry in read_settings(file)] == [("unclean.leader.election.enable", "true")]
