@@ -15,24 +15,28 @@ from acked.cluster.nodes.archive import add_archive
 from acked.cluster.nodes.cluster import Cluster
 from tests.cluster.conftest import real_plan, users_cache
 from tests.found.foreign_load import HAS_IT, LOADS, NO_OFFSET, NOT_HERE, begin, plan, play
-from tests.found.java import SOURCES, compiled, kafka, mended_home, ran
+from tests.found.java import SOURCES, compiled, kafka, mended, mended_home, ran
 
 __all__ = ["users_cache"]
 pytestmark = [pytest.mark.real, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("version", ["4.4.0", "4.3.1", "4.2.2", "4.1.2", "4.0.0"])
-def test_a_coordinator_becomes_active_with_the_load_of_a_former_one_and_has_no_offsets(
+def test_a_coordinator_becomes_active_with_the_load_of_a_former_one_and_has_no_offsets_and_the_mended_one_loads(
     version: str, users_cache: None, tmp_path: Path
 ) -> None:
     jars = kafka(version)
     compiled(jars.class_path, [SOURCES / "ForeignLoad.java"], tmp_path)
-    answers = {}
-    for ended in ("first", "second"):
-        done = ran((tmp_path, jars.class_path), "ForeignLoad", ended)
-        assert done.returncode == 0, done.stderr
-        answers[ended] = done.stdout.strip()
-    assert answers == {"first": "2 loads; null", "second": "2 loads; offset 42"}
+    assert answers((tmp_path, jars.class_path)) == {"first": "2 loads; null", "second": "2 loads; offset 42"}
+    own_load = (tmp_path, mended("OwnLoad", jars, tmp_path), jars.class_path)
+    assert answers(own_load) == {"first": "2 loads; CoordinatorLoadInProgressException", "second": "2 loads; offset 42"}
+
+
+def answers(class_path: tuple[Path | str, ...]) -> dict[str, str]:
+    """What the read is answered, by the load that ends before it."""
+    done = {ended: ran(class_path, "ForeignLoad", ended) for ended in ("first", "second")}
+    assert {one.returncode for one in done.values()} == {0}, done
+    return {ended: one.stdout.strip() for ended, one in done.items()}
 
 
 @pytest.mark.parametrize("version", ["4.4.0", "4.3.1"])
