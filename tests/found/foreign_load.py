@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import confluent_kafka
+import kafka
 
 from acked.base.sockets import read_exactly
 from acked.cluster.nodes.cluster import Cluster
@@ -187,14 +187,13 @@ def play(cluster: Cluster, moves_back_and_forth: bool) -> Played:
 
 
 class Consumer:
-    """librdkafka's consumer, which is assigned the input's partition and begins at the group's offset, or else at the end."""
+    """kafka-python's consumer, assigned the input's partition: it begins at the group's offset, or else at the end."""
 
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
-        self._consumer = confluent_kafka.Consumer({
-            "bootstrap.servers": cluster.bootstrap(), "group.id": GROUP, "auto.offset.reset": "latest",
-            "enable.auto.commit": False, "log_level": 0,
-        })  # fmt: skip
+        self._consumer = kafka.KafkaConsumer(
+            bootstrap_servers=cluster.bootstrap(), group_id=GROUP, auto_offset_reset="latest", enable_auto_commit=False
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -203,9 +202,10 @@ class Consumer:
         self._consumer.close()
 
     def begin(self) -> None:
-        """It is assigned its partition, and asks where to begin."""
-        self._consumer.assign([confluent_kafka.TopicPartition(INPUT, 0, confluent_kafka.OFFSET_STORED)])
-        self._consumer.poll(0.0)
+        """It is assigned its partition; returns when it knows where to begin, which it asks while offsets are loaded."""
+        place = kafka.TopicPartition(INPUT, 0)
+        self._consumer.assign([place])
+        assert self._consumer.position(place, timeout_ms=1000 * SECONDS) is not None
 
     def read(self) -> tuple[str, ...]:
         """What it is given, up to a record that is written now."""
@@ -215,8 +215,8 @@ class Consumer:
         found: list[str] = []
 
         def is_given() -> bool:
-            given = self._consumer.consume(RECORDS, 0.5)
-            found.extend(one.value().decode() for one in given if one.error() is None)
+            given = self._consumer.poll(timeout_ms=500)
+            found.extend(one.value.decode() for records in given.values() for one in records)
             return last in found
 
         wait_for(is_given, f"that the consumer is given {last}", SECONDS, self._cluster.check)
