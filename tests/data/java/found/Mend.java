@@ -29,10 +29,13 @@ import org.objectweb.asm.tree.VarInsnNode;
  * ReplicaOfEpoch: Partition has other Replicas in each leader epoch, and only the one that it has now may join the ISR.
  * PartitionChangeBuilder: of those that might become eligible leaders, maybePopulateTargetElr keeps the target replicas.
  * LastKnownLeader: where nobody is eligible, PartitionChangeBuilder does not elect the last known leader.
+ * OwnLoad: CoordinatorContext completes no load but that of the context which began it.
  */
 public final class Mend {
     private static final String PARTITION = "kafka/cluster/Partition";
     private static final String BUILDER = "org/apache/kafka/controller/PartitionChangeBuilder";
+
+    private static final String CONTEXT = "org/apache/kafka/coordinator/common/runtime/CoordinatorRuntime$CoordinatorContext";
 
     private Mend() {
     }
@@ -143,6 +146,18 @@ public final class Mend {
         return 1;
     }
 
+    /** if (context == this), not if (context != null), of the context that the partition has now: what is asked first. */
+    private static int completesItsOwn(MethodNode method) {
+        for (AbstractInsnNode jump : method.instructions) {
+            if (jump.getOpcode() == Opcodes.IFNULL) {
+                method.instructions.insertBefore(jump, new VarInsnNode(Opcodes.ALOAD, 0));
+                ((JumpInsnNode) jump).setOpcode(Opcodes.IF_ACMPNE);
+                return 1;
+            }
+        }
+        return 0;
+    }
+
     private static int mended(String rule, ClassNode owner, MethodNode method) {
         switch (rule) {
             case "Partition":
@@ -154,6 +169,8 @@ public final class Mend {
                 return method.name.equals("maybePopulateTargetElr") ? eligibleAreReplicas(method) : 0;
             case "LastKnownLeader":
                 return method.name.equals("canElectLastKnownLeader") ? refuses(method) : 0;
+            case "OwnLoad":
+                return method.name.startsWith("lambda$load$") ? completesItsOwn(method) : 0;
             default:
                 throw new IllegalArgumentException(rule);
         }
@@ -161,7 +178,8 @@ public final class Mend {
 
     public static void main(String[] arguments) throws Exception {
         int known = arguments[0].equals("ReplicaOfEpoch") ? 2 : 1;
-        String name = known == 2 || arguments[0].equals("Partition") ? PARTITION : BUILDER;
+        String name = known == 2 || arguments[0].equals("Partition") ? PARTITION
+            : arguments[0].equals("OwnLoad") ? CONTEXT : BUILDER;
         ClassNode found = new ClassNode();
         ClassWriter writer;
         try (InputStream kafka = ClassLoader.getSystemResourceAsStream(name + ".class")) {
