@@ -1,4 +1,4 @@
 """The commands of the audit: `audit` and `matrix`, what they write, and clusters that are asked while they run.
 
-Floor 6.
+Floor 7.
 """

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from acked.audit.clusters.several import Audited
 from acked.audit.clusters.topics import TopicGroup
-from acked.audit.decision.patch import make_patches, write_patches
+from acked.audit.commands.patch import make_patches, write_patches
 from acked.audit.decision.questions import AuditQuestion
 from acked.audit.reports.pages import audit_page, link_pages, story_pages, worst_counterexample
 from acked.audit.reports.view import View

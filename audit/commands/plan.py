@@ -11,13 +11,13 @@ from click.core import ParameterSource
 from acked.audit.commands.options import FILES, Assumed, ClusterFacts, assumes, describes_cluster
 from acked.audit.decision.joint import Searches
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.moves import quorum_ask
 from acked.audit.moves.ask import MOST_STATES, MoveAuditor, PlanAudit
 from acked.audit.moves.plan import read_plan
-from acked.audit.moves.quorum_plan import is_quorum_plan, read_quorum_plan
 from acked.audit.moves.shapes import Moves, add_assignment, moves_of
+from acked.audit.quorum import ask as quorum_ask
+from acked.audit.quorum.plan import is_quorum_plan, read_quorum_plan
+from acked.audit.quorum.report import print_quorum, quorum_document, quorum_markdown
 from acked.audit.reports.moves import plan_document, plan_markdown, plan_page, print_plan, worst_move
-from acked.audit.reports.quorum import print_quorum, quorum_document, quorum_markdown
 from acked.base.errors import ExitCode
 from acked.base.files import check_writable, read_text
 from acked.checker.batch.local import KeptProcesses

@@ -1,4 +1,4 @@
-"""Plans: what kafka-reassign-partitions takes, with moves that are alike, steps of a quorum, and what each can lose.
+"""Plans of reassignment: what kafka-reassign-partitions takes, the moves in it that are alike, and what each can lose.
 
 Floor 4.
 """

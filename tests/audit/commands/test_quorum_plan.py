@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from acked.audit.moves.quorum_plan import read_quorum_plan
+from acked.audit.quorum.plan import read_quorum_plan
 from acked.base.errors import SpecUnreadable
 from acked.cli import main
 

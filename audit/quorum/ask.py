@@ -14,7 +14,7 @@ from enum import Enum, unique
 from typing import Any
 
 from acked.audit.decision.questions import AuditVerdict, worst_of
-from acked.audit.moves.quorum_plan import QuorumPlan, QuorumStep, StepKind
+from acked.audit.quorum.plan import QuorumPlan, QuorumStep, StepKind
 from acked.base.bounds import Bounds
 from acked.base.errors import ConfigurationError, SpecUnreadable
 from acked.base.release import LATEST, release

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from acked.audit.decision.questions import AuditVerdict
-from acked.audit.moves.quorum_ask import PROPERTIES, AskedStep, QuorumAnswer, QuorumAudit, QuorumFailure
+from acked.audit.quorum.ask import PROPERTIES, AskedStep, QuorumAnswer, QuorumAudit, QuorumFailure
 from acked.audit.reports.telling import HEADS, MARKS, STYLES, signs
 from acked.model.language.telling import says_list
 from acked.reports.console import Console, put, put_paragraph
