@@ -46,7 +46,8 @@ def kafka_names(read: Iterable[Read]) -> list[Read]:
     if shown := difflib.get_close_matches(_SCALA, said, n=1, cutoff=_LIKENESS):  # With a slip it is of nobody else.
         shows = next(entry for entry in settings_of(found) if entry.key == shown[0])
         return _of_client("the Scala producer", found, shows, _OF_SCALA)
-    first = next((entry for entry in settings_of(found) if entry.key in _OWN and entry.scope in (None, Scope.PRODUCER)), None)
+    own = (entry for entry in settings_of(found) if _is_own(entry.key) and entry.scope in (None, Scope.PRODUCER))
+    first = next(own, None)
     if first is None:
         return found
     defaults = {keys.ACKS: "-1", keys.RETRIES: str(keys.MAX_INT), keys.IDEMPOTENCE: "false", keys.IN_FLIGHT: "1000000"}
@@ -54,6 +55,16 @@ def kafka_names(read: Iterable[Read]) -> list[Read]:
         defaults |= {keys.IDEMPOTENCE: "true", keys.IN_FLIGHT: "5"}
     return _of_client(_NAME, found, first, defaults)
 
+
+def _is_own(key: str) -> bool:
+    """Whether a name is librdkafka's alone; also with a slip, since it would be nobody else's then."""
+    if key in _OWN or key in keys.KEYS or len(key) < _LONG:
+        return key in _OWN
+    return bool(difflib.get_close_matches(key, _OWN, n=1, cutoff=_LIKENESS_OF_OWN))
+
+
+_LONG = 14
+_LIKENESS_OF_OWN = 0.93
 
 _SCALA = "producer.type"
 """A name of the Scala producer (to 0.8.2, gone in 0.11), which had names of librdkafka's, and its own defaults."""
