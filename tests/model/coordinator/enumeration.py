@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, NamedTuple
+
+from tests.model.breadth_first import by_levels
 
 Record = tuple[str, int]
 """What a record says, and of which commit, marker's commit or generation."""
@@ -265,7 +268,7 @@ def loader(rules: Rules, w: World) -> Iterator[World]:
                 yield done
 
 
-def answered(rules: Rules, w: World, record: Record) -> World:
+def answered(w: World, record: Record) -> World:
     kind, number = record
     stage, commit, _ = w.txn
     if kind == "offset" and number > w.acked and number > w.expired:
@@ -294,7 +297,7 @@ def deferred_events(rules: Rules, w: World) -> Iterator[World]:
         if context.last_committed < me.hw <= context.last_written:
             after = w.context(i, last_committed=me.hw)
             for record in context.replayed[context.last_committed : me.hw]:
-                after = answered(rules, after, record)
+                after = answered(after, record)
             yield after
 
 
@@ -430,6 +433,12 @@ PARTIES = (
     commit_requests, transactions, delayed_markers, rebalances, members,
 )  # fmt: skip
 
+
+def steps(rules: Rules, w: World) -> Iterator[World]:
+    for party in PARTIES:
+        yield from party(rules, w)
+
+
 # -- promises ---------------------------------------------------------------------------------------------------------
 
 
@@ -473,14 +482,5 @@ PROMISES: dict[str, Callable[[Rules, World], bool]] = {
 
 def explore(rules: Rules) -> tuple[list[int], dict[str, int]]:
     """How many states are new at each level, and for each promise that breaks the first level at which it does."""
-    level = {World((Node(),) * rules.brokers, isr=frozenset(range(rules.brokers)), disks=rules.lost_disks)}
-    seen = set(level)
-    counts, broken = [], {}
-    while level:
-        counts.append(len(level))
-        for name, holds in PROMISES.items():
-            if name not in broken and not all(holds(rules, w) for w in level):
-                broken[name] = len(counts)
-        level = {after for w in level for party in PARTIES for after in party(rules, w)} - seen
-        seen |= level
-    return counts, broken
+    start = World((Node(),) * rules.brokers, isr=frozenset(range(rules.brokers)), disks=rules.lost_disks)
+    return by_levels(start, partial(steps, rules), {name: partial(holds, rules) for name, holds in PROMISES.items()})

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
+
+from tests.model.breadth_first import by_levels
 
 Entry = tuple[str, int, int]
 """Kind ("leader change", "record" or "voters"), its number, and its epoch."""
@@ -376,14 +379,4 @@ PROMISES: dict[str, Callable[[World], bool]] = {
 
 def explore(rules: Rules) -> tuple[list[int], dict[str, int]]:
     """How many states are new at each level, and for each promise that breaks the first level at which it does."""
-    level = {beginning(rules)}
-    seen = set(level)
-    counts, broken = [], {}
-    while level:
-        counts.append(len(level))
-        for name, holds in PROMISES.items():
-            if name not in broken and not all(map(holds, level)):
-                broken[name] = len(counts)
-        level = {after for w in level for after in steps(rules, w)} - seen
-        seen |= level
-    return counts, broken
+    return by_levels(beginning(rules), partial(steps, rules), PROMISES)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain, combinations
 from typing import Any
 
-from tests.model.partition.breadth_first import breadth_first
+from tests.model.breadth_first import breadth_first
 
 UNSENT, SENT, ACKED, FAILED = "unsent", "sent", "acked", "failed"
 World = dict[str, Any]

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any
 
-from tests.model.partition.breadth_first import breadth_first
+from tests.model.breadth_first import breadth_first
 from tests.model.partition.enumeration import (
     Rules,
     Step,
