@@ -20,14 +20,12 @@ from urllib.request import urlopen
 import pytest
 import yaml
 
-from acked.base.errors import SystemFailure
 from acked.cli import main
 from acked.cluster.nodes.addresses import free_ports
 from acked.cluster.waiting import wait_for
-from acked.watch import clusters
 from acked.watch.clusters import Watch
 from acked.watch.metrics import Metrics
-from tests.acked.watch.clusters import ODD, live, scripted, unreadable
+from tests.acked.watch.clusters import GONE, ODD, live, scripted, unreadable
 from tests.acked.watch.test_watch import expressions
 from tests.acked.watch.test_watch_command import serving
 from tests.places import CHECKOUT
@@ -50,12 +48,10 @@ def ask(*words: object, given: str | None = None) -> str:
 
 
 @pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch) -> Watch:
+def watch(here: None) -> Watch:
     """One cluster with two brokers down, one that says too little, and one that is gone."""
-    monkeypatch.setattr(clusters, "ask_apart", lambda ask, memory: ask())
-    gone = SystemFailure("the cluster does not answer")
     watch = Watch([scripted(live(("orders", ODD), down=(2, 3)), name=ODD), scripted(unreadable(live()), name="old"),
-                   scripted(gone, name="gone")], 30.0, print)  # fmt: skip
+                   scripted(GONE, name="gone")], 30.0, print)  # fmt: skip
     watch.once()
     return watch
 

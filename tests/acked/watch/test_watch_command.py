@@ -156,11 +156,8 @@ def test_a_cluster_that_hangs_holds_up_no_other(answers: list[str], monkeypatch:
     monkeypatch.setattr(type(slow), "read", read)
     watch = Watch([slow, scripted(name="fast")], 1.0, print)
     with watch:
-        for _ in range(200):
-            seen = {one.name: one for one in watch.seen()}
-            if seen["fast"].settings is not None:
-                break
-            time.sleep(0.05)
+        wait_for(lambda: watch.seen()[1].settings, "the answer of the cluster that does not hang", 10)
+        seen = {one.name: one for one in watch.seen()}
         over.set()
     assert seen["fast"].is_up
     assert seen["fast"].settings is not None
