@@ -280,29 +280,23 @@ def _open(row: _Row) -> Iterator[str]:
 
 def claims_markdown(answers: Iterable[AnsweredSpec]) -> list[str]:
     """The claims, line by line."""
-    told = [item for item in answers if item.spec.claim is not None]
+    claims = [(item, claim) for item in answers if (claim := item.spec.claim) is not None]
     lines = [
         *markdown_table(
             ("sentence", "true?", "what is true instead", "how it is known", "spec"),
-            (_claim_row(item, claim) for item, claim in _claims(told)),
+            (_claim_row(item, claim) for item, claim in claims),
         ),
         "",
         "## The shortest traces",
         "",
     ]
-    for item, claim in _claims(told):
+    for item, claim in claims:
         if item.steps:
             so = "True" if claim.true else "False"
             lines += [f"### {item.spec.name}", "", f"“{item.spec.title}.” {so}: {item.promises} is violated.", ""]
             lines += [f"Checked with {item.settings}.", ""]
             lines += _numbered(item.steps)
     return lines[:-1]
-
-
-def _claims(told: Iterable[AnsweredSpec]) -> Iterator[tuple[AnsweredSpec, Claim]]:
-    for item in told:
-        assert item.spec.claim is not None
-        yield item, item.spec.claim
 
 
 def _claim_row(item: AnsweredSpec, claim: Claim) -> tuple[str, ...]:
