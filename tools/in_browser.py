@@ -166,7 +166,7 @@ def _keep(rows: list[Row], are_some: bool) -> None:
     told = {row.spec: [*map(str, astuple(row)[:-1])] for row in rows}
     if are_some:
         with DATA.open(newline="", encoding="utf-8") as file:
-            told = {name: [name, *others] for name, *others in [*csv.reader(file)][1:]} | told
+            told = {row[0]: row for row in [*csv.reader(file)][1:]} | told
     order = [name for path in all_specs() if (name := load_spec(path).name) in told]
     with DATA.open("w", newline="", encoding="utf-8") as file:
         csv.writer(file, lineterminator="\n").writerows([heading, *(told[name] for name in order)])
