@@ -200,5 +200,4 @@ def begin_load(s: State, r: Broker, epoch: Epoch, begins: Bool | None = None) ->
     mine = s.broker[r]
     mine.phase = ite(begins, named(Phase, LOADING), mine.phase)
     mine.own = ite(begins, epoch, mine.own)
-    for e in each(Epoch):
-        mine.loads[e] = mine.loads[e] | (begins & (e == epoch))
+    mine.loads[epoch] = mine.loads[epoch] | begins
