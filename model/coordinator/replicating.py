@@ -7,7 +7,7 @@ clean leader is one of these; what is above may be lost. What is left out, and w
 from __future__ import annotations
 
 from acked.model.coordinator.common import agree_until, agreement, clear_coordinator, leads, leads_newest
-from acked.model.coordinator.settings import brokers, lost_disks, max_epoch, min_isr, shrinks, unclean
+from acked.model.coordinator.settings import brokers, max_epoch, min_isr, shrinks, some_disks, unclean
 from acked.model.coordinator.state import ABSENT, Broker, Epoch, Offset, State
 from acked.model.language.action import action, require
 from acked.model.language.quantify import each, every, greatest, implies, ite, smaller, some
@@ -148,7 +148,7 @@ def shrink(s: State, leader: Broker, broker: Broker) -> None:
 
 @action(
     says=lambda t: f"leader {t.leader} has broker {t.broker}, which has caught up, in sync again",
-    when=lambda: shrinks.on or unclean.on or lost_disks.value > 0, actor="leader", messages=ISR,
+    when=lambda: shrinks.on or unclean.on or some_disks.on, actor="leader", messages=ISR,
 )
 def expand(s: State, leader: Broker, broker: Broker) -> None:
     """A leader has a follower added that has caught up (`Partition.maybeExpandIsr`)."""
@@ -165,7 +165,7 @@ def _says_disk(t: Telling) -> str:
     return f"the disk of broker {t.broker} is lost; it starts with an empty one{again}"
 
 
-@action(says=_says_disk, when=lambda: lost_disks.value > 0, actor="broker", fault=Fault.DISK, messages=ELECTION)
+@action(says=_says_disk, when=lambda: some_disks.on, actor="broker", fault=Fault.DISK, messages=ELECTION)
 def lose_disk(s: State, broker: Broker) -> None:
     """A broker loses its disk and starts with an empty one; it leads on only if nobody else is in sync."""
     require("a disk may be lost", s.disks_left > 0)
