@@ -11,7 +11,9 @@ from acked.model.coordinator.state import ACTIVE, Broker, Epoch, State
 from acked.model.language.quantify import every, implies
 from acked.model.language.values import Bool
 
-_SINCE = "4.2.2 and 4.3.1, with clean elections, as long as one replica in sync keeps its disk"
+_SINCE = (
+    "4.2.2, 4.3.1 and 4.4 but for row 96 of the gallery, with clean elections, as long as one replica in sync keeps its disk"
+)
 _OFFSETS = "the documentation, Distribution: consumer offset tracking"
 
 
@@ -79,7 +81,7 @@ def replaced_owners_are_fenced(s: State) -> Bool:
 @promise(
     "loading ends: a leader of the partition whose loads are over answers",
     "COORDINATOR_LOAD_IN_PROGRESS is a retriable error",
-    "2.8.1 and 3.0, before 4.0",
+    "2.8.1, 3.0 and later",
 )
 def loading_ends(s: State) -> Bool:
     """On the newest leader the coordinator is active once it was told of all epochs and no load is under way."""
@@ -96,4 +98,3 @@ PROPERTIES: tuple[Property, ...] = (
     loading_ends,
 )  # fmt: skip
 """Every promise of the protocol."""
-

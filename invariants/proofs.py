@@ -273,13 +273,14 @@ def _argument_of(protocol: Protocol, switches: Mapping[str, object] | None) -> A
             tuple(item for item in PARTITION_PROPERTIES if item.name in _PARTITION_FURTHER and not item.lacks(given)),
         )
     if protocol.state is KraftState:
+        given = _given(protocol, switches)
         return Argument(
             ELECTION_LEMMAS,
             (),
             (one_leader_per_epoch.name,),
             _instances(("servers", "records", "max_epoch"), (2, 1, 2), (3, 1, 2)),
             "kraft_cores.json",
-            uncovered={name: why for name, why in _UNCOVERED_ELECTIONS.items() if _given(protocol, switches)[name]},
+            uncovered={name: why for name, why in _UNCOVERED_ELECTIONS.items() if given[name]},
             is_exact=True,
         )
     if protocol.state is ReplicationState:

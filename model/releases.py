@@ -46,6 +46,8 @@ class History:
     versions: Sequence[str]
     constants: Sequence[Constant]
     table: Path
+    one_plane: str = ""
+    """Of a protocol that has no control planes to choose from: why."""
 
     @cached_property
     def changes(self) -> tuple[Change, ...]:
@@ -76,3 +78,9 @@ class History:
         """The constants as a release has them, by default the newest; `ModelError` if there is no such release."""
         decided = self.changes_of(known_version(version, self.versions), plane)
         return {name: Setting(change.constant.read(change.value), change.source) for name, change in decided.items()}
+
+    def profile(self, version: str | None, control_plane: str | None) -> dict[str, Setting]:
+        """The settings of a release, where there are no control planes to choose from; `ModelError` if one is named."""
+        if control_plane is not None:
+            raise ModelError(f"{self.one_plane}; remove the control plane")
+        return self.settings(version)

@@ -13,7 +13,7 @@ from typing import Any
 
 from acked.checker.question.marks import false_guards
 from acked.model.formulas.connectives import evaluation_order
-from acked.model.formulas.evaluate import Evaluator
+from acked.model.formulas.evaluate import Evaluator, leaves_of
 from acked.model.formulas.expr import Expr, Op, operands
 from acked.model.language.domain import SetDomain
 from acked.model.language.protocol import Instance
@@ -85,8 +85,7 @@ class Explainer:
 
     def _support(self, root: Expr) -> tuple[int, ...]:
         if root.id not in self._supports:
-            leaves = {node.value for node in evaluation_order([root]) if node.op is Op.FIELD}
-            self._supports[root.id] = tuple(sorted(leaves))
+            self._supports[root.id] = tuple(sorted(leaves_of(root)))
         return self._supports[root.id]
 
     # -- words ----------------------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ from acked.model.coordinator.state import (
     TxnPhase,
 )
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, some
+from acked.model.language.quantify import ite, some, truth
 from acked.model.language.telling import Telling, Tells
 from acked.model.language.values import Bool
 
@@ -196,7 +196,7 @@ def answer_marker(s: State, broker: Broker) -> None:
     require_writes(s, broker)
     require("nothing is pending", newest_offsets(s, broker).pending != s.txn_commit)
     require("all of it is committed", mine.committed == mine.written)
-    end_txn(s, s.txn != NO_TXN)
+    end_txn(s, truth(True))
 
 
 # -- generations ------------------------------------------------------------------------------------------------------

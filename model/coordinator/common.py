@@ -94,11 +94,6 @@ class Offsets:
     generation: Generation
 
 
-def says(entry: Entry, kind: str) -> Bool:
-    """A record is of a kind."""
-    return entry.kind == kind
-
-
 def _end_txn(value: Commit, pending: Commit, commits: Bool) -> Commit:
     """A marker's offset takes the place of an earlier one (`OffsetMetadataManager.replayEndTransactionMarker`, 4.3.1)."""
     return ite(commits & (pending > value), pending, value)
@@ -113,19 +108,19 @@ def offsets_of(s: State, r: Broker, until: Offset) -> Offsets:
         counts = view.has(o) & (o < until)
         if skips.on:
             counts = counts & ~((o >= mine.skipped_from) & (o < mine.skipped_to))
-        value = ite(counts & says(entry, COMMITTED), entry.commit, value)
+        value = ite(counts & (entry.kind == COMMITTED), entry.commit, value)
         if transactions.on:
             in_place = counts & (mine.late != o) if delays_markers.on else counts
-            commits, aborts = in_place & says(entry, MARKED_COMMIT), in_place & says(entry, MARKED_ABORT)
+            commits, aborts = in_place & (entry.kind == MARKED_COMMIT), in_place & (entry.kind == MARKED_ABORT)
             value = _end_txn(value, pending, commits)
-            pending = ite(counts & says(entry, IN_TXN), entry.commit, ite(commits | aborts, 0, pending))
-        value = ite(counts & says(entry, TOMBSTONE), 0, value)
-        pending = ite(counts & says(entry, TOMBSTONE), 0, pending)
+            pending = ite(counts & (entry.kind == IN_TXN), entry.commit, ite(commits | aborts, 0, pending))
+        value = ite(counts & (entry.kind == TOMBSTONE), 0, value)
+        pending = ite(counts & (entry.kind == TOMBSTONE), 0, pending)
         if some_rebalances.on:
-            generation = ite(counts & says(entry, GENERATION), entry.generation, generation)
+            generation = ite(counts & (entry.kind == GENERATION), entry.generation, generation)
         if delays_markers.on:
             is_now = mine.late.is_some & (mine.applied == o + 1) & counts
-            value = _end_txn(value, pending, is_now & says(view.at(mine.late.value), MARKED_COMMIT))
+            value = _end_txn(value, pending, is_now & (view.at(mine.late.value).kind == MARKED_COMMIT))
             pending = ite(is_now, 0, pending)
     return Offsets(value, pending, generation)
 
@@ -200,5 +195,4 @@ def begin_load(s: State, r: Broker, epoch: Epoch, begins: Bool | None = None) ->
     mine = s.broker[r]
     mine.phase = ite(begins, named(Phase, LOADING), mine.phase)
     mine.own = ite(begins, epoch, mine.own)
-    for e in each(Epoch):
-        mine.loads[e] = mine.loads[e] | (begins & (e == epoch))
+    mine.loads[epoch] = mine.loads[epoch] | begins

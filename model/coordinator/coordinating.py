@@ -13,7 +13,6 @@ from acked.model.coordinator.common import (
     is_in_sync,
     leads,
     named,
-    says,
 )
 from acked.model.coordinator.settings import (
     delays_markers,
@@ -150,14 +149,14 @@ def _acknowledge(s: State, commit: Commit, acknowledges: Bool) -> None:
 def _answer(s: State, broker: Broker, offset: Offset, answers: Bool) -> None:
     """The client of one record that is committed, as the coordinator knows, hears of it."""
     entry = s.view[broker].at(offset)
-    _acknowledge(s, entry.commit, answers & says(entry, COMMITTED))
+    _acknowledge(s, entry.commit, answers & (entry.kind == COMMITTED))
     if transactions.on:
         is_its = answers & (entry.commit == s.txn_commit) & (s.txn != NO_TXN)
-        s.txn_acked = s.txn_acked | (is_its & says(entry, IN_TXN) & (s.txn == OPEN))
-        ends = is_its & (says(entry, MARKED_COMMIT) | says(entry, MARKED_ABORT)) & (s.txn != OPEN)
+        s.txn_acked = s.txn_acked | (is_its & (entry.kind == IN_TXN) & (s.txn == OPEN))
+        ends = is_its & ((entry.kind == MARKED_COMMIT) | (entry.kind == MARKED_ABORT)) & (s.txn != OPEN)
         end_txn(s, ends)
     if some_rebalances.on:
-        is_next = answers & says(entry, GENERATION) & (entry.generation > s.generation)
+        is_next = answers & (entry.kind == GENERATION) & (entry.generation > s.generation)
         s.generation = ite(is_next, entry.generation, s.generation)
 
 

@@ -7,10 +7,10 @@ clean leader is one of these; what is above may be lost. What is left out, and w
 from __future__ import annotations
 
 from acked.model.coordinator.common import agree_until, agreement, clear_coordinator, leads, leads_newest
-from acked.model.coordinator.settings import brokers, lost_disks, max_epoch, min_isr, shrinks, unclean
+from acked.model.coordinator.settings import brokers, max_epoch, min_isr, shrinks, some_disks, unclean
 from acked.model.coordinator.state import ABSENT, Broker, Epoch, Offset, State
 from acked.model.language.action import action, require
-from acked.model.language.quantify import each, every, greatest, implies, ite, smaller
+from acked.model.language.quantify import each, every, greatest, implies, ite, smaller, some
 from acked.model.language.state import none_of
 from acked.model.language.telling import CONTROLLER, Course, Fault, Telling, Tells, Those, says_set
 from acked.model.language.values import Bool
@@ -21,18 +21,16 @@ def _news(receiver: str | Those, course: Course) -> Tells:
     return Tells(CONTROLLER, receiver, lambda t: f"leader {t.after.leader[t.after.epoch]}, epoch {t.after.epoch}", course)
 
 
-ELECTION = (_news(Those(Broker, lambda t: range(len(t.after.broker))), Course.DEPARTS),)
-ISR = (Tells("leader", CONTROLLER, lambda t: f"ISR {says_set(t.after.isr)}"),)
-NEW_ELECTION = (
+ELECTION = (
     _news(Those(Broker, lambda t: range(len(t.after.broker)) if t.after.epoch > t.before.epoch else ()), Course.DEPARTS),
 )
+ISR = (Tells("leader", CONTROLLER, lambda t: f"ISR {says_set(t.after.isr)}"),)
 
 
 def _elect(s: State, broker: Broker) -> None:
     require("an epoch is left", s.epoch < max_epoch)
     s.epoch = s.epoch + 1
-    for e in each(Epoch):
-        s.leader[e] = ite(e == s.epoch, broker, s.leader[e])
+    s.leader[s.epoch] = broker
 
 
 @action(
@@ -73,11 +71,10 @@ def learn(s: State, broker: Broker) -> None:
     mine = s.broker[broker]
     require("there is a newer epoch", mine.epoch < s.epoch)
     is_leader = s.leader[s.epoch] == broker
-    has_any = (mine.phase != ABSENT) | ~every(Epoch, lambda e: ~mine.duties[e])
+    has_any = (mine.phase != ABSENT) | some(Epoch, lambda e: mine.duties[e])
     mine.epoch = s.epoch
     mine.listens = is_leader & mine.listens
-    for e in each(Epoch):
-        mine.duties[e] = mine.duties[e] | ((e == s.epoch) & (is_leader | has_any))
+    mine.duties[s.epoch] = mine.duties[s.epoch] | is_leader | has_any
 
 
 def _says_fetch(t: Telling) -> str:
@@ -151,7 +148,7 @@ def shrink(s: State, leader: Broker, broker: Broker) -> None:
 
 @action(
     says=lambda t: f"leader {t.leader} has broker {t.broker}, which has caught up, in sync again",
-    when=lambda: shrinks.on or unclean.on or lost_disks.value > 0, actor="leader", messages=ISR,
+    when=lambda: shrinks.on or unclean.on or some_disks.on, actor="leader", messages=ISR,
 )
 def expand(s: State, leader: Broker, broker: Broker) -> None:
     """A leader has a follower added that has caught up (`Partition.maybeExpandIsr`)."""
@@ -168,7 +165,7 @@ def _says_disk(t: Telling) -> str:
     return f"the disk of broker {t.broker} is lost; it starts with an empty one{again}"
 
 
-@action(says=_says_disk, when=lambda: lost_disks.value > 0, actor="broker", fault=Fault.DISK, messages=NEW_ELECTION)
+@action(says=_says_disk, when=lambda: some_disks.on, actor="broker", fault=Fault.DISK, messages=ELECTION)
 def lose_disk(s: State, broker: Broker) -> None:
     """A broker loses its disk and starts with an empty one; it leads on only if nobody else is in sync."""
     require("a disk may be lost", s.disks_left > 0)
@@ -179,8 +176,7 @@ def lose_disk(s: State, broker: Broker) -> None:
     s.disks_left = s.disks_left - 1
     s.isr = ite(leads_on, s.isr, others)
     s.epoch = ite(leads_on, s.epoch + 1, s.epoch)
-    for e in each(Epoch):
-        s.leader[e] = ite(leads_on & (e == s.epoch), broker, s.leader[e])
+    s.leader[s.epoch] = ite(leads_on, broker, s.leader[s.epoch])
     s.log[broker].truncate(0)
     clear_coordinator(s, broker)
     mine = s.broker[broker]

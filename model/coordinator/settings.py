@@ -1,6 +1,7 @@
 """The constants of `coordinator`: sizes, what clients do, what may go wrong, and the rules that releases changed.
 
-Each constant with its range, its default and one line of documentation. The default of a rule is that of the newest release.
+Each constant with its range, its default and one line of documentation. The default of a rule is that of the newest release;
+`own_load_only`, which no release has, is on.
 """
 
 from __future__ import annotations
@@ -103,16 +104,16 @@ def _holds_back(constants: Mapping[str, int]) -> int:
     return constants["batches"]
 
 
-def _tells_loaded(constants: Mapping[str, int]) -> int:
+def _some_disks(constants: Mapping[str, int]) -> int:
     if constants["lost_disks"] and constants["max_epoch"] < 2:
         raise ModelError("a broker whose disk was lost leads in a later epoch; set max_epoch to 2 at least")
-    return constants["expiry"] and not constants["keeps_default_timestamps"]
+    return constants["lost_disks"]
 
 
 some_rebalances = fact(lambda has: has["rebalances"])
 """Whether the group gets new generations."""
 
-some_disks = fact(lambda has: has["lost_disks"])
+some_disks = fact(_some_disks)
 """Whether a disk may be lost."""
 
 delays_markers = fact(_delays_markers)
@@ -121,7 +122,7 @@ delays_markers = fact(_delays_markers)
 holds_back = fact(_holds_back)
 """Whether records are replayed before they are written."""
 
-tells_loaded = fact(_tells_loaded)
+tells_loaded = fact(lambda has: has["expiry"] and not has["keeps_default_timestamps"])
 """Whether it matters which offsets were loaded rather than committed here."""
 
 skips = fact(lambda has: not has["loads_whole_log"])

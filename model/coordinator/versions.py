@@ -10,8 +10,6 @@ from pathlib import Path
 
 from acked.base.release import LATEST
 from acked.model.coordinator.settings import CONSTANTS
-from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Setting
 from acked.model.releases import History
 
 VERSIONS = (
@@ -19,11 +17,8 @@ VERSIONS = (
     "3.0.1", "3.1", "3.1.1", "3.2", "3.3", "3.4", "3.5", "3.6", "3.7", "3.8", "3.9", "4.0", "4.1", "4.2", "4.2.2", "4.3",
     "4.3.1", "4.4", LATEST,
 )  # fmt: skip
-HISTORY = History(VERSIONS, CONSTANTS, Path(__file__).with_name("versions.toml"))
-
-
-def profile(version: str | None, control_plane: str | None) -> dict[str, Setting]:
-    """The rules of a release; `ModelError` if there is no such release, or a control plane is named."""
-    if control_plane is not None:
-        raise ModelError("the coordinators of a release are the same with both control planes; remove the control plane")
-    return HISTORY.settings(version)
+HISTORY = History(
+    VERSIONS, CONSTANTS, Path(__file__).with_name("versions.toml"),
+    "the coordinators of a release are the same with both control planes",
+)
+profile = HISTORY.profile

@@ -65,3 +65,8 @@ class Evaluator:
 def evaluate(root: Expr, codes: Sequence[int]) -> int:
     """One expression in one state; see `Evaluator`."""
     return Evaluator([root])(codes)[0]
+
+
+def leaves_of(root: Expr) -> set[int]:
+    """The numbers of the leaves that an expression reads."""
+    return {node.value for node in evaluation_order([root]) if node.op is Op.FIELD}

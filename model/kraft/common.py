@@ -117,7 +117,6 @@ def leave_office(s: State, r: Server, leaves: Bool | None = None) -> None:
     mine.leads = ~leaves & mine.leads
     mine.hw = ite(leaves, 0, mine.hw)
 
-
     def forget_fetches(other: Server) -> None:
         s.fetched[r][other] = ite(leaves, 0, s.fetched[r][other])
         if redirects.on:

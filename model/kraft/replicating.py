@@ -14,7 +14,7 @@ from acked.model.kraft.common import advance, counts, end_of_epoch, forget, last
 from acked.model.kraft.settings import changing, lags_on_disk, records, redirects, snapshots
 from acked.model.kraft.state import Entry, Offset, Server, State
 from acked.model.language.action import action, require
-from acked.model.language.quantify import ite, truth
+from acked.model.language.quantify import ite, smaller
 from acked.model.language.telling import CLIENT, Telling, Tells, asks
 from acked.model.language.values import Bool
 
@@ -69,8 +69,6 @@ def wants_snapshot(s: State, follower: Server, leader: Server) -> Bool:
 
     A leader keeps one snapshot, that at the beginning of its log.
     """
-    if not snapshots.on:
-        return truth(False)
     start, end, epoch = s.server[leader].start, s.log[follower].end, last_epoch(s, follower)
     of_snapshot = s.log[leader].at(start - 1).epoch
     return (start > 0) & ((end < start) | ((end == start) & (epoch != of_snapshot)) | (epoch < of_snapshot))
@@ -90,8 +88,7 @@ def takes_up(s: State, follower: Server, leader: Server) -> Bool:
 
 def hear_of(s: State, server: Server, offset: Offset) -> None:
     """A follower is told a high watermark, which counts as far as it has a log (`updateFollowerHighWatermark`)."""
-    mine, end = s.server[server], s.log[server].end
-    reached = ite(offset < end, offset, end)
+    mine, reached = s.server[server], smaller(offset, s.log[server].end)
     mine.known = ite(reached > mine.known, reached, mine.known)
 
 
@@ -188,13 +185,13 @@ def fetch_diverging(s: State, follower: Server, leader: Server) -> None:
     epoch = ite(end == 0, 0, s.log[leader].at(end - 1).epoch)
     own = end_of_epoch(s, follower, epoch)
     follow(s, follower, leader)
-    cut = ite(own < end, own, end)
+    cut = smaller(own, end)
     if snapshots.on:
         mine = s.server[follower]
         cut = ite(cut < mine.start, mine.start, cut)
         mine.known = ite(cut < mine.known, mine.start, mine.known)
     if lags_on_disk.on:
-        s.server[follower].flushed = ite(cut < s.server[follower].flushed, cut, s.server[follower].flushed)
+        s.server[follower].flushed = smaller(cut, s.server[follower].flushed)
     s.log[follower].truncate(cut)
 
 

@@ -17,10 +17,9 @@ from math import prod
 from typing import Any, Protocol, SupportsIndex, TypeVar, overload
 
 from acked.model.formulas.binding import closed
-from acked.model.formulas.connectives import evaluation_order
 from acked.model.formulas.errors import ModelError, StepError
-from acked.model.formulas.evaluate import Evaluator
-from acked.model.formulas.expr import Expr, Op, Pool
+from acked.model.formulas.evaluate import Evaluator, leaves_of
+from acked.model.formulas.expr import Expr, Pool
 from acked.model.formulas.places import located
 from acked.model.formulas.watch import CHANGED, watch
 from acked.model.language.action import Action
@@ -99,10 +98,10 @@ class ActionInstance(Effect):
 
 def _exclude(clauses: Sequence[Expr], condition: Expr, fields: Sequence[Expr]) -> bool:
     """Whether clauses rule a condition out: seen by trying all values of its fields, where they are few."""
-    leaves = _leaves([condition])
+    leaves = leaves_of(condition)
     if prod(fields[leaf].hi + 1 for leaf in leaves) > _MAX_TRIED:
         return False
-    evaluate = Evaluator([condition, *(clause for clause in clauses if _leaves([clause]) <= leaves)])
+    evaluate = Evaluator([condition, *(clause for clause in clauses if leaves_of(clause) <= leaves)])
     codes = [0] * len(fields)
     for values in product(*(range(fields[leaf].hi + 1) for leaf in leaves)):
         for leaf, value in zip(leaves, values, strict=True):
@@ -110,10 +109,6 @@ def _exclude(clauses: Sequence[Expr], condition: Expr, fields: Sequence[Expr]) -
         if all(evaluate(codes)):
             return False
     return True
-
-
-def _leaves(roots: Sequence[Expr]) -> set[int]:
-    return {node.value for node in evaluation_order(roots) if node.op is Op.FIELD}
 
 
 class _RuledOut(BaseException):
@@ -177,7 +172,9 @@ class Tracer:
         bad = [(leaf, out) for leaf, new in updates if (out := leaves[leaf].outside(new)) is not None]
         conditions = [clause.condition for clause in clauses]
         bad += [(leaf, beyond) for leaf, beyond in strays if not _exclude(conditions, beyond, self._fields)]
-        overflows = {leaf: self._pool.any(out for at, out in bad if at == leaf) for leaf, _ in bad}
+        overflows: dict[int, Expr] = {}
+        for leaf, out in bad:
+            overflows[leaf] = self._pool.or_(overflows.get(leaf, self._pool.false), out)
         return Effect(clauses, guard, updates, tuple(overflows.items()), choices.asked)
 
     def initial(

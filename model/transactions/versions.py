@@ -11,16 +11,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from acked.model.formulas.errors import ModelError
-from acked.model.language.context import Setting
 from acked.model.releases import TRANSACTIONAL, History
 from acked.model.transactions.settings import CONSTANTS
 
-HISTORY = History(TRANSACTIONAL, CONSTANTS, Path(__file__).with_name("versions.toml"))
-
-
-def profile(version: str | None, control_plane: str | None) -> dict[str, Setting]:
-    """The rules of a release; `ModelError` if there is no such release, or a control plane is named."""
-    if control_plane is not None:
-        raise ModelError("transactions are the same with ZooKeeper and KRaft; remove the control plane")
-    return HISTORY.settings(version)
+HISTORY = History(
+    TRANSACTIONAL, CONSTANTS, Path(__file__).with_name("versions.toml"),
+    "transactions are the same with ZooKeeper and KRaft",
+)
+profile = HISTORY.profile
