@@ -401,18 +401,18 @@ class Instance:
 
     def fire(self, step: ActionInstance, codes: Sequence[int]) -> list[int]:
         """The successor by an enabled action instance; `DomainOverflow` if it leaves a field's domain."""
-        after, said = list(codes), f"{self.protocol.name}: {step.label} assigns"
+        after = list(codes)
         for (leaf, _), value in zip(step.updates, step.updated(codes), strict=True):
-            target = self.schema.leaves[leaf]
-            if not 0 <= value < target.cardinality:
+            if not 0 <= value < (target := self.schema.leaves[leaf]).cardinality:
                 told, held = (target.code_text(value, self.constants), target.range_text(self.constants))
-                text = f"{said} {target.name} a value outside its domain: {told}, and it holds {held}"
-                raise DomainOverflow(f"{text}; the state is {self.schema.decode(codes)}")
+                raise self._overflow(step, codes, f"{target.name} a value outside its domain: {told}, and it holds {held}")
             after[leaf] = value
         if (stray := step.overflowing(codes)) is not None:
-            said += f" an element beyond the last, {self.schema.leaves[stray].name}"
-            raise DomainOverflow(f"{said}; the state is {self.schema.decode(codes)}")
+            raise self._overflow(step, codes, f"an element beyond the last, {self.schema.leaves[stray].name}")
         return after
+
+    def _overflow(self, step: ActionInstance, codes: Sequence[int], what: str) -> DomainOverflow:
+        return DomainOverflow(f"{self.protocol.name}: {step.label} assigns {what}; the state is {self.schema.decode(codes)}")
 
     def tell(self, step: ActionInstance, before: Sequence[int], after: Sequence[int]) -> str:
         """One plain sentence about a step, in the action's own words; `ModelError` if its author's function has none."""

@@ -33,6 +33,8 @@ from acked.model.language.storage.layout import Leaf, Schema
 from acked.model.language.storage.store import Store
 
 _MAX_TRIED = 4096
+"""As many values are tried of the fields that an index depends on, to see whether it can be beyond the array."""
+
 MAX_NODES = 500_000
 """A pool with more nodes (some 150 MB) is not added to: the next instance begins a new one."""
 
