@@ -403,7 +403,8 @@ class Instance:
         """The successor by an enabled action instance; `DomainOverflow` if it leaves a field's domain."""
         after = list(codes)
         for (leaf, _), value in zip(step.updates, step.updated(codes), strict=True):
-            if not 0 <= value < (target := self.schema.leaves[leaf]).cardinality:
+            target = self.schema.leaves[leaf]
+            if not 0 <= value < target.cardinality:
                 told, held = (target.code_text(value, self.constants), target.range_text(self.constants))
                 raise self._overflow(step, codes, f"{target.name} a value outside its domain: {told}, and it holds {held}")
             after[leaf] = value

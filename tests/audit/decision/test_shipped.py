@@ -55,6 +55,7 @@ def audited(folder: Path, *arguments: str) -> dict[str, Any]:
     return document
 
 
+@pytest.mark.slow
 def test_the_file_is_small() -> None:
     assert len(answers()) > 500
     assert SHIPPED.stat().st_size < MOST_BYTES
