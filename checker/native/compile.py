@@ -255,11 +255,15 @@ def load_kernel(plan: KernelPlan, kind: LineKind | None = None) -> Kernel:
 def compile_functions(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> bytes:
     """Object code of functions in the subset of `language.py` that no kernel contains, from the cache if it is there."""
     constants = {**constants, **_processor_literals()}
+    name = f"{_functions_key(functions, constants)}-functions.o"
+    return compile_once(name, lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
+
+
+def _functions_key(functions: Sequence[Callable[..., object]], constants: Mapping[str, int]) -> str:
     modules = sorted({function.__module__ for function in functions})
     sources = [Path(sys.modules[name].__file__ or "").read_bytes() for name in modules]
     parts = [_source_hash(), hashlib.sha256(b"\0".join(sources)).hexdigest(), _version(), processor()]
-    key = hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
-    return compile_once(f"{key}-functions.o", lambda: _emit(translator.translate(functions, constants), _CODEGEN_GOOD, 2))
+    return hashlib.sha256("\n".join([*parts, str(sorted(constants.items()))]).encode()).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -270,13 +274,11 @@ class PortableCode:
 
 
 def portable_code(plan: KernelPlan) -> PortableCode:
-    """The optimized kernel of a plan as text."""
-    return PortableCode(
-        (
-            (optimized_ir(plan), _CODEGEN_LESS, None),
-            (translator.translate(loops.FUNCTIONS, literals(plan.instance.schema.words)), _CODEGEN_GOOD, 2),
-        )
-    )
+    """The optimized kernel of a plan as text; that of the loops is from the cache if it is there."""
+    constants = literals(plan.instance.schema.words)
+    name = f"{_functions_key(loops.FUNCTIONS, constants)}-loops.ll"
+    text = compile_once(name, lambda: translator.translate(loops.FUNCTIONS, constants).encode()).decode()
+    return PortableCode(((optimized_ir(plan), _CODEGEN_LESS, None), (text, _CODEGEN_GOOD, 2)))
 
 
 def compile_portable(code: PortableCode) -> ObjectCode:

@@ -307,8 +307,9 @@ def cost(driver: SparkDriver, home: Path, options: argparse.Namespace) -> int:
         here = search(spec.question(), Bounds(workers=2))
         local = time.process_time() - started
         begin = processor_seconds()
-        with RunDirectory.create(home / f"cost-{number}", spec.question()) as stored:
-            there = SparkSearch(spec.question(), stored, driver).run()
+        question = spec.question()
+        with RunDirectory.create(home / f"cost-{number}", question) as stored:
+            there = SparkSearch(question, stored, driver).run()
         spent = processor_seconds()
         spent.subtract(begin)
         assert answer(here) == answer(there), "the engines disagree"
