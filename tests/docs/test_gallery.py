@@ -16,6 +16,9 @@ from acked.base.release import LATEST
 from acked.checker.question.result import Verdict
 from acked.checker.spec.spec import Spec, load_spec
 from acked.checker.spec.variants import specs_under
+from acked.model.compaction import settings as of_compaction
+from acked.model.compaction.protocol import compaction
+from acked.model.compaction.versions import HISTORY as COMPACTION_HISTORY
 from acked.model.coordinator import settings as of_coordinator
 from acked.model.coordinator.protocol import coordinator
 from acked.model.coordinator.versions import HISTORY as COORDINATOR_HISTORY
@@ -56,8 +59,11 @@ OF_KRAFT = set(range(80, 88))
 """Rows of the quorum of KRaft controllers."""
 OF_COORDINATORS = set(range(90, 97))
 """Rows of coordinators."""
+OF_COMPACTION = set(range(97, 105))
+"""Rows of logs that are compacted and cut."""
 HISTORIES = {
     partition: PARTITION_HISTORY, transactions: TRANSACTION_HISTORY, kraft: KRAFT_HISTORY, coordinator: COORDINATOR_HISTORY,
+    compaction: COMPACTION_HISTORY,
 }  # fmt: skip
 
 
@@ -92,6 +98,7 @@ def test_at_least_sixteen_bugs_that_break_more_than_availability_are_told() -> N
 def test_every_known_row_is_told_or_an_open_question() -> None:
     assert set(rows()) | set(rows(STANDSTILLS)) | {item.number for item in untold()} == (
         KNOWN | FOUND_SINCE | OF_TRANSACTIONS | OF_REASSIGNMENT | OF_CONTROLLERS | OF_KRAFT | OF_COORDINATORS
+        | OF_COMPACTION
     )
 
 
@@ -137,6 +144,9 @@ def test_a_told_bug_is_violated_and_mended_at_the_same_constants(number: int) ->
         assert not differing & kept
     elif number in OF_COORDINATORS:
         kept = {item.name for item in (*of_coordinator.SIZES, *of_coordinator.CLIENTS, *of_coordinator.CIRCUMSTANCES)}
+        assert not differing & kept
+    elif number in OF_COMPACTION:
+        kept = {item.name for item in (*of_compaction.SIZES, *of_compaction.CLIENTS, *of_compaction.CIRCUMSTANCES)}
         assert not differing & kept
     elif number not in BOUNDED:
         assert bug.constants["max_leader_epoch"] == 0, "any number of elections"
@@ -273,12 +283,12 @@ def test_claims_are_true_and_false_by_run_and_by_complete_search() -> None:
 
 def test_a_row_without_a_latest_part_or_without_a_release_is_unresolved() -> None:
     told = [AnsweredSpec(spec, "version x", ("a step",) if verdict(spec) is Verdict.VIOLATED else ()) for spec in GALLERY]
-    page = "\n".join(gallery_markdown(told, [], [NotReproduced(99, "KAFKA-0", "Nothing.")], {}))
+    page = "\n".join(gallery_markdown(told, [], [NotReproduced(999, "KAFKA-0", "Nothing.")], {}))
     before, after = page.split("## Unresolved")
     assert "## 1. KIP-101" in before
     assert "### 36. " in after
-    assert "### 99. KAFKA-0\n\nNot in the model. Nothing." in after
-    assert "99." not in before
+    assert "### 999. KAFKA-0\n\nNot in the model. Nothing." in after
+    assert "999." not in before
     told_of_35 = before[before.index("## 35. KAFKA-15591") :]
     assert "**What stays open.**\nThe partition holds a record" in told_of_35[: told_of_35.index("\n## ")]
 

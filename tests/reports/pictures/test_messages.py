@@ -72,6 +72,10 @@ WAYS: dict[str, list[tuple[str | None, dict[str, Any]]]] = {
         (None, {"transactions": 1, "records": 4}),
         (None, {"batches": 1, "shrinks": 1, "unclean": 1, "lost_disks": 1, "max_epoch": 3}),
     ],
+    "compaction": [
+        (None, {"records": 5, "map_keys": 1, "deletes": 1, "expires": 1, "lags": 1, "reader": 1}),
+        (None, {"records": 5, "deletes": 1, "follower": 1, "one_reading": 0, "segment": 1}),
+    ],
     "delivery": [
         ("latest", {}),
         ("latest", {"commits": "after"}),
@@ -133,6 +137,7 @@ TWO_PARTIES: dict[str, set[str]] = {
     "majority": {"Elect", "Vote", "HearOfTerm", "Write", "Replicate", "Heartbeat"},
     "kraft": {"Elect", "Hear", "AddVoter", "RemoveVoter", "UpdateVoter", "Join", "Fetch", "FetchDiverging"},
     "coordinator": {"Elect", "ElectUnclean", "Fetch", "Shrink", "Expand"},
+    "compaction": {"EndTxn"},
     "transactions": {
         *("AddPartitionToTxn", "DelayAdd", "LateAddArrives", "Produce", "ProduceAgain", "DelayProduce"),
         *("WriteMarker", "DelayMarker"),

@@ -1,0 +1,200 @@
+"""The promises of `compaction`: what readers, transactional producers and followers are told of a log that is cleaned.
+
+Floor 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from acked.invariants.property import Property, promise
+from acked.model.compaction.common import (
+    is_aborted,
+    is_committed,
+    is_data,
+    is_readable,
+    is_there,
+    is_transactional,
+    is_whole,
+    last_stable_offset,
+)
+from acked.model.compaction.settings import retention
+from acked.model.compaction.state import ABORT, COMMIT, TOMBSTONE, VALUE, Key, Offset, State
+from acked.model.language.quantify import every, implies, some
+from acked.model.language.values import Bool
+
+_COMPACTION = "the documentation, Design: log compaction"
+_READ_COMMITTED = "KIP-98: isolation.level=read_committed"
+_SINCE = "3.0.2, 3.1.2, 3.2.1 and 3.3"
+
+
+def _transactions(has: Mapping[str, int]) -> str:
+    return "" if has["producers"] else "there are no transactions; set producers"
+
+
+def _counts(s: State, o: Offset) -> Bool:
+    """A record was committed at the offset, which the log has not been cut beyond, and consumers may read so far."""
+    return is_committed(s, o) & (o >= s.start) & (o < last_stable_offset(s))
+
+
+def _is_last(s: State, o: Offset) -> Bool:
+    """No later record of its key counts."""
+
+    def is_later(x: Offset) -> Bool:
+        return (x > o) & _counts(s, x) & (s.log.at(x).key == s.log.at(o).key)
+
+    return _counts(s, o) & ~some(Offset, is_later)
+
+
+@promise(
+    "the last value of a key stays readable, and a key that was deleted stays so",
+    f"{_COMPACTION}: at least the last known value of each key is retained",
+    "3.1",
+)
+def last_values_stay(s: State) -> Bool:
+    """The last committed record of a key is there; without a value it may be gone, when no value of the key is there."""
+
+    def holds(o: Offset) -> Bool:
+        log = s.log
+
+        def comes_back(x: Offset) -> Bool:
+            batch = log.at(x)
+            is_value = is_readable(s, x) & is_committed(s, x) & (batch.kind == VALUE)
+            return (x < o) & is_value & (batch.key == log.at(o).key)
+
+        stays = is_whole(s, o) | ((log.at(o).kind == TOMBSTONE) & ~some(Offset, comes_back))
+        return implies(_is_last(s, o), stays)
+
+    return every(Offset, holds)
+
+
+def _is_hidden(s: State, o: Offset) -> Bool:
+    """A consumer with read_committed passes the record over: an aborted transaction of the index began at or before it.
+
+    That is over with a marker that aborts (`CompletedFetch.consumeAbortedTransactionsUpTo`, `containsAbortMarker`).
+    """
+    log, producer = s.log, s.log.at(o).producer
+
+    def hides(m: Offset) -> Bool:
+        entry = log.at(m)
+
+        def is_over(x: Offset) -> Bool:
+            marker = log.at(x)
+            is_its = is_whole(s, x) & (marker.kind == ABORT) & (marker.producer == producer)
+            return is_its & (x >= entry.first) & (x < o)
+
+        applies = log.has(m) & entry.indexed & (entry.producer == producer) & (entry.first <= o) & (m >= s.start)
+        return applies & ~some(Offset, is_over)
+
+    return some(Offset, hides)
+
+
+def _is_ended_in_a_copy(s: State, o: Offset, kind: str) -> Bool:
+    """For who copies the log, or reads it again, such a marker ends the transaction of the record."""
+    log, producer = s.log, s.log.at(o).producer
+
+    def is_marker(x: Offset) -> Bool:
+        return (x > o) & is_whole(s, x) & ~is_data(log.at(x)) & (log.at(x).producer == producer)
+
+    def ends(x: Offset) -> Bool:
+        return is_marker(x) & (log.at(x).kind == kind) & ~some(Offset, lambda y: (y < x) & is_marker(y))
+
+    return some(Offset, ends)
+
+
+@promise(
+    "no aborted record becomes readable, here or on a replica that copies the log",
+    _READ_COMMITTED,
+    _SINCE,
+    lacks=_transactions,
+)
+def aborted_records_stay_hidden(s: State) -> Bool:
+    """An aborted record that is there is one that the transaction index hides, and that no marker commits in a copy."""
+
+    def holds(o: Offset) -> Bool:
+        is_it = is_readable(s, o) & is_aborted(s, o)
+        return implies(is_it, _is_hidden(s, o) & ~_is_ended_in_a_copy(s, o, COMMIT))
+
+    return every(Offset, holds)
+
+
+@promise(
+    "no committed record disappears from those that read committed ones, here or on a replica that copies the log",
+    _READ_COMMITTED,
+    _SINCE,
+    lacks=_transactions,
+)
+def committed_records_stay_readable(s: State) -> Bool:
+    """A committed record of a transaction that is there is not hidden, and no marker aborts it in a copy."""
+
+    def holds(o: Offset) -> Bool:
+        is_it = is_readable(s, o) & is_committed(s, o) & is_transactional(s.log.at(o))
+        return implies(is_it, ~_is_hidden(s, o) & ~_is_ended_in_a_copy(s, o, ABORT))
+
+    return every(Offset, holds)
+
+
+@promise(
+    "no transaction hangs because its marker was cleaned",
+    "KIP-98: markers are kept until the records of their transaction are removed",
+    _SINCE,
+    lacks=_transactions,
+)
+def transactions_end(s: State) -> Bool:
+    """For who copies the log a marker ends each transaction that is decided and of which a batch is there."""
+
+    def holds(o: Offset) -> Bool:
+        batch = s.log.at(o)
+        is_its = is_there(s, o) & is_data(batch) & is_transactional(batch)
+        is_decided = (o >= s.start) & (o < last_stable_offset(s))
+        ends = _is_ended_in_a_copy(s, o, COMMIT) | _is_ended_in_a_copy(s, o, ABORT)
+        return implies(is_its & is_decided, ends)
+
+    return every(Offset, holds)
+
+
+@promise(
+    "a consumer that reads the log from its start within delete.retention.ms sees what was deleted",
+    "the documentation, delete.retention.ms: a bound on the time in which a consumer must complete a read from offset 0",
+    "no release",
+    lacks=lambda has: "" if has["reader"] and has["tombstones"] else "nobody reads deletions; set reader and tombstones",
+)
+def readers_see_deletions(s: State) -> Bool:
+    """A consumer that has read all in less than delete.retention.ms has no value of a key whose last record has none."""
+    scan = s.scan
+    has_read_all = scan.has_begun & (scan.position == last_stable_offset(s)) & (s.now < scan.since + retention.value)
+
+    def holds(o: Offset) -> Bool:
+        batch = s.log.at(o)
+        is_deleted = _is_last(s, o) & (batch.kind == TOMBSTONE)
+        return implies(has_read_all & is_deleted, every(Key, lambda key: (key != batch.key) | ~s.believed[key]))
+
+    return every(Offset, holds)
+
+
+@promise(
+    "a replica that copies the log gets to its end",
+    "the documentation, Design: replication; a follower is in sync once it has what the leader has",
+    "3.9.2 and 4.0",
+)
+def copies_catch_up(s: State) -> Bool:
+    """The last batch of the log is there, perhaps without its record, if the log does not start behind it."""
+    return every(Offset, lambda o: implies((o + 1 == s.log.end) & (o >= s.start), is_there(s, o)))
+
+
+@promise(
+    "a follower that comes back from below the leader's log start goes on",
+    "KIP-107; OFFSET_OUT_OF_RANGE",
+    "1.0.2, 1.1.1 and 2.0",
+    lacks=lambda has: "" if has["follower"] else "there is no follower; set follower",
+)
+def followers_go_on(s: State) -> Bool:
+    """The follower's fetcher has not failed."""
+    return ~s.copy.has_stopped
+
+
+PROPERTIES: tuple[Property, ...] = (
+    last_values_stay, aborted_records_stay_hidden, committed_records_stay_readable, transactions_end, readers_see_deletions,
+    copies_catch_up, followers_go_on,
+)  # fmt: skip
+"""Every promise of the protocol."""
